@@ -1,0 +1,64 @@
+// Keeps a number of sagas in flight and measures a window of it, after a warm-up that is not counted. Runs in the child
+// process of one participant, so that CPU and memory are that participant's alone.
+import { percentile } from "./statistics.mjs";
+
+export const stepsPerSaga = 5;
+
+/**
+ * @typedef {object} Load
+ * @property {(lane: number, n: number) => Promise<unknown>} one   one saga, from its start to its durable end
+ * @property {number} lanes                                        how many at once
+ * @property {number} warmMs
+ * @property {number} measureMs
+ * @property {() => Promise<number>} [walBytes]                     the WAL position, read at both ends of the window
+ */
+
+/** @param {Load} load */
+export async function measureLoad({ one, lanes, warmMs, measureMs, walBytes }) {
+  let ended = 0;
+  let stopping = false;
+  /** @type {number[] | undefined} */
+  let latencies;
+
+  async function drive(lane) {
+    for (let n = lane; !stopping; n += lanes) {
+      const begun = performance.now();
+      await one(lane, n);
+      ended++;
+      latencies?.push(performance.now() - begun);
+    }
+  }
+  async function snapshot() {
+    const wal = (await walBytes?.()) ?? 0;
+    return { wal, ended, at: performance.now(), cpu: process.cpuUsage() };
+  }
+
+  const driving = Promise.all(Array.from({ length: lanes }, (_, lane) => drive(lane)));
+  // A lane that fails ends the trial at once instead of after the window.
+  const failed = driving.then(() => new Promise(() => {}));
+  await Promise.race([pause(warmMs), failed]);
+  const before = await snapshot();
+  latencies = [];
+  await Promise.race([pause(measureMs), failed]);
+  const after = await snapshot();
+  const measured = latencies;
+  latencies = undefined;
+  stopping = true;
+  await driving;
+
+  const sagas = after.ended - before.ended;
+  const cpu = after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
+  return {
+    sagas_total: ended,
+    steps_per_s: (sagas * stepsPerSaga * 1000) / (after.at - before.at),
+    latency_ms_p50: percentile(measured, 0.5),
+    latency_ms_p99: percentile(measured, 0.99),
+    cpu_us_per_saga: cpu / sagas,
+    ...(walBytes && { wal_bytes_per_saga: (after.wal - before.wal) / sagas }),
+    peak_rss_mb: process.resourceUsage().maxRSS / 1024,
+  };
+}
+
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

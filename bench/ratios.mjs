@@ -1,0 +1,112 @@
+// What the benchmark is asked for: each line takes the figures of one run and gives one number. Throughput is compared at
+// the best setting that each side found, round by round, and the median of the rounds counts.
+import { median } from "./statistics.mjs";
+
+/**
+ * @typedef {import("./rounds.mjs").Figures} Figures
+ *
+ * @typedef {object} Ratio
+ * @property {string} name
+ * @property {string} says
+ * @property {number} [atLeast]
+ * @property {number} [atMost]
+ * @property {(figures: Figures) => number | undefined} of
+ */
+
+/** @type {Ratio[]} */
+export const ratios = [
+  {
+    name: "pg_steps_vs_commit_per_step",
+    says: "PostgreSQL: steps/s against one commit per step",
+    atLeast: 8,
+    of: (figures) => throughput(figures, "amends-postgres", "commit-per-step-postgres"),
+  },
+  {
+    name: "pg_steps_vs_dbos",
+    says: "PostgreSQL: steps/s against DBOS",
+    atLeast: 50,
+    of: (figures) => throughput(figures, "amends-postgres", "dbos"),
+  },
+  {
+    name: "pg_steps_vs_openworkflow",
+    says: "PostgreSQL: steps/s against openworkflow",
+    atLeast: 50,
+    of: (figures) => throughput(figures, "amends-postgres", "openworkflow-postgres"),
+  },
+  {
+    name: "pg_lone_saga_vs_bare_commits",
+    says: "PostgreSQL: a lone saga against N + 1 bare commits (median time)",
+    atMost: 1.5,
+    of: ({ "lone-postgres": lone }) => perRound(lone?.saga_ms_p50, lone?.bare_commits_ms_p50),
+  },
+  {
+    name: "pg_commits_per_saga",
+    says: "PostgreSQL: commits per saga under load",
+    atMost: 0.2,
+    of: (figures) => atBest(figures, "amends-postgres", "commits_per_saga"),
+  },
+  {
+    name: "pg_wal_bytes_per_saga",
+    says: "PostgreSQL: bytes of WAL per saga",
+    atMost: 2560,
+    of: (figures) => atBest(figures, "amends-postgres", "wal_bytes_per_saga"),
+  },
+  {
+    name: "sqlite_steps_vs_commit_per_step",
+    says: "SQLite: steps/s against one commit per step",
+    atLeast: 5,
+    of: (figures) => throughput(figures, "amends-sqlite", "commit-per-step-sqlite"),
+  },
+  {
+    name: "sqlite_steps_vs_openworkflow",
+    says: "SQLite: steps/s against openworkflow",
+    atLeast: 50,
+    of: (figures) => throughput(figures, "amends-sqlite", "openworkflow-sqlite"),
+  },
+  {
+    name: "pg_claim_1m_finished_vs_empty",
+    says: "PostgreSQL: claiming beside 1,000,000 finished sagas against an empty table (time)",
+    atMost: 1.25,
+    of: ({ "claim-postgres": claim }) =>
+      perRound(claim?.beside_finished_us_per_saga, claim?.empty_us_per_saga),
+  },
+  {
+    name: "rss_mb_at_2048",
+    says: "PostgreSQL: peak memory of the process with 2,048 sagas at once, MB",
+    atMost: 250,
+    of: ({ "amends-postgres": amends }) =>
+      amends?.["at_2048.peak_rss_mb"] && Math.max(...amends["at_2048.peak_rss_mb"].rounds),
+  },
+];
+
+/** @param {Figures} figures */
+export function computeRatios(figures) {
+  return Object.fromEntries(ratios.map(({ name, of }) => [name, of(figures) ?? null]));
+}
+
+/** @param {Ratio} ratio @param {number | null} value */
+export function holds({ atLeast = -Infinity, atMost = Infinity }, value) {
+  return value !== null && value >= atLeast && value <= atMost;
+}
+
+function throughput(figures, ours, theirs) {
+  return perRound(atBestSetting(figures[ours], "steps_per_s"), atBestSetting(figures[theirs], "steps_per_s"));
+}
+
+function atBest(figures, workload, figure) {
+  return atBestSetting(figures[workload], figure)?.median;
+}
+
+/** A workload's figure at the setting where it did the most steps per second. */
+function atBestSetting(figures = {}, wanted) {
+  const speeds = Object.entries(figures).filter(([name]) => name.endsWith(".steps_per_s"));
+  if (speeds.length === 0) return undefined;
+  const [fastest] = speeds.reduce((best, next) => (next[1].median > best[1].median ? next : best));
+  return figures[`${fastest.slice(0, -".steps_per_s".length)}.${wanted}`];
+}
+
+function perRound(ours, theirs) {
+  if (!ours || !theirs) return undefined;
+  const pairs = Math.min(ours.rounds.length, theirs.rounds.length);
+  return median(Array.from({ length: pairs }, (_, round) => ours.rounds[round] / theirs.rounds[round]));
+}

@@ -1,0 +1,134 @@
+/**
+ * The one failure taxonomy. A returned `err` is a business failure; a thrown `Terminal` is permanent trouble;
+ * anything else that is thrown is transient and tried again. `AmendsError` is a call that was refused: its code
+ * tells programs, its message tells people what to do. What is stored or reported of an error is its label.
+ */
+export type ErrorCode =
+  | "BAD_DEFINITION"
+  | "BAD_DURATION"
+  | "BAD_ID"
+  | "BAD_INPUT"
+  | "BAD_JSON"
+  | "BAD_OPTION"
+  | "BAD_POLICY"
+  | "CANCEL_REFUSED"
+  | "CLOSED"
+  | "DATABASE_READ_ONLY"
+  | "DATABASE_TOO_OLD"
+  | "DATABASE_UNREACHABLE"
+  | "DATABASE_UNSAFE"
+  | "DATABASE_REFUSED"
+  | "MIGRATION_CHANGED"
+  | "NEEDS_TRANSACTION"
+  | "NOT_ALLOWED_NOW"
+  | "NOT_SUPPORTED"
+  | "SAGA_CONCURRENCY"
+  | "SAGA_CONFLICT"
+  | "SAGA_NOT_FOUND"
+  | "SCHEMA_MISSING"
+  | "SCHEMA_TOO_NEW"
+  | "UNKNOWN_SAGA";
+
+/** A call that Amends refused. Nothing was written unless the message says so. */
+export class AmendsError extends Error {
+  readonly code: ErrorCode;
+  /** Further facts for programs: never personal data. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "AmendsError";
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** Somebody else changed the saga first: what was asked for was not done. */
+export class SagaConcurrencyError extends AmendsError {
+  constructor(sagaId: string, expected: number, found: number) {
+    super(
+      "SAGA_CONCURRENCY",
+      `The saga was changed by somebody else: version ${expected} was expected, version ${found} was found. Load it again and decide anew.`,
+      { sagaId, expected, found },
+    );
+    this.name = "SagaConcurrencyError";
+  }
+}
+
+/** Throw this where trying again cannot help. `code` is stored as the error's label, `message` is not stored. */
+export class Terminal extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string = code, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "Terminal";
+    this.code = code;
+  }
+}
+
+/** Codes that the platform and the databases give, and that can carry nobody's data. */
+const REGISTERED: ReadonlySet<string> = new Set([
+  ...[
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ECONNABORTED",
+    "EPIPE",
+    "ETIMEDOUT",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "EHOSTUNREACH",
+  ],
+  ...[
+    "ENETUNREACH",
+    "ENOENT",
+    "EACCES",
+    "EPERM",
+    "EEXIST",
+    "ENOSPC",
+    "EMFILE",
+    "ENOMEM",
+    "EROFS",
+    "EBUSY",
+    "ABORT_ERR",
+  ],
+  ...["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_SOCKET"],
+  ...["40001", "40P01", "57P01", "53300", "55P03", "23505", "23503", "23514", "23502"],
+]);
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]{0,254}$/;
+const CODE = /^[A-Za-z0-9][\w.:-]{0,254}$/;
+
+/** What may be stored of something thrown: a registered code, else a class name, else `UnknownError`. */
+export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = REGISTERED): string {
+  if (typeof thrown !== "object" || thrown === null) return "UnknownError";
+  try {
+    const { code } = thrown as { code?: unknown };
+    if (typeof code === "string") {
+      if (thrown instanceof Terminal || thrown instanceof AmendsError) {
+        if (CODE.test(code)) return code;
+      } else if (REGISTERED.has(code) || registered.has(code)) return code;
+    }
+    const name = (thrown.constructor as { name?: unknown } | undefined)?.name;
+    return typeof name === "string" && name !== "Object" && IDENTIFIER.test(name) ? name : "UnknownError";
+  } catch {
+    return "UnknownError"; // a getter that throws, a revoked proxy
+  }
+}
+
+/** Refusals that pass by themselves. Any other refusal says that the call was wrong, and it will be wrong again. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  "DATABASE_UNREACHABLE",
+  "DATABASE_READ_ONLY",
+  "SAGA_CONCURRENCY",
+]);
+
+/** Is this permanent (no retry) or transient (retried on the schedule)? */
+export function classify(thrown: unknown): "permanent" | "transient" {
+  if (thrown instanceof Terminal) return "permanent";
+  return thrown instanceof AmendsError && !PASSING.has(thrown.code) ? "permanent" : "transient";
+}

@@ -1,0 +1,44 @@
+/** Names and ids are checked at the door: what gets in here can be stored, compared and shown everywhere. */
+import { AmendsError } from "./errors.ts";
+
+/** Together with a step's name and a direction an id still fits the 255 characters that payment APIs take as a key. */
+export const SAGA_ID_MAX = 180;
+export const NAME_MAX = 64;
+
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]*$/;
+
+/** The name of a saga, a step or a handler. Names that begin with `$` belong to Amends itself. */
+export function checkName(name: unknown, field: string): string {
+  if (typeof name !== "string" || name.length > NAME_MAX || !NAME.test(name)) {
+    throw new AmendsError(
+      "BAD_DEFINITION",
+      `${field} must be 1 to ${NAME_MAX} letters, digits, dots, dashes or underscores, beginning with a letter.`,
+      { field },
+    );
+  }
+  return name;
+}
+
+/** An id that a caller chose. */
+export function checkId(id: unknown, field: string, max: number = SAGA_ID_MAX): string {
+  const refuse = (why: string): never => {
+    throw new AmendsError("BAD_ID", `${field} ${why}.`, { field });
+  };
+  if (typeof id !== "string") return refuse("must be a text");
+  if (id.length === 0) return refuse("must not be empty");
+  if (id.length > max) return refuse(`must have at most ${max} characters (this one has ${id.length})`);
+  if (id.includes("\0")) return refuse("must not contain a NUL character");
+  if (!isWellFormed(id)) return refuse("must be well-formed Unicode (it contains half of a surrogate pair)");
+  return id;
+}
+
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
+export type Direction = "act" | "compensate";
+
+/** Stable over retries and restarts; distinct per saga, step and direction, as neither of the last two holds a colon. */
+export function idempotencyKey(sagaId: string, step: string, direction: Direction): string {
+  return `${sagaId}:${step}:${direction === "act" ? "act" : "undo"}`;
+}

@@ -1,0 +1,94 @@
+/**
+ * What is stored is JSON within limits, checked before anything is written: parsers accept nesting that writers
+ * cannot write, and a key named `__proto__` survives a copy.
+ */
+import { AmendsError, type ErrorCode } from "./errors.ts";
+
+export const DEPTH_MAX = 64;
+export const BYTES_MAX = 1_048_576;
+
+/** What a value becomes when it is written as JSON and read back. */
+export type Stored<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends { toJSON(): infer J }
+    ? Stored<J>
+    : T extends bigint | symbol | ((...args: never[]) => unknown)
+      ? never
+      : T extends readonly unknown[]
+        ? { [K in keyof T]: Stored<T[K]> }
+        : T extends object
+          ? {
+              [K in keyof T as T[K] extends symbol | ((...args: never[]) => unknown) ? never : K]: Stored<
+                T[K]
+              >;
+            }
+          : T;
+
+interface Door {
+  /** What the value is, for the message: "The input", "The result of step charge". */
+  readonly field: string;
+  readonly code?: ErrorCode;
+  /** Payloads that a query may look into hold no NUL, which jsonb cannot keep. */
+  readonly allowNul?: boolean;
+}
+
+/** The value as JSON text, or null for undefined. Throws an AmendsError that says which field is wrong and why. */
+export function encodeJson(value: unknown, door: Door): string | null {
+  if (value === undefined) return null;
+  const refuse = (why: string): never => {
+    throw new AmendsError(door.code ?? "BAD_JSON", `${door.field} ${why}.`, { field: door.field });
+  };
+  checkDepth(value, refuse);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    return refuse("cannot be written as JSON (a cycle, a bigint, or a toJSON that throws)");
+  }
+  if (text === undefined) return refuse("cannot be written as JSON (a function or a symbol)");
+  // A character is one to three bytes of UTF-8: only texts in between need the exact count.
+  if (text.length > BYTES_MAX || (text.length * 3 > BYTES_MAX && byteLength(text) > BYTES_MAX)) {
+    return refuse(`is larger than ${BYTES_MAX} bytes of JSON`);
+  }
+  // JSON.stringify writes both of these as escapes, and nothing else that begins like them.
+  if (!door.allowNul && text.includes("\\u") && /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(text)) {
+    return refuse("contains a NUL character or half of a surrogate pair");
+  }
+  return text;
+}
+
+function byteLength(text: string): number {
+  let bytes = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code >= 0xd800 && code < 0xe000 ? 2 : 3;
+  }
+  return bytes;
+}
+
+/** Depth first and without recursion, so that no depth of nesting can exhaust the stack. */
+function checkDepth(root: unknown, refuse: (why: string) => never): void {
+  if (typeof root !== "object" || root === null) return;
+  let level: object[] = [root];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) refuse(`is nested deeper than ${DEPTH_MAX} levels (or contains itself)`);
+    const below: object[] = [];
+    for (const parent of level) {
+      if (Object.hasOwn(parent, "__proto__")) refuse("has a key named __proto__");
+      for (const child of Array.isArray(parent) ? parent : Object.values(parent)) {
+        if (typeof child === "object" && child !== null) below.push(child as object);
+      }
+    }
+    level = below;
+    if (level.length > BYTES_MAX) refuse(`is larger than ${BYTES_MAX} bytes of JSON`);
+  }
+}
+
+/** The same text for the same value, whatever the order of its keys: for comparing inputs. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, node: unknown) =>
+    typeof node === "object" && node !== null && !Array.isArray(node)
+      ? Object.fromEntries(Object.entries(node).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : node,
+  );
+}

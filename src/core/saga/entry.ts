@@ -1,0 +1,68 @@
+/**
+ * One line of a saga's log. The log is the saga: its state is what these lines add up to (state.ts). Lines of
+ * steps carry the step's name; lines of Amends itself carry a name that begins with `$`.
+ */
+import type { Direction } from "../identity.ts";
+
+export type EntryStatus = "STARTED" | "COMPLETED" | "FAILED";
+
+export type ControlName =
+  | "$claim" // a worker took the saga over
+  | "$release" // a worker that shuts down gave it back
+  | "$cancel" // somebody asked for it to be undone
+  | "$turn" // it turned back for another reason than a failed step
+  | "$stall" // it waits for a person
+  | "$retry" // a person let it go on
+  | "$skip" // a person took one step's work over
+  | "$resolve"; // a person ended it
+
+export interface Mark {
+  readonly step: string;
+  readonly action: Direction;
+}
+
+export interface Entry {
+  readonly step: string;
+  readonly action: Direction;
+  readonly status: EntryStatus;
+  /** JSON: a result, a failure, or what a control line says. */
+  readonly details: string | null;
+  /** The call that begins with this line: its STARTED is durable because this line is. */
+  readonly next?: Mark | undefined;
+  /** Milliseconds since the epoch, database time, where the line was read from the database. */
+  readonly atMs?: number | undefined;
+}
+
+/** How a call failed, and what follows from it. */
+export type FailureKind =
+  | "retry" // transient: tried again
+  | "err" // the business said no
+  | "terminal" // permanent trouble
+  | "exhausted" // transient trouble that used up its tries
+  | "unfit" // what was returned cannot be stored
+  | "deadline" // the step's or the saga's time was up
+  | "cancelled"; // somebody asked
+
+export interface Failure {
+  readonly kind: FailureKind;
+  /** The label of what was thrown, never its message. */
+  readonly label: string;
+  /** The value of an Err, as it was returned. */
+  readonly error?: unknown;
+  /** Kept only where the definition asks for messages. */
+  readonly message?: string | undefined;
+  readonly waitMs?: number | undefined;
+}
+
+export interface ControlDetails {
+  readonly reason?: string | undefined;
+  readonly by?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly label?: string | undefined;
+  readonly step?: string | undefined;
+  readonly as?: "COMPLETED" | "FAILED" | undefined;
+}
+
+export function control(name: ControlName, details: ControlDetails): Entry {
+  return { step: name, action: "act", status: "COMPLETED", details: JSON.stringify(details) };
+}

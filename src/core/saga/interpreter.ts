@@ -1,0 +1,137 @@
+/**
+ * The interpreter of step sagas: what to do next, and what an outcome means. Pure: instants come in as facts,
+ * durations go out, and the engine at the edge does the rest.
+ */
+import { delayMs, type Backoff } from "../backoff.ts";
+import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
+import { control } from "./entry.ts";
+import type { PlannedStep } from "./plan.ts";
+import { canTurn, evolve, start, undoDue, type SagaState, type StepState } from "./state.ts";
+
+export type Command =
+  | { readonly kind: "act"; readonly index: number; readonly step: string; readonly attempt: number }
+  | { readonly kind: "undo"; readonly index: number; readonly step: string; readonly attempt: number }
+  | { readonly kind: "turn"; readonly why: "cancelled" | "deadline" }
+  | { readonly kind: "end" };
+
+export interface Facts {
+  /** The saga's own deadline has passed. */
+  readonly expired: boolean;
+}
+
+/** How a call ended, as the engine saw it. */
+export type Outcome =
+  | { readonly kind: "ok"; readonly details: string | null }
+  | { readonly kind: "failed"; readonly failure: Failure; readonly transient: boolean };
+
+export interface RetryPolicy extends Backoff {
+  /** All tries, the first one included. */
+  readonly attemptMax: number;
+}
+
+export interface Decision {
+  readonly entry: Entry;
+  /** The same call again after this long; undefined where something else comes next. */
+  readonly waitMs?: number | undefined;
+}
+
+export function next(state: SagaState, facts: Facts): Command {
+  switch (state.status) {
+    case "PENDING":
+    case "RUNNING": {
+      if (canTurn(state) && !pivotBegun(state)) {
+        if (state.cancel) return { kind: "turn", why: "cancelled" };
+        if (facts.expired) return { kind: "turn", why: "deadline" };
+      }
+      const index = state.steps.findIndex((step) => step.act !== "done" && step.act !== "skipped");
+      const { acts } = state.steps[index] as StepState;
+      // An act that has begun in this log line is attempt number `acts`; one that has not will be the next.
+      const begun = state.steps[index]?.act === "begun";
+      return { kind: "act", index, step: nameOf(state, index), attempt: begun ? acts : acts + 1 };
+    }
+    case "COMPENSATING": {
+      const index = undoDue(state);
+      const { undos, undo } = state.steps[index] as StepState;
+      return {
+        kind: "undo",
+        index,
+        step: nameOf(state, index),
+        attempt: undo === "begun" ? undos : undos + 1,
+      };
+    }
+    default:
+      return { kind: "end" };
+  }
+}
+
+function nameOf(state: SagaState, index: number): string {
+  return (state.plan[index] as PlannedStep).name;
+}
+
+/** Once the pivot may be under way, cancelling and the saga's deadline come too late. */
+export function pivotBegun(state: SagaState): boolean {
+  const index = state.plan.findIndex((step) => step.pivot);
+  return index >= 0 && (state.steps[index] as StepState).act !== "none";
+}
+
+/** What the outcome of a call means: the line to write, and how long to wait where the call is tried again. */
+export function decide(state: SagaState, command: Command, outcome: Outcome, retry: RetryPolicy): Decision {
+  if (command.kind !== "act" && command.kind !== "undo") throw new Error(`${command.kind} has no outcome`);
+  const action = command.kind === "act" ? "act" : "compensate";
+  const line = (status: Entry["status"], details: string | null): Entry => ({
+    step: command.step,
+    action,
+    status,
+    details,
+  });
+  if (outcome.kind === "ok") return { entry: line("COMPLETED", outcome.details) };
+  const before = state.steps[command.index] as StepState;
+  const failures = (action === "act" ? before.actFailures : before.undoFailures) + 1;
+  // After the pivot there is no way but forward: transient trouble is never given up on.
+  const endless = action === "act" && forwardOnly(state, command.index);
+  if (outcome.transient && (endless || failures < retry.attemptMax)) {
+    const waitMs = delayMs(retry, failures);
+    return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind: "retry", waitMs })), waitMs };
+  }
+  const kind = outcome.transient ? "exhausted" : outcome.failure.kind;
+  return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind })) };
+}
+
+function forwardOnly(state: SagaState, index: number): boolean {
+  const pivot = state.plan.findIndex((step) => step.pivot);
+  return pivot >= 0 && index > pivot;
+}
+
+/** The line that turns a saga back for another reason than a failed step. */
+export function turnEntry(state: SagaState, why: "cancelled" | "deadline"): Entry {
+  const under = state.steps.findIndex((step) => step.act !== "done");
+  const details: ControlDetails = { ...state.cancel, kind: why, step: state.plan[under]?.name };
+  return control("$turn", details);
+}
+
+/**
+ * A line and the state after it. With `go`, the call that follows begins in the same line, so that it needs no
+ * line of its own: its STARTED is durable because this line is.
+ */
+export function advance(
+  before: SagaState,
+  entry: Entry,
+  facts: Facts,
+  go: boolean,
+): { entry: Entry; state: SagaState } {
+  const state = evolve(before, entry);
+  const mark = go ? markOf(next(state, facts)) : undefined;
+  return mark ? { entry: { ...entry, next: mark }, state: start(state, mark) } : { entry, state };
+}
+
+function markOf(command: Command): Mark | undefined {
+  if (command.kind === "act") return { step: command.step, action: "act" };
+  return command.kind === "undo" ? { step: command.step, action: "compensate" } : undefined;
+}
+
+/** Must this command's STARTED still be written before its call may be made? */
+export function needsStart(state: SagaState, command: Command): boolean {
+  if (command.kind === "act") return (state.steps[command.index] as StepState).act !== "begun";
+  if (command.kind === "undo") return (state.steps[command.index] as StepState).undo !== "begun";
+  return false;
+}

@@ -1,0 +1,22 @@
+/**
+ * What a step saga can be. FAILED means that everything that may have happened has been undone; a saga that
+ * cannot say so is STALLED and waits for a person.
+ */
+import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
+
+const table = {
+  PENDING: { begin: "RUNNING", fail: "FAILED", stall: "STALLED" },
+  RUNNING: { complete: "COMPLETED", turn: "COMPENSATING", fail: "FAILED", stall: "STALLED" },
+  COMPENSATING: { fail: "FAILED", stall: "STALLED" },
+  STALLED: { begin: "RUNNING", turn: "COMPENSATING", complete: "COMPLETED", fail: "FAILED" },
+  COMPLETED: {},
+  FAILED: {},
+} as const;
+
+export const sagaMachine: Machine<typeof table> = machine(table);
+
+export type SagaStatus = StateOf<typeof sagaMachine>;
+export type SagaEvent = EventOf<typeof sagaMachine>;
+
+/** A worker may take these; a stalled saga waits for a person, the ended ones for nobody. */
+export const CLAIMABLE: readonly SagaStatus[] = ["PENDING", "RUNNING", "COMPENSATING"];

@@ -1,0 +1,76 @@
+/**
+ * The list of steps that a saga began with. It is stored with the saga, so that a later definition can be held
+ * against it: a saga never runs other steps than those it began with, and never loses an undo silently.
+ */
+import { AmendsError } from "../errors.ts";
+
+export interface PlannedStep {
+  readonly name: string;
+  /** The step has an undo. */
+  readonly undo: boolean;
+  /** After this step the saga only goes forward. */
+  readonly pivot: boolean;
+  /** Undo it also when its act answered with Err. */
+  readonly undoOnErr: boolean;
+  /** Its effects commit together with its checkpoint: it is never in doubt. */
+  readonly atomic: boolean;
+}
+
+export type Plan = readonly PlannedStep[];
+
+const FLAGS: readonly (readonly [keyof PlannedStep, string])[] = [
+  ["undo", "~"],
+  ["pivot", "!"],
+  ["undoOnErr", "?"],
+  ["atomic", "="],
+];
+
+export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
+
+/** `reserve~ charge~ ship! email`: short, and readable in a database shell. */
+export function encodePlan(plan: Plan): string {
+  return plan
+    .map((step) => step.name + FLAGS.map(([flag, sign]) => (step[flag] === true ? sign : "")).join(""))
+    .join(" ");
+}
+
+export function decodePlan(text: string): Plan {
+  return text.split(" ").map((word) => {
+    const match = /^([^~!?=]+)([~!?=]*)$/.exec(word);
+    if (!match)
+      throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
+    const has = (sign: string): boolean => (match[2] as string).includes(sign);
+    return {
+      name: match[1] as string,
+      undo: has("~"),
+      pivot: has("!"),
+      undoOnErr: has("?"),
+      atomic: has("="),
+    };
+  });
+}
+
+/** Why a definition cannot carry on with a recorded plan, in words; undefined where it can. */
+export function misfit(recorded: Plan, defined: Plan): string | undefined {
+  const place = new Map(defined.map((step, index) => [step.name, index]));
+  const differences: string[] = [];
+  let last = -1;
+  for (const step of recorded) {
+    const index = place.get(step.name);
+    if (index === undefined) {
+      differences.push(`step ${step.name} is missing`);
+      continue;
+    }
+    if (index < last) differences.push(`step ${step.name} was moved`);
+    last = Math.max(last, index);
+    const now = defined[index] as PlannedStep;
+    if (step.undo && !now.undo) differences.push(`step ${step.name} lost its undo`);
+    if (step.pivot !== now.pivot) {
+      differences.push(`step ${step.name} ${now.pivot ? "became" : "is no longer"} the pivot`);
+    }
+    if (step.atomic !== now.atomic) {
+      differences.push(`step ${step.name} ${now.atomic ? "became" : "is no longer"} transactional`);
+    }
+  }
+  return differences.length > 0 ? differences.join("; ") : undefined;
+}

@@ -1,0 +1,246 @@
+/**
+ * What a saga's log adds up to. `evolve` is the only place where a line of the log changes what the saga is, in
+ * the worker that writes the line as much as in the one that reads it after a crash: the two cannot disagree.
+ */
+import { AmendsError } from "../errors.ts";
+import type { ControlDetails, Entry, Failure } from "./entry.ts";
+import { sagaMachine, type SagaStatus } from "./machine.ts";
+import type { Plan, PlannedStep } from "./plan.ts";
+
+export interface StepState {
+  /** `begun` and `retry` are in doubt: the act may have happened. `broken` too, and it will not be tried again. */
+  readonly act: "none" | "begun" | "retry" | "done" | "refused" | "broken" | "skipped";
+  readonly undo: "none" | "begun" | "retry" | "done" | "failed" | "skipped";
+  /** How often the act was begun, and how often it failed since its budget was last given. */
+  readonly acts: number;
+  readonly actFailures: number;
+  readonly undos: number;
+  readonly undoFailures: number;
+  readonly result: unknown;
+  /** Why the undo failed. */
+  readonly undoFailure?: Failure | undefined;
+  /** When the act first began, database time; known only where the log was read. */
+  readonly begunAtMs?: number | undefined;
+}
+
+export interface SagaState {
+  readonly plan: Plan;
+  readonly status: SagaStatus;
+  readonly steps: readonly StepState[];
+  /** Set once the saga has turned back: which step failed, and how. */
+  readonly failure?: (Failure & { readonly step: string | undefined }) | undefined;
+  readonly cancel?: ControlDetails | undefined;
+  readonly stall?: ControlDetails | undefined;
+}
+
+const FRESH: StepState = {
+  act: "none",
+  undo: "none",
+  acts: 0,
+  actFailures: 0,
+  undos: 0,
+  undoFailures: 0,
+  result: undefined,
+};
+
+/** A saga that was only recorded; with `begun`, one whose first act has begun together with it. */
+export function initial(plan: Plan, begun: boolean): SagaState {
+  const state: SagaState = { plan, status: "PENDING", steps: plan.map(() => FRESH) };
+  if (!begun) return state;
+  return start({ ...state, status: "RUNNING" }, { step: (plan[0] as PlannedStep).name, action: "act" });
+}
+
+export function evolve(before: SagaState, entry: Entry): SagaState {
+  const after = entry.step.startsWith("$") ? evolveControl(before, entry) : evolveStep(before, entry);
+  if (after.status !== before.status && !sagaMachine.arrow(before.status, after.status)) {
+    throw new Error(`no arrow from ${before.status} to ${after.status} for ${entry.step} ${entry.status}`);
+  }
+  return entry.next ? start(after, entry.next, entry.atMs) : after;
+}
+
+/** The same state with this call begun. */
+export function start(state: SagaState, mark: Pick<Entry, "step" | "action">, atMs?: number): SagaState {
+  return patch(state, mark.step, (step) =>
+    mark.action === "act"
+      ? { ...step, act: "begun", acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs }
+      : { ...step, undo: "begun", undos: step.undos + 1 },
+  );
+}
+
+function evolveStep(state: SagaState, entry: Entry): SagaState {
+  if (entry.status === "STARTED") return start(state, entry, entry.atMs);
+  if (entry.action === "act") {
+    if (entry.status === "COMPLETED") {
+      const result = entry.details === null ? undefined : (JSON.parse(entry.details) as unknown);
+      return settle(patch(state, entry.step, (step) => ({ ...step, act: "done", result })));
+    }
+    const failure = JSON.parse(entry.details as string) as Failure;
+    if (failure.kind === "retry") {
+      return patch(state, entry.step, (step) => ({
+        ...step,
+        act: "retry",
+        actFailures: step.actFailures + 1,
+      }));
+    }
+    const act = failure.kind === "err" ? "refused" : "broken";
+    const failed = patch(state, entry.step, (step) => ({ ...step, act }));
+    return turn(failed, { ...failure, step: entry.step });
+  }
+  if (entry.status === "COMPLETED") {
+    return settle(patch(state, entry.step, (step) => ({ ...step, undo: "done" })));
+  }
+  const failure = JSON.parse(entry.details as string) as Failure;
+  return settle(
+    patch(state, entry.step, (step) => ({
+      ...step,
+      undo: failure.kind === "retry" ? "retry" : "failed",
+      undoFailures: step.undoFailures + 1,
+      undoFailure: failure,
+    })),
+  );
+}
+
+function evolveControl(state: SagaState, entry: Entry): SagaState {
+  const details = JSON.parse(entry.details ?? "{}") as ControlDetails;
+  switch (entry.step) {
+    case "$claim":
+      return state.status === "PENDING" ? { ...state, status: "RUNNING" } : interrupted(state);
+    case "$release":
+      return interrupted(state);
+    case "$cancel":
+      // Nothing has begun: there is nothing to undo, and nobody needs to be asked.
+      return state.status === "PENDING"
+        ? { ...state, status: "FAILED", cancel: details, failure: cancelled() }
+        : { ...state, cancel: details };
+    case "$turn":
+      return turn(
+        { ...state, stall: undefined },
+        details.kind === "deadline"
+          ? { kind: "deadline", label: "DeadlinePassed", step: details.step }
+          : cancelled(details.step),
+      );
+    case "$stall":
+      return { ...state, status: "STALLED", stall: details };
+    case "$retry":
+      return resume(state);
+    case "$skip":
+      return resume(skip(state, details.step as string));
+    case "$resolve":
+      return { ...state, status: details.as ?? "FAILED", stall: undefined };
+    default:
+      return state;
+  }
+}
+
+/** Whoever had begun a call no longer has the saga: the call is in doubt, and the next try is a new one. */
+function interrupted(state: SagaState): SagaState {
+  if (!state.steps.some((step) => step.act === "begun" || step.undo === "begun")) return state;
+  const steps = state.steps.map((step): StepState => {
+    if (step.undo === "begun") return { ...step, undo: "retry" };
+    return step.act === "begun" ? { ...step, act: "retry" } : step;
+  });
+  return { ...state, steps };
+}
+
+function cancelled(step?: string): NonNullable<SagaState["failure"]> {
+  return { kind: "cancelled", label: "Cancelled", step };
+}
+
+/** The saga goes back, unless it has passed the point after which it cannot. */
+function turn(state: SagaState, failure: NonNullable<SagaState["failure"]>): SagaState {
+  const turned: SagaState = { ...state, failure };
+  if (!canTurn(turned)) {
+    return {
+      ...turned,
+      status: "STALLED",
+      stall: { kind: "forward-only", label: failure.label, step: failure.step },
+    };
+  }
+  return settle({ ...turned, status: "COMPENSATING" });
+}
+
+/**
+ * May the saga still be undone? Not once the pivot has begun and has not been refused: it may have happened, and
+ * nothing after it is built to be taken back. A pivot with an undo of its own can be, as long as it is not done.
+ */
+export function canTurn(state: SagaState): boolean {
+  const index = state.plan.findIndex((step) => step.pivot);
+  if (index < 0) return true;
+  const { act } = state.steps[index] as StepState;
+  const planned = state.plan[index] as PlannedStep;
+  if (act === "none" || act === "refused") return true;
+  return act !== "done" && act !== "skipped" && (planned.undo || planned.atomic);
+}
+
+/** The step whose undo is due next: the last one that may have happened and is not undone yet. */
+export function undoDue(state: SagaState): number {
+  return state.steps.findLastIndex(
+    (step, index) =>
+      (step.undo === "none" || step.undo === "begun" || step.undo === "retry") &&
+      mayHaveHappened(state.plan[index] as PlannedStep, step),
+  );
+}
+
+function mayHaveHappened(planned: PlannedStep, step: StepState): boolean {
+  if (!planned.undo) return false;
+  if (step.act === "done") return true;
+  if (step.act === "refused") return planned.undoOnErr;
+  if (planned.atomic) return false;
+  return step.act === "begun" || step.act === "retry" || step.act === "broken";
+}
+
+/** Ends the saga where nothing is left to do. */
+function settle(state: SagaState): SagaState {
+  if (state.status === "RUNNING") {
+    const done = state.steps.every((step) => step.act === "done" || step.act === "skipped");
+    return done ? { ...state, status: "COMPLETED" } : state;
+  }
+  if (state.status !== "COMPENSATING" || undoDue(state) >= 0) return state;
+  const failed = state.steps.findIndex((step) => step.undo === "failed");
+  if (failed < 0) return { ...state, status: "FAILED" };
+  const step = (state.plan[failed] as PlannedStep).name;
+  const label = state.steps[failed]?.undoFailure?.label;
+  return { ...state, status: "STALLED", stall: { kind: "undo-failed", label, step } };
+}
+
+/** A person lets a stalled saga go on: whatever had used up its tries gets new ones. */
+function resume(state: SagaState): SagaState {
+  const steps = state.steps.map((step): StepState => ({
+    ...step,
+    act: step.act === "broken" || step.act === "refused" ? retried(state, step) : step.act,
+    undo: step.undo === "failed" ? "retry" : step.undo,
+    actFailures: 0,
+    undoFailures: 0,
+  }));
+  const backward = state.failure !== undefined && canTurn(state);
+  const going: SagaState = {
+    ...state,
+    steps,
+    stall: undefined,
+    status: backward ? "COMPENSATING" : "RUNNING",
+  };
+  return settle(backward ? going : { ...going, failure: undefined });
+}
+
+/** Going forward again, the failed act is tried anew; going back, how it failed still decides whether it is undone. */
+function retried(state: SagaState, step: StepState): StepState["act"] {
+  return canTurn(state) ? step.act : "retry";
+}
+
+/** A person did this step's outstanding work by hand. */
+function skip(state: SagaState, name: string): SagaState {
+  return patch(state, name, (step) =>
+    state.failure !== undefined && canTurn(state)
+      ? { ...step, undo: "skipped" }
+      : { ...step, act: "skipped" },
+  );
+}
+
+function patch(state: SagaState, name: string, change: (step: StepState) => StepState): SagaState {
+  const index = state.plan.findIndex((step) => step.name === name);
+  if (index < 0)
+    throw new AmendsError("BAD_DEFINITION", `The log names a step that the saga does not have: ${name}.`);
+  const steps = state.steps.slice();
+  steps[index] = change(steps[index] as StepState);
+  return { ...state, steps };
+}

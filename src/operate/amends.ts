@@ -1,0 +1,266 @@
+/** The front of the library: one object that starts sagas, makes workers, and lets people see and steer. */
+import { checkLease } from "../core/backoff.ts";
+import { positiveMs, type Duration } from "../core/duration.ts";
+import { AmendsError } from "../core/errors.ts";
+import type { Middleware } from "../sagas/call.ts";
+import { ContractJournal } from "../sagas/contract-journal.ts";
+import type { SagaStorage } from "../sagas/contract.ts";
+import { DatabaseJournal } from "../sagas/database-journal.ts";
+import type { AnySaga, SagaDefinition } from "../sagas/definition.ts";
+import { Engine, RENEWALS, type Counters } from "../sagas/engine.ts";
+import { SagaRun } from "../sagas/handle.ts";
+import type { Journal } from "../sagas/journal.ts";
+import { Operators, type OperatorNote } from "../sagas/operators.ts";
+import { outcomeOf } from "../sagas/outcome.ts";
+import { countOpenKinds } from "../sagas/queries.ts";
+import { Registry } from "../sagas/registry.ts";
+import { viewOf, type SagaView } from "../sagas/view.ts";
+import { systemClock, type Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
+import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
+import { persist } from "../storage/retry.ts";
+import { listAttention, type AttentionPage } from "./attention.ts";
+import { newId, newOwner } from "./identifiers.ts";
+import { silent, type Logger } from "./logger.ts";
+import { Worker, type WorkerOptions } from "./worker.ts";
+
+/** A saga has stalled: labels only, safe to send to whoever is on call. */
+export interface StalledSignal {
+  readonly id: string;
+  readonly saga: string;
+  readonly step: string | undefined;
+  readonly reason: string;
+}
+
+interface CommonOptions {
+  /** The sagas that this process knows. */
+  readonly sagas?: readonly AnySaga[];
+  /** Wraps every act and every undo, in recovery too. The first one is the outermost. */
+  readonly middleware?: readonly Middleware[];
+  readonly logger?: Logger;
+  /** How long a worker that vanished keeps its sagas. 60 seconds unless said otherwise. */
+  readonly lease?: Duration;
+  /** Codes of your own errors that may be stored as their labels. */
+  readonly errorCodes?: readonly string[];
+  /** Called after a saga has stalled, durably. What it throws is logged and otherwise ignored. */
+  readonly onStalled?: (signal: StalledSignal) => unknown;
+}
+
+export interface DatabaseOptions<Tx> extends CommonOptions {
+  readonly database: Database<Tx>;
+  readonly storage?: never;
+}
+
+/** Sagas in a storage of your own: everything but transactions, emitted events and lists works. */
+export interface StorageOptions extends CommonOptions {
+  readonly storage: SagaStorage;
+  readonly database?: never;
+}
+
+export interface StartOptions<Tx> {
+  /** The same id again, with the same input, is the same saga. A new one is made where none is given. */
+  readonly id?: string;
+  /** Your own open transaction: the saga exists exactly if it commits. */
+  readonly tx?: Tx;
+}
+
+export class Amends<Tx = unknown> {
+  readonly #database: Database<Tx> | undefined;
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  readonly #logger: Logger;
+  readonly #registry: Registry;
+  readonly #journal: Journal;
+  readonly #engine: Engine;
+  readonly #operators: Operators;
+  readonly #owner: string = newOwner();
+  readonly #closing: AbortController = new AbortController();
+  readonly #onStalled: CommonOptions["onStalled"];
+  #worker: Worker | undefined;
+
+  constructor(options: DatabaseOptions<Tx> | StorageOptions) {
+    if (!options.database && !options.storage) {
+      throw new AmendsError(
+        "BAD_OPTION",
+        'Give a database, such as `sqlite("shop.db")` or `postgres(url)`, or a storage.',
+      );
+    }
+    this.#database = options.database;
+    this.#clock = options.database?.clock ?? systemClock;
+    this.#logger = options.logger ?? silent;
+    this.#leaseMs = checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease");
+    this.#onStalled = options.onStalled;
+    this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
+    this.#journal = options.database
+      ? new DatabaseJournal({
+          db: options.database as Database,
+          signal: this.#closing.signal,
+          onTrouble: (error, attempt) => this.#warn(error, attempt),
+        })
+      : new ContractJournal(options.storage as SagaStorage);
+    this.#engine = new Engine({
+      clock: this.#clock,
+      middleware: options.middleware ?? [],
+      errorCodes: new Set(options.errorCodes),
+      newId,
+      journal: this.#journal,
+      database: options.database as Database | undefined,
+      registry: this.#registry,
+      leaseMs: this.#leaseMs,
+      owner: this.#owner,
+      onStalled: (run) => this.#stalled(run.id, run.definition.name, run.state),
+      onBug: (error) =>
+        this.#logger.error(
+          { error: String((error as Error | undefined)?.stack ?? error) },
+          "amends: unexpected; the lease heals it",
+        ),
+    });
+    this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+  }
+
+  /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
+  async migrate(): Promise<readonly string[]> {
+    return this.#database ? migrate(this.#database as Database) : [];
+  }
+
+  /** Starts a saga, or finds it: the same id with the same input is the same saga. */
+  async start<Input, Output, Results, Failure>(
+    saga: SagaDefinition<Input, Output, Results, Failure>,
+    input: NoInfer<Input>,
+    options: StartOptions<Tx> = {},
+  ): Promise<SagaRun<Results, Failure>> {
+    this.#refuseClosed();
+    const { tx } = options;
+    if (tx !== undefined && !this.#database) {
+      throw new AmendsError(
+        "NOT_SUPPORTED",
+        "A storage of your own cannot join a transaction: leave `tx` out.",
+      );
+    }
+    const session = tx === undefined ? undefined : this.#database?.join(tx);
+    const started = await this.#engine.start(saga as unknown as AnySaga, input, options.id, session);
+    return new SagaRun<Results, Failure>(this.#handleTools(), started);
+  }
+
+  /** A handle on a saga that exists. */
+  async get(id: string): Promise<SagaRun> {
+    const record = await this.#journal.load(id);
+    if (!record) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+    const run = this.#engine.active.get(id);
+    return new SagaRun(this.#handleTools(), { id, created: false, run, sinceVersion: record.version });
+  }
+
+  /** What a saga is and what happened to it so far; undefined where there is none. */
+  async inspect(id: string): Promise<SagaView | undefined> {
+    const record = await this.#journal.load(id);
+    return record && viewOf(record);
+  }
+
+  /** A worker of this process. Sagas that are started here run here while it has room. */
+  worker(options: WorkerOptions = {}): Worker {
+    const database = this.#database as Database | undefined;
+    const worker = new Worker(
+      {
+        duty: this.#engine,
+        clock: this.#clock,
+        logger: this.#logger,
+        owner: this.#owner,
+        renewEveryMs: this.#leaseMs / RENEWALS,
+        check: () => this.#check(),
+        listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
+      },
+      options,
+    );
+    this.#worker = worker;
+    return worker;
+  }
+
+  /** Whatever needs a person now. */
+  readonly attention: {
+    list(options?: { readonly limit?: number; readonly after?: string }): Promise<AttentionPage>;
+  } = {
+    list: async ({ limit = 100, after } = {}) => {
+      if (!this.#database)
+        throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
+      return listAttention(this.#database as Database, limit, after);
+    },
+  };
+
+  /** Undoes a saga that has not reached its pivot. */
+  async cancel(id: string, note: OperatorNote): Promise<SagaView> {
+    return viewOf(await this.#operators.cancel(id, note));
+  }
+
+  /** Lets a stalled saga go on, with new tries. */
+  async retry(id: string, note: OperatorNote): Promise<SagaView> {
+    return viewOf(await this.#operators.retry(id, note));
+  }
+
+  /** Lets a stalled saga go on without one step's work, which a person has done. */
+  async skip(id: string, step: string, note: OperatorNote): Promise<SagaView> {
+    return viewOf(await this.#operators.skip(id, step, note));
+  }
+
+  /** Ends a stalled saga by hand. */
+  async resolve(id: string, as: "COMPLETED" | "FAILED", note: OperatorNote): Promise<SagaView> {
+    return viewOf(await this.#operators.resolve(id, as, note));
+  }
+
+  /** What this process did so far. */
+  get counters(): Readonly<Counters> {
+    return this.#engine.counters;
+  }
+
+  /** Stops the worker, if one runs, and closes the connections that are ours. */
+  async close(): Promise<void> {
+    await this.#worker?.stop();
+    this.#closing.abort();
+    await this.#database?.close();
+  }
+
+  #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
+    return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
+  }
+
+  /** Before a worker works: the schema fits, and nobody waits for a version that is not here. */
+  async #check(): Promise<void> {
+    this.#refuseClosed();
+    const db = this.#database as Database | undefined;
+    if (!db) return;
+    await checkSchema(db);
+    for (const row of await persist(db, () => db.query(countOpenKinds(db.dialect)))) {
+      const [name, version] = [row["name"] as string, Number(row["definition"])];
+      if (this.#registry.get(name, version)) continue;
+      this.#logger.warn(
+        { saga: name, version, sagas: Number(row["sagas"]) },
+        "amends: open sagas of a kind that is not registered here are left alone",
+      );
+    }
+  }
+
+  #stalled(id: string, saga: string, state: Parameters<typeof outcomeOf>[1]): void {
+    const outcome = outcomeOf(id, state);
+    if (outcome?.status !== "STALLED") return;
+    const signal: StalledSignal = { id, saga, step: outcome.step, reason: outcome.reason };
+    this.#logger.error({ ...signal }, "amends: a saga has stalled and needs a person");
+    const failed = (): void => this.#logger.warn({ id }, "amends: onStalled failed");
+    try {
+      Promise.resolve(this.#onStalled?.(signal)).catch(failed);
+    } catch {
+      failed();
+    }
+  }
+
+  #warn(error: unknown, attempt: number): void {
+    const code = (error as { code?: unknown } | undefined)?.code;
+    this.#logger.warn(
+      { attempt, code: typeof code === "string" ? code : undefined },
+      "amends: trouble with the database; trying again",
+    );
+  }
+
+  #refuseClosed(): void {
+    if (this.#closing.signal.aborted)
+      throw new AmendsError("CLOSED", "This Amends was closed. Make a new one.");
+  }
+}

@@ -1,0 +1,76 @@
+/** Whatever needs a person now, in one list, with what each item allows. */
+import type { SagaAction } from "../sagas/operators.ts";
+import { allowedActions, skippable } from "../sagas/operators.ts";
+import {
+  failureOf,
+  stallReason,
+  undoErrorsOf,
+  type SagaFailure,
+  type UndoFailure,
+} from "../sagas/outcome.ts";
+import { listSagas, selectLogs } from "../sagas/queries.ts";
+import { toLogEntry, toRecord } from "../sagas/rows.ts";
+import type { LogEntry } from "../sagas/journal.ts";
+import type { Database } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
+
+export interface StalledSaga {
+  readonly kind: "stalled-saga";
+  readonly id: string;
+  readonly saga: string;
+  readonly since: Date;
+  readonly reason: string;
+  /** Why the saga turned back, where it did. */
+  readonly error: SagaFailure | undefined;
+  readonly undoErrors: readonly UndoFailure[];
+  readonly actions: readonly SagaAction[];
+  /** Steps that may be skipped. */
+  readonly skippable: readonly string[];
+}
+
+export type AttentionItem = StalledSaga;
+
+export interface AttentionPage {
+  readonly items: readonly AttentionItem[];
+  /** Pass it as `after` to get the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+export async function listAttention(
+  db: Database,
+  limit: number,
+  after: string | undefined,
+): Promise<AttentionPage> {
+  const cursor = after === undefined ? undefined : (JSON.parse(after) as [number, string]);
+  const { dialect } = db;
+  const rows = await persist(db, () =>
+    db.query(
+      listSagas(dialect, {
+        status: "STALLED",
+        limit,
+        after: cursor && { updatedAtMs: cursor[0], id: cursor[1] },
+      }),
+    ),
+  );
+  const ids = rows.map((row) => row["id"] as string);
+  const lines = ids.length === 0 ? [] : await persist(db, () => db.query(selectLogs(dialect, ids)));
+  const logs = new Map<string, LogEntry[]>(ids.map((id) => [id, []]));
+  for (const line of lines) logs.get(line["saga_id"] as string)?.push(toLogEntry(line));
+  const items = rows.map((row): StalledSaga => {
+    const { id, name, state, updatedAtMs } = toRecord(row, logs.get(row["id"] as string) ?? []);
+    return {
+      kind: "stalled-saga",
+      id,
+      saga: name,
+      since: new Date(updatedAtMs),
+      reason: stallReason(state),
+      error: failureOf(state.failure),
+      undoErrors: undoErrorsOf(state),
+      actions: allowedActions(state),
+      skippable: skippable(state),
+    };
+  });
+  const last = items.at(-1);
+  const next = last && items.length === limit ? JSON.stringify([last.since.getTime(), last.id]) : undefined;
+  return { items, next };
+}

@@ -1,0 +1,58 @@
+/** PostgreSQL, version 13 and newer, through the `pg` package: `postgres(url)`, or a pool that you have. */
+import pg from "pg";
+import { AmendsError } from "./core/errors.ts";
+import type { TransactionKind } from "./sagas/definition.ts";
+import { systemClock, type Clock } from "./storage/clock.ts";
+import type { Database } from "./storage/database.ts";
+import { connectionDefaults, PostgresDatabase } from "./storage/postgres/connection.ts";
+import { postgresDialect } from "./storage/postgres/dialect.ts";
+
+export interface PostgresSettings {
+  /** `postgres://user:password@host/database` */
+  readonly url?: string;
+  /** Anything else that `pg` takes for a connection: host, user, ssl, … */
+  readonly connection?: pg.ClientConfig;
+  /** A pool of your own, used as it is: its clients are never pipelined. */
+  readonly pool?: pg.Pool;
+  /** How many connections of our own. 10 unless said otherwise; one is enough. */
+  readonly connections?: number;
+  /** The schema of Amends' tables. `amends` unless said otherwise. */
+  readonly schema?: string;
+  /** Wake workers by NOTIFY. On unless said otherwise; turn it off where very many transactions commit at once. */
+  readonly notify?: boolean;
+  /** For tests: a virtual clock from `amends/testing`. */
+  readonly clock?: Clock;
+}
+
+export function postgres(settings: string | PostgresSettings): Database<pg.ClientBase> {
+  const given: PostgresSettings = typeof settings === "string" ? { url: settings } : settings;
+  const { schema = "amends", notify = true, clock = systemClock, connections = 10 } = given;
+  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "The name of a schema is up to 40 lower-case letters, digits and underscores.",
+    );
+  }
+  if (!given.pool && given.url === undefined && !given.connection) {
+    throw new AmendsError("BAD_OPTION", "Give `postgres` a url, a connection or a pool.");
+  }
+  const config: pg.ClientConfig = {
+    ...connectionDefaults(),
+    ...(given.url !== undefined && { connectionString: given.url }),
+    ...given.connection,
+  };
+  const pool = given.pool ?? new pg.Pool({ ...config, pipeline: true, max: connections } as pg.PoolConfig);
+  return new PostgresDatabase({
+    pool,
+    own: given.pool === undefined,
+    dialect: postgresDialect(schema, clock, notify),
+    clock,
+    connect: notify && !given.pool ? () => new pg.Client(config) : undefined,
+    schema,
+  });
+}
+
+/** For `.step(name, { transaction, … })`: the act gets a client with an open transaction as `tx`. */
+export const transaction: TransactionKind<pg.ClientBase> = { dialect: "postgres" };
+
+export type { Clock, Database };

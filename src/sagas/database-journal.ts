@@ -1,0 +1,203 @@
+/** Sagas in a database: checkpoints travel through the group writer, everything else is rare. */
+import { AmendsError } from "../core/errors.ts";
+import { control, type Entry } from "../core/saga/entry.ts";
+import { evolve } from "../core/saga/state.ts";
+import type { Database, Row, Session } from "../storage/database.ts";
+import { GroupWriter } from "../storage/group-writer.ts";
+import { persist, type Patience } from "../storage/retry.ts";
+import type { Sql } from "../storage/sql.ts";
+import { flush, insertLines, type Execute, type Piece } from "./flush.ts";
+import type { Checkpoint, Hold, Intrusion, Journal, Kind, LogEntry, NewSaga, SagaRecord } from "./journal.ts";
+import { moveFor } from "./move.ts";
+import { claimSagas, renewSagas, selectLogs, selectSaga } from "./queries.ts";
+import { toLogEntry, toRecord } from "./rows.ts";
+
+/** Lines that come from outside the worker carry a token that no worker has. */
+const OUTSIDER = -1;
+
+export interface DatabaseJournalOptions {
+  readonly db: Database;
+  readonly signal?: AbortSignal;
+  readonly onTrouble?: (error: unknown, attempt: number) => void;
+}
+
+export class DatabaseJournal implements Journal {
+  readonly #db: Database;
+  readonly #writer: GroupWriter<Piece, boolean>;
+  readonly #patience: Patience;
+
+  constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
+    this.#db = db;
+    this.#patience = { attemptMax: 8, signal, onTrouble };
+    this.#writer = new GroupWriter<Piece, boolean>({
+      db,
+      flush: (pieces) => flush(db.dialect, (statements) => db.batch(statements), pieces),
+      bytes: (piece) =>
+        ("start" in piece ? piece.start.input.length : (piece.checkpoint.entry.details?.length ?? 0)) + 200,
+      hasty: (piece) => "start" in piece,
+      ...(signal && { signal }),
+      ...(onTrouble && { onTrouble }),
+    });
+  }
+
+  get flushes(): number {
+    return this.#writer.flushes;
+  }
+
+  create(saga: NewSaga): Promise<boolean> {
+    return this.#writer.submit({ start: saga });
+  }
+
+  createIn(session: Session, saga: NewSaga): Promise<boolean> {
+    return this.#flushIn(session, { start: saga });
+  }
+
+  append(checkpoint: Checkpoint): Promise<boolean> {
+    return this.#writer.submit({ checkpoint });
+  }
+
+  appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean> {
+    return this.#flushIn(session, { checkpoint });
+  }
+
+  async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
+    const { dialect } = this.#db;
+    const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
+    const read = session ? inTurn(session)(statements) : this.#persist(() => this.#db.batch(statements));
+    const [rows, lines] = (await read) as [readonly Row[], readonly Row[]];
+    return rows[0] && toRecord(rows[0], lines.map(toLogEntry));
+  }
+
+  claim(
+    kinds: readonly Kind[],
+    limit: number,
+    owner: string,
+    leaseMs: number,
+  ): Promise<readonly SagaRecord[]> {
+    const { dialect } = this.#db;
+    return this.#persist(() =>
+      this.#db.transaction(async (session) => {
+        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs));
+        return rows.length === 0 ? [] : takeOver(session, rows, owner);
+      }),
+    );
+  }
+
+  async renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#persist(() => this.#db.query(renewSagas(this.#db.dialect, holds, leaseMs)));
+    return new Map(rows.map((row) => [row["id"] as string, Number(row["version"])]));
+  }
+
+  intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
+    return this.#persist(() => this.#db.transaction((session) => this.#intrudeOnce(session, id, decide)));
+  }
+
+  drained(): Promise<void> {
+    return this.#writer.drained();
+  }
+
+  async #intrudeOnce(
+    session: Session,
+    id: string,
+    decide: (record: SagaRecord) => Intrusion | undefined,
+  ): Promise<SagaRecord> {
+    const { dialect } = session;
+    const [row] = await session.query(selectSaga(dialect, id, true));
+    if (!row) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+    // A worker may add lines without the lock that we hold, but every such line is at the version that we want.
+    for (;;) {
+      const lines = await session.query(selectLogs(dialect, [id]));
+      const record = toRecord(row, lines.map(toLogEntry));
+      const intrusion = decide(record);
+      if (!intrusion) return record;
+      const version = record.version + 1;
+      const state = evolve(record.state, intrusion.entry);
+      const line = { sagaId: id, version, token: OUTSIDER, entry: intrusion.entry };
+      const written = await session.query(insertLines(dialect, [line]));
+      if (written.length === 0) continue;
+      const running = record.owner !== undefined && state.status === record.state.status;
+      await session.query(moveFor(dialect, { id, version, from: record.state.status, state, running }));
+      const notice = dialect.notify();
+      if (notice) await session.query(notice);
+      const added = { ...intrusion.entry, id: version, token: OUTSIDER, atMs: record.nowMs };
+      return { ...record, version, state, entries: [...record.entries, added] };
+    }
+  }
+
+  async #flushIn(session: Session, piece: Piece): Promise<boolean> {
+    const [done] = await flush(session.dialect, inTurn(session), [piece]);
+    return done === true;
+  }
+
+  #persist<T>(work: () => Promise<T>): Promise<T> {
+    return persist(this.#db, work, this.#patience);
+  }
+}
+
+function inTurn(session: Session): Execute {
+  return async (statements: readonly Sql[]) => {
+    const results: (readonly Row[])[] = [];
+    for (const statement of statements) results.push(await session.query(statement));
+    return results;
+  };
+}
+
+/** Writes the line that fences the last owner off, at the version after whatever that owner wrote last. */
+async function takeOver(
+  session: Session,
+  rows: readonly Row[],
+  owner: string,
+): Promise<readonly SagaRecord[]> {
+  const taken: SagaRecord[] = [];
+  let open = rows;
+  while (open.length > 0) {
+    const logs = await readLogs(session, open);
+    const claims = open.map((row) => {
+      const before = toRecord({ ...row, token: 0 }, logs.get(row["id"] as string) ?? []);
+      const entry = claimEntry(before, owner, Number(row["token"]) > 1);
+      return { row, before, entry };
+    });
+    const lines = claims.map(({ row, before, entry }) => ({
+      sagaId: before.id,
+      version: before.version + 1,
+      token: Number(row["token"]),
+      entry,
+    }));
+    const written = new Set(
+      (await session.query(insertLines(session.dialect, lines))).map((row) => row["saga_id"] as string),
+    );
+    for (const { row, before, entry } of claims) {
+      if (!written.has(before.id)) continue;
+      const token = Number(row["token"]);
+      taken.push({ ...before, version: before.version + 1, token, state: evolve(before.state, entry) });
+    }
+    // The last owner wrote in the very moment: its line counts, and ours goes after it.
+    open = open.filter((row) => !written.has(row["id"] as string));
+  }
+  return taken;
+}
+
+async function readLogs(session: Session, rows: readonly Row[]): Promise<Map<string, LogEntry[]>> {
+  const grouped = new Map<string, LogEntry[]>();
+  // A first claim is of a saga that nobody has run: it has no lines yet.
+  const ids = rows
+    .filter((row) => Number(row["token"]) > 1 || Number(row["version"]) > 1)
+    .map((row) => row["id"] as string);
+  if (ids.length === 0) return grouped;
+  for (const row of await session.query(selectLogs(session.dialect, ids))) {
+    const id = row["saga_id"] as string;
+    const entries = grouped.get(id) ?? [];
+    entries.push(toLogEntry(row));
+    grouped.set(id, entries);
+  }
+  return grouped;
+}
+
+/** The first act of a saga begins with its first claim, unless its time was up before. */
+function claimEntry(before: SagaRecord, owner: string, again: boolean): Entry {
+  const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });
+  const first = before.plan[0];
+  const expired = before.deadlineAtMs !== undefined && before.deadlineAtMs <= before.nowMs;
+  const begins = before.state.status === "PENDING" && first !== undefined && !before.state.cancel && !expired;
+  return begins ? { ...entry, next: { step: first.name, action: "act" } } : entry;
+}

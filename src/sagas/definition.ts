@@ -1,0 +1,217 @@
+/**
+ * The typed builder of sagas. What a step returns is typed into the steps after it and into its own compensation;
+ * a name that is taken and a compensation after the pivot do not compile. Whatever the compiler cannot see is
+ * checked here, when the saga is defined.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Duration } from "../core/duration.ts";
+import { AmendsError } from "../core/errors.ts";
+import { checkName } from "../core/identity.ts";
+import type { Stored } from "../core/json.ts";
+import type { Err, Ok } from "../core/result.ts";
+import type { Plan } from "../core/saga/plan.ts";
+import { readSagaOptions, readStep, type SagaSettings, type StepDefinition } from "./settings.ts";
+
+/** How often a call is tried when it throws, and how long is waited in between. */
+export interface RetryOptions {
+  /** All tries, the first one included. 8 unless said otherwise. */
+  readonly attempts?: number;
+  /** The wait after the first failure; it doubles from there. 30 seconds unless said otherwise. */
+  readonly base?: Duration;
+  /** The longest wait. One hour unless said otherwise. */
+  readonly cap?: Duration;
+  /** By what the wait grows. 2 unless said otherwise. */
+  readonly factor?: number;
+}
+
+/** An event that a step sends out, durable together with the step. */
+export interface EmittedEvent {
+  readonly type: string;
+  readonly data?: unknown;
+}
+
+interface CallContext<Input, Results, Tx> {
+  readonly sagaId: string;
+  readonly input: Input;
+  readonly results: Results;
+  /** Stable over retries and restarts, distinct per saga, step and direction: pass it on as the idempotency key. */
+  readonly key: string;
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** Fires when the call's time is up, the saga is cancelled, or the worker shuts down. */
+  readonly signal: AbortSignal;
+  /** The open transaction of a transactional step. */
+  readonly tx: Tx;
+  /** Puts an event into the outbox together with this step's outcome, or not at all. */
+  emit(event: EmittedEvent): void;
+}
+
+export interface ActContext<Input, Results, Tx = undefined> extends CallContext<Input, Results, Tx> {}
+
+export interface UndoContext<Input, Results, Value, Tx = undefined> extends CallContext<Input, Results, Tx> {
+  /** What the act returned, or undefined where it is not known whether the act happened. */
+  readonly result: Value | undefined;
+  /** The key that the act was called with: undo by it where there is no result. */
+  readonly actKey: string;
+}
+
+/** Which kind of transaction a transactional step runs in: exported by the database's entry. */
+export interface TransactionKind<Tx> {
+  readonly dialect: "postgres" | "sqlite";
+  readonly tx?: Tx;
+}
+
+interface StepBasics<Input, Results, Value, Tx> {
+  act(context: ActContext<Input, Results, Tx>): Value | Promise<Value>;
+  readonly retry?: RetryOptions;
+  /** The longest that one try may take: then its signal fires, and the try counts as failed. */
+  readonly timeout?: Duration;
+  /** The act runs in a transaction that commits together with the step's checkpoint, exactly once. */
+  readonly transaction?: TransactionKind<Tx>;
+}
+
+interface Undoable<Input, Results, Value, Tx> {
+  /** Takes back what the act did, or may have done. Called with the same key however often it is tried. */
+  compensate?(context: UndoContext<Input, Partial<Results>, ValueOf<Value>, Tx>): unknown;
+  readonly compensateRetry?: RetryOptions;
+  /** The longest that all tries of the act may take together: then the saga compensates. */
+  readonly deadline?: Duration;
+}
+
+export interface StepOptions<Input, Results, Value, Tx>
+  extends StepBasics<Input, Results, Value, Tx>, Undoable<Input, Results, Value, Tx> {
+  /** Undo the step also when its act answered with `err`. */
+  readonly undoOnErr?: boolean;
+}
+
+/** The point of no return. Its undo, if it has one, is called only where the pivot itself did not finish. */
+export interface PivotOptions<Input, Results, Value, Tx>
+  extends StepBasics<Input, Results, Value, Tx>, Undoable<Input, Results, Value, Tx> {}
+
+/** After the pivot the saga only goes forward: there is nothing to compensate, and no deadline that would. */
+export interface ForwardOptions<Input, Results, Value, Tx> extends StepBasics<Input, Results, Value, Tx> {
+  readonly compensate?: never;
+  readonly deadline?: never;
+}
+
+/** What a step's act is worth to later steps: the value of an `ok`, or whatever else was returned, as stored. */
+export type ValueOf<Value> = Stored<
+  Value extends Ok<infer T> ? T : Value extends Err<unknown> ? never : Value extends void ? undefined : Value
+>;
+
+/** What a step's `err` carries. */
+export type FailureOf<Value> = Value extends Err<infer E> ? Stored<E> : never;
+
+type Fresh<Name extends string, Results> = Name extends keyof Results
+  ? `There is already a step named "${Name}"`
+  : Name;
+
+type With<Results, Name extends string, Value> = {
+  readonly [K in keyof Results | Name]: K extends keyof Results ? Results[K] : ValueOf<Value>;
+};
+
+/** A saga as it is registered and started. */
+export interface SagaDefinition<Input = never, Output = unknown, Results = unknown, Failure = unknown> {
+  readonly name: string;
+  readonly version: number;
+  readonly schema: StandardSchemaV1<Input, Output>;
+  readonly steps: readonly StepDefinition[];
+  readonly plan: Plan;
+  readonly settings: SagaSettings;
+  /** Only for the compiler. */
+  readonly types?: { readonly results: Results; readonly failure: Failure };
+}
+
+/** Any saga, whatever its types. */
+export type AnySaga = SagaDefinition<never, unknown, unknown, unknown>;
+
+export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
+  Input,
+  Output,
+  Results,
+  Failure
+> {
+  /** Adds a step. Steps run in the order in which they are added. */
+  step<const Name extends string, Value, Tx = undefined>(
+    name: Name & Fresh<Name, Results>,
+    options: StepOptions<Stored<Output>, Results, Value, Tx>,
+  ): Saga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+  /** Adds the point of no return: once it has succeeded, the saga only goes forward. */
+  pivot<const Name extends string, Value, Tx = undefined>(
+    name: Name & Fresh<Name, Results>,
+    options: PivotOptions<Stored<Output>, Results, Value, Tx>,
+  ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+}
+
+export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefinition<
+  Input,
+  Output,
+  Results,
+  Failure
+> {
+  /** Adds a step that is retried until it succeeds, or until a person decides. */
+  step<const Name extends string, Value, Tx = undefined>(
+    name: Name & Fresh<Name, Results>,
+    options: ForwardOptions<Stored<Output>, Results, Value, Tx>,
+  ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+}
+
+export interface SagaOptions {
+  /** Sagas keep the version they began with: register old and new side by side until the old ones have ended. */
+  readonly version?: number;
+  /** The longest that the saga may take before its pivot: then it compensates. */
+  readonly deadline?: Duration;
+  /** For every step that does not say otherwise. */
+  readonly retry?: RetryOptions;
+  readonly compensateRetry?: RetryOptions;
+  /** How often the saga may lose its worker before it stalls. 5 unless said otherwise. */
+  readonly recoveries?: number;
+  /** Also store the messages of what is thrown. They may carry personal data: off unless asked for. */
+  readonly keepMessages?: boolean;
+}
+
+/** Defines a saga: a name, a schema for its input (any Standard Schema library), then its steps. */
+export function saga<Input, Output>(
+  name: string,
+  schema: StandardSchemaV1<Input, Output>,
+  options: SagaOptions = {},
+): Saga<Input, Output, Record<never, never>, never> {
+  checkName(name, "A saga's name");
+  if (typeof (schema as Partial<typeof schema> | undefined)?.["~standard"]?.validate !== "function") {
+    throw new AmendsError(
+      "BAD_DEFINITION",
+      `Saga ${name} needs a schema for its input from a Standard Schema library, such as Zod, Valibot or ArkType.`,
+    );
+  }
+  const settings = readSagaOptions(name, options);
+  // The types say more than the values do: from here on only the compiler knows what each step returns.
+  return build(name, settings, schema as unknown as AnySaga["schema"], []) as unknown as Saga<
+    Input,
+    Output,
+    Record<never, never>,
+    never
+  >;
+}
+
+function build(
+  name: string,
+  settings: SagaSettings,
+  schema: AnySaga["schema"],
+  steps: readonly StepDefinition[],
+): AnySaga {
+  const add = (stepName: string, options: unknown, pivot: boolean): AnySaga => {
+    const step = readStep(name, settings, steps, stepName, options, pivot);
+    return build(name, settings, schema, [...steps, step]);
+  };
+  const definition = {
+    name,
+    version: settings.version,
+    schema,
+    settings,
+    steps,
+    plan: steps.map((step) => step.planned),
+    step: (stepName: string, options: unknown) => add(stepName, options, false),
+    pivot: (stepName: string, options: unknown) => add(stepName, options, true),
+  };
+  return definition;
+}

@@ -1,0 +1,212 @@
+/**
+ * Runs one saga: ask the interpreter what is next, do it, book what came of it, again. All waiting is visible here.
+ * Every booking is at the next version; where that is taken, the saga is read again: either somebody from outside
+ * added a line and the decision is made anew, or another worker has the saga and this one stops.
+ */
+import {
+  advance,
+  decide,
+  needsStart,
+  next,
+  turnEntry,
+  type Facts,
+  type RetryPolicy,
+} from "../core/saga/interpreter.ts";
+import { control, type ControlDetails, type Entry } from "../core/saga/entry.ts";
+import { evolve } from "../core/saga/state.ts";
+import { sleep } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
+import { callStep, type CallCommand, type Called, type CallTools } from "./call.ts";
+import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
+import { failureText } from "./move.ts";
+import type { Newsroom } from "./news.ts";
+import type { Run } from "./run.ts";
+import { callInTransaction } from "./transactional.ts";
+
+/** A wait up to this long is waited out in place; a longer one gives the saga back with a due time. */
+export const SHORT_WAIT_MS = 1_000;
+
+export interface DriveTools extends CallTools {
+  readonly journal: Journal;
+  readonly database: Database | undefined;
+  readonly newsroom: Newsroom;
+  /** Set while the worker shuts down: nothing new is begun. */
+  draining(): boolean;
+  /** A saga was given back and is due after this long. */
+  dueIn(ms: number): void;
+}
+
+/** What a booking led to: it holds, the saga was changed meanwhile, or it is no longer ours. */
+export type Booking = "held" | "changed" | "lost";
+
+export async function drive(tools: DriveTools, run: Run): Promise<void> {
+  for (;;) {
+    const command = next(run.state, factsOf(tools, run));
+    if (command.kind === "end") return run.depart("ended");
+    if (command.kind === "turn") {
+      if ((await book(tools, run, turnEntry(run.state, command.why))) === "lost") return run.depart("lost");
+      continue;
+    }
+    if (tools.draining()) return release(tools, run, 0);
+    if (needsStart(run.state, command)) {
+      const started: Entry = {
+        step: command.step,
+        action: actionOf(command),
+        status: "STARTED",
+        details: null,
+      };
+      if ((await book(tools, run, started)) === "lost") return run.depart("lost");
+      continue;
+    }
+    const waitMs = await attempt(tools, run, command);
+    run.resetCall();
+    if (run.departure) return;
+    if (waitMs > 0) await sleep(tools.clock, waitMs, run.signal);
+  }
+}
+
+export function actionOf(command: CallCommand): "act" | "compensate" {
+  return command.kind === "act" ? "act" : "compensate";
+}
+
+/** One call and its booking. Returns how long to wait, in place, before the next one. */
+async function attempt(tools: DriveTools, run: Run, command: CallCommand): Promise<number> {
+  run.resetCall();
+  if (command.kind === "act" && command.attempt === 1) run.stepBegunAtMs = tools.clock.monotonicMs();
+  const step = run.step(command.step);
+  if (step.transaction) {
+    const done = await callInTransaction(tools, run, command);
+    if (done === "booked") return 0;
+    if (done === "lost") return leave(run);
+    return done === undefined ? interrupted(tools, run) : settle(tools, run, command, done);
+  }
+  const called = await callStep(tools, run, command, undefined);
+  return called ? settle(tools, run, command, called) : interrupted(tools, run);
+}
+
+async function settle(tools: DriveTools, run: Run, command: CallCommand, called: Called): Promise<number> {
+  const step = run.step(command.step);
+  const policy: RetryPolicy = command.kind === "act" ? step.retry : step.compensateRetry;
+  for (;;) {
+    const { entry, ...decision } = decide(run.state, command, called.outcome, policy);
+    // A saga that turns back now has nothing to wait for.
+    const turns =
+      decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
+    const waitMs = turns ? undefined : decision.waitMs;
+    const isShort = waitMs !== undefined && waitMs <= SHORT_WAIT_MS;
+    const releaseMs = waitMs === undefined || isShort ? undefined : wakeAfter(tools, run, command, waitMs);
+    const booking = await book(tools, run, entry, called.emissions, releaseMs, decision.waitMs !== undefined);
+    if (booking === "changed") continue;
+    if (booking === "lost") return leave(run);
+    if (releaseMs !== undefined) {
+      tools.dueIn(releaseMs);
+      run.depart("released");
+    }
+    return isShort ? waitMs : 0;
+  }
+}
+
+/** A saga that sleeps must wake for its deadline too. */
+function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: number): number {
+  const now = tools.clock.monotonicMs();
+  let wake = waitMs;
+  if (command.kind === "act") {
+    const { deadlineMs } = run.step(command.step);
+    if (deadlineMs !== undefined) wake = Math.min(wake, run.stepBegunAtMs + deadlineMs - now);
+    if (run.deadlineAtMs !== undefined) wake = Math.min(wake, run.deadlineAtMs - now);
+  }
+  return Math.max(0, Math.ceil(wake));
+}
+
+export function factsOf(tools: DriveTools, run: Run): Facts {
+  const now = tools.clock.monotonicMs();
+  if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return { expired: true };
+  const index = run.state.steps.findIndex((step) => step.act === "retry");
+  const planned = index < 0 ? undefined : run.state.plan[index];
+  const limit = planned && run.step(planned.name).deadlineMs;
+  return { expired: limit !== undefined && now >= run.stepBegunAtMs + limit };
+}
+
+/** Books one line: with the call that follows begun in it, unless something is waited for first. */
+export async function book(
+  tools: DriveTools,
+  run: Run,
+  entry: Entry,
+  emissions: readonly Emission[] = [],
+  releaseMs: number | undefined = undefined,
+  waits: boolean = false,
+): Promise<Booking> {
+  const checkpoint = checkpointFor(tools, run, entry, emissions, releaseMs, waits);
+  const held = await tools.journal.append(checkpoint);
+  return held ? accept(tools, run, checkpoint) : reread(tools, run);
+}
+
+export function checkpointFor(
+  tools: DriveTools,
+  run: Run,
+  line: Entry,
+  emissions: readonly Emission[],
+  releaseMs: number | undefined,
+  waits: boolean,
+): Checkpoint {
+  const go = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
+  const { entry, state } = advance(run.state, line, factsOf(tools, run), go);
+  const recovered = run.shaky && line.status === "COMPLETED" && !line.step.startsWith("$");
+  const moves = state.status !== run.state.status || releaseMs !== undefined || recovered;
+  const move: Move | undefined = moves
+    ? { from: run.state.status, to: state.status, releaseMs, error: failureText(state), recovered }
+    : undefined;
+  return { sagaId: run.id, token: run.token, version: run.version + 1, entry, emissions, move, state };
+}
+
+/** The line is durable: only now does anybody see it. */
+export function accept(tools: DriveTools, run: Run, { version, entry, state, move }: Checkpoint): "held" {
+  run.version = version;
+  run.state = state;
+  if (move?.recovered) run.shaky = false;
+  if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
+    const index = state.plan.findIndex((step) => step.name === entry.step);
+    run.results = { ...run.results, [entry.step]: state.steps[index]?.result };
+  }
+  tools.newsroom.publish(run.id, { version, entry, state });
+  return "held";
+}
+
+/** Somebody wrote first. Whoever still has the saga decides anew; whoever lost it stops. */
+export async function reread(tools: DriveTools, run: Run): Promise<"changed" | "lost"> {
+  const record = await tools.journal.load(run.id);
+  if (!record || record.token !== run.token) return "lost";
+  run.version = record.version;
+  run.adopt(record.state, record.nowMs, tools.clock.monotonicMs());
+  return "changed";
+}
+
+/** The worker shuts down, or the lease was lost: the call's end is nobody's outcome. */
+function interrupted(tools: DriveTools, run: Run): Promise<number> | number {
+  if (run.stopReason === "lost") return leave(run);
+  return release(tools, run, 0).then(() => 0);
+}
+
+function leave(run: Run): number {
+  run.depart("lost");
+  return 0;
+}
+
+/** Gives the saga back. Whatever call was begun is in doubt for whoever takes it next. */
+async function release(tools: DriveTools, run: Run, ms: number): Promise<void> {
+  const entry = control("$release", {});
+  for (;;) {
+    const booking = await book(tools, run, entry, [], ms, true);
+    if (booking === "changed") continue;
+    return run.depart(booking === "lost" ? "lost" : "released");
+  }
+}
+
+/** Stops a saga that cannot go on by itself, for a person to look at. */
+export async function stall(tools: DriveTools, run: Run, details: ControlDetails): Promise<void> {
+  for (;;) {
+    const booking = await book(tools, run, control("$stall", details), [], undefined, true);
+    if (booking === "changed") continue;
+    return run.depart(booking === "lost" ? "lost" : "ended");
+  }
+}

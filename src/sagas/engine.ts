@@ -1,0 +1,314 @@
+/**
+ * Runs sagas in this process: those that are started here, and those that are claimed. It knows how many it may run,
+ * keeps their leases alive, and lets go of those that it lost.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { checkLease } from "../core/backoff.ts";
+import { AmendsError } from "../core/errors.ts";
+import { checkId } from "../core/identity.ts";
+import { canonicalJson, encodeJson } from "../core/json.ts";
+import { misfit } from "../core/saga/plan.ts";
+import { initial } from "../core/saga/state.ts";
+import type { Database, Session } from "../storage/database.ts";
+import type { AnySaga } from "./definition.ts";
+import { drive, stall, type DriveTools } from "./drive.ts";
+import type { Journal, NewSaga, SagaRecord } from "./journal.ts";
+import { Newsroom } from "./news.ts";
+import type { Registry } from "./registry.ts";
+import { Run, type Departure } from "./run.ts";
+
+export interface EngineOptions extends Pick<DriveTools, "clock" | "middleware" | "errorCodes" | "newId"> {
+  readonly journal: Journal;
+  readonly database: Database | undefined;
+  readonly registry: Registry;
+  readonly leaseMs: number;
+  /** Names this start of this process: never used again. */
+  readonly owner: string;
+  /** After a saga has stalled, durably. */
+  readonly onStalled: (run: Run) => void;
+  /** This tick failed in a way that nobody foresaw; the lease heals it. */
+  readonly onBug: (error: unknown) => void;
+}
+
+export interface Counters {
+  started: number;
+  claimed: number;
+  recovered: number;
+  completed: number;
+  failed: number;
+  stalled: number;
+  released: number;
+  /** Claims that were lost to another worker: the fence held. */
+  lost: number;
+}
+
+/** How often a lease is looked at in its lifetime. */
+export const RENEWALS = 8;
+
+/** What `start` found or made. */
+export interface Started {
+  readonly id: string;
+  readonly created: boolean;
+  /** Runs in this process. */
+  readonly run: Run | undefined;
+  /** The version from which a reader has seen nothing yet. */
+  readonly sinceVersion: number;
+}
+
+export class Engine {
+  readonly newsroom: Newsroom = new Newsroom();
+  readonly active: Map<string, Run> = new Map();
+  readonly counters: Counters = {
+    started: 0,
+    claimed: 0,
+    recovered: 0,
+    completed: 0,
+    failed: 0,
+    stalled: 0,
+    released: 0,
+    lost: 0,
+  };
+  readonly #options: EngineOptions;
+  readonly #tools: DriveTools;
+  /** How many sagas this process may run at once: none unless a worker says so. */
+  #capacity = 0;
+  #starting = 0;
+  #draining = false;
+  #onDue: (ms: number) => void = () => undefined;
+  #onFree: () => void = () => undefined;
+
+  constructor(options: EngineOptions) {
+    checkLease(options.leaseMs, "The lease of sagas");
+    this.#options = options;
+    this.#tools = {
+      ...options,
+      newsroom: this.newsroom,
+      draining: () => this.#draining,
+      dueIn: (ms) => this.#onDue(ms),
+    };
+  }
+
+  /** A worker takes over: up to so many sagas run here, and it is told when one becomes due and when a place is free. */
+  accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void {
+    this.#capacity = capacity;
+    this.#draining = false;
+    this.#onDue = onDue;
+    this.#onFree = onFree;
+  }
+
+  get free(): number {
+    return this.#draining ? 0 : Math.max(0, this.#capacity - this.active.size - this.#starting);
+  }
+
+  async start(
+    definition: AnySaga,
+    given: unknown,
+    id: string | undefined,
+    session: Session | undefined,
+  ): Promise<Started> {
+    this.#options.registry.require(definition);
+    const input = await readInput(definition, given);
+    const own = session === undefined && this.free > 0;
+    const saga: NewSaga = {
+      id: id === undefined ? this.#options.newId() : checkId(id, "The id of a saga"),
+      name: definition.name,
+      definition: definition.version,
+      input,
+      plan: definition.plan,
+      deadlineMs: definition.settings.deadlineMs,
+      owner: own ? this.#options.owner : undefined,
+      leaseMs: this.#options.leaseMs,
+    };
+    if (own) this.#starting++;
+    try {
+      return await this.#create(definition, saga, own, session);
+    } finally {
+      if (own) this.#starting--;
+    }
+  }
+
+  async #create(
+    definition: AnySaga,
+    saga: NewSaga,
+    own: boolean,
+    session: Session | undefined,
+  ): Promise<Started> {
+    const { journal } = this.#options;
+    const created = await (session ? journal.createIn(session, saga) : journal.create(saga));
+    if (!created) return this.#existing(definition, saga, session);
+    this.counters.started++;
+    if (!own) this.#onDue(0);
+    const run = own ? this.#launch(fresh(saga), definition) : undefined;
+    return { id: saga.id, created: true, run, sinceVersion: 0 };
+  }
+
+  /** An id that exists: the same saga with the same input goes on, or has ended; anything else is a conflict. */
+  async #existing(definition: AnySaga, saga: NewSaga, session: Session | undefined): Promise<Started> {
+    const record = await this.#options.journal.load(saga.id, session);
+    if (!record)
+      throw new AmendsError("SAGA_NOT_FOUND", "The saga was removed in this very moment. Start it again.", {
+        id: saga.id,
+      });
+    const same =
+      record.name === saga.name && canonicalJson(record.input) === canonicalJson(JSON.parse(saga.input));
+    if (!same) {
+      const what = record.name === saga.name ? "other input" : `the name ${record.name}`;
+      throw new AmendsError(
+        "SAGA_CONFLICT",
+        `A saga with this id exists with ${what}. Use another id, or start it with the same name and input to get its outcome.`,
+        { id: saga.id, name: record.name },
+      );
+    }
+    // Our own commit, whose answer was lost on the way: nobody else runs it, so it runs here.
+    const ours = record.owner === this.#options.owner && record.version === 1 && !this.active.has(saga.id);
+    const run = ours ? this.#launch(record, definition) : this.active.get(saga.id);
+    return { id: saga.id, created: ours, run, sinceVersion: ours ? 0 : record.version };
+  }
+
+  /** Claims what is due and there is room for, and runs it. Returns the runs. */
+  async claim(limit: number = this.free): Promise<readonly Run[]> {
+    const { journal, registry, owner, leaseMs } = this.#options;
+    const kinds = registry.kinds();
+    if (limit <= 0 || kinds.length === 0) return [];
+    const records = await journal.claim(kinds, limit, owner, leaseMs);
+    return records.map((record) => this.#resume(record));
+  }
+
+  #resume(record: SagaRecord): Run {
+    this.counters.claimed++;
+    if (record.recoveryAttempts > 0) this.counters.recovered++;
+    const definition = this.#options.registry.get(record.name, record.definition) as AnySaga;
+    const difference = misfit(record.plan, definition.plan);
+    const { recoveryMax } = definition.settings;
+    if (difference !== undefined) {
+      return this.#launch(record, definition, (run) =>
+        stall(this.#tools, run, { kind: "misfit", label: "DefinitionMisfit", reason: difference }),
+      );
+    }
+    if (record.recoveryAttempts > recoveryMax) {
+      return this.#launch(record, definition, (run) =>
+        stall(this.#tools, run, {
+          kind: "recoveries",
+          label: "RecoveriesExhausted",
+          reason: `its worker was lost ${record.recoveryAttempts} times`,
+        }),
+      );
+    }
+    return this.#launch(record, definition);
+  }
+
+  #launch(
+    record: Omit<SagaRecord, "entries">,
+    definition: AnySaga,
+    work: (run: Run) => Promise<void> = (run) => drive(this.#tools, run),
+  ): Run {
+    const run = new Run(record, definition, this.#options.clock.monotonicMs());
+    this.active.set(run.id, run);
+    work(run)
+      .catch((error: unknown) => {
+        this.#options.onBug(error);
+        run.depart("lost");
+      })
+      .finally(() => this.#left(run))
+      .catch(this.#options.onBug);
+    return run;
+  }
+
+  #left(run: Run): void {
+    this.active.delete(run.id);
+    this.#count(run, run.departure ?? "lost");
+    if (run.departure === "ended" && run.state.status === "STALLED") this.#options.onStalled(run);
+    this.newsroom.publish(run.id, { version: run.version, entry: undefined, state: run.state });
+    this.#onFree();
+  }
+
+  #count({ state }: Run, departure: Departure): void {
+    if (departure !== "ended") this.counters[departure]++;
+    else if (state.status === "COMPLETED") this.counters.completed++;
+    else if (state.status === "FAILED") this.counters.failed++;
+    else this.counters.stalled++;
+  }
+
+  /** Renews the leases of which an eighth is over. Called as often, so that none gets older than a quarter. */
+  async renew(): Promise<void> {
+    const { clock, journal, leaseMs } = this.#options;
+    const now = clock.monotonicMs();
+    const due = [...this.active.values()].filter(
+      (run) => !run.overdue && now - run.leasedAtMs >= leaseMs / RENEWALS,
+    );
+    if (due.length === 0) return;
+    const held = await journal.renew(
+      due.map(({ id, token }) => ({ id, token })),
+      leaseMs,
+    );
+    for (const run of due) {
+      const version = held.get(run.id);
+      if (version !== undefined) run.leasedAtMs = now;
+      else if (this.active.get(run.id) === run) run.stop("lost");
+      // Somebody from outside wrote a line that this worker has not seen: the call should hear of it.
+      if (version !== undefined && version > run.version) run.stop("cancelled");
+    }
+  }
+
+  /** Somebody asked in this very process: the call need not wait for the next renewal to hear of it. */
+  interrupt(id: string): void {
+    this.active.get(id)?.stop("cancelled");
+  }
+
+  /** Nothing new begins. Resolves when everything has left, or when the deadline has passed and calls were stopped. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, journal } = this.#options;
+    const gone = (): Promise<unknown> => Promise.all([...this.active.values()].map((run) => run.gone));
+    const after = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
+    await Promise.race([gone(), after(deadlineMs)]);
+    for (const run of this.active.values()) run.stop("shutdown");
+    await Promise.race([gone(), after(Math.min(deadlineMs, 1_000))]);
+    this.#capacity = 0;
+    await journal.drained();
+  }
+}
+
+function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
+  return {
+    id: saga.id,
+    name: saga.name,
+    definition: saga.definition,
+    input: JSON.parse(saga.input),
+    plan: saga.plan,
+    begun: true,
+    version: 1,
+    token: 1,
+    owner: saga.owner,
+    recoveryAttempts: 0,
+    nowMs: 0,
+    createdAtMs: 0,
+    updatedAtMs: 0,
+    deadlineAtMs: saga.deadlineMs,
+    dueAtMs: undefined,
+    state: initial(saga.plan, true),
+  };
+}
+
+async function readInput(definition: AnySaga, given: unknown): Promise<string> {
+  const schema = definition.schema as StandardSchemaV1;
+  const validated = schema["~standard"].validate(given);
+  const result = validated instanceof Promise ? await validated : validated;
+  if (result.issues) {
+    const issues = result.issues.map(({ message, path }) => ({
+      path: (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
+      message,
+    }));
+    const listed = issues
+      .map(({ path, message }) => `${path === "" ? "(input)" : path}: ${message}`)
+      .join("; ");
+    throw new AmendsError(
+      "BAD_INPUT",
+      `The input of saga ${definition.name} does not fit its schema: ${listed}`,
+      { issues },
+    );
+  }
+  return (
+    encodeJson(result.value, { field: `The input of saga ${definition.name}`, code: "BAD_INPUT" }) ?? "null"
+  );
+}

@@ -1,0 +1,53 @@
+/** What happened to one saga, as Mermaid text. */
+import type { SagaView, TimelineEntry } from "./view.ts";
+
+/** `sequence` shows every call in its order, `state` the way that the saga took. */
+export function runDiagram(
+  view: Pick<SagaView, "saga" | "id" | "status" | "plan" | "timeline">,
+  kind: "sequence" | "state" = "sequence",
+): string {
+  const lines = kind === "sequence" ? sequence(view) : states(view);
+  return `${lines.join("\n")}\n`;
+}
+
+function sequence({ saga, plan, timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
+  const lines = ["sequenceDiagram", `  participant S as ${saga}`];
+  const place = new Map(plan.map((step, index) => [step.name, index]));
+  for (const [name, index] of place) lines.push(`  participant P${index} as ${name}`);
+  for (const entry of timeline) {
+    const verb = entry.action === "act" ? "act" : "undo";
+    const index = place.get(entry.name);
+    if (entry.kind === "control" || index === undefined) lines.push(`  Note over S: ${noted(entry)}`);
+    else if (entry.status === "STARTED") lines.push(`  S->>P${index}: ${verb} ${entry.name}`);
+    else if (entry.status === "COMPLETED") lines.push(`  P${index}-->>S: ${verb} done`);
+    else lines.push(`  P${index}--xS: ${verb} failed, ${plain(entry.note ?? "")}`);
+  }
+  lines.push(`  Note over S: ${status}`);
+  return lines;
+}
+
+function states({ timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
+  const lines = ["stateDiagram-v2"];
+  let last = "[*]";
+  let count = 0;
+  for (const entry of timeline) {
+    if (entry.status === "STARTED") continue;
+    const id = `s${count++}`;
+    const outcome = entry.kind === "control" ? "" : entry.status === "COMPLETED" ? " done" : " failed";
+    const verb = entry.kind === "control" ? "" : entry.action === "act" ? "act " : "undo ";
+    lines.push(`  ${id}: ${verb}${entry.name}${outcome}`, `  ${last} --> ${id}`);
+    last = id;
+  }
+  lines.push(`  ${last} --> ${status}`);
+  if (status === "COMPLETED" || status === "FAILED") lines.push(`  ${status} --> [*]`);
+  return lines;
+}
+
+function noted({ name, note, by }: TimelineEntry): string {
+  return plain([name, note, by && `by ${by}`].filter((part) => part !== undefined && part !== "").join(", "));
+}
+
+/** Mermaid reads semicolons and line ends as its own. */
+function plain(text: string): string {
+  return text.replaceAll(/[;\n\r#]/g, " ");
+}

@@ -1,0 +1,94 @@
+/** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
+import type { SagaState } from "../core/saga/state.ts";
+import type { AnySaga } from "./definition.ts";
+import type { SagaRecord } from "./journal.ts";
+import type { StepDefinition } from "./settings.ts";
+
+/** Why a call was asked to stop. */
+export type StopReason = "timeout" | "deadline" | "cancelled" | "shutdown" | "lost";
+
+/** How a run left this process: at its end, given back for later, or taken by another worker. */
+export type Departure = "ended" | "released" | "lost";
+
+export class Run {
+  readonly id: string;
+  readonly definition: AnySaga;
+  readonly input: unknown;
+  readonly token: number;
+  state: SagaState;
+  version: number;
+  /** What the finished steps returned, by name. */
+  results: Record<string, unknown> = {};
+  /** It was recovered and has not got on since. */
+  shaky: boolean;
+  /** Local instants, for deadlines: ownership never depends on them. */
+  leasedAtMs: number;
+  deadlineAtMs: number | undefined;
+  stepBegunAtMs: number;
+  /** The call was told to stop and has not: its lease is left to lapse, so that others can go on. */
+  overdue = false;
+  stopReason: StopReason | undefined;
+  departure: Departure | undefined;
+  readonly gone: Promise<Departure>;
+  #depart!: (departure: Departure) => void;
+  #controller: AbortController | undefined;
+
+  constructor(record: Omit<SagaRecord, "entries">, definition: AnySaga, localNowMs: number) {
+    this.id = record.id;
+    this.definition = definition;
+    this.input = record.input;
+    this.token = record.token;
+    this.version = record.version;
+    this.state = record.state;
+    this.shaky = record.recoveryAttempts > 0;
+    this.leasedAtMs = localNowMs;
+    this.stepBegunAtMs = localNowMs;
+    this.deadlineAtMs =
+      record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
+    this.gone = new Promise((resolve) => (this.#depart = resolve));
+    this.adopt(record.state, record.nowMs, localNowMs);
+  }
+
+  /** Takes over a state that was read from the database. */
+  adopt(state: SagaState, databaseNowMs: number, localNowMs: number): void {
+    this.state = state;
+    this.results = {};
+    for (const [index, step] of state.steps.entries()) {
+      if (step.act === "done") this.results[(state.plan[index] as { name: string }).name] = step.result;
+      if (step.act === "retry" || step.act === "begun") {
+        const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
+        this.stepBegunAtMs = localNowMs - begunAgoMs;
+      }
+    }
+  }
+
+  step(name: string): StepDefinition {
+    return this.definition.steps.find((step) => step.name === name) as StepDefinition;
+  }
+
+  depart(departure: Departure): void {
+    this.departure = departure;
+    this.#depart(departure);
+  }
+
+  /** Between two calls nothing of the last one is left: only a shutdown and a loss outlive it. */
+  resetCall(): void {
+    this.overdue = false;
+    this.#controller = undefined;
+    if (this.stopReason !== "shutdown" && this.stopReason !== "lost") this.stopReason = undefined;
+  }
+
+  /** Made only for calls that look at it. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.stopReason) this.#controller.abort(new Error(this.stopReason));
+    }
+    return this.#controller.signal;
+  }
+
+  stop(reason: StopReason): void {
+    this.stopReason ??= reason;
+    this.#controller?.abort(new Error(reason));
+  }
+}

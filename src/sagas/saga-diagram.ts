@@ -1,0 +1,58 @@
+/** A definition as Mermaid text: the same definition always gives the same text. */
+import type { PlannedStep } from "../core/saga/plan.ts";
+import type { AnySaga } from "./definition.ts";
+
+/** `sequence` shows who is called in which order, `state` shows the ways the saga can go; both with the way back. */
+export function sagaDiagram(
+  saga: Pick<AnySaga, "name" | "plan">,
+  kind: "sequence" | "state" = "sequence",
+): string {
+  const lines = kind === "sequence" ? sequence(saga) : states(saga);
+  return `${lines.join("\n")}\n`;
+}
+
+function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
+  const lines = ["sequenceDiagram", `  participant S as ${name}`];
+  for (const [index, step] of plan.entries()) lines.push(`  participant P${index} as ${step.name}`);
+  for (const [index, step] of plan.entries()) {
+    lines.push(`  S->>P${index}: act ${step.name}`);
+    if (step.pivot) lines.push(`  Note over S,P${index}: pivot, from here only forward`);
+  }
+  const back = undoable(plan);
+  if (back.length > 0) {
+    lines.push("  alt a step fails before the pivot");
+    for (const index of back.toReversed())
+      lines.push(`    P${index}-->>S: undo ${(plan[index] as PlannedStep).name}`);
+    lines.push("  end");
+  }
+  return lines;
+}
+
+function states({ plan }: Pick<AnySaga, "plan">): string[] {
+  const act = (index: number): string => `act_${index}`;
+  const undo = (index: number): string => `undo_${index}`;
+  const back = undoable(plan);
+  const pivot = plan.findIndex((step) => step.pivot);
+  const lines = ["stateDiagram-v2", `  [*] --> ${act(0)}`];
+  for (const [index, step] of plan.entries()) {
+    lines.push(`  ${act(index)}: ${step.name}${step.pivot ? " (pivot)" : ""}`);
+    lines.push(`  ${act(index)} --> ${index + 1 < plan.length ? act(index + 1) : "COMPLETED"}`);
+    if (pivot >= 0 && index > pivot) lines.push(`  ${act(index)} --> STALLED: fails`);
+    else {
+      const first = back.filter((other) => other < index || (other === index && step.undo)).at(-1);
+      lines.push(`  ${act(index)} --> ${first === undefined ? "FAILED" : undo(first)}: fails`);
+    }
+  }
+  for (const [position, index] of back.entries()) {
+    lines.push(`  ${undo(index)}: undo ${(plan[index] as PlannedStep).name}`);
+    const before = back[position - 1];
+    lines.push(`  ${undo(index)} --> ${before === undefined ? "FAILED" : undo(before)}`);
+    lines.push(`  ${undo(index)} --> STALLED: tries used up`);
+  }
+  lines.push("  COMPLETED --> [*]", "  FAILED --> [*]");
+  return lines;
+}
+
+function undoable(plan: readonly PlannedStep[]): number[] {
+  return [...plan.keys()].filter((index) => plan[index]?.undo === true);
+}

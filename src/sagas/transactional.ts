@@ -1,0 +1,69 @@
+/**
+ * A transactional step: its own writes and its checkpoint are one commit, so it happens exactly once. If the
+ * checkpoint is refused, the step's writes go with it. A commit whose fate is unknown is read back, not repeated.
+ */
+import { decide } from "../core/saga/interpreter.ts";
+import type { Database } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
+import { callStep, type CallCommand, type Called } from "./call.ts";
+import { accept, checkpointFor, reread, type DriveTools } from "./drive.ts";
+import type { Checkpoint } from "./journal.ts";
+import type { Run } from "./run.ts";
+
+/** Rolls the transaction back and carries out of it why. */
+class RolledBack extends Error {
+  readonly called: Called | "refused" | undefined;
+
+  constructor(called: Called | "refused" | undefined) {
+    super("rolled back");
+    this.called = called;
+  }
+}
+
+/** `booked` and `lost` need nothing more; a failed call is booked by whoever asked; undefined was interrupted. */
+export async function callInTransaction(
+  tools: DriveTools,
+  run: Run,
+  command: CallCommand,
+): Promise<"booked" | "lost" | Called | undefined> {
+  const db = tools.database as Database;
+  for (;;) {
+    let sent: Checkpoint | undefined;
+    try {
+      await persist(db, async () => {
+        if (sent && (await isWritten(tools, sent))) return; // the commit before this try had succeeded
+        await db.transaction(async (session, tx) => {
+          const called = await callStep(tools, run, command, tx);
+          if (!called || called.outcome.kind === "failed") throw rollback(db, called);
+          const { retry } = run.step(command.step);
+          const { entry } = decide(run.state, command, called.outcome, retry);
+          const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
+          if (!(await tools.journal.appendIn(session, checkpoint))) throw new RolledBack("refused");
+          sent = checkpoint;
+        });
+      });
+      accept(tools, run, sent as unknown as Checkpoint);
+      return "booked";
+    } catch (error) {
+      if (!(error instanceof RolledBack)) return { outcome: databaseFailure(), emissions: [] };
+      if (error.called !== "refused") return error.called;
+      if ((await reread(tools, run)) === "lost") return "lost";
+    }
+  }
+}
+
+async function isWritten(tools: DriveTools, { sagaId, version, token }: Checkpoint): Promise<boolean> {
+  const record = await tools.journal.load(sagaId);
+  return record?.entries.some((entry) => entry.id === version && entry.token === token) ?? false;
+}
+
+/** Trouble with the database inside the act is the database's, not the step's: it is tried again, not booked. */
+function rollback(db: Database, called: Called | undefined): unknown {
+  const thrown = called?.thrown;
+  if (thrown !== undefined && db.dialect.trouble(thrown).kind !== "permanent") return thrown;
+  return new RolledBack(called);
+}
+
+function databaseFailure(): Called["outcome"] {
+  return { kind: "failed", transient: true, failure: { kind: "retry", label: "DatabaseTrouble" } };
+}

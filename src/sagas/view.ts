@@ -1,0 +1,109 @@
+/** A saga as people see it: where it stands, and what happened, one line per thing that happened. */
+import type { ControlDetails, Entry, Failure } from "../core/saga/entry.ts";
+import type { SagaStatus } from "../core/saga/machine.ts";
+import type { Plan } from "../core/saga/plan.ts";
+import type { SagaRecord } from "./journal.ts";
+import { allowedActions, skippable, type SagaAction } from "./operators.ts";
+import {
+  failureOf,
+  resultsOf,
+  stallReason,
+  undoErrorsOf,
+  type SagaFailure,
+  type UndoFailure,
+} from "./outcome.ts";
+
+export interface TimelineEntry {
+  /** When, by the database's clock. */
+  readonly at: Date;
+  /** The step's name, or what Amends or a person did: claim, release, cancel, turn, stall, retry, skip, resolve. */
+  readonly name: string;
+  readonly kind: "step" | "control";
+  readonly action: "act" | "compensate";
+  readonly status: "STARTED" | "COMPLETED" | "FAILED";
+  /** The label of an error, or the reason that a person gave. */
+  readonly note?: string;
+  readonly by?: string;
+}
+
+export interface SagaView {
+  readonly id: string;
+  readonly saga: string;
+  readonly definition: number;
+  readonly status: SagaStatus;
+  readonly version: number;
+  readonly input: unknown;
+  readonly results: Readonly<Record<string, unknown>>;
+  readonly plan: Plan;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** When a worker looks at it next, or loses it. */
+  readonly dueAt: Date | undefined;
+  readonly owner: string | undefined;
+  readonly recoveryAttempts: number;
+  readonly error: SagaFailure | undefined;
+  readonly undoErrors: readonly UndoFailure[];
+  readonly stalled: string | undefined;
+  readonly actions: readonly SagaAction[];
+  readonly skippable: readonly string[];
+  readonly timeline: readonly TimelineEntry[];
+}
+
+export function viewOf(record: SagaRecord): SagaView {
+  const { state } = record;
+  return {
+    id: record.id,
+    saga: record.name,
+    definition: record.definition,
+    status: state.status,
+    version: record.version,
+    input: record.input,
+    results: resultsOf(state),
+    plan: record.plan,
+    createdAt: new Date(record.createdAtMs),
+    updatedAt: new Date(record.updatedAtMs),
+    dueAt: record.dueAtMs === undefined ? undefined : new Date(record.dueAtMs),
+    owner: record.owner,
+    recoveryAttempts: record.recoveryAttempts,
+    error: failureOf(state.failure),
+    undoErrors: undoErrorsOf(state),
+    stalled: state.status === "STALLED" ? stallReason(state) : undefined,
+    actions: allowedActions(state),
+    skippable: skippable(state),
+    timeline: timelineOf(record),
+  };
+}
+
+function timelineOf({ begun, plan, createdAtMs, entries }: SagaRecord): readonly TimelineEntry[] {
+  const started = (name: string, action: Entry["action"], atMs: number): TimelineEntry => ({
+    at: new Date(atMs),
+    name,
+    kind: "step",
+    action,
+    status: "STARTED",
+  });
+  const lines: TimelineEntry[] = begun && plan[0] ? [started(plan[0].name, "act", createdAtMs)] : [];
+  for (const entry of entries) {
+    const atMs = entry.atMs ?? createdAtMs;
+    lines.push(toLine(entry, atMs));
+    if (entry.next) lines.push(started(entry.next.step, entry.next.action, atMs));
+  }
+  return lines;
+}
+
+function toLine({ step, action, status, details }: Entry, atMs: number): TimelineEntry {
+  const base = { at: new Date(atMs), action, status };
+  if (!step.startsWith("$")) {
+    const failure = status === "FAILED" ? (JSON.parse(details as string) as Failure) : undefined;
+    return { ...base, name: step, kind: "step", ...(failure && { note: failure.label }) };
+  }
+  const { reason, by, label, kind } = JSON.parse(details ?? "{}") as ControlDetails;
+  const note = reason ?? label ?? kind;
+  return {
+    ...base,
+    name: step.slice(1),
+    kind: "control",
+    ...(note !== undefined && { note }),
+    ...(by !== undefined && { by }),
+  };
+}

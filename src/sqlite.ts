@@ -1,0 +1,37 @@
+/** SQLite: the embedded default. `sqlite("shop.db")`, `sqlite(":memory:")`, or a handle that you have open. */
+import { AmendsError } from "./core/errors.ts";
+import type { TransactionKind } from "./sagas/definition.ts";
+import { SqlSagaStorage } from "./sagas/sql-storage.ts";
+import { systemClock, type Clock } from "./storage/clock.ts";
+import type { Database } from "./storage/database.ts";
+import { SqliteDatabase } from "./storage/sqlite/connection.ts";
+import { sqliteDialect } from "./storage/sqlite/dialect.ts";
+import type { SqliteHandle, SqliteStatement } from "./storage/sqlite/driver.ts";
+
+export interface SqliteSettings {
+  /** What the names of Amends' tables begin with. `amends_` unless said otherwise. */
+  readonly prefix?: string;
+  /** For tests: a virtual clock from `amends/testing`. */
+  readonly clock?: Clock;
+}
+
+/** A file, `":memory:"`, or a handle of node:sqlite or better-sqlite3. */
+export function sqlite(path: string | SqliteHandle, settings: SqliteSettings = {}): Database<SqliteHandle> {
+  const { prefix = "amends_", clock = systemClock } = settings;
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(prefix)) {
+    throw new AmendsError("BAD_OPTION", "A prefix of tables is up to 40 letters, digits and underscores.");
+  }
+  return new SqliteDatabase({ path, dialect: sqliteDialect(prefix, clock), clock });
+}
+
+/** For `.step(name, { transaction, … })`: the act gets the open SQLite handle as `tx`. */
+export const transaction: TransactionKind<SqliteHandle> = { dialect: "sqlite" };
+
+/** Sagas in memory, gone with the process: SQLite in memory behind the storage contract. */
+export class MemorySagaStorage extends SqlSagaStorage {
+  constructor() {
+    super(sqlite(":memory:") as Database);
+  }
+}
+
+export type { Clock, Database, SqliteHandle, SqliteStatement };

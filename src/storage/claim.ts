@@ -1,0 +1,79 @@
+/**
+ * The one claim and the one renewal, for every table of due work. A row is due when its state is claimable and its
+ * gate has passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes
+ * the gate for the length of the lease. Whoever holds an older token can never write again.
+ */
+import type { Dialect } from "./database.ts";
+import { join, literals, raw, sql, type Sql } from "./sql.ts";
+
+export interface Claimable {
+  readonly table: string;
+  readonly id: string;
+  readonly states: readonly string[];
+  /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
+  readonly classes: readonly Sql[];
+}
+
+export interface ClaimOptions {
+  readonly limit: number;
+  readonly leaseMs: number;
+  /** A further condition on `due`: which kinds of work this worker knows. */
+  readonly where: Sql;
+  /** What else the claim writes, over `c`, the claimed row. */
+  readonly set: Sql;
+  /** Without an alias: SQLite does not know it there. */
+  readonly returning: Sql;
+}
+
+export function claimStatement(dialect: Dialect, queue: Claimable, options: ClaimOptions): Sql {
+  const table = dialect.table(queue.table);
+  const id = raw(queue.id);
+  const picks = queue.classes.map((rowClass, index) => {
+    const taken = queue.classes
+      .slice(0, index)
+      .map((_, before) => sql` - (select count(*) from pick_${raw(String(before))})`);
+    const limit = join([sql`${options.limit}`, ...taken], "");
+    // MATERIALIZED, or a semi-join plan could pick again for every row it looks at and claim past the limit.
+    return sql`pick_${raw(String(index))} as materialized (
+      select due.${id} from ${table} as due
+      where due.status in (${literals(queue.states)}) and ${rowClass}
+        and ${dialect.gate(sql`due.next_attempt_at`)} <= ${dialect.now()} and ${options.where}
+      order by ${dialect.gate(sql`due.next_attempt_at`)}, due.${id}
+      limit ${limit} ${dialect.skipLocked})`;
+  });
+  const all = join(
+    queue.classes.map((_, index) => sql`select ${id} as row_id from pick_${raw(String(index))}`),
+    " union all ",
+  );
+  return sql`with ${join(picks, ", ")}, picked as materialized (${all})
+    update ${table} as c set token = c.token + 1, last_attempt_at = ${dialect.now()},
+      next_attempt_at = ${dialect.plusMs(dialect.now(), options.leaseMs)}, ${options.set}
+    from picked where c.${id} = picked.row_id
+    returning ${options.returning}`;
+}
+
+/** Keeps claims alive. Rows that do not come back were lost: their token is no longer the one that holds. */
+export function renewStatement(
+  dialect: Dialect,
+  queue: Claimable,
+  holds: readonly (readonly [id: string, token: number])[],
+  leaseMs: number,
+  returning: Sql,
+): Sql {
+  const id = raw(queue.id);
+  const held = dialect.rows(
+    [
+      { name: "row_id", type: "text" },
+      { name: "row_token", type: "int" },
+    ],
+    holds,
+  );
+  return sql`update ${dialect.table(queue.table)} as c
+    set next_attempt_at = ${dialect.plusMs(dialect.now(), leaseMs)}
+    from ${held} where ${holding(queue, id)} returning ${returning}`;
+}
+
+/** The fence of every settle: this row, this token, a state that may still be left. */
+export function holding(queue: Claimable, id: Sql): Sql {
+  return sql`c.${id} = r.row_id and c.token = r.row_token and c.status in (${literals(queue.states)})`;
+}

@@ -1,0 +1,73 @@
+/**
+ * The database port: what every part asks of a database, and all that an adapter has to give. One operation takes
+ * at most one connection, and nothing is held between two calls except inside `transaction`.
+ */
+import type { ErrorCode } from "../core/errors.ts";
+import type { Clock } from "./clock.ts";
+import type { Sql } from "./sql.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What a database error means for the work that met it. */
+export interface Trouble {
+  /**
+   * `transient`: nothing was committed, trying again may help. `unknown`: the connection was lost and the commit
+   * may or may not have happened, so the work is read again before it is repeated. `permanent`: the statement is at fault.
+   */
+  readonly kind: "transient" | "unknown" | "permanent";
+  readonly code: ErrorCode;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly type: "text" | "int" | "uuid";
+}
+
+/** The words in which the two databases differ. */
+export interface Dialect {
+  readonly name: "postgres" | "sqlite";
+  table(name: string): Sql;
+  /** The instant of this statement, by the database's clock (or the test kit's). */
+  now(): Sql;
+  /** An instant some milliseconds later. */
+  plusMs(instant: Sql, ms: Sql | number): Sql;
+  /** An instant as milliseconds since the epoch. */
+  epochMs(instant: Sql): Sql;
+  /** A gate that can be compared through an index: an empty one is always open. */
+  gate(column: Sql): Sql;
+  /** Locks the rows of this alias; on a database with one writer there is nothing to lock. */
+  forUpdateOf(alias: string): Sql;
+  readonly skipLocked: Sql;
+  /** Rows as a relation with these columns: one parameter per column or one for all, however many rows. */
+  rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
+  /** `column` is one of these texts. */
+  among(column: Sql, values: readonly string[]): Sql;
+  /** The first word of a text, without the given characters at its end. */
+  firstWord(column: Sql, without: string): Sql;
+  /** Wakes whoever listens once the transaction commits; undefined where the database cannot. */
+  notify(): Sql | undefined;
+  trouble(error: unknown): Trouble;
+}
+
+/** Statements inside one open transaction. */
+export interface Session {
+  readonly dialect: Dialect;
+  query(statement: Sql): Promise<readonly Row[]>;
+}
+
+export interface Database<Tx = unknown> {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Connects, and refuses a database that cannot keep what Amends promises. Safe to call again. */
+  open(): Promise<void>;
+  /** One statement, committed by itself. */
+  query(statement: Sql): Promise<readonly Row[]>;
+  /** Several statements in one transaction, in one round trip where the driver can. */
+  batch(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]>;
+  transaction<T>(work: (session: Session, tx: Tx) => Promise<T>): Promise<T>;
+  /** The caller's own open transaction. */
+  join(tx: Tx): Session;
+  /** Calls back when somebody notified. A hint only: undefined where there is none, and it may be late or lost. */
+  listen?(onNotice: () => void): () => void;
+  close(): Promise<void>;
+}

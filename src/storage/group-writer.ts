@@ -1,0 +1,116 @@
+/**
+ * Shares commits. Everything that wants to be durable goes to one writer, which keeps at most one flush under way
+ * and sends whatever gathered meanwhile as the next one, in one transaction. There is no timer: a lone piece is
+ * flushed at once, a busy process flushes hundreds together.
+ *
+ * `flush` must be safe to repeat: after a lost connection the same pieces come again, and it answers for each
+ * whether it is in the books. A piece that the database refuses is found by splitting, and fails alone.
+ */
+import { AmendsError } from "../core/errors.ts";
+import { sleep } from "./clock.ts";
+import type { Database } from "./database.ts";
+import { BRIEFLY, persist } from "./retry.ts";
+
+interface Waiting<Piece, Answer> {
+  readonly piece: Piece;
+  readonly bytes: number;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+export interface GroupWriterOptions<Piece, Answer> {
+  readonly db: Pick<Database, "dialect" | "clock">;
+  flush(pieces: readonly Piece[]): Promise<readonly Answer[]>;
+  bytes(piece: Piece): number;
+  readonly signal?: AbortSignal;
+  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
+  hasty(piece: Piece): boolean;
+}
+
+const HOLD_MS = 1_000;
+const PIECES_MAX = 1_000;
+const BYTES_MAX = 4 * 1_048_576;
+
+export class GroupWriter<Piece, Answer> {
+  readonly #options: GroupWriterOptions<Piece, Answer>;
+  #waiting: Waiting<Piece, Answer>[] = [];
+  #busy = false;
+  #idle: (() => void)[] = [];
+  /** How many transactions were committed, for whoever measures. */
+  flushes = 0;
+
+  constructor(options: GroupWriterOptions<Piece, Answer>) {
+    this.#options = options;
+  }
+
+  submit(piece: Piece): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ piece, bytes: this.#options.bytes(piece), resolve, reject });
+      if (this.#busy) return;
+      this.#busy = true;
+      // Whoever submits in the same turn of the event loop shares this flush.
+      setImmediate(() => void this.#work());
+    });
+  }
+
+  /** Resolves once nothing is waiting or under way. */
+  drained(): Promise<void> {
+    if (!this.#busy) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  async #work(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#flush(this.#take());
+    this.#busy = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #take(): Waiting<Piece, Answer>[] {
+    let count = 0;
+    for (let bytes = 0; count < this.#waiting.length && count < PIECES_MAX; count++) {
+      bytes += (this.#waiting[count] as Waiting<Piece, Answer>).bytes;
+      if (bytes > BYTES_MAX && count > 0) break;
+    }
+    const taken = this.#waiting.slice(0, count);
+    this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
+    return taken;
+  }
+
+  async #flush(group: readonly Waiting<Piece, Answer>[]): Promise<void> {
+    const { db, flush, signal, onTrouble, hasty } = this.#options;
+    try {
+      const pieces = group.map((one) => one.piece);
+      const answers = await persist(db, () => flush(pieces), { ...BRIEFLY, signal, onTrouble });
+      this.flushes++;
+      group.forEach((one, index) => one.resolve(answers[index] as Answer));
+    } catch (error) {
+      if (isPassing(error))
+        return this.#hold(group, error, (piece) => signal?.aborted === true || hasty(piece));
+      if (group.length === 1) return group[0]?.reject(error);
+      const half = group.length >> 1;
+      await this.#flush(group.slice(0, half));
+      await this.#flush(group.slice(half));
+    }
+  }
+
+  /** The database stays away: whoever is in a hurry is told, the others wait for it to come back. */
+  async #hold(
+    group: readonly Waiting<Piece, Answer>[],
+    error: unknown,
+    tell: (piece: Piece) => boolean,
+  ): Promise<void> {
+    const patient = group.filter((one) => !tell(one.piece));
+    for (const one of group) if (tell(one.piece)) one.reject(error);
+    if (patient.length === 0) return;
+    await sleep(this.#options.db.clock, HOLD_MS, this.#options.signal);
+    await this.#flush(patient);
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return (
+    error instanceof AmendsError &&
+    (error.code === "DATABASE_UNREACHABLE" || error.code === "DATABASE_READ_ONLY")
+  );
+}

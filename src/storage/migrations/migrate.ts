@@ -1,0 +1,107 @@
+/**
+ * Migrations are ordered, named and checksummed, and all that are missing run in one transaction: safe to run
+ * twice, and from several processes at once. A database that is newer than this code is refused, not guessed at.
+ */
+import { createHash } from "node:crypto";
+import { AmendsError } from "../../core/errors.ts";
+import type { Database, Dialect, Row, Session } from "../database.ts";
+import { persist } from "../retry.ts";
+import { raw, sql } from "../sql.ts";
+import { sagas } from "./0001-sagas.ts";
+import { outbox } from "./0002-outbox.ts";
+import { words } from "./ddl.ts";
+
+interface Migration {
+  readonly id: number;
+  readonly name: string;
+  statements(dialect: Dialect): string[];
+}
+
+const MIGRATIONS: readonly Migration[] = [
+  { id: 1, name: "sagas", statements: sagas },
+  { id: 2, name: "outbox", statements: outbox },
+];
+
+const NEWEST = MIGRATIONS.length;
+
+/** Two processes that create the same schema at once: one of them is told that it exists already. */
+const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
+
+/** Brings the database up to date. Returns the names of what was applied now. */
+export async function migrate(db: Database): Promise<readonly string[]> {
+  await persist(db, () => db.open());
+  await persist(db, () => prepare(db));
+  return persist(db, () => db.transaction((session) => apply(session)));
+}
+
+async function prepare(db: Database): Promise<void> {
+  const { dialect } = db;
+  const table = dialect.table("migrations").text;
+  const { instant } = words(dialect);
+  const make = async (text: string): Promise<void> => {
+    await db.query(raw(text)).catch((error: unknown) => {
+      if (!RACED.has(String((error as { code?: unknown }).code))) throw error;
+    });
+  };
+  if (dialect.name === "postgres") await make(`create schema if not exists ${table.split(".")[0] as string}`);
+  await make(
+    `create table if not exists ${table} (id integer primary key, name text not null, checksum text not null, applied_at ${instant} not null)`,
+  );
+}
+
+async function apply(session: Session): Promise<readonly string[]> {
+  const { dialect } = session;
+  const table = dialect.table("migrations");
+  if (dialect.name === "postgres") await session.query(sql`lock table ${table} in exclusive mode`);
+  const applied = await session.query(sql`select id, name, checksum from ${table} order by id`);
+  refuseNewer(applied);
+  const names: string[] = [];
+  for (const migration of MIGRATIONS) {
+    const statements = migration.statements(dialect);
+    const checksum = createHash("sha256").update(statements.join(";\n")).digest("hex").slice(0, 32);
+    const before = applied.find((row) => row["id"] === migration.id);
+    if (before) {
+      refuseChanged(before, migration, checksum);
+      continue;
+    }
+    for (const statement of statements) await session.query(raw(statement));
+    await session.query(
+      sql`insert into ${table} (id, name, checksum, applied_at) values (${migration.id}, ${migration.name}, ${checksum}, ${dialect.now()})`,
+    );
+    names.push(migration.name);
+  }
+  return names;
+}
+
+/** Refuses to work on a database that this code does not fit. */
+export async function checkSchema(db: Database): Promise<void> {
+  await persist(db, () => db.open());
+  const table = db.dialect.table("migrations");
+  const applied = await persist(db, () => db.query(sql`select id, name from ${table} order by id`));
+  refuseNewer(applied);
+  if (applied.length < NEWEST) {
+    throw new AmendsError(
+      "SCHEMA_MISSING",
+      "Amends' tables are older than this version. Run `await amends.migrate()`.",
+    );
+  }
+}
+
+function refuseNewer(applied: readonly Row[]): void {
+  const newest = Math.max(0, ...applied.map((row) => Number(row["id"])));
+  if (newest <= NEWEST) return;
+  throw new AmendsError(
+    "SCHEMA_TOO_NEW",
+    `The database has Amends' schema ${newest}, this version knows ${NEWEST}. Update the amends package here before it works on this database.`,
+    { found: newest, known: NEWEST },
+  );
+}
+
+function refuseChanged(before: Row, migration: Migration, checksum: string): void {
+  if (before["checksum"] === checksum && before["name"] === migration.name) return;
+  throw new AmendsError(
+    "MIGRATION_CHANGED",
+    `Migration ${migration.id} (${migration.name}) differs from what was applied to this database. It was changed after it ran, or another program uses the same tables.`,
+    { id: migration.id },
+  );
+}

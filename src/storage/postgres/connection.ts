@@ -1,0 +1,185 @@
+/**
+ * PostgreSQL behind the database port. On our own pool, statements of one batch travel in one round trip (the
+ * driver's pipeline mode); a pool or a client of the caller's is never pipelined. Every connection gets time limits,
+ * and plans that statistics cannot flip.
+ */
+import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryResult } from "pg";
+import { AmendsError } from "../../core/errors.ts";
+import type { Clock } from "../clock.ts";
+import type { Database, Dialect, Row, Session } from "../database.ts";
+import { OpenWork } from "../open-work.ts";
+import type { Sql } from "../sql.ts";
+import { listen } from "./listen.ts";
+
+export interface PostgresOptions {
+  readonly pool: Pool;
+  /** Our own connections: pipelined, and prepared statements are named. */
+  readonly own: boolean;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Makes a connection that is not of the pool, for listening. */
+  readonly connect: (() => Client) | undefined;
+  readonly schema: string;
+}
+
+const OLDEST = 130_000;
+
+export class PostgresDatabase implements Database<ClientBase> {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly #options: PostgresOptions;
+  readonly #names = new Map<string, string>();
+  readonly #open = new OpenWork();
+  #checked: Promise<void> | undefined;
+
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.dialect = options.dialect;
+    this.clock = options.clock;
+    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+    options.pool.on("error", () => undefined);
+  }
+
+  open(): Promise<void> {
+    this.#checked ??= this.#check().catch((error: unknown) => {
+      this.#checked = undefined;
+      throw error;
+    });
+    return this.#checked;
+  }
+
+  async query(statement: Sql): Promise<readonly Row[]> {
+    return this.#with(async (client) => (await this.#send(client, statement)).rows as Row[]);
+  }
+
+  async batch(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
+    if (statements.length === 1) return [await this.query(statements[0] as Sql)];
+    return this.#with((client) =>
+      this.#options.own ? this.#pipeline(client, statements) : this.#inTurn(client, statements),
+    );
+  }
+
+  async transaction<T>(work: (session: Session, tx: ClientBase) => Promise<T>): Promise<T> {
+    return this.#with(async (client) => {
+      await client.query("begin");
+      let result: T;
+      try {
+        result = await this.#open.run(() => work(this.join(client), client));
+      } catch (error) {
+        await client.query("rollback");
+        throw error;
+      }
+      committed(await client.query("commit"));
+      return result;
+    });
+  }
+
+  join(tx: ClientBase): Session {
+    return {
+      dialect: this.dialect,
+      query: async (statement) =>
+        (await tx.query({ text: statement.text, values: [...statement.values] })).rows as Row[],
+    };
+  }
+
+  listen(onNotice: () => void): () => void {
+    const { connect, schema } = this.#options;
+    return connect ? listen(connect, schema, this.clock, onNotice) : () => undefined;
+  }
+
+  async close(): Promise<void> {
+    const { own, pool } = this.#options;
+    if (own && !pool.ended && !pool.ending) await pool.end();
+  }
+
+  /** One connection for one piece of work; one that broke is thrown away. */
+  async #with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    this.#open.refuseInside();
+    const client = await this.#options.pool.connect();
+    let broken = false;
+    try {
+      return await work(client);
+    } catch (error) {
+      const { kind } = this.dialect.trouble(error);
+      broken = !(error instanceof AmendsError) && kind === "unknown";
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async #pipeline(client: PoolClient, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
+    const begin = client.query("begin");
+    const sent = statements.map((statement) => this.#send(client, statement));
+    const commit = client.query("commit");
+    const settled = await Promise.allSettled([begin, ...sent, commit]);
+    const failed = settled.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
+    const results = settled.map((one) => (one as PromiseFulfilledResult<QueryResult>).value);
+    committed(results.at(-1) as QueryResult);
+    return results.slice(1, -1).map((result) => result.rows as Row[]);
+  }
+
+  async #inTurn(client: PoolClient, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
+    await client.query("begin");
+    const results: (readonly Row[])[] = [];
+    try {
+      for (const statement of statements) results.push((await this.#send(client, statement)).rows as Row[]);
+    } catch (error) {
+      await client.query("rollback");
+      throw error;
+    }
+    committed(await client.query("commit"));
+    return results;
+  }
+
+  #send(client: ClientBase, statement: Sql): Promise<QueryResult> {
+    const { text } = statement;
+    const values = statement.values as unknown[];
+    if (!this.#options.own) return client.query({ text, values });
+    let name = this.#names.get(text);
+    if (!name) this.#names.set(text, (name = `amends_${this.#names.size}`));
+    return client.query({ name, text, values });
+  }
+
+  async #check(): Promise<void> {
+    const { rows } = await this.#options.pool.query<{ fsync: string; version: number; standby: boolean }>(
+      "select current_setting('fsync') as fsync, current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby",
+    );
+    const found = rows[0];
+    if (!found) return;
+    if (found.version < OLDEST) {
+      throw new AmendsError("DATABASE_TOO_OLD", "Amends needs PostgreSQL 13 or newer.", {
+        found: found.version,
+      });
+    }
+    if (found.fsync !== "on") {
+      throw new AmendsError(
+        "DATABASE_UNSAFE",
+        "This PostgreSQL runs with fsync off: a crash can lose what it acknowledged. Turn fsync on.",
+      );
+    }
+    if (found.standby) {
+      throw new AmendsError("DATABASE_READ_ONLY", "This PostgreSQL is a standby. Connect to the primary.");
+    }
+  }
+}
+
+/** After a failed statement COMMIT succeeds, as a ROLLBACK: that is not a commit. */
+function committed(result: { command: string }): void {
+  if (result.command === "ROLLBACK")
+    throw Object.assign(new Error("the transaction was rolled back"), { code: "25P02" });
+}
+
+/** Time limits against a database that hangs, and plans that do not depend on statistics (PERFORMANCE in docs/). */
+export function connectionDefaults(): ClientConfig {
+  return {
+    application_name: "amends",
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 30_000,
+    lock_timeout: 5_000,
+    idle_in_transaction_session_timeout: 15_000,
+    keepAlive: true,
+    options: "-c plan_cache_mode=force_generic_plan -c jit=off",
+  };
+}

@@ -1,0 +1,37 @@
+/** What PostgreSQL's errors, and those of the connection to it, mean. */
+import type { Trouble } from "../database.ts";
+
+const UNREACHABLE_TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
+const UNREACHABLE_UNKNOWN: Trouble = { kind: "unknown", code: "DATABASE_UNREACHABLE" };
+const READ_ONLY: Trouble = { kind: "transient", code: "DATABASE_READ_ONLY" };
+const MISSING: Trouble = { kind: "permanent", code: "SCHEMA_MISSING" };
+const REFUSED: Trouble = { kind: "permanent", code: "DATABASE_REFUSED" };
+
+/** Serialization failure, deadlock, lock not available, statement cancelled by its timeout. */
+const TRANSIENT = new Set(["40001", "40P01", "55P03", "57014", "25P03", "25P02"]);
+
+/** Nothing was sent yet when these happen. */
+const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENOENT"]);
+
+export function trouble(error: unknown): Trouble {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !NOT_SENT.has(code)) {
+    if (TRANSIENT.has(code) || code.startsWith("53") || code === "57P03") return UNREACHABLE_TRANSIENT;
+    if (code.startsWith("57P") || code.startsWith("08")) return UNREACHABLE_UNKNOWN;
+    if (code === "25006") return READ_ONLY;
+    if (code === "42P01" || code === "3F000") return MISSING;
+    return REFUSED;
+  }
+  if (typeof code === "string" && NOT_SENT.has(code)) return UNREACHABLE_TRANSIENT;
+  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return UNREACHABLE_UNKNOWN;
+  // The driver's own errors have no code: the connection ended, or was not to be had in time.
+  if (
+    typeof message === "string" &&
+    /timeout exceeded when trying to connect|Cannot use a pool after/.test(message)
+  ) {
+    return UNREACHABLE_TRANSIENT;
+  }
+  if (typeof message === "string" && /connection|terminat|timeout|not queryable/i.test(message))
+    return UNREACHABLE_UNKNOWN;
+  return REFUSED;
+}

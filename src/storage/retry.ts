@@ -1,0 +1,58 @@
+/**
+ * The one loop that repeats database work after trouble that passes: serialization failures, deadlocks, lost
+ * connections, a server that restarts. Such trouble is never booked as anybody's outcome. The work must be safe to
+ * repeat after a commit whose fate is unknown.
+ */
+import { delayMs, type Backoff } from "../core/backoff.ts";
+import { AmendsError } from "../core/errors.ts";
+import { sleep } from "./clock.ts";
+import type { Database } from "./database.ts";
+
+const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
+
+export interface Patience {
+  /** How many tries; a worker's own bookkeeping has no limit but its signal. */
+  readonly attemptMax: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
+}
+
+/** For calls that somebody waits for: a restart of the database fits in, an outage does not. */
+export const BRIEFLY: Patience = { attemptMax: 8 };
+
+export async function persist<T>(
+  db: Pick<Database, "dialect" | "clock">,
+  work: () => Promise<T>,
+  patience: Patience = BRIEFLY,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof AmendsError) throw error;
+      const trouble = db.dialect.trouble(error);
+      if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
+        throw refusal(trouble.code, error);
+      patience.onTrouble?.(error, attempt);
+      if (attempt >= patience.attemptMax || patience.signal?.aborted) throw refusal(trouble.code, error);
+      await sleep(db.clock, delayMs(SCHEDULE, attempt), patience.signal);
+    }
+  }
+}
+
+const ADVICE: Partial<Record<string, string>> = {
+  DATABASE_UNREACHABLE:
+    "The database could not be reached, or did not answer in time. Check its address and that it runs. If this was a start, start it again with the same id: nothing is done twice.",
+  DATABASE_READ_ONLY:
+    "The database is read-only (a standby, or a file without write permission). Connect to the primary.",
+  SCHEMA_MISSING: "Amends' tables are not there. Run `await amends.migrate()` once before anything else.",
+};
+
+function refusal(code: AmendsError["code"], cause: unknown): AmendsError {
+  return new AmendsError(
+    code,
+    ADVICE[code] ?? "The database refused a statement; see the cause.",
+    {},
+    { cause },
+  );
+}

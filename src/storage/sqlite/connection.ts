@@ -1,0 +1,195 @@
+/**
+ * SQLite behind the database port. One connection, one writer at a time: statements run on the calling thread, and a
+ * transaction that waits for foreign code (a transactional step) keeps everybody else in line. The settings that
+ * durability and erasure rest on are set and then read back, because SQLite ignores what it cannot do.
+ */
+import { AmendsError } from "../../core/errors.ts";
+import { sleep, type Clock } from "../clock.ts";
+import type { Database, Dialect, Row, Session } from "../database.ts";
+import { OpenWork } from "../open-work.ts";
+import type { Sql } from "../sql.ts";
+import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
+import { isTooOld, OLDEST_TEXT } from "./version.ts";
+
+/** Short, because it blocks the thread: a lock that lasts longer is waited for without blocking (retry.ts). */
+const BUSY_MS = 100;
+
+export interface SqliteOptions {
+  readonly path: string | SqliteHandle;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** For tests: the version that the library is taken to have. */
+  readonly version?: string | undefined;
+}
+
+export class SqliteDatabase implements Database<SqliteHandle> {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly #options: SqliteOptions;
+  readonly #statements = new Map<string, SqliteStatement>();
+  readonly #open = new OpenWork();
+  #handle: SqliteHandle | undefined;
+  #held = false;
+  #line: (() => void)[] = [];
+
+  constructor(options: SqliteOptions) {
+    this.#options = options;
+    this.dialect = options.dialect;
+    this.clock = options.clock;
+  }
+
+  async open(): Promise<void> {
+    this.#connect();
+  }
+
+  async query(statement: Sql): Promise<readonly Row[]> {
+    return this.#alone(() => this.#run(statement));
+  }
+
+  async batch(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
+    return this.#alone(() => {
+      const handle = this.#connect();
+      handle.exec("begin immediate");
+      try {
+        const results = statements.map((statement) => this.#run(statement));
+        handle.exec("commit");
+        return results;
+      } catch (error) {
+        rollback(handle);
+        throw error;
+      }
+    });
+  }
+
+  async transaction<T>(work: (session: Session, tx: SqliteHandle) => Promise<T>): Promise<T> {
+    this.#open.refuseInside();
+    await this.#acquire();
+    try {
+      const handle = this.#connect();
+      handle.exec("begin immediate");
+      try {
+        const session: Session = { dialect: this.dialect, query: async (statement) => this.#run(statement) };
+        const result = await this.#open.run(() => work(session, handle));
+        handle.exec("commit");
+        return result;
+      } catch (error) {
+        rollback(handle);
+        throw error;
+      }
+    } finally {
+      this.#release();
+    }
+  }
+
+  join(tx: SqliteHandle): Session {
+    const prepared = new Map<string, SqliteStatement>();
+    return { dialect: this.dialect, query: async (statement) => execute(tx, prepared, statement) };
+  }
+
+  async close(): Promise<void> {
+    if (this.#held) await this.#acquire();
+    this.#statements.clear();
+    if (typeof this.#options.path === "string") this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  /** Runs at once where nobody holds the connection, without a turn of the event loop. */
+  async #alone<T>(work: () => T): Promise<T> {
+    this.#open.refuseInside();
+    if (!this.#held && !this.#foreign()) return work();
+    await this.#acquire();
+    try {
+      return work();
+    } finally {
+      this.#release();
+    }
+  }
+
+  async #acquire(): Promise<void> {
+    if (this.#held) await new Promise<void>((resolve) => this.#line.push(resolve));
+    this.#held = true;
+    // A handle of the caller's may be inside a transaction of the caller's, which is not ours to join unasked.
+    for (let ms = 1; this.#foreign(); ms = Math.min(ms * 2, 50)) await sleep(this.clock, ms);
+  }
+
+  #release(): void {
+    const next = this.#line.shift();
+    if (next) next();
+    else this.#held = false;
+  }
+
+  #foreign(): boolean {
+    if (typeof this.#options.path === "string") return false;
+    const { isTransaction, inTransaction } = this.#options.path;
+    return (isTransaction ?? inTransaction ?? false) === true;
+  }
+
+  #run(statement: Sql): readonly Row[] {
+    return execute(this.#connect(), this.#statements, statement);
+  }
+
+  #connect(): SqliteHandle {
+    if (this.#handle) return this.#handle;
+    const { path, version } = this.#options;
+    const handle = typeof path === "string" ? openSqlite(path) : path;
+    try {
+      prepareHandle(handle, path !== ":memory:", version);
+    } catch (error) {
+      if (typeof path === "string") handle.close();
+      throw error;
+    }
+    this.#handle = handle;
+    return handle;
+  }
+}
+
+function execute(
+  handle: SqliteHandle,
+  prepared: Map<string, SqliteStatement>,
+  statement: Sql,
+): readonly Row[] {
+  const text = statement.sql;
+  let ready = prepared.get(text);
+  if (!ready) prepared.set(text, (ready = handle.prepare(text)));
+  const values = statement.values as never[];
+  if (ready.reader === false) {
+    ready.run(...values);
+    return [];
+  }
+  return ready.all(...values) as Row[];
+}
+
+function rollback(handle: SqliteHandle): void {
+  try {
+    handle.exec("rollback");
+  } catch {
+    // SQLite may have rolled back by itself (disk full, I/O error); there is nothing more to undo.
+  }
+}
+
+function prepareHandle(handle: SqliteHandle, onDisk: boolean, version: string | undefined): void {
+  const read = (text: string): unknown => Object.values(handle.prepare(text).all()[0] as Row)[0];
+  handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
+  const found = version ?? String(read("select sqlite_version()"));
+  if (isTooOld(found)) {
+    throw new AmendsError(
+      "DATABASE_TOO_OLD",
+      `SQLite ${found} can corrupt a database in write-ahead mode. Use SQLite ${OLDEST_TEXT} or newer: Node.js 24, or the package @photostructure/sqlite.`,
+    );
+  }
+  if (onDisk) handle.exec("pragma journal_mode = wal");
+  handle.exec(
+    "pragma synchronous = full; pragma secure_delete = on; pragma mmap_size = 0; pragma foreign_keys = on",
+  );
+  const wrong = [
+    onDisk && read("pragma journal_mode") !== "wal" ? "journal_mode is not wal" : "",
+    read("pragma synchronous") === 2 ? "" : "synchronous is not full",
+    read("pragma secure_delete") === 1 ? "" : "secure_delete is not on",
+  ].filter((text) => text !== "");
+  if (wrong.length > 0) {
+    throw new AmendsError(
+      "DATABASE_UNSAFE",
+      `SQLite did not take the settings that Amends needs: ${wrong.join(", ")}.`,
+    );
+  }
+}

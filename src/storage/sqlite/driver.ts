@@ -1,0 +1,72 @@
+/**
+ * Finds a SQLite: Node's own where it has one, else the fallback package with the same interface. A handle of the
+ * caller's (node:sqlite, better-sqlite3, or anything of that shape) is taken as it is.
+ */
+import { createRequire } from "node:module";
+import process from "node:process";
+import { AmendsError } from "../../core/errors.ts";
+import { isTooOld } from "./version.ts";
+
+export interface SqliteStatement {
+  all(...values: never[]): unknown[];
+  run(...values: never[]): unknown;
+  /** better-sqlite3 says here whether the statement returns rows, and refuses `all` where it does not. */
+  readonly reader?: boolean;
+}
+
+/** What Amends uses of a SQLite handle. */
+export interface SqliteHandle {
+  prepare(text: string): SqliteStatement;
+  exec(text: string): unknown;
+  close(): unknown;
+  /** node:sqlite says it this way, better-sqlite3 the other. */
+  readonly isTransaction?: boolean;
+  readonly inTransaction?: boolean;
+}
+
+type Constructor = new (path: string) => SqliteHandle;
+
+export function openSqlite(path: string): SqliteHandle {
+  const Own = builtIn();
+  const Handle = Own && !isTooOld(versionOf(Own)) ? Own : fallback();
+  return new Handle(path);
+}
+
+function versionOf(Handle: Constructor): string {
+  const memory = new Handle(":memory:");
+  const [row] = memory.prepare("select sqlite_version() as version").all() as { version: string }[];
+  memory.close();
+  return row?.version ?? "0";
+}
+
+function builtIn(): Constructor | undefined {
+  const get = (process as { getBuiltinModule?: (id: string) => unknown }).getBuiltinModule;
+  if (!get) return undefined;
+  const module = quietly(() => get("node:sqlite")) as { DatabaseSync?: Constructor } | undefined;
+  return module?.DatabaseSync;
+}
+
+/** Node 22 warns that its SQLite is experimental; whoever uses Amends did not choose it and can do nothing about it. */
+function quietly<T>(load: () => T): T {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function fallback(): Constructor {
+  try {
+    const require = createRequire(import.meta.url);
+    return (require("@photostructure/sqlite") as { DatabaseSync: Constructor }).DatabaseSync;
+  } catch (cause) {
+    throw new AmendsError(
+      "DATABASE_TOO_OLD",
+      "This Node.js has no SQLite of its own that is new enough. Install the package @photostructure/sqlite.",
+      {},
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,41 @@
+/** What SQLite's result codes mean. The drivers differ in where they put the number. */
+import type { Trouble } from "../database.ts";
+
+const TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
+
+export function trouble(error: unknown): Trouble {
+  const code = resultCode(error);
+  switch (code === undefined ? undefined : code & 0xff) {
+    case 5: // busy
+    case 6: // locked
+    case 10: // I/O error
+    case 13: // disk full
+    case 14: // cannot open
+      return TRANSIENT;
+    case 8:
+      return { kind: "transient", code: "DATABASE_READ_ONLY" };
+    default:
+      return missing(error)
+        ? { kind: "permanent", code: "SCHEMA_MISSING" }
+        : { kind: "permanent", code: "DATABASE_REFUSED" };
+  }
+}
+
+const NAMES: Readonly<Record<string, number>> = {
+  SQLITE_BUSY: 5,
+  SQLITE_LOCKED: 6,
+  SQLITE_READONLY: 8,
+  SQLITE_IOERR: 10,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+};
+
+function resultCode(error: unknown): number | undefined {
+  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown };
+  if (typeof errcode === "number") return errcode;
+  return typeof code === "string" ? NAMES[code.split("_").slice(0, 2).join("_")] : undefined;
+}
+
+function missing(error: unknown): boolean {
+  return /no such table/.test(String((error as { message?: unknown } | undefined)?.message));
+}

@@ -1,0 +1,7 @@
+export interface ConformanceCase {
+  readonly name: string;
+  run(): Promise<void>;
+}
+export function sagaStorageConformance(): readonly ConformanceCase[] {
+  return [];
+}

@@ -1,0 +1,61 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const src = fileURLToPath(new URL("src", import.meta.url));
+
+/** The package's own name means its sources, so that examples and the README's code run as they stand. */
+const alias = [
+  { find: /^amends$/, replacement: `${src}/index.ts` },
+  { find: /^amends\/(.+)$/, replacement: `${src}/$1.ts` },
+];
+
+export default defineConfig({
+  test: {
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ["default", "json"],
+    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/test-report.json" },
+    projects: [
+      {
+        resolve: { alias },
+        test: {
+          // The pure core shares nothing that a test could spoil, so its files need no isolation.
+          name: "core",
+          include: ["test/core/**/*.test.ts"],
+          pool: "threads",
+          isolate: false,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "world",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/core/**"],
+          pool: "forks",
+          isolate: false,
+          globalSetup: ["test/setup/postgres.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "types",
+          include: [],
+          typecheck: {
+            enabled: true,
+            only: true,
+            checker: "tsc",
+            include: ["test/types/**/*.test-d.ts"],
+            tsconfig: "./tsconfig.json",
+            // `npm run types` reports those, once.
+            ignoreSourceErrors: true,
+          },
+        },
+      },
+    ],
+  },
+});
