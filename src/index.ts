@@ -33,6 +33,7 @@ export { type SagaView, type TimelineEntry } from "./sagas/view.ts";
 export { runDiagram } from "./sagas/run-diagram.ts";
 export { sagaDiagram } from "./sagas/saga-diagram.ts";
 export {
+  mayBecome,
   type SagaContext,
   type SagaLogEntry,
   type SagaOperations,

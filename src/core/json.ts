@@ -38,7 +38,8 @@ export function encodeJson(value: unknown, door: Door): string | null {
   const refuse = (why: string): never => {
     throw new AmendsError(door.code ?? "BAD_JSON", `${door.field} ${why}.`, { field: door.field });
   };
-  checkDepth(value, refuse);
+  const wrong = misshape(value);
+  if (wrong !== undefined) return refuse(wrong);
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
@@ -66,22 +67,32 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** Depth first and without recursion, so that no depth of nesting can exhaust the stack. */
-function checkDepth(root: unknown, refuse: (why: string) => never): void {
-  if (typeof root !== "object" || root === null) return;
-  let level: object[] = [root];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > DEPTH_MAX) refuse(`is nested deeper than ${DEPTH_MAX} levels (or contains itself)`);
-    const below: object[] = [];
-    for (const parent of level) {
-      if (Object.hasOwn(parent, "__proto__")) refuse("has a key named __proto__");
-      for (const child of Array.isArray(parent) ? parent : Object.values(parent)) {
-        if (typeof child === "object" && child !== null) below.push(child as object);
-      }
-    }
-    level = below;
-    if (level.length > BYTES_MAX) refuse(`is larger than ${BYTES_MAX} bytes of JSON`);
+const NODES_MAX = BYTES_MAX;
+
+/** Why a value is too deep, too large or unsafe; undefined where it is none of these. */
+function misshape(root: unknown): string | undefined {
+  if (typeof root !== "object" || root === null) return undefined;
+  const nodes = visit(root, 1, 0);
+  if (nodes === TOO_DEEP) return `is nested deeper than ${DEPTH_MAX} levels (or contains itself)`;
+  if (nodes === UNSAFE_KEY) return "has a key named __proto__";
+  return nodes > NODES_MAX ? `is larger than ${BYTES_MAX} bytes of JSON (or contains itself)` : undefined;
+}
+
+const TOO_DEEP = -1;
+const UNSAFE_KEY = -2;
+
+/** Counts the nodes. The depth bounds the recursion, the count bounds what a value that contains itself can cost. */
+function visit(parent: object, depth: number, before: number): number {
+  if (depth > DEPTH_MAX) return TOO_DEEP;
+  let nodes = before + 1;
+  for (const key of Object.keys(parent)) {
+    if (key === "__proto__") return UNSAFE_KEY;
+    const child = (parent as Record<string, unknown>)[key];
+    if (typeof child !== "object" || child === null) continue;
+    nodes = visit(child, depth + 1, nodes);
+    if (nodes < 0 || nodes > NODES_MAX) return nodes;
   }
+  return nodes;
 }
 
 /** The same text for the same value, whatever the order of its keys: for comparing inputs. */

@@ -70,7 +70,8 @@ export async function listAttention(
       skippable: skippable(state),
     };
   });
-  const last = items.at(-1);
-  const next = last && items.length === limit ? JSON.stringify([last.since.getTime(), last.id]) : undefined;
+  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
+  const last = rows.at(-1);
+  const next = last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
   return { items, next };
 }

@@ -134,7 +134,7 @@ export class Worker {
       this.#woken = false;
       const found = limit > 0 ? await this.#tryTo("claim", async () => (await duty.claim(limit)).length) : 0;
       this.#backlog = limit === 0 ? this.#backlog : found === limit;
-      if (this.#woken || (found === limit && duty.free > 0 && limit > 0)) continue;
+      if (signal.aborted || this.#woken || (found === limit && duty.free > 0 && limit > 0)) continue;
       const nap = new AbortController();
       this.#wake = () => nap.abort();
       signal.addEventListener("abort", this.#wake, { once: true });

@@ -2,7 +2,7 @@
  * Calls the user's code, which may hang, throw anything or return nonsense: whatever it does becomes an outcome. No
  * transaction, lock or connection is held meanwhile, except for a step that asked for a transaction.
  */
-import { classify, errorLabel } from "../core/errors.ts";
+import { AmendsError, classify, errorLabel } from "../core/errors.ts";
 import { checkName, idempotencyKey } from "../core/identity.ts";
 import { encodeJson } from "../core/json.ts";
 import { isErr, isOk } from "../core/result.ts";
@@ -28,6 +28,8 @@ export interface StepCall {
 export type Middleware = (call: StepCall, next: () => Promise<unknown>) => Promise<unknown>;
 
 export interface CallTools {
+  /** Undefined for a storage of the user's own, which has no outbox. */
+  readonly database: object | undefined;
   readonly clock: Clock;
   readonly middleware: readonly Middleware[];
   readonly errorCodes: ReadonlySet<string>;
@@ -43,61 +45,82 @@ export interface Called {
   readonly thrown?: unknown;
 }
 
-/** Undefined where the call was interrupted by a shutdown or a lost lease: that is not an outcome. */
-export async function callStep(
+/**
+ * Undefined where the call was interrupted by a shutdown or a lost lease: that is not an outcome. A call that returns
+ * at once is answered at once.
+ */
+export function callStep(
   tools: CallTools,
   run: Run,
   command: CallCommand,
   tx: unknown,
-): Promise<Called | undefined> {
+): Called | undefined | Promise<Called | undefined> {
   const step = run.step(command.step);
-  const context = new CallContext(tools, run, command, tx);
   const isAct = command.kind === "act";
+  const context = new CallContext(tools, run, command, tx);
   const user = (isAct ? step.act : step.compensate) as (context: unknown) => unknown;
   const limits = watch(tools.clock, run, step.timeoutMs, isAct ? step.deadlineMs : undefined);
-  try {
-    const value = await withMiddleware(tools.middleware, run, command, context, () => user(context));
+  const returned = (value: unknown): Called => {
+    limits?.();
     return { outcome: outcomeOf(value, isAct, command.step), emissions: context.emissions };
-  } catch (thrown) {
+  };
+  const threw = (thrown: unknown): Called | undefined => {
+    limits?.();
     const failed = failureOf(tools, run, thrown);
     return failed && { outcome: failed, emissions: [], thrown };
-  } finally {
-    for (const cancel of limits) cancel();
+  };
+  try {
+    const value =
+      tools.middleware.length === 0
+        ? user(context)
+        : withMiddleware(tools.middleware, run, command, context, () => user(context));
+    return isThenable(value) ? Promise.resolve(value).then(returned, threw) : returned(value);
+  } catch (thrown) {
+    return threw(thrown);
   }
 }
 
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+const NOTHING: readonly Emission[] = [];
+
+/** What a step's code gets. Most of it is made only when it is looked at: most steps look at little. */
 class CallContext {
-  readonly sagaId: string;
   readonly input: unknown;
   readonly results: Readonly<Record<string, unknown>>;
-  readonly key: string;
   readonly attempt: number;
   readonly tx: unknown;
-  readonly emissions: Emission[] = [];
+  emissions: readonly Emission[] = NOTHING;
   readonly #tools: CallTools;
   readonly #run: Run;
   readonly #command: CallCommand;
-  readonly emit: (event: EmittedEvent) => void;
 
   constructor(tools: CallTools, run: Run, command: CallCommand, tx: unknown) {
     this.#tools = tools;
     this.#run = run;
     this.#command = command;
-    this.sagaId = run.id;
     this.input = run.input;
     this.results = run.results;
     this.attempt = command.attempt;
     this.tx = tx;
-    this.key = idempotencyKey(run.id, command.step, this.action);
-    this.emit = (event) => {
-      const type = checkName(event.type, "An event's type");
-      const payload = encodeJson(event.data, { field: `The data of event ${type}` });
-      this.emissions.push({ entryId: this.#tools.newId(), type, payload });
-    };
+  }
+
+  get sagaId(): string {
+    return this.#run.id;
   }
 
   get action(): "act" | "compensate" {
     return this.#command.kind === "act" ? "act" : "compensate";
+  }
+
+  get key(): string {
+    return idempotencyKey(this.#run.id, this.#command.step, this.action);
+  }
+
+  get actKey(): string {
+    return idempotencyKey(this.#run.id, this.#command.step, "act");
   }
 
   get signal(): AbortSignal {
@@ -108,8 +131,15 @@ class CallContext {
     return (this.#run.state.steps[this.#command.index] as StepState).result;
   }
 
-  get actKey(): string {
-    return idempotencyKey(this.sagaId, this.#command.step, "act");
+  get emit(): (event: EmittedEvent) => void {
+    return (event) => {
+      if (!this.#tools.database) {
+        throw new AmendsError("NOT_SUPPORTED", "A storage of your own cannot keep the events that a step emits.");
+      }
+      const type = checkName(event.type, "An event's type");
+      const payload = encodeJson(event.data, { field: `The data of event ${type}` });
+      this.emissions = [...this.emissions, { entryId: this.#tools.newId(), type, payload }];
+    };
   }
 }
 
@@ -129,13 +159,15 @@ function withMiddleware(
   return chain();
 }
 
-/** Stops the call when its try, its step or its saga has no time left. Returns what to undo when it ends before. */
+/** Stops the call when its try, its step or its saga has no time left. Returns what ends the watch, if one is kept. */
 function watch(
   clock: Clock,
   run: Run,
   timeoutMs: number | undefined,
   stepDeadlineMs: number | undefined,
-): (() => void)[] {
+): (() => void) | undefined {
+  const sagaDeadlineMs = run.state.status === "RUNNING" && !pivotBegun(run.state) ? run.deadlineAtMs : undefined;
+  if (timeoutMs === undefined && stepDeadlineMs === undefined && sagaDeadlineMs === undefined) return undefined;
   const cancels: (() => void)[] = [];
   const at = (ms: number, reason: "timeout" | "deadline"): void => {
     cancels.push(
@@ -148,10 +180,10 @@ function watch(
   const now = clock.monotonicMs();
   if (timeoutMs !== undefined) at(timeoutMs, "timeout");
   if (stepDeadlineMs !== undefined) at(run.stepBegunAtMs + stepDeadlineMs - now, "deadline");
-  const { state } = run;
-  if (run.deadlineAtMs !== undefined && state.status === "RUNNING" && !pivotBegun(state))
-    at(run.deadlineAtMs - now, "deadline");
-  return cancels;
+  if (sagaDeadlineMs !== undefined) at(sagaDeadlineMs - now, "deadline");
+  return () => {
+    for (const cancel of cancels) cancel();
+  };
 }
 
 function outcomeOf(returned: unknown, isAct: boolean, step: string): Outcome {

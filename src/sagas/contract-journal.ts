@@ -1,95 +1,93 @@
 /**
  * Runs the engine on a storage of the user's own. The whole log is kept in the context, whose optimistic lock is the
- * fence: a checkpoint is one `updateContext` with the version that was read. The history and the status follow it, in
- * the same commit where the storage has `createRun`. Such a storage has no clock to ask, so waits use this process's,
- * and who owns a saga is decided by the version and by how long the storage says it was untouched.
+ * fence: a checkpoint is one `updateContext` with the version that was read. History and status follow it, in the same
+ * commit where the storage has `createRun`; where it has not, whoever takes the saga next completes them.
+ *
+ * Such a storage has no clock to ask, so waits are measured by this process's. Who owns a saga is not: that is decided
+ * by the version, and by how long the storage says that the saga was not changed.
  */
-import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
-import { control, type Entry } from "../core/saga/entry.ts";
-import { decodePlan, encodePlan } from "../core/saga/plan.ts";
+import { AmendsError } from "../core/errors.ts";
+import type { Entry } from "../core/saga/entry.ts";
+import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/state.ts";
-import { systemClock } from "../storage/clock.ts";
-import type { SagaOperations, SagaStorage, StoredSagaState } from "./contract.ts";
-import type { Checkpoint, Hold, Intrusion, Journal, Kind, LogEntry, NewSaga, SagaRecord } from "./journal.ts";
-import { fold } from "./rows.ts";
-
-/** What this journal keeps in a saga's context. */
-interface Kept {
-  readonly name: string;
-  readonly definition: number;
-  readonly input: unknown;
-  readonly plan: string;
-  readonly begun: boolean;
-  readonly token: number;
-  readonly owner: string | null;
-  readonly recoveries: number;
-  readonly createdAtMs: number;
-  readonly dueAtMs: number;
-  readonly deadlineAtMs: number | null;
-  readonly log: readonly LogEntry[];
-}
+import type { SagaOperations, SagaStorage } from "./contract.ts";
+import { claimEntry } from "./database-journal.ts";
+import { codeOf, fenced } from "./fence.ts";
+import type { Checkpoint, Hold, Intrusion, Journal, Kind, NewSaga, SagaRecord } from "./journal.ts";
+import { givenBack, linesOf, newKept, readKept, type Kept, type Loaded } from "./kept.ts";
 
 /** More than any budget: sagas that used theirs up are to be seen, and stalled. */
 const NO_LIMIT = 1_000_000;
 
+/** Lines that come from outside the worker carry a token that no worker has. */
+const OUTSIDER = -1;
+
+/** A line to write, and what changes with it. */
+interface Line {
+  readonly entry: Entry;
+  readonly token: number;
+  readonly status: SagaStatus;
+  readonly changes: Partial<Kept>;
+  /** By the worker that wrote the lines before it. */
+  readonly isOwn?: boolean;
+}
+
 export class ContractJournal implements Journal {
   readonly #storage: SagaStorage;
   readonly #now: () => number;
+  /** When to look again at sagas that were not due: the storage cannot be asked for those that are. */
+  #notBefore = new Map<string, number>();
 
-  constructor(storage: SagaStorage, now: () => number = wallClockMs) {
+  constructor(storage: SagaStorage, now: () => number = Date.now) {
     this.#storage = storage;
     this.#now = now;
   }
 
   async create(saga: NewSaga): Promise<boolean> {
-    const first = saga.plan[0]?.name as string;
-    const begun = saga.owner !== undefined;
-    const kept = this.#newKept(saga, begun);
+    const kept = newKept(saga, this.#now());
     try {
       await this.#commit(async (on) => {
         await on.createSaga(saga.id, saga.name, { ...kept });
-        if (!begun) return;
+        if (!kept.begun) return;
+        await on.logStep(saga.id, saga.plan[0]?.name as string, "act", "STARTED");
         await on.updateStatus(saga.id, "RUNNING");
-        await on.logStep(saga.id, first, "act", "STARTED");
       });
       return true;
     } catch (error) {
-      if (await this.load(saga.id)) return false;
+      // It exists, or a part of it was written: the caller looks at what is there.
+      if (await this.#find(saga.id)) return false;
       throw error;
     }
   }
 
-  createIn(): Promise<boolean> {
+  async createIn(): Promise<boolean> {
     throw notSupported("join a transaction");
   }
 
-  appendIn(): Promise<boolean> {
+  async appendIn(): Promise<boolean> {
     throw notSupported("run a step in a transaction");
   }
 
   async append({ sagaId, token, version, entry, emissions, move, state }: Checkpoint): Promise<boolean> {
     if (emissions.length > 0) throw notSupported("keep the events that a step emits");
-    const found = await this.#storage.loadSagaState(sagaId);
-    const kept = found.context as unknown as Kept;
-    const record = this.#toRecord(sagaId, found);
-    if (record.version !== version - 1 || kept.token !== token) return this.#isOurs(kept, version, token);
-    const released = move?.releaseMs !== undefined || state.status === "STALLED";
-    const next: Kept = {
-      ...kept,
-      log: [...kept.log, { ...entry, id: version, token, atMs: this.#now() }],
-      ...(released && { owner: null, dueAtMs: this.#now() + (move?.releaseMs ?? 0) }),
+    const found = await this.#find(sagaId);
+    if (!found || found.record.version !== version - 1 || found.kept.token !== token) return false;
+    const { status } = state;
+    const isGone = move?.releaseMs !== undefined || !CLAIMABLE.includes(status);
+    const changes: Partial<Kept> = {
+      ...(isGone && givenBack(status, this.#now() + (move?.releaseMs ?? 0))),
       ...(move?.recovered && { recoveries: 0 }),
     };
-    return this.#write(sagaId, found, next, entry, state.status);
+    if (!(await this.#write(sagaId, found, { entry, token, status, changes, isOwn: true }))) return false;
+    this.#notBefore.delete(sagaId);
+    if (move?.recovered && !sagaMachine.isTerminal(status)) {
+      await this.#storage.setRecoveryAttempts(sagaId, 0);
+    }
+    return true;
   }
 
   async load(id: string): Promise<SagaRecord | undefined> {
-    try {
-      return this.#toRecord(id, await this.#storage.loadSagaState(id));
-    } catch (error) {
-      if (error instanceof AmendsError && error.code === "SAGA_NOT_FOUND") return undefined;
-      throw error;
-    }
+    return (await this.#find(id))?.record;
   }
 
   async claim(
@@ -99,79 +97,103 @@ export class ContractJournal implements Journal {
     leaseMs: number,
   ): Promise<readonly SagaRecord[]> {
     const taken: SagaRecord[] = [];
+    const seen = new Set<string>();
     for (const name of new Set(kinds.map((kind) => kind.name))) {
-      const stale = new Set(
-        await this.#storage.getSagasForRecovery(NO_LIMIT, NO_LIMIT, leaseMs / 1_000, name),
-      );
-      const open = await this.#storage.getSagasForRecovery(NO_LIMIT, NO_LIMIT, undefined, name);
-      for (const id of open) {
+      const stale = new Set(await this.#open(name, leaseMs));
+      for (const id of await this.#open(name)) {
         if (taken.length >= limit) return taken;
-        const record = await this.#take(id, stale.has(id), kinds, owner);
-        if (record) taken.push(record);
+        seen.add(id);
+        if (!stale.has(id) && (this.#notBefore.get(id) ?? 0) > this.#now()) continue;
+        try {
+          const record = await this.#take(id, kinds, owner, leaseMs);
+          if (record) taken.push(record);
+        } catch (error) {
+          // What was taken before is ours and has to be run.
+          if (taken.length > 0) return taken;
+          throw error;
+        }
       }
     }
+    for (const id of this.#notBefore.keys()) if (!seen.has(id)) this.#notBefore.delete(id);
     return taken;
   }
 
   async #take(
     id: string,
-    isStale: boolean,
     kinds: readonly Kind[],
     owner: string,
+    leaseMs: number,
   ): Promise<SagaRecord | undefined> {
-    const found = await this.#storage.loadSagaState(id);
-    const kept = found.context as unknown as Kept;
-    const { state, version, plan } = this.#toRecord(id, found);
-    const isKnown = kinds.some((kind) => kind.name === kept.name && kind.version === kept.definition);
-    const isDue = kept.owner === null ? kept.dueAtMs <= this.#now() : isStale;
-    if (!isKnown || !isDue) return undefined;
-    const first = state.status === "PENDING" && !state.cancel ? plan[0] : undefined;
-    const entry: Entry = {
-      ...control("$claim", { by: owner, kind: kept.token > 0 ? "again" : "first" }),
-      ...(first && { next: { step: first.name, action: "act" as const } }),
-    };
-    const next: Kept = {
-      ...kept,
-      owner,
-      token: kept.token + 1,
-      recoveries: kept.recoveries + (kept.owner === null ? 0 : 1),
-      log: [...kept.log, { ...entry, id: version + 1, token: kept.token + 1, atMs: this.#now() }],
-    };
-    const after = evolve(state, entry);
-    if (!(await this.#write(id, found, next, entry, after.status))) return undefined;
-    if (kept.owner !== null) await this.#storage.incrementRecoveryAttempts(id);
+    const found = await this.#find(id);
+    if (!found) return undefined;
+    const { kept, record } = found;
+    const isKnown = kinds.some(({ name, version }) => name === kept.name && version === kept.definition);
+    if (!isKnown || !(await this.#isDue(found, leaseMs))) {
+      const lookAtMs = this.#now() + leaseMs / 8; // somebody else may give it back, or cancel it
+      this.#notBefore.set(id, Math.min(lookAtMs, kept.dueAtMs ?? lookAtMs));
+      return undefined;
+    }
+    this.#notBefore.delete(id);
+    if (sagaMachine.isTerminal(record.state.status)) {
+      // Its last checkpoint was written, and the status was not.
+      await this.#write(id, found, undefined);
+      return undefined;
+    }
+    const isLost = kept.owner !== null;
+    const token = kept.token + 1;
+    const entry = claimEntry(record, owner, kept.token > 0);
+    const changes = { owner, token, dueAtMs: null, recoveries: kept.recoveries + (isLost ? 1 : 0) };
+    const { status } = evolve(record.state, entry);
+    if (!(await this.#write(id, found, { entry, token, status, changes }))) return undefined;
+    if (isLost) await this.#storage.incrementRecoveryAttempts(id);
     return this.load(id);
+  }
+
+  /** Asked after the saga was loaded: a change that comes later is seen by the version, one that came before, here. */
+  async #isDue({ kept, record }: Loaded, leaseMs: number): Promise<boolean> {
+    if (kept.owner === null) return (kept.dueAtMs ?? 0) <= this.#now();
+    return (await this.#open(kept.name, leaseMs)).includes(record.id);
+  }
+
+  #open(name: string, staleMs?: number): Promise<readonly string[]> {
+    const staleSeconds = staleMs === undefined ? undefined : staleMs / 1_000;
+    return this.#storage.getSagasForRecovery(NO_LIMIT, NO_LIMIT, staleSeconds, name);
   }
 
   async renew(holds: readonly Hold[]): Promise<ReadonlyMap<string, number>> {
     const held = new Map<string, number>();
     for (const { id, token } of holds) {
-      const found = await this.#storage.loadSagaState(id);
-      const { version, token: holder } = this.#toRecord(id, found);
-      if (holder !== token) continue;
-      // A checkpoint that came in between has renewed it just as well.
-      await this.#storage.updateContext(id, found.context, found.version).catch(ignoreConflict);
-      held.set(id, version);
+      const version = await this.#renewOne(id, token);
+      if (version !== undefined) held.set(id, version);
     }
     return held;
   }
 
+  /** The same context again: what counts is that the storage sees a change. */
+  async #renewOne(id: string, token: number): Promise<number | undefined> {
+    for (;;) {
+      const found = await this.#find(id);
+      if (!found || found.kept.token !== token) return undefined;
+      const { context, version } = found.stored;
+      const isHeld = await fenced(() => this.#storage.updateContext(id, context, version));
+      if (isHeld) return found.record.version;
+    }
+  }
+
   async intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
     for (;;) {
-      const found = await this.#storage.loadSagaState(id);
-      const kept = found.context as unknown as Kept;
-      const record = this.#toRecord(id, found);
+      const found = await this.#find(id);
+      if (!found) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+      const { kept, record } = found;
       const intrusion = decide(record);
       if (!intrusion) return record;
       const { entry } = intrusion;
-      const after = evolve(record.state, entry);
-      const isRunning = kept.owner !== null && after.status === record.state.status;
-      const next: Kept = {
-        ...kept,
-        log: [...kept.log, { ...entry, id: record.version + 1, token: -1, atMs: this.#now() }],
-        ...(!isRunning && { owner: null, dueAtMs: this.#now(), recoveries: 0 }),
-      };
-      if (await this.#write(id, found, next, entry, after.status)) return (await this.load(id)) ?? record;
+      const { status } = evolve(record.state, entry);
+      const isRunning = kept.owner !== null && status === record.state.status;
+      const changes = isRunning ? {} : { ...givenBack(status, this.#now()), recoveries: 0 };
+      if (!(await this.#write(id, found, { entry, token: OUTSIDER, status, changes }))) continue;
+      this.#notBefore.delete(id);
+      return (await this.load(id)) ?? record;
     }
   }
 
@@ -180,23 +202,33 @@ export class ContractJournal implements Journal {
   }
 
   /** False where somebody else was faster: nothing was written. */
-  async #write(
-    id: string,
-    found: StoredSagaState,
-    next: Kept,
-    entry: Entry,
-    status: SagaRecord["state"]["status"],
-  ): Promise<boolean> {
+  #write(id: string, { stored, kept, record }: Loaded, line: Line | undefined): Promise<boolean> {
+    const added = line && { ...line.entry, id: record.version + 1, token: line.token, atMs: this.#now() };
+    const log = added ? [...kept.log, added] : kept.log;
+    const mayLack = !line?.isOwn || stored.status !== record.state.status;
+    return fenced(() =>
+      this.#commit(async (on) => {
+        await on.updateContext(id, { ...kept, ...line?.changes, log }, stored.version);
+        // Whoever wrote before may have ended between two calls: history and status are brought up to the log.
+        const due = linesOf({ ...record, entries: log });
+        const there = mayLack ? (await on.getStepHistory(id)).length : linesOf(record).length;
+        for (const { step, action, status, details } of due.slice(there)) {
+          await on.logStep(id, step, action, status, details);
+        }
+        let current = stored.status;
+        for (const status of [record.state.status, line?.status ?? record.state.status]) {
+          if (status !== current) await on.updateStatus(id, status);
+          current = status;
+        }
+      }),
+    );
+  }
+
+  async #find(id: string): Promise<Loaded | undefined> {
     try {
-      await this.#commit(async (on) => {
-        await on.updateContext(id, { ...next }, found.version);
-        await on.logStep(id, entry.step, entry.action, entry.status, entry.details);
-        if (entry.next) await on.logStep(id, entry.next.step, entry.next.action, "STARTED");
-        if (status !== found.status) await on.updateStatus(id, status);
-      });
-      return true;
+      return readKept(id, await this.#storage.loadSagaState(id), this.#now());
     } catch (error) {
-      if (error instanceof SagaConcurrencyError) return false;
+      if (codeOf(error) === "SAGA_NOT_FOUND") return undefined;
       throw error;
     }
   }
@@ -208,63 +240,6 @@ export class ContractJournal implements Journal {
       await run.commit();
     });
   }
-
-  #isOurs(kept: Kept, version: number, token: number): boolean {
-    return kept.log.some((entry) => entry.id === version && entry.token === token);
-  }
-
-  #newKept(saga: NewSaga, begun: boolean): Kept {
-    const now = this.#now();
-    return {
-      name: saga.name,
-      definition: saga.definition,
-      input: JSON.parse(saga.input),
-      plan: encodePlan(saga.plan),
-      begun,
-      token: begun ? 1 : 0,
-      owner: saga.owner ?? null,
-      recoveries: 0,
-      createdAtMs: now,
-      dueAtMs: now,
-      deadlineAtMs: saga.deadlineMs === undefined ? null : now + saga.deadlineMs,
-      log: [],
-    };
-  }
-
-  #toRecord(id: string, { context, status }: StoredSagaState): SagaRecord {
-    const kept = context as unknown as Kept;
-    if (typeof kept.plan !== "string") {
-      throw new AmendsError(
-        "NOT_SUPPORTED",
-        "This saga was not started by Amends: its context is not one that it can run.",
-        { id },
-      );
-    }
-    const plan = decodePlan(kept.plan);
-    return {
-      id,
-      name: kept.name,
-      definition: kept.definition,
-      input: kept.input,
-      plan,
-      begun: kept.begun,
-      version: kept.log.at(-1)?.id ?? 1,
-      token: kept.token,
-      owner: kept.owner ?? undefined,
-      recoveryAttempts: kept.recoveries,
-      nowMs: this.#now(),
-      createdAtMs: kept.createdAtMs,
-      updatedAtMs: kept.log.at(-1)?.atMs ?? kept.createdAtMs,
-      deadlineAtMs: kept.deadlineAtMs ?? undefined,
-      dueAtMs: kept.dueAtMs,
-      entries: kept.log,
-      state: fold(plan, kept.begun, kept.log, status),
-    };
-  }
-}
-
-function wallClockMs(): number {
-  return (systemClock.virtualNowMs ?? Date.now)();
 }
 
 function notSupported(what: string): AmendsError {
@@ -272,8 +247,4 @@ function notSupported(what: string): AmendsError {
     "NOT_SUPPORTED",
     `A storage of your own cannot ${what}. Use \`postgres\` or \`sqlite\` for that.`,
   );
-}
-
-function ignoreConflict(error: unknown): void {
-  if (!(error instanceof SagaConcurrencyError)) throw error;
 }

@@ -1,19 +1,23 @@
 /**
  * The storage contract of step sagas: what a storage of one's own has to fulfil. The conformance suite in
  * `amends/testing` tells whether it does. `createRun` is optional; a storage without it commits once per call.
+ *
+ * What is refused rejects with an AmendsError and changes nothing: SAGA_CONFLICT for an id that exists,
+ * SAGA_NOT_FOUND for one that does not, SagaConcurrencyError for a version that is no longer the saga's, and
+ * NOT_ALLOWED_NOW for a status that the saga cannot have next, or for any change to a saga that has ended.
  */
 import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
-import type { SagaStatus } from "../core/saga/machine.ts";
+import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 
 export interface StoredSagaState {
   readonly status: SagaStatus;
   readonly context: SagaContext;
-  /** Starts at 1 and rises with every change. */
+  /** Starts at 1 and rises with every change: of the context, the status, the history and the recovery attempts. */
   readonly version: number;
 }
 
-/** Anything that can be written as a JSON object. */
+/** Anything that can be written as a JSON object. What is read back is what JSON makes of it. */
 export type SagaContext = Readonly<Record<string, unknown>>;
 
 export interface SagaLogEntry {
@@ -29,10 +33,11 @@ export interface SagaLogEntry {
 
 /** What can be done to one saga. */
 export interface SagaOperations {
-  /** Creates it as PENDING with version 1. An id that exists is an error. */
+  /** Creates it as PENDING with version 1. */
   createSaga(sagaId: string, name: string, context: SagaContext): Promise<void>;
-  /** With `currentVersion`, only if the saga still has it: otherwise SagaConcurrencyError, and nothing changes. */
+  /** With `currentVersion`, only if the saga still has it; that is looked at before anything else. */
   updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void>;
+  /** Only where `mayBecome` says so. */
   updateStatus(sagaId: string, status: SagaStatus): Promise<void>;
   logStep(
     sagaId: string,
@@ -41,27 +46,45 @@ export interface SagaOperations {
     status: EntryStatus,
     details?: string | null,
   ): Promise<void>;
-  /** A saga that does not exist is an error. `readForUpdate` locks it until the run commits, where the storage can. */
+  /**
+   * With `readForUpdate` inside a run, no change of anybody else comes between this look and what the run commits:
+   * the storage locks the saga, or refuses the commit with SagaConcurrencyError. Outside of a run it means nothing.
+   */
   loadSagaState(sagaId: string, options?: { readonly readForUpdate?: boolean }): Promise<StoredSagaState>;
   /** Oldest first. */
   getStepHistory(sagaId: string): Promise<readonly SagaLogEntry[]>;
 }
 
-/** A scope in which nothing is visible to others before `commit`. Leaving it with an error writes nothing more. */
+/**
+ * Sees its own changes, and nobody else does before `commit`. It may commit more than once. What was not committed is
+ * gone after `rollback`, and when the run is left, with an error or without.
+ */
 export interface SagaStorageRun extends SagaOperations {
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
 
 export interface SagaStorage extends SagaOperations {
-  /** Open sagas with fewer recoveries than allowed, those with the fewest first, then the longest untouched. */
+  /**
+   * PENDING, RUNNING and COMPENSATING sagas with fewer recoveries than allowed (5 unless said otherwise), those with the
+   * fewest first, then the longest unchanged. With `staleAfterSeconds`, which may be a fraction, only those that
+   * have not been changed for that long, by the storage's own clock.
+   */
   getSagasForRecovery(
     limit: number,
     maxRecoveryAttempts?: number,
     staleAfterSeconds?: number,
     sagaName?: string,
   ): Promise<readonly string[]>;
+  /** Adds one, and changes the status with it where one is given. */
   incrementRecoveryAttempts(sagaId: string, newStatus?: SagaStatus): Promise<void>;
+  /** A whole number, 0 or more. */
   setRecoveryAttempts(sagaId: string, attempts: number): Promise<void>;
   createRun?<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T>;
+}
+
+/** May a saga with the one status be given the other? The same one again is fine, except where it has ended. */
+export function mayBecome(from: SagaStatus, to: SagaStatus): boolean {
+  if (sagaMachine.isTerminal(from)) return false;
+  return from === to || sagaMachine.arrow(from, to) !== undefined;
 }

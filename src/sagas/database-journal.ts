@@ -6,7 +6,7 @@ import type { Database, Row, Session } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
-import { flush, insertLines, type Execute, type Piece } from "./flush.ts";
+import { flush, flushInside, insertLines, type Execute, type Piece } from "./flush.ts";
 import type { Checkpoint, Hold, Intrusion, Journal, Kind, LogEntry, NewSaga, SagaRecord } from "./journal.ts";
 import { moveFor } from "./move.ts";
 import { claimSagas, renewSagas, selectLogs, selectSaga } from "./queries.ts";
@@ -34,6 +34,7 @@ export class DatabaseJournal implements Journal {
       flush: (pieces) => flush(db.dialect, (statements) => db.batch(statements), pieces),
       bytes: (piece) =>
         ("start" in piece ? piece.start.input.length : (piece.checkpoint.entry.details?.length ?? 0)) + 200,
+      lanes: db.dialect.name === "postgres" ? 2 : 1,
       hasty: (piece) => "start" in piece,
       ...(signal && { signal }),
       ...(onTrouble && { onTrouble }),
@@ -125,7 +126,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async #flushIn(session: Session, piece: Piece): Promise<boolean> {
-    const [done] = await flush(session.dialect, inTurn(session), [piece]);
+    const [done] = await flushInside(session.dialect, inTurn(session), [piece]);
     return done === true;
   }
 
@@ -194,7 +195,7 @@ async function readLogs(session: Session, rows: readonly Row[]): Promise<Map<str
 }
 
 /** The first act of a saga begins with its first claim, unless its time was up before. */
-function claimEntry(before: SagaRecord, owner: string, again: boolean): Entry {
+export function claimEntry(before: SagaRecord, owner: string, again: boolean): Entry {
   const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });
   const first = before.plan[0];
   const expired = before.deadlineAtMs !== undefined && before.deadlineAtMs <= before.nowMs;

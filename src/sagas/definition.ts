@@ -111,7 +111,7 @@ type With<Results, Name extends string, Value> = {
 };
 
 /** A saga as it is registered and started. */
-export interface SagaDefinition<Input = never, Output = unknown, Results = unknown, Failure = unknown> {
+export interface SagaDefinition<Input = unknown, Output = unknown, Results = unknown, Failure = unknown> {
   readonly name: string;
   readonly version: number;
   readonly schema: StandardSchemaV1<Input, Output>;
@@ -123,7 +123,7 @@ export interface SagaDefinition<Input = never, Output = unknown, Results = unkno
 }
 
 /** Any saga, whatever its types. */
-export type AnySaga = SagaDefinition<never, unknown, unknown, unknown>;
+export type AnySaga = SagaDefinition;
 
 export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
   Input,
@@ -185,12 +185,7 @@ export function saga<Input, Output>(
   }
   const settings = readSagaOptions(name, options);
   // The types say more than the values do: from here on only the compiler knows what each step returns.
-  return build(name, settings, schema as unknown as AnySaga["schema"], []) as unknown as Saga<
-    Input,
-    Output,
-    Record<never, never>,
-    never
-  >;
+  return build(name, settings, schema, []) as unknown as Saga<Input, Output, Record<never, never>, never>;
 }
 
 function build(

@@ -47,18 +47,33 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
       if ((await book(tools, run, turnEntry(run.state, command.why))) === "lost") return run.depart("lost");
       continue;
     }
-    if (tools.draining()) return release(tools, run, 0);
+    if (tools.draining()) return release(tools, run);
     if (needsStart(run.state, command)) {
-      const started: Entry = {
-        step: command.step,
-        action: actionOf(command),
-        status: "STARTED",
-        details: null,
-      };
+      const started: Entry = { step: command.step, action: actionOf(command), status: "STARTED", details: null };
       if ((await book(tools, run, started)) === "lost") return run.depart("lost");
       continue;
     }
-    const waitMs = await attempt(tools, run, command);
+    const step = run.step(command.step);
+    run.resetCall();
+    if (step.deadlineMs !== undefined && command.kind === "act" && command.attempt === 1) {
+      run.stepBegunAtMs = tools.clock.monotonicMs();
+    }
+    const pending = step.transaction ? callInTransaction(tools, run, command) : callStep(tools, run, command, undefined);
+    const called = pending instanceof Promise ? await pending : pending;
+    if (called === "booked") continue;
+    if (called === "lost") return run.depart("lost");
+    if (called === undefined) return run.stopReason === "lost" ? run.depart("lost") : release(tools, run);
+    if (called.outcome.kind === "ok") {
+      // The way that almost every step goes has one wait: for its line to be durable.
+      const { entry } = decide(run.state, command, called.outcome, step.retry);
+      const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
+      if (await tools.journal.append(checkpoint)) {
+        accept(tools, run, checkpoint);
+        continue;
+      }
+      if ((await reread(tools, run)) === "lost") return run.depart("lost");
+    }
+    const waitMs = await settle(tools, run, command, called);
     run.resetCall();
     if (run.departure) return;
     if (waitMs > 0) await sleep(tools.clock, waitMs, run.signal);
@@ -69,35 +84,23 @@ export function actionOf(command: CallCommand): "act" | "compensate" {
   return command.kind === "act" ? "act" : "compensate";
 }
 
-/** One call and its booking. Returns how long to wait, in place, before the next one. */
-async function attempt(tools: DriveTools, run: Run, command: CallCommand): Promise<number> {
-  run.resetCall();
-  if (command.kind === "act" && command.attempt === 1) run.stepBegunAtMs = tools.clock.monotonicMs();
-  const step = run.step(command.step);
-  if (step.transaction) {
-    const done = await callInTransaction(tools, run, command);
-    if (done === "booked") return 0;
-    if (done === "lost") return leave(run);
-    return done === undefined ? interrupted(tools, run) : settle(tools, run, command, done);
-  }
-  const called = await callStep(tools, run, command, undefined);
-  return called ? settle(tools, run, command, called) : interrupted(tools, run);
-}
-
+/** Books what came of a call. Returns how long to wait, in place, before the next one. */
 async function settle(tools: DriveTools, run: Run, command: CallCommand, called: Called): Promise<number> {
   const step = run.step(command.step);
   const policy: RetryPolicy = command.kind === "act" ? step.retry : step.compensateRetry;
   for (;;) {
     const { entry, ...decision } = decide(run.state, command, called.outcome, policy);
     // A saga that turns back now has nothing to wait for.
-    const turns =
-      decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
+    const turns = decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
     const waitMs = turns ? undefined : decision.waitMs;
     const isShort = waitMs !== undefined && waitMs <= SHORT_WAIT_MS;
     const releaseMs = waitMs === undefined || isShort ? undefined : wakeAfter(tools, run, command, waitMs);
     const booking = await book(tools, run, entry, called.emissions, releaseMs, decision.waitMs !== undefined);
     if (booking === "changed") continue;
-    if (booking === "lost") return leave(run);
+    if (booking === "lost") {
+      run.depart("lost");
+      return 0;
+    }
     if (releaseMs !== undefined) {
       tools.dueIn(releaseMs);
       run.depart("released");
@@ -118,7 +121,10 @@ function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: nu
   return Math.max(0, Math.ceil(wake));
 }
 
+const IN_TIME: Facts = { expired: false };
+
 export function factsOf(tools: DriveTools, run: Run): Facts {
+  if (!run.hasDeadlines) return IN_TIME;
   const now = tools.clock.monotonicMs();
   if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return { expired: true };
   const index = run.state.steps.findIndex((step) => step.act === "retry");
@@ -166,7 +172,7 @@ export function accept(tools: DriveTools, run: Run, { version, entry, state, mov
   if (move?.recovered) run.shaky = false;
   if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
     const index = state.plan.findIndex((step) => step.name === entry.step);
-    run.results = { ...run.results, [entry.step]: state.steps[index]?.result };
+    run.results[entry.step] = state.steps[index]?.result;
   }
   tools.newsroom.publish(run.id, { version, entry, state });
   return "held";
@@ -181,22 +187,11 @@ export async function reread(tools: DriveTools, run: Run): Promise<"changed" | "
   return "changed";
 }
 
-/** The worker shuts down, or the lease was lost: the call's end is nobody's outcome. */
-function interrupted(tools: DriveTools, run: Run): Promise<number> | number {
-  if (run.stopReason === "lost") return leave(run);
-  return release(tools, run, 0).then(() => 0);
-}
-
-function leave(run: Run): number {
-  run.depart("lost");
-  return 0;
-}
-
 /** Gives the saga back. Whatever call was begun is in doubt for whoever takes it next. */
-async function release(tools: DriveTools, run: Run, ms: number): Promise<void> {
+async function release(tools: DriveTools, run: Run): Promise<void> {
   const entry = control("$release", {});
   for (;;) {
-    const booking = await book(tools, run, entry, [], ms, true);
+    const booking = await book(tools, run, entry, [], 0, true);
     if (booking === "changed") continue;
     return run.depart(booking === "lost" ? "lost" : "released");
   }

@@ -9,6 +9,7 @@ import { checkId } from "../core/identity.ts";
 import { canonicalJson, encodeJson } from "../core/json.ts";
 import { misfit } from "../core/saga/plan.ts";
 import { initial } from "../core/saga/state.ts";
+import { sleep } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
 import { drive, stall, type DriveTools } from "./drive.ts";
@@ -44,6 +45,9 @@ export interface Counters {
 
 /** How often a lease is looked at in its lifetime. */
 export const RENEWALS = 8;
+
+/** How long a call that was told to stop may take to do so, when the worker shuts down. */
+const GRACE_MS = 1_000;
 
 /** What `start` found or made. */
 export interface Started {
@@ -204,14 +208,18 @@ export class Engine {
   ): Run {
     const run = new Run(record, definition, this.#options.clock.monotonicMs());
     this.active.set(run.id, run);
-    work(run)
-      .catch((error: unknown) => {
-        this.#options.onBug(error);
-        run.depart("lost");
-      })
-      .finally(() => this.#left(run))
-      .catch(this.#options.onBug);
+    void this.#carry(run, work);
     return run;
+  }
+
+  async #carry(run: Run, work: (run: Run) => Promise<void>): Promise<void> {
+    try {
+      await work(run);
+    } catch (error) {
+      this.#options.onBug(error);
+      run.depart("lost");
+    }
+    this.#left(run);
   }
 
   #left(run: Run): void {
@@ -259,11 +267,15 @@ export class Engine {
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true;
     const { clock, journal } = this.#options;
-    const gone = (): Promise<unknown> => Promise.all([...this.active.values()].map((run) => run.gone));
-    const after = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
-    await Promise.race([gone(), after(deadlineMs)]);
+    const goneWithin = async (ms: number): Promise<void> => {
+      const over = new AbortController();
+      const gone = Promise.all([...this.active.values()].map((run) => run.gone));
+      await Promise.race([gone, sleep(clock, ms, over.signal)]);
+      over.abort();
+    };
+    await goneWithin(deadlineMs);
     for (const run of this.active.values()) run.stop("shutdown");
-    await Promise.race([gone(), after(Math.min(deadlineMs, 1_000))]);
+    await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#capacity = 0;
     await journal.drained();
   }

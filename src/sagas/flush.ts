@@ -1,14 +1,16 @@
 /**
  * The hot statements: many sagas' starts and checkpoints in one transaction. A line of the log is inserted at the
- * version that it makes; where that version exists, the insert does nothing and the checkpoint is refused, saga by
- * saga. A claim writes such a line too, so a worker that lost its saga finds its next version taken, for ever.
+ * version that it makes; a claim writes such a line too, so a worker that lost its saga finds its next version taken,
+ * for ever. Almost always no version is taken, so the lines are inserted plainly, which costs the database half as
+ * much as insertions that expect a conflict. Where one is taken, nothing of the flush is committed, and it is done again saga by saga:
+ * those whose version is taken are refused, the others are written.
  *
  * Safe to repeat after a commit whose fate is unknown: a line that is there under our own token is ours.
  */
 import { CLAIMABLE, sagaMachine } from "../core/saga/machine.ts";
 import { encodePlan } from "../core/saga/plan.ts";
 import type { Column, Dialect, Row } from "../storage/database.ts";
-import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
 
 export type Piece = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
@@ -16,11 +18,35 @@ export type Piece = { readonly start: NewSaga } | { readonly checkpoint: Checkpo
 /** Runs statements in one transaction and returns the rows of each. */
 export type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
 
-export async function flush(
-  dialect: Dialect,
-  execute: Execute,
-  pieces: readonly Piece[],
-): Promise<readonly boolean[]> {
+export async function flush(dialect: Dialect, execute: Execute, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+  const sorted = sort(pieces);
+  try {
+    // Among many starts, one whose id exists is nothing unusual, and must not cost the others a second try.
+    const isAlone = pieces.length === 1;
+    const statements = [...startStatements(dialect, sorted, isAlone), ...plainStatements(dialect, sorted)];
+    const results = await execute(withNotice(dialect, sorted, statements));
+    if (isAlone || sorted.starts.length === 0) return pieces.map(() => true);
+    const created = names(results[0], "id");
+    return pieces.map((piece) => !("start" in piece) || created.delete(piece.start.id));
+  } catch (error) {
+    if (!dialect.isDuplicate(error)) throw error;
+    return flushTolerantly(dialect, execute, pieces, sorted);
+  }
+}
+
+/** In a transaction of somebody else's, a failed statement would spoil the whole: conflicts are expected from the start. */
+export function flushInside(dialect: Dialect, execute: Execute, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+  return flushTolerantly(dialect, execute, pieces, sort(pieces));
+}
+
+interface Sorted {
+  readonly starts: readonly NewSaga[];
+  readonly appends: readonly Checkpoint[];
+  readonly moves: readonly Checkpoint[];
+  readonly emissions: readonly (readonly unknown[])[];
+}
+
+function sort(pieces: readonly Piece[]): Sorted {
   const starts: NewSaga[] = [];
   const appends: Checkpoint[] = [];
   const moves: Checkpoint[] = [];
@@ -36,24 +62,48 @@ export async function flush(
   }
   // Rows are locked in this order, by every flush of every process.
   moves.sort((a, b) => (a.sagaId < b.sagaId ? -1 : 1));
+  return { starts, appends, moves, emissions };
+}
 
+function startStatements(dialect: Dialect, { starts }: Sorted, plainly: boolean): Sql[] {
+  return starts.length > 0 ? [insertSagas(dialect, starts, plainly)] : [];
+}
+
+/** The saga's row first, then its line, in the order in which a claim takes them: the two cannot wait for each other. */
+function plainStatements(dialect: Dialect, { appends, moves, emissions }: Sorted): Sql[] {
   const statements: Sql[] = [];
+  if (moves.length > 0) {
+    const lines = insertPlainLines(dialect, [...appends, ...moves]);
+    statements.push(...dialect.together(moveSagas(dialect, moves, false), lines));
+  } else if (appends.length > 0) statements.push(insertPlainLines(dialect, appends));
+  if (emissions.length > 0) statements.push(insertEmissions(dialect, emissions));
+  return statements;
+}
+
+function withNotice(dialect: Dialect, { starts }: Sorted, statements: readonly Sql[]): readonly Sql[] {
+  const notice = starts.some((saga) => saga.owner === undefined) ? dialect.notify() : undefined;
+  return notice ? [...statements, notice] : statements;
+}
+
+async function flushTolerantly(
+  dialect: Dialect,
+  execute: Execute,
+  pieces: readonly Piece[],
+  sorted: Sorted,
+): Promise<readonly boolean[]> {
+  const { starts, appends, moves, emissions } = sorted;
+  const statements = startStatements(dialect, sorted, false);
   const add = (when: boolean, make: () => Sql): number => (when ? statements.push(make()) - 1 : -1);
-  const started = add(starts.length > 0, () => insertSagas(dialect, starts));
   const appended = add(appends.length > 0, () => insertLines(dialect, appends));
   const fenced = add(moves.length > 0, () => insertFencedLines(dialect, moves));
-  add(moves.length > 0, () => moveSagas(dialect, moves));
+  add(moves.length > 0, () => moveSagas(dialect, moves, true));
   add(emissions.length > 0, () => insertEmissions(dialect, emissions));
-  const notice = starts.some((saga) => saga.owner === undefined) ? dialect.notify() : undefined;
-  if (notice) statements.push(notice);
-
-  const results = await execute(statements);
-  const created = names(results[started], "id");
+  const results = await execute(withNotice(dialect, sorted, statements));
+  const created = names(starts.length > 0 ? results[0] : [], "id");
   const written = new Set([...names(results[appended], "saga_id"), ...names(results[fenced], "saga_id")]);
-  const missing = pieces.filter((piece) => "checkpoint" in piece && !written.has(piece.checkpoint.sagaId));
+  const missing = [...appends, ...moves].filter(({ sagaId }) => !written.has(sagaId));
   if (missing.length > 0) {
-    const lines = missing.map((piece) => (piece as { checkpoint: Checkpoint }).checkpoint);
-    for (const id of names((await execute([findOurs(dialect, lines)]))[0], "saga_id")) written.add(id);
+    for (const id of names((await execute([findOurs(dialect, missing)]))[0], "saga_id")) written.add(id);
   }
   return pieces.map((piece) =>
     "start" in piece ? created.delete(piece.start.id) : written.has(piece.checkpoint.sagaId),
@@ -76,7 +126,7 @@ const START: readonly Column[] = [
 ];
 
 /** Created with its first act begun where an owner runs it at once; PENDING and due where any worker may. */
-export function insertSagas(dialect: Dialect, starts: readonly NewSaga[]): Sql {
+function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: boolean): Sql {
   const rows = starts.map((saga) => [
     saga.id,
     saga.name,
@@ -94,8 +144,7 @@ export function insertSagas(dialect: Dialect, starts: readonly NewSaga[]): Sql {
       (id, name, definition, status, context, plan, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
     select r.id, r.name, r.definition, case when ${isOwned} then 'RUNNING' else 'PENDING' end, r.context, r.plan,
       ${isOwned}, case when ${isOwned} then 1 else 0 end, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
-    from ${dialect.rows(START, rows)} where true
-    on conflict (id) do nothing returning id`;
+    from ${dialect.rows(START, rows)} ${plainly ? empty : raw("where true on conflict (id) do nothing returning id")}`;
 }
 
 const LINE: readonly Column[] = [
@@ -110,6 +159,9 @@ const LINE: readonly Column[] = [
   { name: "next_action", type: "text" },
 ];
 
+const FENCED_LINE: readonly Column[] = [...LINE, { name: "from_status", type: "text" }];
+const LINE_KEY: readonly Column[] = LINE.slice(0, 3);
+
 const LINE_NAMES = LINE.map(({ name }) => name).join(", ");
 const LINE_VALUES = LINE.map(({ name }) => `r.${name}`).join(", ");
 
@@ -123,7 +175,13 @@ function lineRow({
   return [sagaId, version, token, step, action, status, details, next?.step ?? null, next?.action ?? null];
 }
 
-/** Lines that need no look at the saga's row: their version alone is the fence. */
+/** The lines of a flush that expects no conflict: one taken version fails the statement. */
+function insertPlainLines(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, lines.map(lineRow))}`;
+}
+
+/** Lines that need no look at the saga's row: their version alone is the fence. A taken one is left out. */
 export function insertLines(
   dialect: Dialect,
   lines: readonly Pick<Checkpoint, "sagaId" | "version" | "token" | "entry">[],
@@ -135,10 +193,9 @@ export function insertLines(
 
 /** Lines that come with a change of the saga's row: the row is locked first, and must be as the writer knows it. */
 function insertFencedLines(dialect: Dialect, moves: readonly Checkpoint[]): Sql {
-  const columns: readonly Column[] = [...LINE, { name: "from_status", type: "text" }];
   const rows = moves.map((one) => [...lineRow(one), (one.move as Move).from]);
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
-    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(columns, rows)}
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FENCED_LINE, rows)}
     join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status = r.from_status
     where c.status in (${literals(LEAVABLE)}) ${dialect.forUpdateOf("c")}
     on conflict do nothing returning saga_id`;
@@ -158,12 +215,17 @@ const MOVE: readonly Column[] = [
   { name: "recovered", type: "int" },
 ];
 
-/** Moves the rows whose line was written, and no others. A saga that nobody may claim has no owner and no gate. */
-function moveSagas(dialect: Dialect, moves: readonly Checkpoint[]): Sql {
+/**
+ * Moves sagas' rows. A saga that nobody may claim has no owner and no gate. With `written`, only those whose line is
+ * there; without, whoever moves a row that is no longer ours finds the line's version taken right after.
+ */
+function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
   const rows = moves.map(({ sagaId, version, token, move }) => {
     const { from, to, releaseMs, error, recovered } = move as Move;
     return [sagaId, version, token, from, to, releaseMs ?? null, error, recovered ? 1 : 0];
   });
+  const isWritten = sql`and exists (
+    select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.id and l.id = r.version and l.token = r.token)`;
   const closed = sql`r.to_status not in (${literals(CLAIMABLE)})`;
   const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
     else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
@@ -173,8 +235,7 @@ function moveSagas(dialect: Dialect, moves: readonly Checkpoint[]): Sql {
       error = coalesce(r.error, c.error),
       recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}
     from ${dialect.rows(MOVE, rows)}
-    where c.id = r.id and c.token = r.token and c.status = r.from_status and exists (
-      select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.id and l.id = r.version and l.token = r.token)`;
+    where c.id = r.id and c.token = r.token and c.status = r.from_status ${written ? isWritten : empty}`;
 }
 
 const EMISSION: readonly Column[] = [
@@ -204,7 +265,7 @@ function insertEmissions(dialect: Dialect, rows: readonly (readonly unknown[])[]
 /** Of lines that were not inserted now: those that an earlier, unanswered commit of ours has written. */
 function findOurs(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
   return sql`select l.saga_id from ${dialect.rows(
-    LINE.slice(0, 3),
+    LINE_KEY,
     lines.map((one) => lineRow(one).slice(0, 3)),
   )}
     join ${dialect.table("saga_logs")} as l on l.saga_id = r.saga_id and l.id = r.id and l.token = r.token`;

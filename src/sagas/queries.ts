@@ -12,6 +12,7 @@ export const SAGAS: Claimable = {
   id: "id",
   states: CLAIMABLE,
   classes: [sql`due.recovery_attempts = 0`, sql`due.recovery_attempts > 0`],
+  rank: sql`due.recovery_attempts`,
 };
 
 /** A claim of a saga whose owner did not give it back is a recovery, and is counted as one. */

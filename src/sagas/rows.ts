@@ -80,7 +80,7 @@ export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
     deadlineAtMs: instant(row["deadline_at"]),
     dueAtMs: instant(row["next_attempt_at"]),
     entries,
-    state: fold(plan, begun, entries, row["status"] as SagaState["status"]),
+    state: fold(plan, begun, entries, row["status"] as SagaState["status"], Number(row["created_at"])),
   };
 }
 
@@ -90,9 +90,10 @@ export function fold(
   begun: boolean,
   entries: readonly Entry[],
   status: SagaState["status"],
+  createdAtMs: number,
 ): SagaState {
-  if (plan.length === 0) return { plan, status, steps: [] };
-  return entries.reduce(evolve, initial(plan, begun));
+  if (plan.length === 0) return { ...initial(plan, false), status };
+  return entries.reduce(evolve, initial(plan, begun, createdAtMs));
 }
 
 function instant(value: unknown): number | undefined {

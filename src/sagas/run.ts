@@ -19,6 +19,7 @@ export class Run {
   version: number;
   /** What the finished steps returned, by name. */
   results: Record<string, unknown> = {};
+  readonly hasDeadlines: boolean;
   /** It was recovered and has not got on since. */
   shaky: boolean;
   /** Local instants, for deadlines: ownership never depends on them. */
@@ -45,6 +46,8 @@ export class Run {
     this.stepBegunAtMs = localNowMs;
     this.deadlineAtMs =
       record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
+    this.hasDeadlines =
+      this.deadlineAtMs !== undefined || definition.steps.some((step) => step.deadlineMs !== undefined);
     this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
   }

@@ -40,7 +40,7 @@ export async function callInTransaction(
           const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
           if (!(await tools.journal.appendIn(session, checkpoint))) throw new RolledBack("refused");
           sent = checkpoint;
-        });
+        }, true);
       });
       accept(tools, run, sent as unknown as Checkpoint);
       return "booked";

@@ -4,7 +4,7 @@
  * the gate for the length of the lease. Whoever holds an older token can never write again.
  */
 import type { Dialect } from "./database.ts";
-import { join, literals, raw, sql, type Sql } from "./sql.ts";
+import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
 export interface Claimable {
   readonly table: string;
@@ -12,6 +12,8 @@ export interface Claimable {
   readonly states: readonly string[];
   /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
   readonly classes: readonly Sql[];
+  /** Within a class, rows of a lower rank come first; rows of one rank by their gate. */
+  readonly rank?: Sql;
 }
 
 export interface ClaimOptions {
@@ -38,7 +40,7 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
       select due.${id} from ${table} as due
       where due.status in (${literals(queue.states)}) and ${rowClass}
         and ${dialect.gate(sql`due.next_attempt_at`)} <= ${dialect.now()} and ${options.where}
-      order by ${dialect.gate(sql`due.next_attempt_at`)}, due.${id}
+      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${dialect.gate(sql`due.next_attempt_at`)}, due.${id}
       limit ${limit} ${dialect.skipLocked})`;
   });
   const all = join(

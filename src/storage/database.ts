@@ -42,11 +42,15 @@ export interface Dialect {
   rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
   /** `column` is one of these texts. */
   among(column: Sql, values: readonly string[]): Sql;
+  /** Two writes of one transaction, the first before the second: as one statement where the database can. */
+  together(first: Sql, second: Sql): readonly Sql[];
   /** The first word of a text, without the given characters at its end. */
   firstWord(column: Sql, without: string): Sql;
   /** Wakes whoever listens once the transaction commits; undefined where the database cannot. */
   notify(): Sql | undefined;
   trouble(error: unknown): Trouble;
+  /** A key that exists already. */
+  isDuplicate(error: unknown): boolean;
 }
 
 /** Statements inside one open transaction. */
@@ -64,7 +68,8 @@ export interface Database<Tx = unknown> {
   query(statement: Sql): Promise<readonly Row[]>;
   /** Several statements in one transaction, in one round trip where the driver can. */
   batch(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]>;
-  transaction<T>(work: (session: Session, tx: Tx) => Promise<T>): Promise<T>;
+  /** `foreign` says that code of the user's runs inside, which must not come back for a second connection. */
+  transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
   /** The caller's own open transaction. */
   join(tx: Tx): Session;
   /** Calls back when somebody notified. A hint only: undefined where there is none, and it may be late or lost. */

@@ -1,11 +1,12 @@
 /**
- * Shares commits. Everything that wants to be durable goes to one writer, which keeps at most one flush under way
- * and sends whatever gathered meanwhile as the next one, in one transaction. There is no timer: a lone piece is
+ * Shares commits. Everything that wants to be durable goes to one writer, which keeps one flush under way (a second
+ * one under load) and sends whatever gathered meanwhile as the next one, in one transaction. There is no timer: a lone piece is
  * flushed at once, a busy process flushes hundreds together.
  *
  * `flush` must be safe to repeat: after a lost connection the same pieces come again, and it answers for each
  * whether it is in the books. A piece that the database refuses is found by splitting, and fails alone.
  */
+import process from "node:process";
 import { AmendsError } from "../core/errors.ts";
 import { sleep } from "./clock.ts";
 import type { Database } from "./database.ts";
@@ -23,6 +24,8 @@ export interface GroupWriterOptions<Piece, Answer> {
   flush(pieces: readonly Piece[]): Promise<readonly Answer[]>;
   bytes(piece: Piece): number;
   readonly signal?: AbortSignal;
+  /** How many flushes may be under way at once; one where the database has one writer. */
+  readonly lanes?: number;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
   /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
   hasty(piece: Piece): boolean;
@@ -30,12 +33,14 @@ export interface GroupWriterOptions<Piece, Answer> {
 
 const HOLD_MS = 1_000;
 const PIECES_MAX = 1_000;
+const CROWD = 100;
 const BYTES_MAX = 4 * 1_048_576;
 
 export class GroupWriter<Piece, Answer> {
   readonly #options: GroupWriterOptions<Piece, Answer>;
   #waiting: Waiting<Piece, Answer>[] = [];
-  #busy = false;
+  #flying = 0;
+  #planned = false;
   #idle: (() => void)[] = [];
   /** How many transactions were committed, for whoever measures. */
   flushes = 0;
@@ -47,23 +52,39 @@ export class GroupWriter<Piece, Answer> {
   submit(piece: Piece): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       this.#waiting.push({ piece, bytes: this.#options.bytes(piece), resolve, reject });
-      if (this.#busy) return;
-      this.#busy = true;
-      // Whoever submits in the same turn of the event loop shares this flush.
-      setImmediate(() => void this.#work());
+      this.#plan();
     });
   }
 
   /** Resolves once nothing is waiting or under way. */
   drained(): Promise<void> {
-    if (!this.#busy) return Promise.resolve();
+    if (this.#flying === 0 && this.#waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  async #work(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#flush(this.#take());
-    this.#busy = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
+  /** Whoever submits in the same turn of the event loop shares a flush. */
+  #plan(): void {
+    if (this.#planned || !this.#mayFly()) return;
+    this.#planned = true;
+    process.nextTick(() => {
+      this.#planned = false;
+      if (this.#waiting.length > 0 && this.#mayFly()) void this.#fly();
+      if (this.#waiting.length > 0) this.#plan();
+    });
+  }
+
+  /** A second flush is worth a commit of its own only where it carries enough. */
+  #mayFly(): boolean {
+    const { lanes = 1 } = this.#options;
+    return this.#flying === 0 || (this.#flying < lanes && this.#waiting.length >= CROWD);
+  }
+
+  async #fly(): Promise<void> {
+    this.#flying++;
+    await this.#flush(this.#take());
+    this.#flying--;
+    if (this.#waiting.length > 0) this.#plan();
+    else if (this.#flying === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Waiting<Piece, Answer>[] {

@@ -70,8 +70,7 @@ function nameOf(state: SagaState, index: number): string {
 
 /** Once the pivot may be under way, cancelling and the saga's deadline come too late. */
 export function pivotBegun(state: SagaState): boolean {
-  const index = state.plan.findIndex((step) => step.pivot);
-  return index >= 0 && (state.steps[index] as StepState).act !== "none";
+  return state.pivot >= 0 && (state.steps[state.pivot] as StepState).act !== "none";
 }
 
 /** What the outcome of a call means: the line to write, and how long to wait where the call is tried again. */
@@ -89,7 +88,9 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
   const failures = (action === "act" ? before.actFailures : before.undoFailures) + 1;
   // After the pivot there is no way but forward: transient trouble is never given up on.
   const endless = action === "act" && forwardOnly(state, command.index);
-  if (outcome.transient && (endless || failures < retry.attemptMax)) {
+  // An act that gives up because the saga was cancelled has not used up its tries: it is in doubt, and undone.
+  const stopped = action === "act" && state.cancel !== undefined;
+  if (outcome.transient && (endless || stopped || failures < retry.attemptMax)) {
     const waitMs = delayMs(retry, failures);
     return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind: "retry", waitMs })), waitMs };
   }
@@ -98,8 +99,7 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
 }
 
 function forwardOnly(state: SagaState, index: number): boolean {
-  const pivot = state.plan.findIndex((step) => step.pivot);
-  return pivot >= 0 && index > pivot;
+  return state.pivot >= 0 && index > state.pivot;
 }
 
 /** The line that turns a saga back for another reason than a failed step. */

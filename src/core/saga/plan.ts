@@ -27,8 +27,17 @@ const FLAGS: readonly (readonly [keyof PlannedStep, string])[] = [
 
 export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
 
+/** Every saga of a definition has the same plan: its text is made once. */
+const texts = new WeakMap<Plan, string>();
+
 /** `reserve~ charge~ ship! email`: short, and readable in a database shell. */
 export function encodePlan(plan: Plan): string {
+  let text = texts.get(plan);
+  if (text === undefined) texts.set(plan, (text = write(plan)));
+  return text;
+}
+
+function write(plan: Plan): string {
   return plan
     .map((step) => step.name + FLAGS.map(([flag, sign]) => (step[flag] === true ? sign : "")).join(""))
     .join(" ");

@@ -25,6 +25,8 @@ export interface StepState {
 
 export interface SagaState {
   readonly plan: Plan;
+  /** Where the pivot stands in the plan, or -1. */
+  readonly pivot: number;
   readonly status: SagaStatus;
   readonly steps: readonly StepState[];
   /** Set once the saga has turned back: which step failed, and how. */
@@ -41,13 +43,22 @@ const FRESH: StepState = {
   undos: 0,
   undoFailures: 0,
   result: undefined,
+  undoFailure: undefined,
+  begunAtMs: undefined,
 };
 
 /** A saga that was only recorded; with `begun`, one whose first act has begun together with it. */
-export function initial(plan: Plan, begun: boolean): SagaState {
-  const state: SagaState = { plan, status: "PENDING", steps: plan.map(() => FRESH) };
-  if (!begun) return state;
-  return start({ ...state, status: "RUNNING" }, { step: (plan[0] as PlannedStep).name, action: "act" });
+export function initial(plan: Plan, begun: boolean, atMs?: number): SagaState {
+  const state: SagaState = {
+    plan,
+    pivot: plan.findIndex((step) => step.pivot),
+    status: begun ? "RUNNING" : "PENDING",
+    steps: plan.map(() => FRESH),
+    failure: undefined,
+    cancel: undefined,
+    stall: undefined,
+  };
+  return begun ? start(state, { step: (plan[0] as PlannedStep).name, action: "act" }, atMs) : state;
 }
 
 export function evolve(before: SagaState, entry: Entry): SagaState {
@@ -164,10 +175,9 @@ function turn(state: SagaState, failure: NonNullable<SagaState["failure"]>): Sag
  * nothing after it is built to be taken back. A pivot with an undo of its own can be, as long as it is not done.
  */
 export function canTurn(state: SagaState): boolean {
-  const index = state.plan.findIndex((step) => step.pivot);
-  if (index < 0) return true;
-  const { act } = state.steps[index] as StepState;
-  const planned = state.plan[index] as PlannedStep;
+  if (state.pivot < 0) return true;
+  const { act } = state.steps[state.pivot] as StepState;
+  const planned = state.plan[state.pivot] as PlannedStep;
   if (act === "none" || act === "refused") return true;
   return act !== "done" && act !== "skipped" && (planned.undo || planned.atomic);
 }
@@ -193,7 +203,8 @@ function mayHaveHappened(planned: PlannedStep, step: StepState): boolean {
 function settle(state: SagaState): SagaState {
   if (state.status === "RUNNING") {
     const done = state.steps.every((step) => step.act === "done" || step.act === "skipped");
-    return done ? { ...state, status: "COMPLETED" } : state;
+    // A cancel that was accepted while the last act ran still holds: the saga turns back.
+    return done && !(state.cancel && canTurn(state)) ? { ...state, status: "COMPLETED" } : state;
   }
   if (state.status !== "COMPENSATING" || undoDue(state) >= 0) return state;
   const failed = state.steps.findIndex((step) => step.undo === "failed");
@@ -237,9 +248,11 @@ function skip(state: SagaState, name: string): SagaState {
 }
 
 function patch(state: SagaState, name: string, change: (step: StepState) => StepState): SagaState {
-  const index = state.plan.findIndex((step) => step.name === name);
-  if (index < 0)
+  let index = 0;
+  while (index < state.plan.length && state.plan[index]?.name !== name) index++;
+  if (index === state.plan.length) {
     throw new AmendsError("BAD_DEFINITION", `The log names a step that the saga does not have: ${name}.`);
+  }
   const steps = state.steps.slice();
   steps[index] = change(steps[index] as StepState);
   return { ...state, steps };

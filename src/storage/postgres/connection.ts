@@ -59,12 +59,12 @@ export class PostgresDatabase implements Database<ClientBase> {
     );
   }
 
-  async transaction<T>(work: (session: Session, tx: ClientBase) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (session: Session, tx: ClientBase) => Promise<T>, foreign: boolean = false): Promise<T> {
     return this.#with(async (client) => {
-      await client.query("begin");
+      await client.query(foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
       let result: T;
       try {
-        result = await this.#open.run(() => work(this.join(client), client));
+        result = await (foreign ? this.#open.run(() => work(this.join(client), client)) : work(this.join(client), client));
       } catch (error) {
         await client.query("rollback");
         throw error;
@@ -171,6 +171,24 @@ function committed(result: { command: string }): void {
     throw Object.assign(new Error("the transaction was rolled back"), { code: "25P02" });
 }
 
+/**
+ * Our statements reach rows by key. Plans are made once, often on an empty table, and must not become scans of a
+ * table that has grown since.
+ */
+const PLANNER: Readonly<Record<string, string>> = {
+  plan_cache_mode: "force_generic_plan",
+  jit: "off",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  enable_bitmapscan: "off",
+};
+
+/** The user's own statements, in a transactional step, are planned as they are elsewhere. */
+const BEGIN_FOREIGN = `begin; ${Object.keys(PLANNER)
+  .map((name) => `set local ${name} = ${name === "plan_cache_mode" ? "auto" : "on"}`)
+  .join("; ")}`;
+
 /** Time limits against a database that hangs, and plans that do not depend on statistics (PERFORMANCE in docs/). */
 export function connectionDefaults(): ClientConfig {
   return {
@@ -180,6 +198,8 @@ export function connectionDefaults(): ClientConfig {
     lock_timeout: 5_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
-    options: "-c plan_cache_mode=force_generic_plan -c jit=off",
+    options: Object.entries(PLANNER)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(" "),
   };
 }

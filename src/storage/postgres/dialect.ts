@@ -1,8 +1,8 @@
 /** PostgreSQL's words. */
 import type { Clock } from "../clock.ts";
 import type { Column, Dialect } from "../database.ts";
-import { empty, join, literals, raw, sql, type Sql } from "../sql.ts";
-import { trouble } from "./trouble.ts";
+import { literals, raw, sql, Sql } from "../sql.ts";
+import { isDuplicate, trouble } from "./trouble.ts";
 
 export const CHANNEL = "amends";
 
@@ -19,33 +19,69 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     skipLocked: raw("for update skip locked"),
     rows: unnest,
     among: (column, values) => sql`${column} = any(${arrayLiteral(values)}::text[])`,
+    // Looking at the first one's rows makes it run to its end before the second begins.
+    together: (first, second) => [
+      sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,
+    ],
     firstWord: (column, without) => sql`rtrim(split_part(${column}, ' ', 1), ${literals([without])})`,
     notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
     trouble,
+    isDuplicate,
   };
 }
 
+/** A lone row takes the simplest plan; many rows travel as one array per column. */
 function unnest(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql {
-  if (columns.length === 0) return empty;
-  const arrays = columns.map(
-    ({ type }, index) => sql`${arrayLiteral(rows.map((row) => row[index]))}::${raw(type)}[]`,
+  const [first] = rows;
+  const { lone, many } = frames(columns);
+  if (rows.length === 1 && first) return new Sql(lone, first.map(nullish));
+  return new Sql(
+    many,
+    columns.map((_, index) => columnLiteral(rows, index)),
   );
-  return sql`unnest(${join(arrays)}) as r(${raw(columns.map(({ name }) => name).join(", "))})`;
+}
+
+function nullish(value: unknown): unknown {
+  return value ?? null;
+}
+
+interface Frames {
+  readonly lone: readonly string[];
+  readonly many: readonly string[];
+}
+
+const cached = new WeakMap<readonly Column[], Frames>();
+
+/** The text around the parameters: the same for every flush, so it is made once. */
+function frames(columns: readonly Column[]): Frames {
+  const known = cached.get(columns);
+  if (known) return known;
+  const names = columns.map(({ name }) => name).join(", ");
+  const between = (open: string, suffix: string, close: string): string[] => [
+    open,
+    ...columns.slice(0, -1).map(({ type }) => `::${type}${suffix}, `),
+    `::${columns.at(-1)?.type ?? "text"}${suffix}${close} as r(${names})`,
+  ];
+  const made = { lone: between("(values (", "", "))"), many: between("unnest(", "[]", ")") };
+  cached.set(columns, made);
+  return made;
 }
 
 /** An array as PostgreSQL writes it: much cheaper to make than what a driver makes of a JavaScript array. */
-function arrayLiteral(values: readonly unknown[]): string {
+function columnLiteral(rows: readonly (readonly unknown[])[], index: number): string {
   let text = "{";
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (i > 0) text += ",";
-    if (value === null || value === undefined) text += "NULL";
-    else if (typeof value === "number") text += value;
-    else text += quote(String(value));
-  }
+  for (let i = 0; i < rows.length; i++) text += i === 0 ? element(rows[i]?.[index]) : `,${element(rows[i]?.[index])}`;
   return `${text}}`;
 }
 
-function quote(text: string): string {
-  return /["\\]/.test(text) ? `"${text.replaceAll(/["\\]/g, "\\$&")}"` : `"${text}"`;
+function arrayLiteral(values: readonly unknown[]): string {
+  return `{${values.map(element).join(",")}}`;
+}
+
+function element(value: unknown): string {
+  if (typeof value === "string") {
+    const isPlain = value.indexOf('"') < 0 && value.indexOf("\\") < 0;
+    return isPlain ? `"${value}"` : `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+  }
+  return typeof value === "number" ? String(value) : "NULL";
 }

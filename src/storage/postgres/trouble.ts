@@ -35,3 +35,7 @@ export function trouble(error: unknown): Trouble {
     return UNREACHABLE_UNKNOWN;
   return REFUSED;
 }
+
+export function isDuplicate(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === "23505";
+}

@@ -61,7 +61,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     });
   }
 
-  async transaction<T>(work: (session: Session, tx: SqliteHandle) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (session: Session, tx: SqliteHandle) => Promise<T>, foreign: boolean = false): Promise<T> {
     this.#open.refuseInside();
     await this.#acquire();
     try {
@@ -69,7 +69,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
       handle.exec("begin immediate");
       try {
         const session: Session = { dialect: this.dialect, query: async (statement) => this.#run(statement) };
-        const result = await this.#open.run(() => work(session, handle));
+        const result = await (foreign ? this.#open.run(() => work(session, handle)) : work(session, handle));
         handle.exec("commit");
         return result;
       } catch (error) {
@@ -105,9 +105,15 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     }
   }
 
+  /**
+   * Ends at the beginning of a turn of the event loop. A transaction of our own never waits for anything but itself,
+   * so nobody else's code runs before it is over: code that writes through another handle, or through this one, would
+   * otherwise find the database locked by a transaction that cannot go on while it waits.
+   */
   async #acquire(): Promise<void> {
     if (this.#held) await new Promise<void>((resolve) => this.#line.push(resolve));
     this.#held = true;
+    await new Promise<void>((resolve) => void setImmediate(resolve));
     // A handle of the caller's may be inside a transaction of the caller's, which is not ours to join unasked.
     for (let ms = 1; this.#foreign(); ms = Math.min(ms * 2, 50)) await sleep(this.clock, ms);
   }
@@ -133,7 +139,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     const { path, version } = this.#options;
     const handle = typeof path === "string" ? openSqlite(path) : path;
     try {
-      prepareHandle(handle, path !== ":memory:", version);
+      prepareHandle(handle, version);
     } catch (error) {
       if (typeof path === "string") handle.close();
       throw error;
@@ -167,8 +173,11 @@ function rollback(handle: SqliteHandle): void {
   }
 }
 
-function prepareHandle(handle: SqliteHandle, onDisk: boolean, version: string | undefined): void {
+function prepareHandle(handle: SqliteHandle, version: string | undefined): void {
   const read = (text: string): unknown => Object.values(handle.prepare(text).all()[0] as Row)[0];
+  const databases = handle.prepare("pragma database_list").all() as Row[];
+  // A database without a file is in memory and has no log to write ahead.
+  const onDisk = databases.some((row) => row["name"] === "main" && row["file"] !== "");
   handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   const found = version ?? String(read("select sqlite_version()"));
   if (isTooOld(found)) {

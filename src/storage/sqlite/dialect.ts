@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Column, Dialect } from "../database.ts";
 import { empty, literals, raw, sql, type Sql } from "../sql.ts";
-import { trouble } from "./trouble.ts";
+import { isDuplicate, trouble } from "./trouble.ts";
 
 export function sqliteDialect(prefix: string, clock: Clock): Dialect {
   const now = clock.virtualNowMs;
@@ -17,10 +17,12 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     skipLocked: empty,
     rows: jsonRows,
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    together: (first, second) => [first, second],
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,
     notify: () => undefined,
     trouble,
+    isDuplicate,
   };
 }
 

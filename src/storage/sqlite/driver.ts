@@ -7,9 +7,12 @@ import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
 import { isTooOld } from "./version.ts";
 
+/** What can be bound to a statement. */
+export type SqliteValue = string | number | bigint | null | Uint8Array;
+
 export interface SqliteStatement {
-  all(...values: never[]): unknown[];
-  run(...values: never[]): unknown;
+  all(...values: SqliteValue[]): unknown[];
+  run(...values: SqliteValue[]): unknown;
   /** better-sqlite3 says here whether the statement returns rows, and refuses `all` where it does not. */
   readonly reader?: boolean;
 }

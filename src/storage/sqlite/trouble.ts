@@ -36,6 +36,13 @@ function resultCode(error: unknown): number | undefined {
   return typeof code === "string" ? NAMES[code.split("_").slice(0, 2).join("_")] : undefined;
 }
 
+/** The extended codes of a primary key and of a unique index. */
+export function isDuplicate(error: unknown): boolean {
+  const code = resultCode(error);
+  if (code === 1555 || code === 2067) return true;
+  return /^UNIQUE constraint failed/.test(String((error as { message?: unknown } | undefined)?.message));
+}
+
 function missing(error: unknown): boolean {
   return /no such table/.test(String((error as { message?: unknown } | undefined)?.message));
 }
