@@ -25,7 +25,7 @@ export async function openContext({ quick, progress }) {
   /** @type {Context} */
   const context = {
     quick,
-    window: quick ? { warmMs: 800, measureMs: 1500 } : { warmMs: 2000, measureMs: 4000 },
+    window: quick ? { warmMs: 800, measureMs: 1800 } : { warmMs: 2000, measureMs: 4000 },
     longWindow: quick ? { warmMs: 1200, measureMs: 2000 } : { warmMs: 2500, measureMs: 5000 },
     postgres,
     newFile(label) {

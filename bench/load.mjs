@@ -19,28 +19,41 @@ export async function measureLoad({ one, lanes, warmMs, measureMs, walBytes }) {
   let stopping = false;
   /** @type {number[] | undefined} */
   let latencies;
+  /** @type {(() => void) | undefined} */
+  let onEnd;
 
   async function drive(lane) {
     for (let n = lane; !stopping; n += lanes) {
       const begun = performance.now();
       await one(lane, n);
       ended++;
+      onEnd?.();
       latencies?.push(performance.now() - begun);
     }
   }
+  /** Sagas that shared their last commit end together; both ends of the window stand right behind such a burst. */
+  function burst() {
+    return new Promise((resolve) => {
+      onEnd = () => {
+        onEnd = undefined;
+        setImmediate(resolve);
+      };
+    });
+  }
   async function snapshot() {
-    const wal = (await walBytes?.()) ?? 0;
-    return { wal, ended, at: performance.now(), cpu: process.cpuUsage() };
+    await burst();
+    const taken = { ended, at: performance.now(), cpu: process.cpuUsage() };
+    return { ...taken, wal: (await walBytes?.()) ?? 0 };
   }
 
   const driving = Promise.all(Array.from({ length: lanes }, (_, lane) => drive(lane)));
   // A lane that fails ends the trial at once instead of after the window.
   const failed = driving.then(() => new Promise(() => {}));
   await Promise.race([pause(warmMs), failed]);
-  const before = await snapshot();
+  const before = await Promise.race([snapshot(), failed]);
   latencies = [];
   await Promise.race([pause(measureMs), failed]);
-  const after = await snapshot();
+  const after = await Promise.race([snapshot(), failed]);
   const measured = latencies;
   latencies = undefined;
   stopping = true;

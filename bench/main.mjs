@@ -32,7 +32,7 @@ async function bench({ quick, json, only, rounds }) {
   const { context, folder, close } = await openContext({ quick, progress: progress.detail });
   try {
     const machine = await describeMachine({ folder, postgres: context.postgres });
-    const { figures, failures, seconds } = await runRounds(workloads, {
+    const { figures, failures, roundsRun, seconds } = await runRounds(workloads, {
       context,
       rounds,
       budgetMs: quick ? quickBudgetMs : Infinity,
@@ -42,7 +42,7 @@ async function bench({ quick, json, only, rounds }) {
     const ratios = computeRatios(figures);
     const settings = {
       quick,
-      rounds,
+      rounds: roundsRun,
       seconds: Math.round(seconds),
       window: context.window,
       postgres: serverSettings,
@@ -50,7 +50,7 @@ async function bench({ quick, json, only, rounds }) {
     };
     process.stdout.write(
       `${report({ ratios, figures, failures })}\nNode.js ${machine.node}, PostgreSQL ${machine.postgres}, SQLite ${machine.sqlite}, ` +
-        `${machine.cores} cores, ${machine.fdatasync_us} µs per fdatasync; ${settings.seconds} s in all\n`,
+        `${machine.cores} cores, ${machine.fdatasync_us} µs per fdatasync; rounds: ${roundsRun} of ${rounds}; ${settings.seconds} s in all\n`,
     );
     if (json)
       writeFileSync(json, `${JSON.stringify({ ratios, figures, machine, settings, failures }, null, 2)}\n`);

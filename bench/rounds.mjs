@@ -25,11 +25,13 @@ export async function runRounds(workloads, { context, rounds, budgetMs, onTurn }
   const tookMs = {};
   const begun = performance.now();
   let done = 0;
+  let roundsRun = 0;
   for (let round = 0; round < rounds; round++) {
     const turns = workloads.filter(({ name, rounds: most = rounds }) => round < most && !(name in failures));
     if (round % 2 === 1) turns.reverse();
     const expectedMs = turns.reduce((sum, { name }) => sum + (tookMs[name] ?? 0), 0);
     if (performance.now() - begun + expectedMs > budgetMs) break;
+    roundsRun++;
     for (const { name, run } of turns) {
       const turnBegun = performance.now();
       onTurn({ round, rounds, name, done: done++, total: turnsIn(workloads, rounds) });
@@ -43,7 +45,7 @@ export async function runRounds(workloads, { context, rounds, budgetMs, onTurn }
       tookMs[name] = performance.now() - turnBegun;
     }
   }
-  return { figures: summarise(series), failures, seconds: (performance.now() - begun) / 1000 };
+  return { figures: summarise(series), failures, roundsRun, seconds: (performance.now() - begun) / 1000 };
 }
 
 function turnsIn(workloads, rounds) {

@@ -41,7 +41,7 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
     ...(given.url !== undefined && { connectionString: given.url }),
     ...given.connection,
   };
-  const pool = given.pool ?? new pg.Pool({ ...config, pipeline: true, max: connections } as pg.PoolConfig);
+  const pool = given.pool ?? new pg.Pool({ ...config, pipeline: true, max: connections });
   return new PostgresDatabase({
     pool,
     own: given.pool === undefined,

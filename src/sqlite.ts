@@ -30,7 +30,7 @@ export const transaction: TransactionKind<SqliteHandle> = { dialect: "sqlite" };
 /** Sagas in memory, gone with the process: SQLite in memory behind the storage contract. */
 export class MemorySagaStorage extends SqlSagaStorage {
   constructor() {
-    super(sqlite(":memory:") as Database);
+    super(sqlite(":memory:"));
   }
 }
 

@@ -3,6 +3,9 @@ import path from "node:path";
 import { buildTests } from "./build.mjs";
 import { ensureInstalled, node, root, toolMain } from "./project.mjs";
 
+// The tour hears Ctrl-C as well and ends in its own time; this process waits for it.
+process.on("SIGINT", () => undefined);
+
 await toolMain(async () => {
   await ensureInstalled();
   const built = await buildTests();

@@ -72,33 +72,14 @@ export class Terminal extends Error {
 }
 
 /** Codes that the platform and the databases give, and that can carry nobody's data. */
-const REGISTERED: ReadonlySet<string> = new Set([
-  ...[
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ECONNABORTED",
-    "EPIPE",
-    "ETIMEDOUT",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "EHOSTUNREACH",
-  ],
-  ...[
-    "ENETUNREACH",
-    "ENOENT",
-    "EACCES",
-    "EPERM",
-    "EEXIST",
-    "ENOSPC",
-    "EMFILE",
-    "ENOMEM",
-    "EROFS",
-    "EBUSY",
-    "ABORT_ERR",
-  ],
-  ...["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_SOCKET"],
-  ...["40001", "40P01", "57P01", "53300", "55P03", "23505", "23503", "23514", "23502"],
-]);
+const REGISTERED: ReadonlySet<string> = new Set(
+  [
+    "ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH",
+    "ENOENT EACCES EPERM EEXIST ENOSPC EMFILE ENOMEM EROFS EBUSY ABORT_ERR",
+    "UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT UND_ERR_SOCKET",
+    "40001 40P01 57P01 53300 55P03 23505 23503 23514 23502",
+  ].flatMap((line) => line.split(" ")),
+);
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,254}$/;
 const CODE = /^[A-Za-z0-9][\w.:-]{0,254}$/;
@@ -129,6 +110,10 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 
 /** Is this permanent (no retry) or transient (retried on the schedule)? */
 export function classify(thrown: unknown): "permanent" | "transient" {
-  if (thrown instanceof Terminal) return "permanent";
-  return thrown instanceof AmendsError && !PASSING.has(thrown.code) ? "permanent" : "transient";
+  try {
+    if (thrown instanceof Terminal) return "permanent";
+    return thrown instanceof AmendsError && !PASSING.has(thrown.code) ? "permanent" : "transient";
+  } catch {
+    return "transient"; // a proxy that does not show its prototype
+  }
 }

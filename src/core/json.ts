@@ -72,7 +72,12 @@ const NODES_MAX = BYTES_MAX;
 /** Why a value is too deep, too large or unsafe; undefined where it is none of these. */
 function misshape(root: unknown): string | undefined {
   if (typeof root !== "object" || root === null) return undefined;
-  const nodes = visit(root, 1, 0);
+  let nodes: number;
+  try {
+    nodes = visit(root, 1, 0);
+  } catch {
+    return "cannot be read (a getter or a proxy that throws)";
+  }
   if (nodes === TOO_DEEP) return `is nested deeper than ${DEPTH_MAX} levels (or contains itself)`;
   if (nodes === UNSAFE_KEY) return "has a key named __proto__";
   return nodes > NODES_MAX ? `is larger than ${BYTES_MAX} bytes of JSON (or contains itself)` : undefined;

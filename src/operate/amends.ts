@@ -76,7 +76,7 @@ export class Amends<Tx = unknown> {
   readonly #owner: string = newOwner();
   readonly #closing: AbortController = new AbortController();
   readonly #onStalled: CommonOptions["onStalled"];
-  #worker: Worker | undefined;
+  readonly #workers: Set<Worker> = new Set();
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     if (!options.database && !options.storage) {
@@ -93,18 +93,18 @@ export class Amends<Tx = unknown> {
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
     this.#journal = options.database
       ? new DatabaseJournal({
-          db: options.database as Database,
+          db: options.database,
           signal: this.#closing.signal,
           onTrouble: (error, attempt) => this.#warn(error, attempt),
         })
-      : new ContractJournal(options.storage as SagaStorage);
+      : new ContractJournal(options.storage);
     this.#engine = new Engine({
       clock: this.#clock,
       middleware: options.middleware ?? [],
       errorCodes: new Set(options.errorCodes),
       newId,
       journal: this.#journal,
-      database: options.database as Database | undefined,
+      database: options.database,
       registry: this.#registry,
       leaseMs: this.#leaseMs,
       owner: this.#owner,
@@ -120,7 +120,7 @@ export class Amends<Tx = unknown> {
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
   async migrate(): Promise<readonly string[]> {
-    return this.#database ? migrate(this.#database as Database) : [];
+    return this.#database ? migrate(this.#database) : [];
   }
 
   /** Starts a saga, or finds it: the same id with the same input is the same saga. */
@@ -138,7 +138,7 @@ export class Amends<Tx = unknown> {
       );
     }
     const session = tx === undefined ? undefined : this.#database?.join(tx);
-    const started = await this.#engine.start(saga as unknown as AnySaga, input, options.id, session);
+    const started = await this.#engine.start(saga, input, options.id, session);
     return new SagaRun<Results, Failure>(this.#handleTools(), started);
   }
 
@@ -159,19 +159,19 @@ export class Amends<Tx = unknown> {
   /** A worker of this process. Sagas that are started here run here while it has room. */
   worker(options: WorkerOptions = {}): Worker {
     const database = this.#database as Database | undefined;
-    const worker = new Worker(
+    const worker: Worker = new Worker(
       {
         duty: this.#engine,
         clock: this.#clock,
         logger: this.#logger,
         owner: this.#owner,
         renewEveryMs: this.#leaseMs / RENEWALS,
-        check: () => this.#check(),
+        check: () => this.#check(worker),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
     );
-    this.#worker = worker;
+    this.#workers.add(worker);
     return worker;
   }
 
@@ -182,7 +182,7 @@ export class Amends<Tx = unknown> {
     list: async ({ limit = 100, after } = {}) => {
       if (!this.#database)
         throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
-      return listAttention(this.#database as Database, limit, after);
+      return listAttention(this.#database, limit, after);
     },
   };
 
@@ -213,7 +213,7 @@ export class Amends<Tx = unknown> {
 
   /** Stops the worker, if one runs, and closes the connections that are ours. */
   async close(): Promise<void> {
-    await this.#worker?.stop();
+    for (const worker of this.#workers) await worker.stop();
     this.#closing.abort();
     await this.#database?.close();
   }
@@ -223,8 +223,14 @@ export class Amends<Tx = unknown> {
   }
 
   /** Before a worker works: the schema fits, and nobody waits for a version that is not here. */
-  async #check(): Promise<void> {
+  async #check(worker: Worker): Promise<void> {
     this.#refuseClosed();
+    if ([...this.#workers].some((other) => other !== worker && other.running)) {
+      throw new AmendsError(
+        "NOT_ALLOWED_NOW",
+        "A worker of this Amends runs already: one is enough for all that it knows.",
+      );
+    }
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);

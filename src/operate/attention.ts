@@ -72,6 +72,7 @@ export async function listAttention(
   });
   // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
   const last = rows.at(-1);
-  const next = last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
+  const next =
+    last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
   return { items, next };
 }

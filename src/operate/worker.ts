@@ -93,6 +93,8 @@ export class Worker {
     await drained.finally(() => stopping.abort());
     this.#alarm?.cancel();
     await this.#loop;
+    // A claim that was under way when the stop came has brought sagas in: they are given back as well.
+    await this.#tools.duty.drain(deadlineMs);
     this.#stopping = undefined;
   }
 

@@ -81,7 +81,9 @@ export function callStep(
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
 }
 
 const NOTHING: readonly Emission[] = [];
@@ -134,7 +136,10 @@ class CallContext {
   get emit(): (event: EmittedEvent) => void {
     return (event) => {
       if (!this.#tools.database) {
-        throw new AmendsError("NOT_SUPPORTED", "A storage of your own cannot keep the events that a step emits.");
+        throw new AmendsError(
+          "NOT_SUPPORTED",
+          "A storage of your own cannot keep the events that a step emits.",
+        );
       }
       const type = checkName(event.type, "An event's type");
       const payload = encodeJson(event.data, { field: `The data of event ${type}` });
@@ -166,8 +171,10 @@ function watch(
   timeoutMs: number | undefined,
   stepDeadlineMs: number | undefined,
 ): (() => void) | undefined {
-  const sagaDeadlineMs = run.state.status === "RUNNING" && !pivotBegun(run.state) ? run.deadlineAtMs : undefined;
-  if (timeoutMs === undefined && stepDeadlineMs === undefined && sagaDeadlineMs === undefined) return undefined;
+  const sagaDeadlineMs =
+    run.state.status === "RUNNING" && !pivotBegun(run.state) ? run.deadlineAtMs : undefined;
+  if (timeoutMs === undefined && stepDeadlineMs === undefined && sagaDeadlineMs === undefined)
+    return undefined;
   const cancels: (() => void)[] = [];
   const at = (ms: number, reason: "timeout" | "deadline"): void => {
     cancels.push(

@@ -71,7 +71,8 @@ export class ContractJournal implements Journal {
   async append({ sagaId, token, version, entry, emissions, move, state }: Checkpoint): Promise<boolean> {
     if (emissions.length > 0) throw notSupported("keep the events that a step emits");
     const found = await this.#find(sagaId);
-    if (!found || found.record.version !== version - 1 || found.kept.token !== token) return false;
+    // A claim writes a line too: whoever lost the saga finds that version taken.
+    if (found?.record.version !== version - 1) return false;
     const { status } = state;
     const isGone = move?.releaseMs !== undefined || !CLAIMABLE.includes(status);
     const changes: Partial<Kept> = {

@@ -45,7 +45,9 @@ export class DatabaseJournal implements Journal {
     return this.#writer.flushes;
   }
 
-  create(saga: NewSaga): Promise<boolean> {
+  async create(saga: NewSaga): Promise<boolean> {
+    // At the door, because whoever flushes it later is somebody else, and would wait for the caller's connection.
+    this.#db.refuseInside?.();
     return this.#writer.submit({ start: saga });
   }
 

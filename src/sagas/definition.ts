@@ -62,7 +62,7 @@ export interface TransactionKind<Tx> {
 }
 
 interface StepBasics<Input, Results, Value, Tx> {
-  act(context: ActContext<Input, Results, Tx>): Value | Promise<Value>;
+  act(context: ActContext<Input, Results, Tx>): Value;
   readonly retry?: RetryOptions;
   /** The longest that one try may take: then its signal fires, and the try counts as failed. */
   readonly timeout?: Duration;
@@ -95,12 +95,15 @@ export interface ForwardOptions<Input, Results, Value, Tx> extends StepBasics<In
 }
 
 /** What a step's act is worth to later steps: the value of an `ok`, or whatever else was returned, as stored. */
-export type ValueOf<Value> = Stored<
-  Value extends Ok<infer T> ? T : Value extends Err<unknown> ? never : Value extends void ? undefined : Value
->;
+export type ValueOf<Returned> = Stored<OkValue<Awaited<Returned>>>;
+
+type OkValue<Value> =
+  Value extends Ok<infer T> ? T : Value extends Err<unknown> ? never : Value extends void ? undefined : Value;
 
 /** What a step's `err` carries. */
-export type FailureOf<Value> = Value extends Err<infer E> ? Stored<E> : never;
+export type FailureOf<Returned> = ErrValue<Awaited<Returned>>;
+
+type ErrValue<Value> = Value extends Err<infer E> ? Stored<E> : never;
 
 type Fresh<Name extends string, Results> = Name extends keyof Results
   ? `There is already a step named "${Name}"`
@@ -109,6 +112,10 @@ type Fresh<Name extends string, Results> = Name extends keyof Results
 type With<Results, Name extends string, Value> = {
   readonly [K in keyof Results | Name]: K extends keyof Results ? Results[K] : ValueOf<Value>;
 };
+
+/** What a saga without steps has. */
+// oxlint-disable-next-line typescript/ban-types
+export type NoResults = {};
 
 /** A saga as it is registered and started. */
 export interface SagaDefinition<Input = unknown, Output = unknown, Results = unknown, Failure = unknown> {
@@ -175,7 +182,7 @@ export function saga<Input, Output>(
   name: string,
   schema: StandardSchemaV1<Input, Output>,
   options: SagaOptions = {},
-): Saga<Input, Output, Record<never, never>, never> {
+): Saga<Input, Output, NoResults, never> {
   checkName(name, "A saga's name");
   if (typeof (schema as Partial<typeof schema> | undefined)?.["~standard"]?.validate !== "function") {
     throw new AmendsError(
@@ -185,7 +192,7 @@ export function saga<Input, Output>(
   }
   const settings = readSagaOptions(name, options);
   // The types say more than the values do: from here on only the compiler knows what each step returns.
-  return build(name, settings, schema, []) as unknown as Saga<Input, Output, Record<never, never>, never>;
+  return build(name, settings, schema, []) as unknown as Saga<Input, Output, NoResults, never>;
 }
 
 function build(

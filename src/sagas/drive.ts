@@ -1,43 +1,15 @@
-/**
- * Runs one saga: ask the interpreter what is next, do it, book what came of it, again. All waiting is visible here.
- * Every booking is at the next version; where that is taken, the saga is read again: either somebody from outside
- * added a line and the decision is made anew, or another worker has the saga and this one stops.
- */
-import {
-  advance,
-  decide,
-  needsStart,
-  next,
-  turnEntry,
-  type Facts,
-  type RetryPolicy,
-} from "../core/saga/interpreter.ts";
+/** Runs one saga: ask the interpreter what is next, do it, book what came of it, again. All waiting is visible here. */
+import { decide, needsStart, next, turnEntry, type RetryPolicy } from "../core/saga/interpreter.ts";
 import { control, type ControlDetails, type Entry } from "../core/saga/entry.ts";
 import { evolve } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
-import type { Database } from "../storage/database.ts";
-import { callStep, type CallCommand, type Called, type CallTools } from "./call.ts";
-import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
-import { failureText } from "./move.ts";
-import type { Newsroom } from "./news.ts";
+import { accept, book, checkpointFor, factsOf, reread, type DriveTools } from "./booking.ts";
+import { callStep, type CallCommand, type Called } from "./call.ts";
 import type { Run } from "./run.ts";
 import { callInTransaction } from "./transactional.ts";
 
 /** A wait up to this long is waited out in place; a longer one gives the saga back with a due time. */
 export const SHORT_WAIT_MS = 1_000;
-
-export interface DriveTools extends CallTools {
-  readonly journal: Journal;
-  readonly database: Database | undefined;
-  readonly newsroom: Newsroom;
-  /** Set while the worker shuts down: nothing new is begun. */
-  draining(): boolean;
-  /** A saga was given back and is due after this long. */
-  dueIn(ms: number): void;
-}
-
-/** What a booking led to: it holds, the saga was changed meanwhile, or it is no longer ours. */
-export type Booking = "held" | "changed" | "lost";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
   for (;;) {
@@ -49,7 +21,12 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     }
     if (tools.draining()) return release(tools, run);
     if (needsStart(run.state, command)) {
-      const started: Entry = { step: command.step, action: actionOf(command), status: "STARTED", details: null };
+      const started: Entry = {
+        step: command.step,
+        action: actionOf(command),
+        status: "STARTED",
+        details: null,
+      };
       if ((await book(tools, run, started)) === "lost") return run.depart("lost");
       continue;
     }
@@ -58,9 +35,11 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     if (step.deadlineMs !== undefined && command.kind === "act" && command.attempt === 1) {
       run.stepBegunAtMs = tools.clock.monotonicMs();
     }
-    const pending = step.transaction ? callInTransaction(tools, run, command) : callStep(tools, run, command, undefined);
+    const pending = step.transaction
+      ? callInTransaction(tools, run, command)
+      : callStep(tools, run, command, undefined);
     const called = pending instanceof Promise ? await pending : pending;
-    if (called === "booked") continue;
+    if (called === "again") continue;
     if (called === "lost") return run.depart("lost");
     if (called === undefined) return run.stopReason === "lost" ? run.depart("lost") : release(tools, run);
     if (called.outcome.kind === "ok") {
@@ -91,7 +70,8 @@ async function settle(tools: DriveTools, run: Run, command: CallCommand, called:
   for (;;) {
     const { entry, ...decision } = decide(run.state, command, called.outcome, policy);
     // A saga that turns back now has nothing to wait for.
-    const turns = decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
+    const turns =
+      decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
     const waitMs = turns ? undefined : decision.waitMs;
     const isShort = waitMs !== undefined && waitMs <= SHORT_WAIT_MS;
     const releaseMs = waitMs === undefined || isShort ? undefined : wakeAfter(tools, run, command, waitMs);
@@ -119,72 +99,6 @@ function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: nu
     if (run.deadlineAtMs !== undefined) wake = Math.min(wake, run.deadlineAtMs - now);
   }
   return Math.max(0, Math.ceil(wake));
-}
-
-const IN_TIME: Facts = { expired: false };
-
-export function factsOf(tools: DriveTools, run: Run): Facts {
-  if (!run.hasDeadlines) return IN_TIME;
-  const now = tools.clock.monotonicMs();
-  if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return { expired: true };
-  const index = run.state.steps.findIndex((step) => step.act === "retry");
-  const planned = index < 0 ? undefined : run.state.plan[index];
-  const limit = planned && run.step(planned.name).deadlineMs;
-  return { expired: limit !== undefined && now >= run.stepBegunAtMs + limit };
-}
-
-/** Books one line: with the call that follows begun in it, unless something is waited for first. */
-export async function book(
-  tools: DriveTools,
-  run: Run,
-  entry: Entry,
-  emissions: readonly Emission[] = [],
-  releaseMs: number | undefined = undefined,
-  waits: boolean = false,
-): Promise<Booking> {
-  const checkpoint = checkpointFor(tools, run, entry, emissions, releaseMs, waits);
-  const held = await tools.journal.append(checkpoint);
-  return held ? accept(tools, run, checkpoint) : reread(tools, run);
-}
-
-export function checkpointFor(
-  tools: DriveTools,
-  run: Run,
-  line: Entry,
-  emissions: readonly Emission[],
-  releaseMs: number | undefined,
-  waits: boolean,
-): Checkpoint {
-  const go = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
-  const { entry, state } = advance(run.state, line, factsOf(tools, run), go);
-  const recovered = run.shaky && line.status === "COMPLETED" && !line.step.startsWith("$");
-  const moves = state.status !== run.state.status || releaseMs !== undefined || recovered;
-  const move: Move | undefined = moves
-    ? { from: run.state.status, to: state.status, releaseMs, error: failureText(state), recovered }
-    : undefined;
-  return { sagaId: run.id, token: run.token, version: run.version + 1, entry, emissions, move, state };
-}
-
-/** The line is durable: only now does anybody see it. */
-export function accept(tools: DriveTools, run: Run, { version, entry, state, move }: Checkpoint): "held" {
-  run.version = version;
-  run.state = state;
-  if (move?.recovered) run.shaky = false;
-  if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
-    const index = state.plan.findIndex((step) => step.name === entry.step);
-    run.results[entry.step] = state.steps[index]?.result;
-  }
-  tools.newsroom.publish(run.id, { version, entry, state });
-  return "held";
-}
-
-/** Somebody wrote first. Whoever still has the saga decides anew; whoever lost it stops. */
-export async function reread(tools: DriveTools, run: Run): Promise<"changed" | "lost"> {
-  const record = await tools.journal.load(run.id);
-  if (!record || record.token !== run.token) return "lost";
-  run.version = record.version;
-  run.adopt(record.state, record.nowMs, tools.clock.monotonicMs());
-  return "changed";
 }
 
 /** Gives the saga back. Whatever call was begun is in doubt for whoever takes it next. */

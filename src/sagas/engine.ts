@@ -2,7 +2,6 @@
  * Runs sagas in this process: those that are started here, and those that are claimed. It knows how many it may run,
  * keeps their leases alive, and lets go of those that it lost.
  */
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { checkLease } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
@@ -12,7 +11,8 @@ import { initial } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
-import { drive, stall, type DriveTools } from "./drive.ts";
+import type { DriveTools } from "./booking.ts";
+import { drive, stall } from "./drive.ts";
 import type { Journal, NewSaga, SagaRecord } from "./journal.ts";
 import { Newsroom } from "./news.ts";
 import type { Registry } from "./registry.ts";
@@ -49,6 +49,9 @@ export const RENEWALS = 8;
 /** How long a call that was told to stop may take to do so, when the worker shuts down. */
 const GRACE_MS = 1_000;
 
+/** When to look for what a caller's transaction has started, where no notice comes. */
+const COMMIT_SOON_MS = 25;
+
 /** What `start` found or made. */
 export interface Started {
   readonly id: string;
@@ -77,6 +80,8 @@ export class Engine {
   /** How many sagas this process may run at once: none unless a worker says so. */
   #capacity = 0;
   #starting = 0;
+  /** Everything that takes a place here, also a call that outlived its claim. */
+  readonly #runs: Set<Run> = new Set();
   #draining = false;
   #onDue: (ms: number) => void = () => undefined;
   #onFree: () => void = () => undefined;
@@ -101,7 +106,7 @@ export class Engine {
   }
 
   get free(): number {
-    return this.#draining ? 0 : Math.max(0, this.#capacity - this.active.size - this.#starting);
+    return this.#draining ? 0 : Math.max(0, this.#capacity - this.#runs.size - this.#starting);
   }
 
   async start(
@@ -141,7 +146,8 @@ export class Engine {
     const created = await (session ? journal.createIn(session, saga) : journal.create(saga));
     if (!created) return this.#existing(definition, saga, session);
     this.counters.started++;
-    if (!own) this.#onDue(0);
+    // A caller's transaction commits a little later, and nobody tells us when.
+    if (!own) this.#onDue(session ? COMMIT_SOON_MS : 0);
     const run = own ? this.#launch(fresh(saga), definition) : undefined;
     return { id: saga.id, created: true, run, sinceVersion: 0 };
   }
@@ -208,6 +214,7 @@ export class Engine {
   ): Run {
     const run = new Run(record, definition, this.#options.clock.monotonicMs());
     this.active.set(run.id, run);
+    this.#runs.add(run);
     void this.#carry(run, work);
     return run;
   }
@@ -223,7 +230,8 @@ export class Engine {
   }
 
   #left(run: Run): void {
-    this.active.delete(run.id);
+    this.#runs.delete(run);
+    if (this.active.get(run.id) === run) this.active.delete(run.id);
     this.#count(run, run.departure ?? "lost");
     if (run.departure === "ended" && run.state.status === "STALLED") this.#options.onStalled(run);
     this.newsroom.publish(run.id, { version: run.version, entry: undefined, state: run.state });
@@ -245,10 +253,12 @@ export class Engine {
       (run) => !run.overdue && now - run.leasedAtMs >= leaseMs / RENEWALS,
     );
     if (due.length === 0) return;
-    const held = await journal.renew(
-      due.map(({ id, token }) => ({ id, token })),
-      leaseMs,
-    );
+    const holds = due.map(({ id, token }) => ({ id, token }));
+    const held = await journal.renew(holds, leaseMs).catch((error: unknown) => {
+      // The database is away: whoever is past its lease may have been taken by another worker already.
+      for (const run of due) if (clock.monotonicMs() - run.leasedAtMs >= leaseMs) run.stop("lost");
+      throw error;
+    });
     for (const run of due) {
       const version = held.get(run.id);
       if (version !== undefined) run.leasedAtMs = now;
@@ -269,12 +279,12 @@ export class Engine {
     const { clock, journal } = this.#options;
     const goneWithin = async (ms: number): Promise<void> => {
       const over = new AbortController();
-      const gone = Promise.all([...this.active.values()].map((run) => run.gone));
+      const gone = Promise.all([...this.#runs].map((run) => run.gone));
       await Promise.race([gone, sleep(clock, ms, over.signal)]);
       over.abort();
     };
     await goneWithin(deadlineMs);
-    for (const run of this.active.values()) run.stop("shutdown");
+    for (const run of this.#runs) run.stop("shutdown");
     await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#capacity = 0;
     await journal.drained();
@@ -303,7 +313,7 @@ function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
 }
 
 async function readInput(definition: AnySaga, given: unknown): Promise<string> {
-  const schema = definition.schema as StandardSchemaV1;
+  const { schema } = definition;
   const validated = schema["~standard"].validate(given);
   const result = validated instanceof Promise ? await validated : validated;
   if (result.issues) {

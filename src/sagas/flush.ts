@@ -18,7 +18,11 @@ export type Piece = { readonly start: NewSaga } | { readonly checkpoint: Checkpo
 /** Runs statements in one transaction and returns the rows of each. */
 export type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
 
-export async function flush(dialect: Dialect, execute: Execute, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+export async function flush(
+  dialect: Dialect,
+  execute: Execute,
+  pieces: readonly Piece[],
+): Promise<readonly boolean[]> {
   const sorted = sort(pieces);
   try {
     // Among many starts, one whose id exists is nothing unusual, and must not cost the others a second try.
@@ -35,7 +39,11 @@ export async function flush(dialect: Dialect, execute: Execute, pieces: readonly
 }
 
 /** In a transaction of somebody else's, a failed statement would spoil the whole: conflicts are expected from the start. */
-export function flushInside(dialect: Dialect, execute: Execute, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+export function flushInside(
+  dialect: Dialect,
+  execute: Execute,
+  pieces: readonly Piece[],
+): Promise<readonly boolean[]> {
   return flushTolerantly(dialect, execute, pieces, sort(pieces));
 }
 
@@ -100,14 +108,21 @@ async function flushTolerantly(
   add(emissions.length > 0, () => insertEmissions(dialect, emissions));
   const results = await execute(withNotice(dialect, sorted, statements));
   const created = names(starts.length > 0 ? results[0] : [], "id");
-  const written = new Set([...names(results[appended], "saga_id"), ...names(results[fenced], "saga_id")]);
-  const missing = [...appends, ...moves].filter(({ sagaId }) => !written.has(sagaId));
+  // Two claims of one saga may be in one flush, the lost one and its successor: each is answered for its own line.
+  const written = new Set([...(results[appended] ?? []), ...(results[fenced] ?? [])].map(lineName));
+  const isMissing = (line: Checkpoint): boolean =>
+    !written.has(`${line.sagaId}#${line.version}#${line.token}`);
+  const missing = [...appends, ...moves].filter(isMissing);
   if (missing.length > 0) {
-    for (const id of names((await execute([findOurs(dialect, missing)]))[0], "saga_id")) written.add(id);
+    for (const row of (await execute([findOurs(dialect, missing)]))[0] ?? []) written.add(lineName(row));
   }
   return pieces.map((piece) =>
-    "start" in piece ? created.delete(piece.start.id) : written.has(piece.checkpoint.sagaId),
+    "start" in piece ? created.delete(piece.start.id) : !isMissing(piece.checkpoint),
   );
+}
+
+function lineName(row: Row): string {
+  return `${row["saga_id"] as string}#${Number(row["id"])}#${Number(row["token"])}`;
 }
 
 function names(rows: readonly Row[] | undefined, column: string): Set<string> {
@@ -188,7 +203,7 @@ export function insertLines(
 ): Sql {
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
     select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, lines.map(lineRow))} where true
-    on conflict do nothing returning saga_id`;
+    on conflict do nothing returning saga_id, id, token`;
 }
 
 /** Lines that come with a change of the saga's row: the row is locked first, and must be as the writer knows it. */
@@ -198,7 +213,7 @@ function insertFencedLines(dialect: Dialect, moves: readonly Checkpoint[]): Sql 
     select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FENCED_LINE, rows)}
     join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status = r.from_status
     where c.status in (${literals(LEAVABLE)}) ${dialect.forUpdateOf("c")}
-    on conflict do nothing returning saga_id`;
+    on conflict do nothing returning saga_id, id, token`;
 }
 
 /** States that have an arrow out of them: the guard of every update. */
@@ -264,7 +279,7 @@ function insertEmissions(dialect: Dialect, rows: readonly (readonly unknown[])[]
 
 /** Of lines that were not inserted now: those that an earlier, unanswered commit of ours has written. */
 function findOurs(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
-  return sql`select l.saga_id from ${dialect.rows(
+  return sql`select l.saga_id, l.id, l.token from ${dialect.rows(
     LINE_KEY,
     lines.map((one) => lineRow(one).slice(0, 3)),
   )}

@@ -58,7 +58,8 @@ export class SagaRun<Results = unknown, E = unknown> {
     if (run && !options.signal) {
       await run.gone;
       const outcome = run.departure === "ended" ? outcomeOf(this.id, run.state) : undefined;
-      if (outcome) return outcome as SagaOutcome<Results, E>;
+      // A stalled saga may have been helped on since.
+      if (outcome && outcome.status !== "STALLED") return outcome as SagaOutcome<Results, E>;
     }
     for await (const { state } of this.#follow(Infinity, options.signal)) {
       const outcome = outcomeOf(this.id, state);

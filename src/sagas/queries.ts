@@ -2,7 +2,7 @@
 import { CLAIMABLE, type SagaStatus } from "../core/saga/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
 import type { Dialect } from "../storage/database.ts";
-import { empty, raw, sql, type Sql } from "../storage/sql.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Hold, Kind } from "./journal.ts";
 import { executionColumns, logColumns } from "./rows.ts";
 
@@ -66,12 +66,12 @@ export interface SagaFilter {
   readonly after?: { readonly updatedAtMs: number; readonly id: string } | undefined;
 }
 
-/** Sagas by the instant of their last change, oldest first. */
+/** Sagas by the instant of their last change, oldest first. A state is a literal, or no partial index would serve. */
 export function listSagas(dialect: Dialect, filter: SagaFilter): Sql {
   const updated = dialect.epochMs(raw("c.updated_at"));
   const { status, name, after } = filter;
   return sql`select ${executionColumns(dialect, "c")}, c.error from ${dialect.table("saga_executions")} as c
-    where true ${status === undefined ? empty : sql`and c.status = ${status}`}
+    where true ${status === undefined ? empty : sql`and c.status = ${literals([status])}`}
       ${name === undefined ? empty : sql`and c.name = ${name}`}
       ${after ? sql`and (${updated} > ${after.updatedAtMs} or (${updated} = ${after.updatedAtMs} and c.id > ${after.id}))` : empty}
     order by c.updated_at, c.id limit ${filter.limit}`;

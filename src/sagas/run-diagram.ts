@@ -47,7 +47,7 @@ function noted({ name, note, by }: TimelineEntry): string {
   return plain([name, note, by && `by ${by}`].filter((part) => part !== undefined && part !== "").join(", "));
 }
 
-/** Mermaid reads semicolons and line ends as its own. */
+/** Mermaid reads these as its own: ends of lines and statements, comments and directives, entities and markup. */
 function plain(text: string): string {
-  return text.replaceAll(/[;\n\r#]/g, " ");
+  return text.replaceAll(/[;\n\r#%{}<>]/g, " ");
 }

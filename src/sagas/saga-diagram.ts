@@ -20,7 +20,8 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
   }
   const back = undoable(plan);
   if (back.length > 0) {
-    lines.push("  alt a step fails before the pivot");
+    const pivot = plan.some((step) => step.pivot);
+    lines.push(`  alt a step fails${pivot ? " before the pivot" : ""}`);
     for (const index of back.toReversed())
       lines.push(`    P${index}-->>S: undo ${(plan[index] as PlannedStep).name}`);
     lines.push("  end");

@@ -2,11 +2,12 @@
  * A transactional step: its own writes and its checkpoint are one commit, so it happens exactly once. If the
  * checkpoint is refused, the step's writes go with it. A commit whose fate is unknown is read back, not repeated.
  */
+import { AmendsError } from "../core/errors.ts";
 import { decide } from "../core/saga/interpreter.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
-import { accept, checkpointFor, reread, type DriveTools } from "./drive.ts";
+import { accept, checkpointFor, reread, type DriveTools } from "./booking.ts";
 import type { Checkpoint } from "./journal.ts";
 import type { Run } from "./run.ts";
 
@@ -20,35 +21,38 @@ class RolledBack extends Error {
   }
 }
 
-/** `booked` and `lost` need nothing more; a failed call is booked by whoever asked; undefined was interrupted. */
+/**
+ * `again`: it is booked, or somebody from outside added a line first, so that what comes next is decided anew. `lost`
+ * needs nothing more; a failed call is booked by whoever asked; undefined was interrupted.
+ */
 export async function callInTransaction(
   tools: DriveTools,
   run: Run,
   command: CallCommand,
-): Promise<"booked" | "lost" | Called | undefined> {
+): Promise<"again" | "lost" | Called | undefined> {
   const db = tools.database as Database;
-  for (;;) {
-    let sent: Checkpoint | undefined;
-    try {
-      await persist(db, async () => {
-        if (sent && (await isWritten(tools, sent))) return; // the commit before this try had succeeded
-        await db.transaction(async (session, tx) => {
-          const called = await callStep(tools, run, command, tx);
-          if (!called || called.outcome.kind === "failed") throw rollback(db, called);
-          const { retry } = run.step(command.step);
-          const { entry } = decide(run.state, command, called.outcome, retry);
-          const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
-          if (!(await tools.journal.appendIn(session, checkpoint))) throw new RolledBack("refused");
-          sent = checkpoint;
-        }, true);
-      });
-      accept(tools, run, sent as unknown as Checkpoint);
-      return "booked";
-    } catch (error) {
-      if (!(error instanceof RolledBack)) return { outcome: databaseFailure(), emissions: [] };
-      if (error.called !== "refused") return error.called;
-      if ((await reread(tools, run)) === "lost") return "lost";
-    }
+  let sent: Checkpoint | undefined;
+  try {
+    await persist(db, async () => {
+      if (sent && (await isWritten(tools, sent))) return; // the commit before this try had succeeded
+      await db.transaction(async (session, tx) => {
+        const called = await callStep(tools, run, command, tx);
+        if (!called || called.outcome.kind === "failed") throw rollback(db, called);
+        const { retry } = run.step(command.step);
+        const { entry } = decide(run.state, command, called.outcome, retry);
+        const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
+        if (!(await tools.journal.appendIn(session, checkpoint))) throw new RolledBack("refused");
+        sent = checkpoint;
+      }, true);
+    });
+    accept(tools, run, sent as unknown as Checkpoint);
+    return "again";
+  } catch (thrown) {
+    // Whoever repeats database work wraps what is no trouble with the database.
+    const error = thrown instanceof AmendsError ? thrown.cause : thrown;
+    if (!(error instanceof RolledBack)) return { outcome: databaseFailure(), emissions: [] };
+    if (error.called !== "refused") return error.called;
+    return (await reread(tools, run)) === "lost" ? "lost" : "again";
   }
 }
 

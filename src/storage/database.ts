@@ -72,6 +72,8 @@ export interface Database<Tx = unknown> {
   transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
   /** The caller's own open transaction. */
   join(tx: Tx): Session;
+  /** Throws where the caller is inside a `foreign` transaction of this database, before it waits for a second one. */
+  refuseInside?(): void;
   /** Calls back when somebody notified. A hint only: undefined where there is none, and it may be late or lost. */
   listen?(onNotice: () => void): () => void;
   close(): Promise<void>;

@@ -21,14 +21,14 @@ interface Waiting<Piece, Answer> {
 
 export interface GroupWriterOptions<Piece, Answer> {
   readonly db: Pick<Database, "dialect" | "clock">;
-  flush(pieces: readonly Piece[]): Promise<readonly Answer[]>;
-  bytes(piece: Piece): number;
+  readonly flush: (pieces: readonly Piece[]) => Promise<readonly Answer[]>;
+  readonly bytes: (piece: Piece) => number;
   readonly signal?: AbortSignal;
   /** How many flushes may be under way at once; one where the database has one writer. */
   readonly lanes?: number;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
   /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
-  hasty(piece: Piece): boolean;
+  readonly hasty: (piece: Piece) => boolean;
 }
 
 const HOLD_MS = 1_000;

@@ -6,14 +6,20 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { AmendsError } from "../core/errors.ts";
 
 export class OpenWork {
-  readonly #inside = new AsyncLocalStorage<true>();
+  readonly #inside = new AsyncLocalStorage<{ open: boolean }>();
 
-  run<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inside.run(true, work);
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const scope = { open: true };
+    try {
+      return await this.#inside.run(scope, work);
+    } finally {
+      // What the work set off and did not wait for is inside nothing any more.
+      scope.open = false;
+    }
   }
 
   refuseInside(): void {
-    if (!this.#inside.getStore()) return;
+    if (this.#inside.getStore()?.open !== true) return;
     throw new AmendsError(
       "NEEDS_TRANSACTION",
       "This was called from inside a transactional step, whose transaction is still open. Pass it on with `{ tx }`, or call it from another step.",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sagaMachine } from "../core/saga/machine.ts";
 import { ALL, attemptsOf, refused, running, unchanged, type StorageCase } from "./storage-trial.ts";
 
-const STALE_SECONDS = 1;
+const STALE_SECONDS = 0.5;
 
 export const recoveryCases: readonly StorageCase[] = [
   {

@@ -31,12 +31,9 @@ export async function refused(what: string, code: ErrorCode, call: () => Promise
     error = thrown;
   }
   assert.ok(error !== undefined, `${what} must be refused with ${code}, but it was accepted`);
-  const found = (error as { code?: unknown }).code;
-  assert.equal(
-    found,
-    code,
-    `${what} must be refused with the code ${code}; it was refused with: ${String(error)}`,
-  );
+  const { code: found, message } = error as { code?: unknown; message?: unknown };
+  const instead = `it was refused with ${String(found)}: ${String(message)}`;
+  assert.equal(found, code, `${what} must be refused with the code ${code}; ${instead}`);
 }
 
 /** Everything that the contract shows of a saga. */
@@ -91,9 +88,8 @@ export async function running(
 }
 
 export function createRun<T>(storage: SagaStorage, work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
-  assert.ok(
-    storage.createRun,
-    "The storage has no createRun. Give `hasCreateRun: false` where that is meant to be so.",
-  );
+  if (!storage.createRun) {
+    throw new Error("The storage has no createRun. Give `hasCreateRun: false` where that is meant to be so.");
+  }
   return storage.createRun(work);
 }

@@ -6,7 +6,7 @@ export interface Words {
   readonly uuid: string;
   readonly bool: string;
   /** The gate in an index, so that an empty one sorts first and can be compared. */
-  gate(column: string): string;
+  readonly gate: (column: string) => string;
   /** Text that compares byte by byte, whatever the database's language is. */
   readonly id: string;
 }

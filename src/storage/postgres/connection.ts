@@ -59,12 +59,17 @@ export class PostgresDatabase implements Database<ClientBase> {
     );
   }
 
-  async transaction<T>(work: (session: Session, tx: ClientBase) => Promise<T>, foreign: boolean = false): Promise<T> {
+  async transaction<T>(
+    work: (session: Session, tx: ClientBase) => Promise<T>,
+    foreign: boolean = false,
+  ): Promise<T> {
     return this.#with(async (client) => {
       await client.query(foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
       let result: T;
       try {
-        result = await (foreign ? this.#open.run(() => work(this.join(client), client)) : work(this.join(client), client));
+        result = await (foreign
+          ? this.#open.run(() => work(this.join(client), client))
+          : work(this.join(client), client));
       } catch (error) {
         await client.query("rollback");
         throw error;
@@ -72,6 +77,10 @@ export class PostgresDatabase implements Database<ClientBase> {
       committed(await client.query("commit"));
       return result;
     });
+  }
+
+  refuseInside(): void {
+    this.#open.refuseInside();
   }
 
   join(tx: ClientBase): Session {
@@ -97,13 +106,17 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#open.refuseInside();
     const client = await this.#options.pool.connect();
     let broken = false;
+    // A connection may break between two statements of a transaction; unheard, that would end the process.
+    const onError = (): void => void (broken = true);
+    client.on("error", onError);
     try {
       return await work(client);
     } catch (error) {
       const { kind } = this.dialect.trouble(error);
-      broken = !(error instanceof AmendsError) && kind === "unknown";
+      broken ||= !(error instanceof AmendsError) && kind === "unknown";
       throw error;
     } finally {
+      client.off("error", onError);
       client.release(broken);
     }
   }
@@ -135,7 +148,7 @@ export class PostgresDatabase implements Database<ClientBase> {
 
   #send(client: ClientBase, statement: Sql): Promise<QueryResult> {
     const { text } = statement;
-    const values = statement.values as unknown[];
+    const values = statement.values;
     if (!this.#options.own) return client.query({ text, values });
     let name = this.#names.get(text);
     if (!name) this.#names.set(text, (name = `amends_${this.#names.size}`));

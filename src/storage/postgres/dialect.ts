@@ -70,7 +70,8 @@ function frames(columns: readonly Column[]): Frames {
 /** An array as PostgreSQL writes it: much cheaper to make than what a driver makes of a JavaScript array. */
 function columnLiteral(rows: readonly (readonly unknown[])[], index: number): string {
   let text = "{";
-  for (let i = 0; i < rows.length; i++) text += i === 0 ? element(rows[i]?.[index]) : `,${element(rows[i]?.[index])}`;
+  for (let i = 0; i < rows.length; i++)
+    text += i === 0 ? element(rows[i]?.[index]) : `,${element(rows[i]?.[index])}`;
   return `${text}}`;
 }
 

@@ -61,7 +61,10 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     });
   }
 
-  async transaction<T>(work: (session: Session, tx: SqliteHandle) => Promise<T>, foreign: boolean = false): Promise<T> {
+  async transaction<T>(
+    work: (session: Session, tx: SqliteHandle) => Promise<T>,
+    foreign: boolean = false,
+  ): Promise<T> {
     this.#open.refuseInside();
     await this.#acquire();
     try {
@@ -79,6 +82,10 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     } finally {
       this.#release();
     }
+  }
+
+  refuseInside(): void {
+    this.#open.refuseInside();
   }
 
   join(tx: SqliteHandle): Session {
@@ -127,7 +134,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   #foreign(): boolean {
     if (typeof this.#options.path === "string") return false;
     const { isTransaction, inTransaction } = this.#options.path;
-    return (isTransaction ?? inTransaction ?? false) === true;
+    return isTransaction ?? inTransaction ?? false;
   }
 
   #run(statement: Sql): readonly Row[] {

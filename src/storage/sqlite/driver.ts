@@ -51,12 +51,12 @@ function builtIn(): Constructor | undefined {
 
 /** Node 22 warns that its SQLite is experimental; whoever uses Amends did not choose it and can do nothing about it. */
 function quietly<T>(load: () => T): T {
-  const { emitWarning } = process;
-  process.emitWarning = () => undefined;
+  const emitWarning: unknown = Reflect.get(process, "emitWarning");
+  Reflect.set(process, "emitWarning", () => undefined);
   try {
     return load();
   } finally {
-    process.emitWarning = emitWarning;
+    Reflect.set(process, "emitWarning", emitWarning);
   }
 }
 

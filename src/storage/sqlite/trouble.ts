@@ -40,7 +40,7 @@ function resultCode(error: unknown): number | undefined {
 export function isDuplicate(error: unknown): boolean {
   const code = resultCode(error);
   if (code === 1555 || code === 2067) return true;
-  return /^UNIQUE constraint failed/.test(String((error as { message?: unknown } | undefined)?.message));
+  return String((error as { message?: unknown } | undefined)?.message).startsWith("UNIQUE constraint failed");
 }
 
 function missing(error: unknown): boolean {

@@ -1,0 +1,91 @@
+/**
+ * Books what happened to a running saga, one line at the next version. Where that version is taken, the saga is read
+ * again: either somebody from outside added a line, and whoever runs it decides anew, or another worker has it.
+ */
+import { advance, type Facts } from "../core/saga/interpreter.ts";
+import type { Entry } from "../core/saga/entry.ts";
+import type { Database } from "../storage/database.ts";
+import type { CallTools } from "./call.ts";
+import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
+import { failureText } from "./move.ts";
+import type { Newsroom } from "./news.ts";
+import type { Run } from "./run.ts";
+
+export interface DriveTools extends CallTools {
+  readonly journal: Journal;
+  readonly database: Database | undefined;
+  readonly newsroom: Newsroom;
+  /** Set while the worker shuts down: nothing new is begun. */
+  draining(): boolean;
+  /** A saga was given back and is due after this long. */
+  dueIn(ms: number): void;
+}
+
+/** What a booking led to: it holds, the saga was changed meanwhile, or it is no longer ours. */
+export type Booking = "held" | "changed" | "lost";
+
+/** Books one line: with the call that follows begun in it, unless something is waited for first. */
+export async function book(
+  tools: DriveTools,
+  run: Run,
+  entry: Entry,
+  emissions: readonly Emission[] = [],
+  releaseMs?: number,
+  waits: boolean = false,
+): Promise<Booking> {
+  const checkpoint = checkpointFor(tools, run, entry, emissions, releaseMs, waits);
+  const held = await tools.journal.append(checkpoint);
+  return held ? accept(tools, run, checkpoint) : reread(tools, run);
+}
+
+export function checkpointFor(
+  tools: DriveTools,
+  run: Run,
+  line: Entry,
+  emissions: readonly Emission[],
+  releaseMs: number | undefined,
+  waits: boolean,
+): Checkpoint {
+  const go = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
+  const { entry, state } = advance(run.state, line, factsOf(tools, run), go);
+  const recovered = run.shaky && line.status === "COMPLETED" && !line.step.startsWith("$");
+  const moves = state.status !== run.state.status || releaseMs !== undefined || recovered;
+  const move: Move | undefined = moves
+    ? { from: run.state.status, to: state.status, releaseMs, error: failureText(state), recovered }
+    : undefined;
+  return { sagaId: run.id, token: run.token, version: run.version + 1, entry, emissions, move, state };
+}
+
+/** The line is durable: only now does anybody see it. */
+export function accept(tools: DriveTools, run: Run, { version, entry, state, move }: Checkpoint): "held" {
+  run.version = version;
+  run.state = state;
+  if (move?.recovered) run.shaky = false;
+  if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
+    const index = state.plan.findIndex((step) => step.name === entry.step);
+    run.results[entry.step] = state.steps[index]?.result;
+  }
+  tools.newsroom.publish(run.id, { version, entry, state });
+  return "held";
+}
+
+/** Somebody wrote first. Whoever still has the saga decides anew; whoever lost it stops. */
+export async function reread(tools: DriveTools, run: Run): Promise<"changed" | "lost"> {
+  const record = await tools.journal.load(run.id);
+  if (!record || record.token !== run.token) return "lost";
+  run.version = record.version;
+  run.adopt(record.state, record.nowMs, tools.clock.monotonicMs());
+  return "changed";
+}
+
+const IN_TIME: Facts = { expired: false };
+
+export function factsOf(tools: DriveTools, run: Run): Facts {
+  if (!run.hasDeadlines) return IN_TIME;
+  const now = tools.clock.monotonicMs();
+  if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return { expired: true };
+  const index = run.state.steps.findIndex((step) => step.act === "retry");
+  const planned = index < 0 ? undefined : run.state.plan[index];
+  const limit = planned && run.step(planned.name).deadlineMs;
+  return { expired: limit !== undefined && now >= run.stepBegunAtMs + limit };
+}

@@ -1,0 +1,340 @@
+/** The engine on a storage of one's own: everything that needs no database of ours. */
+import { Amends, err, saga } from "amends";
+import { expect, it, vi } from "vitest";
+import { z } from "zod";
+import { historyIn, onEachStorage } from "./engine-storages.ts";
+import { failing } from "./failing-storage.ts";
+
+const anything = z.object({});
+const note = { reason: "test" };
+
+onEachStorage(({ storage, process }) => {
+  it("[S-02][S-08] a saga runs to its end, and the storage shows status, history and context", async () => {
+    const chain = saga("chain", z.object({ n: z.number() }))
+      .step("one", { act: ({ input }) => ({ twice: input.n * 2 }) })
+      .step("two", { act: ({ results }) => results.one.twice + 1 });
+    const kept = await storage();
+    const amends = await process({ storage: kept, sagas: [chain] });
+    const run = await amends.start(chain, { n: 20 }, { id: "saga-1" });
+    const seen: string[] = [];
+    for await (const step of run.stream()) seen.push(`${step.name} ${step.status}`);
+    expect(seen).toEqual(["one COMPLETED", "two COMPLETED"]);
+    expect(await run.result()).toEqual({
+      status: "COMPLETED",
+      id: "saga-1",
+      results: { one: { twice: 40 }, two: 41 },
+    });
+    expect(await historyIn(kept, "saga-1")).toEqual([
+      "one act STARTED",
+      "one act COMPLETED",
+      "two act STARTED",
+      "two act COMPLETED",
+    ]);
+    expect((await kept.loadSagaState("saga-1")).status).toBe("COMPLETED");
+    expect(await kept.getSagasForRecovery(10)).toEqual([]);
+    expect(await amends.inspect("saga-1")).toMatchObject({
+      status: "COMPLETED",
+      owner: undefined,
+      dueAt: undefined,
+    });
+  });
+
+  it("[S-10] a failed step is followed by the undo of the done ones, in reverse", async () => {
+    const undone: string[] = [];
+    const chain = saga("chain", anything)
+      .step("one", { act: () => "1", compensate: ({ result }) => void undone.push(`one:${result}`) })
+      .step("two", { act: () => "2", compensate: ({ result }) => void undone.push(`two:${result}`) })
+      .step("three", { act: () => err("no") });
+    const kept = await storage();
+    const amends = await process({ storage: kept, sagas: [chain] });
+    const run = await amends.start(chain, {});
+    expect(await run.result()).toMatchObject({ status: "FAILED", step: "three", error: { value: "no" } });
+    expect(undone).toEqual(["two:2", "one:1"]);
+    expect((await historyIn(kept, run.id)).slice(-5)).toEqual([
+      "three act FAILED",
+      "two compensate STARTED",
+      "two compensate COMPLETED",
+      "one compensate STARTED",
+      "one compensate COMPLETED",
+    ]);
+    expect((await kept.loadSagaState(run.id)).status).toBe("FAILED");
+  });
+
+  it("[S-09][S-16] a saga whose process died is taken over once it is stale, and goes on where it stood", async () => {
+    const calls: string[] = [];
+    let isFirst = true;
+    const chain = saga("chain", anything)
+      .step("one", { act: ({ key }) => void calls.push(key) })
+      .step("two", {
+        act: async ({ key, attempt }) => {
+          calls.push(`${key}#${attempt}`);
+          if (!isFirst) return;
+          isFirst = false;
+          first.die();
+          await new Promise(() => undefined);
+        },
+      });
+    const first = failing(await storage());
+    const dying = await process({ storage: first.storage, sagas: [chain] });
+    await dying.start(chain, {}, { id: "saga-1" });
+    await vi.waitFor(() => expect(isFirst).toBe(false));
+    const healthy = await process({ storage: await storage(), sagas: [chain] });
+    expect(await (await healthy.get("saga-1")).result()).toMatchObject({ status: "COMPLETED" });
+    expect(calls).toEqual(["saga-1:one:act", "saga-1:two:act#1", "saga-1:two:act#2"]);
+    expect(healthy.counters.recovered).toBe(1);
+  });
+
+  it("[S-06] a saga whose process died while it was being undone goes on backward", async () => {
+    const undone: string[] = [];
+    let isFirst = true;
+    const chain = saga("chain", anything)
+      .step("one", { act: () => 1, compensate: () => void undone.push("one") })
+      .step("two", {
+        act: () => 2,
+        compensate: async () => {
+          undone.push("two");
+          if (!isFirst) return;
+          isFirst = false;
+          first.die();
+          await new Promise(() => undefined);
+        },
+      })
+      .step("three", { act: () => err("no") });
+    const first = failing(await storage());
+    const dying = await process({ storage: first.storage, sagas: [chain] });
+    await dying.start(chain, {}, { id: "saga-1" });
+    await vi.waitFor(() => expect(isFirst).toBe(false));
+    const healthy = await process({ storage: await storage(), sagas: [chain] });
+    expect(await (await healthy.get("saga-1")).result()).toMatchObject({ status: "FAILED", step: "three" });
+    expect(undone).toEqual(["two", "two", "one"]);
+  });
+
+  it("[S-16] a saga that is healthy is not taken, however long its call lasts", async () => {
+    let calls = 0;
+    const kept = await storage();
+    const long = saga("long", anything).step("one", {
+      act: async ({ sagaId }) => {
+        calls += 1;
+        // Twice the lease, counted in renewals, of which there are eight in one.
+        const { version } = await kept.loadSagaState(sagaId);
+        await vi.waitFor(
+          async () => expect((await kept.loadSagaState(sagaId)).version).toBeGreaterThan(version + 16),
+          { timeout: 20_000 },
+        );
+      },
+    });
+    const lease = "1s";
+    const owner = await process({ storage: kept, sagas: [long], lease });
+    const other = await process({ storage: kept, sagas: [long], lease });
+    const run = await owner.start(long, {});
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect([calls, other.counters.claimed]).toEqual([1, 0]);
+  });
+
+  it("[S-15][S-16] a worker that stood still and comes back late changes nothing", async () => {
+    const results: string[] = [];
+    let release: () => void = () => undefined;
+    let isFirst = true;
+    const chain = saga("chain", anything)
+      .step("one", {
+        act: async () => {
+          if (!isFirst) return "from the second";
+          isFirst = false;
+          first.pause();
+          await new Promise<void>((resolve) => (release = resolve));
+          return "from the first";
+        },
+      })
+      .step("two", { act: ({ results: { one } }) => void results.push(one) });
+    const first = failing(await storage());
+    const late = await process({ storage: first.storage, sagas: [chain] });
+    await late.start(chain, {}, { id: "saga-1" });
+    await vi.waitFor(() => expect(isFirst).toBe(false));
+    const healthy = await process({ storage: await storage(), sagas: [chain] });
+    const outcome = await (await healthy.get("saga-1")).result();
+    const before = await (await storage()).loadSagaState("saga-1");
+    release();
+    first.resume();
+    await vi.waitFor(() => expect(late.counters.lost).toBe(1));
+    expect(outcome).toMatchObject({ status: "COMPLETED", results: { one: "from the second" } });
+    expect(results).toEqual(["from the second"]);
+    expect(await (await storage()).loadSagaState("saga-1")).toEqual(before);
+  });
+
+  it("[S-17] a saga that loses its worker too often stalls", async () => {
+    let deaths = 0;
+    let die: () => void = () => undefined;
+    const deadly = saga("deadly", anything, { recoveries: 1 }).step("one", {
+      act: async () => {
+        deaths += 1;
+        die();
+        await new Promise(() => undefined);
+      },
+    });
+    for (let n = 1; n <= 2; n++) {
+      const mortal = failing(await storage());
+      die = () => mortal.die();
+      const amends = await process({ storage: mortal.storage, sagas: [deadly] });
+      if (n === 1) await amends.start(deadly, {}, { id: "saga-1" });
+      await vi.waitFor(() => expect(deaths).toBe(n), { timeout: 5_000 });
+    }
+    const onStalled = vi.fn<() => void>();
+    const last = await process({ storage: await storage(), sagas: [deadly], onStalled });
+    expect(await (await last.get("saga-1")).result()).toMatchObject({ status: "STALLED" });
+    expect(deaths).toBe(2);
+    await vi.waitFor(() => expect(onStalled).toHaveBeenCalledOnce());
+    expect((await (await storage()).loadSagaState("saga-1")).status).toBe("STALLED");
+  });
+
+  it("[S-13][S-21] transient trouble is tried again, after a short wait and after one that outlives the slot", async () => {
+    const attempts: number[] = [];
+    const chain = saga("chain", anything).step("one", {
+      act: ({ attempt }) => {
+        attempts.push(attempt);
+        if (attempt < 4) throw new Error("not yet");
+        return attempt;
+      },
+      retry: { attempts: 5, base: "300ms", factor: 2, cap: "1200ms" },
+    });
+    const amends = await process({ storage: await storage(), sagas: [chain] });
+    const run = await amends.start(chain, {});
+    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { one: 4 } });
+    expect(attempts).toEqual([1, 2, 3, 4]);
+    expect(amends.counters).toMatchObject({ released: 1, recovered: 0 });
+  });
+
+  it("[S-14] a saga whose undo fails stalls, and can be retried, skipped and resolved", async () => {
+    let isBroken = true;
+    const chain = saga("chain", anything)
+      .step("one", {
+        act: () => 1,
+        compensate: () => {
+          if (isBroken) throw new TypeError("broken");
+        },
+        compensateRetry: { attempts: 1 },
+      })
+      .step("two", { act: () => err("no") });
+    const kept = await storage();
+    const amends = await process({ storage: kept, sagas: [chain] });
+    for (const id of ["retried", "skipped", "resolved"]) {
+      const stalled = await (await amends.start(chain, {}, { id })).result();
+      expect(stalled).toMatchObject({
+        status: "STALLED",
+        error: { value: "no" },
+        undoErrors: [{ label: "TypeError" }],
+      });
+      expect((await kept.loadSagaState(id)).status).toBe("STALLED");
+    }
+    isBroken = false;
+    expect(await amends.retry("retried", note)).toMatchObject({ status: "COMPENSATING" });
+    await vi.waitFor(async () => expect((await kept.loadSagaState("retried")).status).toBe("FAILED"));
+    expect(await amends.skip("skipped", "one", note)).toMatchObject({ status: "FAILED" });
+    expect(await amends.resolve("resolved", "COMPLETED", note)).toMatchObject({ status: "COMPLETED" });
+    expect((await kept.loadSagaState("resolved")).status).toBe("COMPLETED");
+    expect((await historyIn(kept, "resolved")).at(-1)).toBe("$resolve act COMPLETED");
+    await expect(amends.retry("resolved", note)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+  });
+
+  it("[S-23] a running saga is cancelled and undone, one that nobody runs ends at once", async () => {
+    const undone: string[] = [];
+    const chain = saga("chain", anything)
+      .step("one", { act: () => 1, compensate: () => void undone.push("one") })
+      .step("two", {
+        act: ({ signal }) =>
+          new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stop")))),
+        compensate: () => void undone.push("two"),
+      });
+    const kept = await storage();
+    const idle = new Amends({ storage: kept, sagas: [chain] });
+    await idle.start(chain, {}, { id: "pending" });
+    expect(await idle.cancel("pending", note)).toMatchObject({ status: "FAILED" });
+
+    const amends = await process({ storage: kept, sagas: [chain] });
+    const run = await amends.start(chain, {}, { id: "running" });
+    await vi.waitFor(async () => expect(await historyIn(kept, "running")).toContain("two act STARTED"));
+    await run.cancel(note);
+    expect(await run.result()).toMatchObject({ status: "FAILED", error: { kind: "cancelled" } });
+    expect(undone).toEqual(["two", "one"]);
+    await expect(amends.cancel("nobody", note)).rejects.toMatchObject({ code: "SAGA_NOT_FOUND" });
+    expect(await amends.inspect("nobody")).toBeUndefined();
+  });
+
+  it("[S-18] the same id with the same input is the same saga, anything else is a conflict", async () => {
+    let calls = 0;
+    const schema = z.object({ n: z.number() });
+    const once = saga("once", schema).step("one", { act: () => (calls += 1) });
+    const other = saga("other", schema).step("one", { act: () => 0 });
+    const kept = await storage();
+    const amends = await process({ storage: kept, sagas: [once, other] });
+    const runs = await Promise.all([1, 2, 3].map(() => amends.start(once, { n: 1 }, { id: "saga-1" })));
+    expect(runs.filter(({ created }) => created)).toHaveLength(1);
+    for (const run of runs)
+      expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { one: 1 } });
+    const again = await amends.start(once, { n: 1 }, { id: "saga-1" });
+    expect(await again.result()).toMatchObject({ results: { one: 1 } });
+    for await (const step of again.stream()) expect(step).toBeUndefined();
+    await expect(amends.start(once, { n: 2 }, { id: "saga-1" })).rejects.toMatchObject({
+      code: "SAGA_CONFLICT",
+    });
+    await expect(amends.start(other, { n: 1 }, { id: "saga-1" })).rejects.toMatchObject({
+      code: "SAGA_CONFLICT",
+    });
+    expect(calls).toBe(1);
+  });
+
+  it("[P-01] a saga that was started without a worker is run by whoever has one", async () => {
+    const chain = saga("chain", anything).step("one", { act: () => "done" });
+    const starter = new Amends({ storage: await storage(), sagas: [chain] });
+    const run = await starter.start(chain, {});
+    expect(await run.status()).toBe("PENDING");
+    await process({ storage: await storage(), sagas: [chain] });
+    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { one: "done" } });
+    expect(await historyIn(await storage(), run.id)).toEqual([
+      "$claim act COMPLETED",
+      "one act STARTED",
+      "one act COMPLETED",
+    ]);
+  });
+
+  it("[K-19] sagas that somebody else put into the storage are left alone, and stand in nobody's way", async () => {
+    const chain = saga("chain", anything).step("one", { act: () => "done" });
+    const kept = await storage();
+    await kept.createSaga("foreign", "chain", { plan: 7 });
+    const amends = await process({ storage: kept, sagas: [chain], lease: "50ms" });
+    const starter = new Amends({ storage: kept, sagas: [chain] });
+    for (let n = 0; n < 3; n++) {
+      expect(await (await starter.start(chain, {})).result()).toMatchObject({ status: "COMPLETED" });
+    }
+    expect(amends.counters.claimed).toBe(3);
+    expect(await kept.loadSagaState("foreign")).toEqual({
+      status: "PENDING",
+      context: { plan: 7 },
+      version: 1,
+    });
+  });
+
+  it("[S-02] what needs a database of ours is refused in words", async () => {
+    const chain = saga("chain", anything).step("one", { act: ({ emit }) => emit({ type: "done" }) });
+    const kept = await storage();
+    const amends = await process({ storage: kept, sagas: [chain] });
+    const inWords = {
+      code: "NOT_SUPPORTED",
+      message: expect.stringMatching(/storage of your own/) as string,
+    };
+    await expect(amends.start(chain, {}, { tx: {} })).rejects.toMatchObject(inWords);
+    await expect(amends.attention.list()).rejects.toMatchObject(inWords);
+    const outcome = await (await amends.start(chain, {})).result();
+    expect(outcome).toMatchObject({
+      status: "FAILED",
+      step: "one",
+      error: { kind: "terminal", label: "NOT_SUPPORTED" },
+    });
+    const transactional = saga("transactional", anything).step("one", {
+      transaction: { dialect: "postgres" },
+      act: () => 1,
+    });
+    expect(() => new Amends({ storage: kept, sagas: [transactional] })).toThrow(
+      /storage without transactions/,
+    );
+  });
+});

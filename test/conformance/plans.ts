@@ -1,0 +1,89 @@
+/** How a database would carry a statement out: which of the sagas' tables it would read from one end to the other. */
+import pg from "pg";
+import { connectionDefaults } from "../../src/storage/postgres/connection.ts";
+import type { Database } from "../../src/storage/database.ts";
+import { sql, type Sql } from "../../src/storage/sql.ts";
+
+/**
+ * Indexes of open work only: a list may read one from end to end, as it reads what is open however much has ended.
+ * Whatever looks for single rows may not.
+ */
+const SMALL = /saga_executions_(due|stalled)/;
+const TABLES = ["saga_executions", "saga_logs"];
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Index Name"?: string;
+  readonly "Index Cond"?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+export interface Explainer {
+  /** What is scanned, in words; empty where an index serves. */
+  scans(statement: Sql): Promise<readonly string[]>;
+  end(): Promise<void>;
+}
+
+/** `generic` is how our own connections plan, `custom` how a pool of the caller's does. */
+export async function explainPostgres(url: string, mode: "generic" | "custom"): Promise<Explainer> {
+  const ours = mode === "generic" ? connectionDefaults() : {};
+  const client = new pg.Client({ ...ours, connectionString: url });
+  await client.connect();
+  let count = 0;
+  return {
+    async scans(statement) {
+      const name = `plan_${(count += 1)}`;
+      await client.query(`prepare ${name} as ${statement.text}`);
+      const values = statement.values.map(literal).join(", ");
+      const call = values === "" ? name : `${name}(${values})`;
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+        `explain (format json) execute ${call}`,
+      );
+      const nodes = nodesOf((rows[0] as (typeof rows)[0])["QUERY PLAN"][0].Plan);
+      return nodes.flatMap((node) => scanOf(node, isList(statement)));
+    },
+    end: () => client.end(),
+  };
+}
+
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  return typeof value === "number" ? String(value) : pg.escapeLiteral(value as string);
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+function isList(statement: Sql): boolean {
+  return statement.sql.startsWith("select");
+}
+
+function scanOf(node: PlanNode, ofList: boolean): string[] {
+  const {
+    "Node Type": type,
+    "Relation Name": table = "",
+    "Index Name": index,
+    "Index Cond": condition,
+  } = node;
+  if (type === "Seq Scan" && TABLES.includes(table)) return [`${type} on ${table}`];
+  if (!type.includes("Index") || index === undefined || condition !== undefined) return [];
+  return ofList && SMALL.test(index) ? [] : [`${type} of all of ${index}`];
+}
+
+export function explainSqlite(db: Database): Explainer {
+  return {
+    async scans(statement) {
+      const rows = await db.query(sql`explain query plan ${statement}`);
+      const details = rows.map((row) => row["detail"] as string);
+      // What is not a table of ours: rows that were given as JSON, and what the statement itself picked.
+      return details.filter(
+        (detail) =>
+          /^SCAN (?!json_each|r\b|picked|pick_|value)/.test(detail) &&
+          !(isList(statement) && SMALL.test(detail)),
+      );
+    },
+    end: async () => undefined,
+  };
+}

@@ -1,0 +1,225 @@
+/** The storage contract on our own tables, beside the engine that uses them too. */
+import { saga, SqlSagaStorage } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Database } from "../../src/storage/database.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { onDatabase, onEachDatabase, virtualClock } from "../support/databases.ts";
+
+const chain = saga("chain", z.object({ n: z.number() }))
+  .step("one", { act: ({ input }) => input.n + 1, compensate: () => undefined })
+  .step("two", { act: () => "two" });
+
+onEachDatabase((database) => {
+  it("[S-02] sagas of the engine can be read through the storage contract, with their results", async () => {
+    const db = await database.open();
+    const amends = await database.amends({ database: db, sagas: [chain] });
+    await database.worker(amends);
+    await (await amends.start(chain, { n: 1 }, { id: "saga-1" })).result();
+    const storage = new SqlSagaStorage(db);
+    expect(await storage.loadSagaState("saga-1")).toMatchObject({
+      status: "COMPLETED",
+      context: { input: { n: 1 }, results: { one: 2, two: "two" } },
+    });
+    const history = await storage.getStepHistory("saga-1");
+    expect(history.map(({ id, stepName, status, details }) => [id, stepName, status, details])).toEqual([
+      [1, "one", "STARTED", null],
+      [2, "one", "COMPLETED", "2"],
+      [3, "two", "STARTED", null],
+      [4, "two", "COMPLETED", '"two"'],
+    ]);
+  });
+
+  it("[K-14] sagas of the engine cannot be changed through the storage contract", async () => {
+    const db = await database.open();
+    const amends = await database.amends({ database: db, sagas: [chain] });
+    await amends.start(chain, { n: 1 }, { id: "saga-1" });
+    const storage = new SqlSagaStorage(db);
+    const before = await amends.inspect("saga-1");
+    const refusal = { code: "NOT_SUPPORTED", message: expect.stringContaining("amends.cancel") as string };
+    for (const change of [
+      () => storage.updateContext("saga-1", {}),
+      () => storage.updateStatus("saga-1", "RUNNING"),
+      () => storage.logStep("saga-1", "one", "act", "COMPLETED"),
+      () => storage.setRecoveryAttempts("saga-1", 3),
+      () => storage.createRun((run) => run.updateStatus("saga-1", "RUNNING")),
+    ]) {
+      await expect(change()).rejects.toMatchObject(refusal);
+    }
+    expect(await amends.inspect("saga-1")).toEqual(before);
+    await database.worker(amends);
+    expect(await (await amends.get("saga-1")).result()).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("[K-19] the engine leaves sagas alone that were written through the storage contract", async () => {
+    const db = await database.open();
+    const storage = new SqlSagaStorage(db);
+    await storage.createSaga("mine", "chain", { own: true });
+    const amends = await database.amends({ database: db, sagas: [chain] });
+    await database.worker(amends, { poll: "5ms" });
+    const starter = await database.amends({ sagas: [chain] });
+    await (await starter.start(chain, { n: 1 })).result();
+    expect(amends.counters.claimed).toBe(1);
+    expect(await storage.loadSagaState("mine")).toEqual({
+      status: "PENDING",
+      context: { own: true },
+      version: 1,
+    });
+  });
+
+  it("[K-10][K-11] a run holds nothing between its calls: one connection is enough for any number of them", async () => {
+    const storage = new SqlSagaStorage(await database.open({ connections: 1 }));
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    await storage.createRun(async (outer) => {
+      await outer.loadSagaState("saga-1", { readForUpdate: true });
+      await outer.logStep("saga-1", "outer", "act", "STARTED");
+      await storage.createSaga("saga-2", "chain", {});
+      await storage.createRun(async (inner) => {
+        await inner.updateContext("saga-2", { n: 2 });
+        await inner.commit();
+      });
+      await outer.commit();
+    });
+    expect(await storage.getStepHistory("saga-1")).toHaveLength(1);
+    expect((await storage.loadSagaState("saga-2")).context).toEqual({ n: 2 });
+  });
+
+  it("[S-03] tables are made on first use, and only where they are missing", async () => {
+    const storage = new SqlSagaStorage(await database.open({ migrated: false }));
+    expect(await storage.getSagasForRecovery(10)).toEqual([]);
+    await storage.createSaga("saga-1", "chain", {});
+    const second = new SqlSagaStorage(await database.open({ migrated: false }));
+    expect(await second.getSagasForRecovery(10)).toEqual(["saga-1"]);
+  });
+
+  it("[S-03] the tables have the columns of the contract", async () => {
+    const db = await database.open();
+    const storage = new SqlSagaStorage(db);
+    await storage.createSaga("saga-1", "chain", { n: 1 });
+    await storage.updateStatus("saga-1", "RUNNING");
+    await storage.incrementRecoveryAttempts("saga-1");
+    await storage.logStep("saga-1", "one", "act", "STARTED", "details");
+    const [execution] = await db.query(
+      sql`select id, name, status, context, version, recovery_attempts, created_at, updated_at from ${db.dialect.table("saga_executions")}`,
+    );
+    expect(execution).toMatchObject({
+      id: "saga-1",
+      name: "chain",
+      status: "RUNNING",
+      context: '{"n":1}',
+      version: 4,
+      recovery_attempts: 1,
+    });
+    const [line] = await db.query(
+      sql`select id, saga_id, step_name, action, status, details, created_at from ${db.dialect.table("saga_logs")}`,
+    );
+    expect(line).toMatchObject({
+      id: 4,
+      saga_id: "saga-1",
+      step_name: "one",
+      action: "act",
+      status: "STARTED",
+      details: "details",
+    });
+  });
+
+  it("[K-20] what cannot be stored is refused at the door, and nothing is written", async () => {
+    const db = await database.open();
+    const storage = new SqlSagaStorage(db);
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    const refusals: readonly (readonly [string, () => Promise<void>])[] = [
+      ["BAD_ID", () => storage.createSaga("", "chain", {})],
+      ["BAD_ID", () => storage.createSaga("a\0b", "chain", {})],
+      ["BAD_ID", () => storage.createSaga("x".repeat(181), "chain", {})],
+      ["BAD_DEFINITION", () => storage.createSaga("saga-1", "", {})],
+      ["BAD_JSON", () => storage.createSaga("saga-1", "chain", cycle)],
+      ["BAD_JSON", () => storage.createSaga("saga-1", "chain", { text: "\0" })],
+      ["BAD_JSON", () => storage.createSaga("saga-1", "chain", { text: "x".repeat(1_048_577) })],
+      ["BAD_JSON", () => storage.createSaga("saga-1", "chain", [] as never)],
+      ["BAD_JSON", () => storage.updateContext("good", null as never)],
+      ["BAD_ID", () => storage.logStep("good", "", "act", "STARTED")],
+      ["BAD_INPUT", () => storage.logStep("good", "one", "act", "STARTED", "a\0b")],
+      ["BAD_INPUT", () => storage.logStep("good", "one", "act", "STARTED", "\ud800")],
+    ];
+    await storage.createSaga("good", "chain", {});
+    for (const [code, call] of refusals) await expect(call()).rejects.toMatchObject({ code });
+    for (const limit of [-1, 1.5, Number.NaN]) {
+      await expect(storage.getSagasForRecovery(limit)).rejects.toMatchObject({ code: "BAD_OPTION" });
+    }
+    expect(await storage.getSagasForRecovery(10)).toEqual(["good"]);
+    expect((await storage.loadSagaState("good")).version).toBe(1);
+  });
+
+  it("[K-09] staleness and instants follow the database's clock", async () => {
+    const clock = virtualClock();
+    const storage = new SqlSagaStorage(await database.open({ clock }));
+    await storage.createSaga("saga-1", "chain", {});
+    await storage.logStep("saga-1", "one", "act", "STARTED");
+    expect((await storage.getStepHistory("saga-1"))[0]?.createdAt).toEqual(new Date(clock.virtualNowMs()));
+    expect(await storage.getSagasForRecovery(10, 5, 60)).toEqual([]);
+    await clock.advance(59_999);
+    expect(await storage.getSagasForRecovery(10, 5, 60)).toEqual([]);
+    await clock.advance(1);
+    expect(await storage.getSagasForRecovery(10, 5, 60)).toEqual(["saga-1"]);
+  });
+});
+
+onDatabase("postgres", (database) => {
+  it("[K-12] a commit whose answer was lost is told, and not made again", async () => {
+    const db = await database.open();
+    let isCut = false;
+    const cut = losing(db, async (work) => {
+      const result = await db.transaction(work);
+      if (isCut) throw connectionLost();
+      return result;
+    });
+    const storage = new SqlSagaStorage(cut);
+    await storage.createSaga("saga-1", "chain", {});
+    isCut = true;
+    const told = {
+      code: "DATABASE_UNREACHABLE",
+      message: expect.stringContaining("may have been written") as string,
+    };
+    await expect(storage.createSaga("saga-2", "chain", {})).rejects.toMatchObject(told);
+    await expect(storage.logStep("saga-1", "one", "act", "STARTED")).rejects.toMatchObject(told);
+    await expect(storage.incrementRecoveryAttempts("saga-1")).rejects.toMatchObject(told);
+    isCut = false;
+    expect(await storage.getStepHistory("saga-1")).toHaveLength(1);
+    expect((await storage.loadSagaState("saga-1")).version).toBe(3);
+    expect(await storage.loadSagaState("saga-2")).toMatchObject({ version: 1 });
+  });
+
+  it("[K-12] a connection that is lost before the commit costs nobody anything", async () => {
+    const db = await database.open();
+    let cuts = 1;
+    const cut = losing(db, (work) =>
+      db.transaction((session, tx) => {
+        if (cuts-- > 0) throw connectionLost();
+        return work(session, tx);
+      }),
+    );
+    const storage = new SqlSagaStorage(cut);
+    await storage.createSaga("saga-1", "chain", {});
+    expect(cuts).toBeLessThan(1);
+    expect(await storage.loadSagaState("saga-1")).toMatchObject({ version: 1 });
+  });
+});
+
+/** The same database over a connection that is lost at times. */
+function losing(db: Database, transaction: Database["transaction"]): Database {
+  return {
+    dialect: db.dialect,
+    clock: db.clock,
+    open: () => db.open(),
+    query: (statement) => db.query(statement),
+    batch: (statements) => db.batch(statements),
+    transaction,
+    join: (tx) => db.join(tx),
+    close: () => db.close(),
+  };
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+}

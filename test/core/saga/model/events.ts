@@ -1,0 +1,173 @@
+/** Everything that can happen next in a world, good and bad. */
+import { control, type ControlDetails, type Entry } from "../../../../src/core/saga/entry.ts";
+import { turnEntry, type Outcome } from "../../../../src/core/saga/interpreter.ts";
+import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
+import { evolve } from "../../../../src/core/saga/state.ts";
+import { allowedActions, skippable } from "../../../../src/sagas/operators.ts";
+import { claim, held, land, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
+import type { Call, Effect, World } from "./world.ts";
+
+export type Step = readonly [name: string, world: World];
+
+const IDLE = { mode: "idle" } as const;
+
+export function eventsOf(world: World, fence: Fence): Step[] {
+  return [...workerEvents(world, 0, fence), ...workerEvents(world, 1, fence), ...outsideEvents(world)];
+}
+
+function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
+  const worker = world.workers[who];
+  const name = who === 0 ? "A" : "B";
+  const steps: Step[] = [];
+  const trouble = { ...world, troubles: world.troubles - 1 };
+  if (worker.mode === "idle") {
+    const { store } = world;
+    if (!CLAIMABLE.includes(store.state.status) || (store.owner !== "none" && !store.lapsed)) return steps;
+    steps.push([`${name} claims`, claim(world, who, false)]);
+    if (world.troubles > 0) steps.push([`${name} claims once too often`, claim(trouble, who, true)]);
+    return steps;
+  }
+  const crashed = (from: World): World =>
+    withWorker(
+      { ...from, store: { ...from.store, owner: from.store.owner === who ? "gone" : from.store.owner } },
+      who,
+      IDLE,
+    );
+  if (world.troubles > 0) steps.push([`${name} crashes`, crashed(trouble)]);
+  if (worker.mode === "calling") {
+    for (const { label, effect, outcome, bad } of outcomesOf(world, worker.call)) {
+      if (bad && world.troubles === 0) continue;
+      const after = { ...(bad ? trouble : world), effects: world.effects.with(worker.call.index, effect) };
+      const settle = (release: boolean): World =>
+        withWorker(after, who, settling(worker, worker.call, outcome, release, world.expired));
+      steps.push([`${name} ${worker.call.kind} ${worker.call.step}: ${label}`, settle(false)]);
+      if (outcome.kind === "failed" && outcome.transient)
+        steps.push([`${name} ${label}, long wait`, settle(true)]);
+      if (world.troubles > 0 && effect !== world.effects[worker.call.index]) {
+        const then = { ...after, troubles: world.troubles - 1 };
+        steps.push([`${name} ${worker.call.kind} ${worker.call.step} happens, then a crash`, crashed(then)]);
+      }
+    }
+    if (world.troubles > 0) {
+      const entry = control("$release", {});
+      const line = sending(worker, entry, { kind: "release" }, false, world.expired);
+      steps.push([`${name} shuts down`, withWorker(trouble, who, line)]);
+    }
+    return steps;
+  }
+  if (worker.landed) return [...steps, [`${name} asks again and finds its line`, held(world, who)]];
+  const landed = land(world, who, fence);
+  steps.push([`${name} writes ${worker.entry.step}`, landed ? held(landed, who) : refused(world, who)]);
+  if (landed && world.troubles > 0) {
+    const lost = { ...landed, troubles: world.troubles - 1 };
+    steps.push([`${name} writes, the answer is lost`, withWorker(lost, who, { ...worker, landed: true })]);
+    steps.push([`${name} writes, then crashes`, crashed(lost)]);
+  }
+  return steps;
+}
+
+interface Possible {
+  readonly label: string;
+  readonly effect: Effect;
+  readonly outcome: Outcome;
+  readonly bad: boolean;
+}
+
+const OK: Outcome = { kind: "ok", details: null };
+const ERR: Outcome = { kind: "failed", transient: false, failure: { kind: "err", label: "no" } };
+const TERMINAL: Outcome = { kind: "failed", transient: false, failure: { kind: "terminal", label: "T" } };
+const TRANSIENT: Outcome = { kind: "failed", transient: true, failure: { kind: "retry", label: "E" } };
+
+/** How a call can end, and what it leaves outside. A transactional call leaves nothing before its line is written. */
+function outcomesOf({ plan, effects }: World, { kind, index }: Call): Possible[] {
+  const before = effects[index] as Effect;
+  const { atomic, undoOnErr } = plan[index] as World["plan"][number];
+  const throws = (effect: Effect): Possible[] => [
+    { label: "throws", effect, outcome: TRANSIENT, bad: true },
+    { label: "throws Terminal", effect, outcome: TERMINAL, bad: true },
+  ];
+  if (kind === "undo") {
+    const done = { label: "ok", effect: atomic ? before : "undone", outcome: OK, bad: false } as const;
+    return [done, ...throws(before), ...(atomic || before === "undone" ? [] : throws("undone"))];
+  }
+  const no = (effect: Effect): Possible => ({ label: "Err", effect, outcome: ERR, bad: false });
+  switch (before) {
+    case "refused":
+    case "half":
+      return [no(before)];
+    case "undone":
+      // Only a call that is late by a lost lease finds its key undone already.
+      return [{ label: "Terminal, too late", effect: before, outcome: TERMINAL, bad: false }];
+    case "done":
+      return [{ label: "ok again", effect: before, outcome: OK, bad: false }, ...throws(before)];
+    default: {
+      const after: Effect = atomic ? before : "done";
+      const all = [{ label: "ok", effect: after, outcome: OK, bad: false }, ...throws(before)];
+      if (!atomic) all.push(...throws("done"));
+      all.push(no(atomic ? before : "refused"));
+      if (undoOnErr && !atomic) all.push(no("half"));
+      return all;
+    }
+  }
+}
+
+/** Time and people. */
+function outsideEvents(world: World): Step[] {
+  const { store, troubles, orders, expired, effects, plan } = world;
+  const { state } = store;
+  const steps: Step[] = [];
+  if ((store.owner === 0 || store.owner === 1) && !store.lapsed && troubles > 0) {
+    steps.push(["the lease lapses", { ...world, store: { ...store, lapsed: true }, troubles: troubles - 1 }]);
+  }
+  if (store.owner === "gone" && !store.lapsed) {
+    steps.push(["the lease of the crashed lapses", { ...world, store: { ...store, lapsed: true } }]);
+  }
+  if (!expired && CLAIMABLE.includes(state.status) && troubles > 0) {
+    steps.push(["the deadline passes", { ...world, expired: true, troubles: troubles - 1 }]);
+  }
+  if (orders === 0) return steps;
+  const actions = allowedActions(state);
+  const order = (name: string, entry: Entry, change: Partial<World> = {}): void => {
+    steps.push([name, { ...intrude(world, entry), orders: orders - 1, ...change }]);
+  };
+  const note: ControlDetails = { reason: "why" };
+  if (actions.includes("cancel")) {
+    const stalled = state.status === "STALLED";
+    order("cancel", stalled ? turnEntry({ ...state, cancel: note }, "cancelled") : control("$cancel", note));
+  }
+  if (actions.includes("retry")) order("retry", control("$retry", note));
+  if (actions.includes("skip")) {
+    for (const name of skippable(state)) {
+      const index = plan.findIndex((step) => step.name === name);
+      // Whoever skips has done the step's work by hand: the undo going back, the act going forward.
+      const byHand: Effect = state.steps[index]?.undo === "failed" ? "undone" : "done";
+      order(`skip ${name}`, control("$skip", { ...note, step: name }), {
+        effects: effects.with(index, byHand),
+      });
+    }
+  }
+  if (actions.includes("resolve")) {
+    for (const as of ["COMPLETED", "FAILED"] as const) {
+      order(`resolve as ${as}`, control("$resolve", { ...note, as }), { resolved: true });
+    }
+  }
+  return steps;
+}
+
+/** A line from outside the worker. A saga that nobody runs, or that changes its status, has no owner afterwards. */
+function intrude(world: World, entry: Entry): World {
+  const { store } = world;
+  const state = evolve(store.state, entry);
+  const running = store.owner !== "none" && state.status === store.state.status;
+  return {
+    ...world,
+    turned: world.turned || state.status === "COMPENSATING",
+    store: {
+      ...store,
+      state,
+      version: store.version + 1,
+      owner: running ? store.owner : "none",
+      lapsed: running && store.lapsed,
+    },
+  };
+}

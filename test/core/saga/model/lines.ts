@@ -1,0 +1,149 @@
+/** How lines reach the store, and what a worker does with the answer: the protocol of the engine, without its I/O. */
+import { control, type Entry } from "../../../../src/core/saga/entry.ts";
+import {
+  advance,
+  decide,
+  needsStart,
+  next,
+  turnEntry,
+  type Outcome,
+  type RetryPolicy,
+} from "../../../../src/core/saga/interpreter.ts";
+import { evolve, type SagaState } from "../../../../src/core/saga/state.ts";
+import type { Call, Copy, Effect, Sending, Worker, World } from "./world.ts";
+
+/** One retry, then the budget is used up. */
+export const POLICY: RetryPolicy = { attemptMax: 2, baseMs: 1, capMs: 1, factor: 2 };
+
+/** What the store checks before it takes a line. The test of the test takes the fence away. */
+export type Fence = (store: World["store"], line: Sending) => boolean;
+
+/** A line is taken at the next version; one that also moves the saga's row must know that row as it is. */
+export const realFence: Fence = (store, line) => {
+  if (line.version !== store.version) return false;
+  const moves = line.after.status !== line.state.status || line.release;
+  return !moves || (line.token === store.token && line.state.status === store.state.status);
+};
+
+/** What a worker with a copy that it takes for current does next. */
+export function proceed(copy: Copy, expired: boolean): Worker {
+  const command = next(copy.state, { expired });
+  switch (command.kind) {
+    case "end":
+      return { mode: "idle" };
+    case "turn":
+      return sending(copy, turnEntry(copy.state, command.why), { kind: "turn" }, true, expired);
+    default: {
+      if (!needsStart(copy.state, command)) return { ...copy, mode: "calling", call: command };
+      const action = command.kind === "act" ? "act" : "compensate";
+      const entry: Entry = { step: command.step, action, status: "STARTED", details: null };
+      return sending(copy, entry, { kind: "start" }, false, expired);
+    }
+  }
+}
+
+export function sending(
+  { state, version, token }: Copy,
+  line: Entry,
+  why: Sending["why"],
+  go: boolean,
+  expired: boolean,
+): Sending {
+  const { entry, state: after } = advance(state, line, { expired }, go);
+  const release = why.kind === "release" || (why.kind === "settle" && why.release);
+  return { mode: "sending", state, version, token, entry, after, release, landed: false, why };
+}
+
+/** Books the outcome of a call. Where the call is tried again after a long wait, the saga is given back. */
+export function settling(
+  copy: Copy,
+  call: Call,
+  outcome: Outcome,
+  release: boolean,
+  expired: boolean,
+): Sending {
+  const { entry, waitMs } = decide(copy.state, call, outcome, POLICY);
+  const waits = waitMs !== undefined;
+  // A saga that turns back now has nothing to wait for.
+  const turns = waits && next(evolve(copy.state, entry), { expired }).kind === "turn";
+  const gives = waits && !turns && release;
+  return sending(copy, entry, { kind: "settle", call, outcome, release: gives }, !waits, expired);
+}
+
+/** The store takes the line, or refuses it: then the world is as before. */
+export function land(world: World, who: 0 | 1, fence: Fence): World | undefined {
+  const line = world.workers[who] as Sending;
+  const { store } = world;
+  if (!fence(store, line)) return undefined;
+  const state = evolve(store.state, line.entry);
+  const closed = ["COMPLETED", "FAILED", "STALLED"].includes(state.status);
+  return {
+    ...world,
+    store: {
+      state,
+      version: store.version + 1,
+      token: store.token,
+      owner: closed || line.release ? "none" : store.owner,
+      lapsed: closed || line.release ? false : store.lapsed,
+    },
+    turned: world.turned || state.status === "COMPENSATING",
+    effects: committed(world, line),
+  };
+}
+
+/** A transactional step's own effect is durable with its line, and only with it. */
+function committed({ plan, effects }: World, { why, entry }: Sending): readonly Effect[] {
+  if (why.kind !== "settle" || entry.status !== "COMPLETED" || !plan[why.call.index]?.atomic) return effects;
+  return effects.with(why.call.index, why.call.kind === "act" ? "done" : "undone");
+}
+
+/** The worker knows that its line is in the books. */
+export function held(world: World, who: 0 | 1): World {
+  const line = world.workers[who] as Sending;
+  const copy: Copy = { state: line.after, version: line.version + 1, token: line.token };
+  const gone = line.release || line.why.kind === "stall";
+  return withWorker(world, who, gone ? { mode: "idle" } : proceed(copy, world.expired));
+}
+
+/** Its line was refused: it reads the saga again, and decides anew where it still has it. */
+export function refused(world: World, who: 0 | 1): World {
+  const line = world.workers[who] as Sending;
+  const { store, plan } = world;
+  if (store.token !== line.token) return withWorker(world, who, { mode: "idle" });
+  const copy: Copy = { state: store.state, version: store.version, token: store.token };
+  const { why } = line;
+  switch (why.kind) {
+    case "settle":
+      // A transactional step was rolled back with its line, and is called again.
+      if (plan[why.call.index]?.atomic && why.outcome.kind === "ok") {
+        return withWorker(world, who, { ...copy, mode: "calling", call: why.call });
+      }
+      return withWorker(world, who, settling(copy, why.call, why.outcome, why.release, world.expired));
+    case "release":
+    case "stall":
+      return withWorker(world, who, sending(copy, line.entry, why, false, world.expired));
+    default:
+      return withWorker(world, who, proceed(copy, world.expired));
+  }
+}
+
+export function withWorker(world: World, who: 0 | 1, worker: Worker): World {
+  return { ...world, workers: who === 0 ? [worker, world.workers[1]] : [world.workers[0], worker] };
+}
+
+/** A claim takes the next token and writes a line, in which the first act may begin. */
+export function claim(world: World, who: 0 | 1, stall: boolean): World {
+  const { store, plan, expired } = world;
+  const first = plan[0] as { name: string };
+  const begins = store.state.status === "PENDING" && !store.state.cancel && !expired;
+  const entry: Entry = {
+    ...control("$claim", { kind: "again" }),
+    ...(begins && { next: { step: first.name, action: "act" } }),
+  };
+  const state: SagaState = evolve(store.state, entry);
+  const copy: Copy = { state, version: store.version + 1, token: store.token + 1 };
+  const worker = stall
+    ? sending(copy, control("$stall", { kind: "recoveries", label: "R" }), { kind: "stall" }, false, expired)
+    : proceed(copy, expired);
+  return withWorker({ ...world, store: { ...copy, owner: who, lapsed: false } }, who, worker);
+}

@@ -1,0 +1,138 @@
+/**
+ * A small world for the interpreter: one store, two workers that may hold stale copies, and the systems outside in
+ * which effects happen. The books are the interpreter's; the effects are counted here, without asking it.
+ */
+import type { Entry } from "../../../../src/core/saga/entry.ts";
+import type { Command, Outcome } from "../../../../src/core/saga/interpreter.ts";
+import type { Plan } from "../../../../src/core/saga/plan.ts";
+import { initial, type SagaState } from "../../../../src/core/saga/state.ts";
+
+export type Call = Extract<Command, { kind: "act" | "undo" }>;
+
+/** What a worker believes. */
+export interface Copy {
+  readonly state: SagaState;
+  readonly version: number;
+  readonly token: number;
+}
+
+/** A line on its way to the store, and how to make it anew where it is refused because the saga was changed. */
+export interface Sending extends Copy {
+  readonly mode: "sending";
+  readonly entry: Entry;
+  /** What the line makes of the copy. */
+  readonly after: SagaState;
+  readonly release: boolean;
+  /** The store has it, but the answer was lost. */
+  readonly landed: boolean;
+  readonly why:
+    | { readonly kind: "start" | "turn" | "release" | "stall" }
+    | { readonly kind: "settle"; readonly call: Call; readonly outcome: Outcome; readonly release: boolean };
+}
+
+export type Worker =
+  | { readonly mode: "idle" }
+  | (Copy & { readonly mode: "calling"; readonly call: Call })
+  | Sending;
+
+/**
+ * What a step's key stands for outside. `half`: the act said no but left something. `refused` and `undone` are
+ * remembered: the same key never takes effect again, which is what idempotency keys are for.
+ */
+export type Effect = "none" | "done" | "half" | "refused" | "undone";
+
+export interface World {
+  readonly plan: Plan;
+  readonly store: Copy & {
+    /** 0 and 1 are the workers, "gone" one that crashed, "none" nobody. */
+    readonly owner: 0 | 1 | "gone" | "none";
+    readonly lapsed: boolean;
+  };
+  readonly workers: readonly [Worker, Worker];
+  readonly effects: readonly Effect[];
+  /** The saga's deadline has passed. */
+  readonly expired: boolean;
+  /** The saga has been COMPENSATING at some time. */
+  readonly turned: boolean;
+  /** A person ended the saga and answers for its effects. */
+  readonly resolved: boolean;
+  /** How much may still go wrong, and how often people may still step in. */
+  readonly troubles: number;
+  readonly orders: number;
+}
+
+export interface Budget {
+  readonly troubles: number;
+  readonly orders: number;
+}
+
+/** Both ways in which a saga comes to be: begun by the worker that started it, or recorded for anybody. */
+export function beginnings(plan: Plan, { troubles, orders }: Budget): World[] {
+  const effects = plan.map((): Effect => "none");
+  const common = { plan, effects, expired: false, turned: false, resolved: false, troubles, orders };
+  const recorded: Copy = { state: initial(plan, false), version: 1, token: 0 };
+  const begun: Copy = { state: initial(plan, true), version: 1, token: 1 };
+  const first: Call = { kind: "act", index: 0, step: (plan[0] as { name: string }).name, attempt: 1 };
+  const idle: Worker = { mode: "idle" };
+  return [
+    { ...common, store: { ...recorded, owner: "none", lapsed: false }, workers: [idle, idle] },
+    {
+      ...common,
+      store: { ...begun, owner: 0, lapsed: false },
+      workers: [{ ...begun, mode: "calling", call: first }, idle],
+    },
+  ];
+}
+
+/**
+ * The same text for worlds from which the same can follow: versions and tokens count only against the store's, and
+ * it does not matter which worker is called A.
+ */
+export function keyOf({ store, workers, effects, ...world }: World): string {
+  const one = workerKey(workers[0], store) + (store.owner === 0 ? "o" : "");
+  const two = workerKey(workers[1], store) + (store.owner === 1 ? "o" : "");
+  return [
+    stateKey(store.state),
+    typeof store.owner === "number" ? "held" : store.owner,
+    flags(store.lapsed, world.expired, world.turned, world.resolved),
+    world.troubles,
+    world.orders,
+    effects.map((effect) => effect[0]).join(""),
+    one < two ? one : two,
+    one < two ? two : one,
+  ].join("/");
+}
+
+function workerKey(worker: Worker, store: Copy): string {
+  if (worker.mode === "idle") return "-";
+  const token = worker.token === store.token ? "=" : "<";
+  const copy = worker.version === store.version ? "=" : stateKey(worker.state);
+  if (worker.mode === "calling") return `c${token}${copy}${worker.call.kind}${worker.call.index}`;
+  const { entry, why, release, landed } = worker;
+  const settle =
+    why.kind === "settle" ? `${why.call.kind}${why.call.index}${outcomeKey(why.outcome)}` : why.kind;
+  return `s${token}${copy}${entry.step}${entry.status}${flags(release, landed)}${settle}`;
+}
+
+function outcomeKey(outcome: Outcome): string {
+  return outcome.kind === "ok" ? "ok" : outcome.failure.kind;
+}
+
+const keys = new WeakMap<SagaState, string>();
+
+/** How often a call was begun is left out: no decision depends on it. */
+export function stateKey(state: SagaState): string {
+  const known = keys.get(state);
+  if (known !== undefined) return known;
+  const steps = state.steps.map(
+    ({ act, undo, actFailures, undoFailures }) => `${act[0]}${act[2]}${undo[0]}${actFailures}${undoFailures}`,
+  );
+  const { status, failure, stall, cancel } = state;
+  const key = `${status[0]}${status[4]}${steps.join("")}${failure?.kind ?? ""}${stall?.kind ?? ""}${cancel ? "c" : ""}`;
+  keys.set(state, key);
+  return key;
+}
+
+function flags(...given: boolean[]): string {
+  return given.map((flag) => (flag ? "1" : "0")).join("");
+}

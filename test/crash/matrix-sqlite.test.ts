@@ -1,0 +1,3 @@
+import { crashMatrix } from "./matrix.ts";
+
+crashMatrix("sqlite");

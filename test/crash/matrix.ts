@@ -1,0 +1,38 @@
+/**
+ * The matrix: every scenario, its process stopped at every one of its points by each signal, on one database. A point
+ * lies before and after each durable write, and before, during and after each foreign call. The same file is run
+ * once for each database, so that the two can run side by side.
+ *
+ * `npm test` tries every point. `AMENDS_CRASH=<n>` tries each several times, for whoever looks for what is rare.
+ */
+import { afterAll, describe, expect, it } from "vitest";
+import { crashEverywhere } from "./harness.ts";
+import type { Place } from "./place.ts";
+import { scenarios } from "./scenarios/all.ts";
+import { Yard } from "./yard.ts";
+
+const SIGNALS = {
+  SIGKILL: "killed at any point",
+  SIGSTOP: "asleep past its lease at any point",
+} as const;
+
+const times = Number(process.env["AMENDS_CRASH"] ?? 1);
+
+export function crashMatrix(dialect: Place["dialect"]): void {
+  describe(dialect, () => {
+    const yard = new Yard(dialect);
+    afterAll(() => yard.close());
+
+    for (const scenario of scenarios) {
+      for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
+        it(`${scenario.title} (${SIGNALS[signal]})`, { timeout: times * 120_000 }, async () => {
+          for (let time = 1; time <= times; time++) {
+            const { points, problems } = await crashEverywhere({ yard, scenario, signal });
+            expect(problems).toEqual([]);
+            expect(points.length).toBeGreaterThan(5);
+          }
+        });
+      }
+    }
+  });
+}

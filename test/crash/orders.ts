@@ -1,0 +1,33 @@
+/** What the harness and its child processes say to each other. */
+import type { Amends } from "amends";
+import type { Place } from "./place.ts";
+import type { Point } from "./probe.ts";
+
+/** Parent to child, once. */
+export interface Orders {
+  readonly scenario: string;
+  readonly signal: "SIGKILL" | "SIGSTOP" | undefined;
+  /** Each lane is stopped at its point; one without a point runs to its end. */
+  readonly lanes: readonly { readonly place: Place; readonly point?: string | undefined }[];
+}
+
+/** Child to parent. */
+export type Report =
+  | { readonly kind: "cancel"; readonly lane: number; readonly sagaId: string }
+  | {
+      readonly kind: "finished";
+      readonly lane: number;
+      readonly points: readonly Point[];
+      readonly counters: Amends["counters"];
+    }
+  | {
+      readonly kind: "threw";
+      readonly lane: number;
+      readonly code: string | undefined;
+      readonly text: string;
+    };
+
+/** Parent to child: the saga of this lane was cancelled. */
+export interface Answer {
+  readonly lane: number;
+}

@@ -1,0 +1,97 @@
+/** Starts a child process of the tests from what was built, and listens to it. */
+import { fork, type ChildProcess } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildTests } from "../../tools/build.mjs";
+import type { Orders, Report } from "./orders.ts";
+
+const projectRoot: string = fileURLToPath(new URL("../..", import.meta.url));
+const buildRoot: string = join(projectRoot, "build");
+
+export interface Ended {
+  readonly signal: NodeJS.Signals | null;
+  readonly code: number | null;
+  /** What it wrote to its standard error. */
+  readonly errors: string;
+}
+
+export class Child {
+  readonly reports: Report[] = [];
+  readonly ended: Promise<Ended>;
+  /** It has announced that it stops itself now, or has ended without. */
+  readonly stopped: Promise<void>;
+  readonly #process: ChildProcess;
+
+  /** `root` is where the compiled sources are. */
+  constructor(root: string, script: string, orders: unknown) {
+    const child = fork(join(root, "test", "crash", script), [JSON.stringify(orders)], {
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      execArgv: [],
+    });
+    this.#process = child;
+    let errors = "";
+    child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    child.on("message", (report: Report) => this.reports.push(report));
+    this.ended = new Promise((resolve) =>
+      child.once("close", (code, signal) => resolve({ code, signal, errors })),
+    );
+    this.stopped = new Promise((resolve) => {
+      child.stdout?.on("data", () => resolve());
+      child.once("close", () => resolve());
+    });
+  }
+
+  onReport(listener: (report: Report) => void): void {
+    this.#process.on("message", listener);
+  }
+
+  send(message: object): void {
+    // Whoever was killed meanwhile does not hear it: that is what this is about.
+    if (this.#process.connected) this.#process.send(message, () => undefined);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+}
+
+/** From a copy with a bug in it, where one is given. */
+export async function startChild(orders: Orders, root?: string): Promise<Child> {
+  return new Child(root ?? (await compiled()), "child.js", orders);
+}
+
+let built: Promise<string> | undefined;
+
+/** Where the compiled sources are: a copy, so that nobody who builds meanwhile changes them under a running test. */
+export function compiled(): Promise<string> {
+  built ??= ensureBuilt().then(() => copyBuild());
+  return built;
+}
+
+/** A copy of the build that runs like the build itself. It is gone when this process ends. */
+export function copyBuild(): string {
+  const root = mkdtempSync(join(tmpdir(), "amends-build-"));
+  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+  for (const part of ["package.json", "src", "test/crash", "test/support"])
+    cpSync(join(buildRoot, part), join(root, part), { recursive: true });
+  symlinkSync(join(projectRoot, "node_modules"), join(root, "node_modules"), "junction");
+  return root;
+}
+
+/** `npm test` has built before the tests begin; whoever runs vitest alone may have changed something since. */
+async function ensureBuilt(): Promise<void> {
+  const isStale = ["src", "test/crash", "test/support"].some((folder) => {
+    const sources = readdirSync(join(projectRoot, folder), { recursive: true, encoding: "utf8" });
+    return sources.some((file) => file.endsWith(".ts") && isOlder(join(folder, file)));
+  });
+  if (!isStale) return;
+  const outcome = await buildTests();
+  if (!outcome.ok) throw new Error(outcome.output);
+}
+
+function isOlder(source: string): boolean {
+  const output = statSync(join(buildRoot, source.replace(/\.ts$/, ".js")), { throwIfNoEntry: false });
+  return output === undefined || output.mtimeMs < statSync(join(projectRoot, source)).mtimeMs;
+}

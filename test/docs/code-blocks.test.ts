@@ -1,0 +1,49 @@
+/** The TypeScript in the README and in the guides compiles, and the README's first program runs as it stands. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { program, root } from "../../tools/project.mjs";
+import { built, runProgram } from "../examples/run-program.ts";
+import { codeBlocks, pages } from "./markdown.ts";
+
+const folder = path.join(root, "build", "docs-blocks");
+
+it("every TypeScript block in the docs compiles", { timeout: 120_000 }, async () => {
+  const blocks = pages().flatMap(codeBlocks);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const { page, line, module } of blocks) {
+    writeFileSync(path.join(folder, `${page.replaceAll("/", "-").replace(/\.md$/, "")}-${line}.ts`), module);
+  }
+  const config = {
+    extends: "../../tsconfig.json",
+    compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
+    include: ["*.ts"],
+  };
+  writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify(config));
+  expect(blocks.length).toBeGreaterThan(10);
+  expect(await program("tsc", ["-p", path.join(folder, "tsconfig.json")])).toEqual({ ok: true, output: "" });
+});
+
+it("the README's first program runs as it stands, and finds its sagas again the second time", async () => {
+  const [readme] = pages();
+  const [first] = readme ? codeBlocks(readme) : [];
+  await built("src/index.ts");
+  mkdirSync(folder, { recursive: true });
+  const script = path.join(folder, "first.mjs");
+  writeFileSync(script, first?.code ?? "");
+  // Inside build/, `amends` means what was built from these sources.
+  const data = path.join(folder, "data");
+  rmSync(data, { recursive: true, force: true });
+  mkdirSync(data, { recursive: true });
+  const once = await runProgram(script, [], {}, data);
+  expect(once.output).toContain("reserve tea, under the key order-1:reserve:act\n");
+  expect(once.output).toContain("email act COMPLETED\n");
+  expect(once.output).toContain("release what was reserved under order-2:reserve:act\n");
+  expect(once.output).toMatch(/status: 'FAILED'[\s\S]*step: 'charge'/);
+  expect(once.code).toBe(0);
+  const twice = await runProgram(script, [], {}, data);
+  expect(twice.output).not.toContain("reserve tea");
+  expect(twice.output).toMatch(/status: 'COMPLETED'[\s\S]*status: 'FAILED'/);
+  expect(twice.code).toBe(0);
+});

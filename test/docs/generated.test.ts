@@ -1,0 +1,19 @@
+/** Pictures in the docs are what the code draws: a table that changes changes them, or this fails. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { machineDiagram } from "../../src/core/machine.ts";
+import { sagaMachine } from "../../src/core/saga/machine.ts";
+import { mermaid, readTable } from "../../tools/doors.mjs";
+import { root } from "../../tools/project.mjs";
+
+const architecture = readFileSync(path.join(root, "docs", "architecture.md"), "utf8");
+const pictures = [...architecture.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)].map(([, picture]) => picture);
+
+it("the architecture page shows the machine of sagas as its table draws it", () => {
+  expect(pictures).toContain(machineDiagram(sagaMachine, "PENDING"));
+});
+
+it("the architecture page shows the doors between rooms as their table draws them", () => {
+  expect(pictures).toContain(`${mermaid(readTable())}\n`);
+});

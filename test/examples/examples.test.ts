@@ -1,0 +1,94 @@
+/** The programs in examples/ run as they stand, and say what their comments promise. */
+import { describe, expect, inject, it } from "vitest";
+import { createDatabase } from "../../tools/postgres-server.mjs";
+import { runExample } from "./run-program.ts";
+
+describe("sqlite", () => {
+  it("[S-01][S-10] a saga completes, and one that is declined is undone (example 01)", async () => {
+    const { code, output } = await runExample("examples/01-a-saga.ts", ["shop.db"]);
+    expect(output).toContain("reserve act COMPLETED\ncharge act COMPLETED\n");
+    expect(output).toContain("o-1 COMPLETED, parcel p-r-1\n");
+    expect(output).toContain("o-2 FAILED at charge: card-declined\n");
+    expect(output).toContain("reserved: 1, takings: 1200\n");
+    expect(code).toBe(0);
+  });
+
+  it("[S-19] a saga exists exactly if the caller's transaction commits (example 02)", async () => {
+    const { code, output } = await runExample("examples/02-own-transaction-sqlite.ts");
+    expect(output).toBe("o-1 COMPLETED\no-2 does not exist\n");
+    expect(code).toBe(0);
+  });
+
+  it("[S-27] what a transactional step writes commits with its checkpoint, once (example 03)", async () => {
+    const { code, output } = await runExample("examples/03-transactional-step.ts");
+    expect(output).toBe(
+      '300 COMPLETED\n5000 FAILED\n[{"name":"ann","cents":700},{"name":"ben","cents":300}]\n',
+    );
+    expect(code).toBe(0);
+  });
+
+  it("[S-21][S-22][S-29] retries, timeouts, deadlines and the pivot do what they say (example 04)", async () => {
+    const { code, output } = await runExample("examples/04-retries-deadlines-pivot.ts");
+    expect(output).toContain('patient: COMPLETED {"flaky":"attempt 3, key p:flaky:act"}\n');
+    expect(output).toContain('timed: COMPLETED {"slow":"attempt 2"}\n');
+    expect(output).toContain("  hold undone\nbounded: FAILED DeadlinePassed\n");
+    expect(output).toContain("hopeless: FAILED account-closed\n");
+    expect(output).toContain('pivoted: COMPLETED {"reserve":"r-1","ship":"p-1","email":"attempt 6"}\n');
+    expect(code).toBe(0);
+  });
+
+  it("[S-14] a stalled saga can be retried, skipped and resolved, each with a reason (example 05)", async () => {
+    const { code, output } = await runExample("examples/05-operators.ts");
+    expect(output).toContain("page: o-1, the undo of step charge failed (PaymentsDown)\n");
+    expect(output).toContain("o-1: turned back by no-courier; retry, skip, resolve\n");
+    expect(output).toContain("o-1: FAILED, retry by ann: payments are back\n");
+    expect(output).toContain("o-2: FAILED, skip by ann: refunded by hand, ticket 17\n");
+    expect(output).toContain("o-3: FAILED, resolve by ann: the customer keeps the goods\n");
+    expect(output).toContain("needing a person: 0\n");
+    expect(code).toBe(0);
+  });
+
+  it("[S-30] sagas end in the version that they began with, or stall with the difference (example 06)", async () => {
+    const { code, output } = await runExample("examples/06-versions.ts");
+    expect(output).toBe(
+      [
+        "w-1 v1 COMPLETED: create-account, send-letter",
+        "w-2 v1 STALLED: its definition no longer fits: step send-letter is missing",
+        "w-3 v2 COMPLETED: create-account, send-mail",
+        "",
+      ].join("\n"),
+    );
+    expect(code).toBe(0);
+  });
+
+  it("[S-31] a definition and a run become diagrams, with the way back (example 07)", async () => {
+    const { code, output } = await runExample("examples/07-diagrams.ts");
+    expect(output).toContain("S->>P0: act hotel\n");
+    expect(output).toContain("P0-->>S: undo hotel\n");
+    expect(output).toContain("act_1 --> undo_0: fails\n");
+    expect(output).toContain("P1--xS: act failed, sunk\n");
+    expect(output).toContain("P0-->>S: undo done\n");
+    expect(code).toBe(0);
+  });
+
+  it("[S-13][K-09] hours of waiting pass by hand under a virtual clock (example 08)", async () => {
+    const { code, output } = await runExample("examples/08-virtual-time.ts");
+    expect(output).toBe('COMPLETED {"send":"sent at attempt 3"}\n2 failed tries\n');
+    expect(code).toBe(0);
+  });
+});
+
+describe("postgres", () => {
+  it("[S-19] a saga exists exactly if the caller's transaction commits (example 02)", async () => {
+    const server = inject("postgresUrl");
+    const name = `examples_${process.pid}`;
+    await createDatabase(server, name);
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    const { code, output } = await runExample("examples/02-own-transaction-postgres.ts", [], {
+      DATABASE_URL: url.href,
+    });
+    expect(output).toBe("o-1 COMPLETED\no-2 does not exist\n");
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,51 @@
+/** Runs a compiled program of the project in a process of its own, in an empty folder, as its user would. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { buildTests } from "../../tools/build.mjs";
+import { root } from "../../tools/project.mjs";
+
+export interface Ran {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** `npm test` has built everything before; whoever runs vitest alone may not have. */
+export async function built(source: string): Promise<string> {
+  const script = path.join(root, "build", source.replace(/\.ts$/, ".js"));
+  const isFresh = existsSync(script) && statSync(script).mtimeMs >= statSync(path.join(root, source)).mtimeMs;
+  if (!isFresh) await buildTests();
+  return script;
+}
+
+export async function runExample(
+  source: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
+  return runProgram(await built(source), args, env);
+}
+
+/** Without a folder of the caller's, in an empty one that is thrown away afterwards. */
+export async function runProgram(
+  script: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+  folder?: string,
+): Promise<Ran> {
+  const cwd = folder ?? mkdtempSync(path.join(tmpdir(), "amends-program-"));
+  const options = { cwd, env: { ...process.env, ...env }, timeout: 60_000 };
+  const ran = await new Promise<Ran>((resolve) => {
+    execFile(
+      process.execPath,
+      ["--enable-source-maps", script, ...args],
+      options,
+      (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr });
+      },
+    );
+  });
+  if (folder === undefined) rmSync(cwd, { recursive: true, force: true });
+  return ran;
+}

@@ -1,0 +1,163 @@
+import { err, runDiagram, saga, sagaDiagram, type SagaView } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { onEachDatabase } from "../support/databases.ts";
+
+const nothing = z.object({});
+const act = (): number => 1;
+
+const order = saga("place-order", nothing)
+  .step("reserve", { act, compensate: act })
+  .step("check", { act })
+  .step("charge", { act, compensate: act })
+  .pivot("ship", { act })
+  .step("email", { act });
+
+onEachDatabase((database) => {
+  it("[S-31] the sequence diagram of a definition shows every step, the pivot and the way back", () => {
+    expect(sagaDiagram(order)).toMatchInlineSnapshot(`
+      "sequenceDiagram
+        participant S as place-order
+        participant P0 as reserve
+        participant P1 as check
+        participant P2 as charge
+        participant P3 as ship
+        participant P4 as email
+        S->>P0: act reserve
+        S->>P1: act check
+        S->>P2: act charge
+        S->>P3: act ship
+        Note over S,P3: pivot, from here only forward
+        S->>P4: act email
+        alt a step fails before the pivot
+          S->>P2: undo charge
+          S->>P0: undo reserve
+        end
+      "
+    `);
+    expect(sagaDiagram(order, "sequence")).toBe(sagaDiagram(order));
+  });
+
+  it("[S-31] the state diagram of a definition shows every way that the saga can go", () => {
+    expect(sagaDiagram(order, "state")).toMatchInlineSnapshot(`
+      "stateDiagram-v2
+        [*] --> act_0
+        act_0: reserve
+        act_0 --> act_1
+        act_0 --> undo_0: fails
+        act_1: check
+        act_1 --> act_2
+        act_1 --> undo_0: fails
+        act_2: charge
+        act_2 --> act_3
+        act_2 --> undo_2: fails
+        act_3: ship (pivot)
+        act_3 --> act_4
+        act_3 --> undo_2: fails
+        act_4: email
+        act_4 --> COMPLETED
+        act_4 --> STALLED: fails
+        undo_0: undo reserve
+        undo_0 --> FAILED
+        undo_0 --> STALLED: tries used up
+        undo_2: undo charge
+        undo_2 --> undo_0
+        undo_2 --> STALLED: tries used up
+        COMPLETED --> [*]
+        FAILED --> [*]
+      "
+    `);
+  });
+
+  it("[S-31] without anything to undo there is no way back to show", () => {
+    const plain = saga("plain", nothing).step("only", { act });
+    expect(sagaDiagram(plain)).toMatchInlineSnapshot(`
+      "sequenceDiagram
+        participant S as plain
+        participant P0 as only
+        S->>P0: act only
+      "
+    `);
+    expect(sagaDiagram(plain, "state")).toMatchInlineSnapshot(`
+      "stateDiagram-v2
+        [*] --> act_0
+        act_0: only
+        act_0 --> COMPLETED
+        act_0 --> FAILED: fails
+        COMPLETED --> [*]
+        FAILED --> [*]
+      "
+    `);
+  });
+
+  it("[S-31] the diagram of a run shows what happened, in its order", async () => {
+    const failing = saga("place-order", nothing, { retry: { base: "1ms" } })
+      .step("reserve", { act, compensate: act })
+      .step("charge", {
+        act: ({ attempt }) => {
+          if (attempt === 1) throw new TypeError("busy");
+          return err("card-declined");
+        },
+        compensate: act,
+      });
+    const amends = await database.amends({ sagas: [failing] });
+    await database.worker(amends);
+    const run = await amends.start(failing, {});
+    await run.result();
+    const view = (await amends.inspect(run.id)) as SagaView;
+    expect(runDiagram(view)).toMatchInlineSnapshot(`
+      "sequenceDiagram
+        participant S as place-order
+        participant P0 as reserve
+        participant P1 as charge
+        S->>P0: act reserve
+        P0-->>S: act done
+        S->>P1: act charge
+        P1--xS: act failed, TypeError
+        S->>P1: act charge
+        P1--xS: act failed, card-declined
+        S->>P0: undo reserve
+        P0-->>S: undo done
+        Note over S: FAILED
+      "
+    `);
+    expect(runDiagram(view, "state")).toMatchInlineSnapshot(`
+      "stateDiagram-v2
+        s0: act reserve done
+        [*] --> s0
+        s1: act charge failed
+        s0 --> s1
+        s2: act charge failed
+        s1 --> s2
+        s3: undo reserve done
+        s2 --> s3
+        s3 --> FAILED
+        FAILED --> [*]
+      "
+    `);
+    expect(runDiagram((await amends.inspect(run.id)) as SagaView)).toBe(runDiagram(view));
+  });
+
+  it("[S-31] what people wrote cannot break the diagram out of its text", async () => {
+    const waiting = saga("waiting", nothing).step("only", { act });
+    const amends = await database.amends({ sagas: [waiting] });
+    const { id } = await amends.start(waiting, {});
+    const view = await amends.cancel(id, { reason: "no;\nNote over S: #forged\r\nend %%{init: {}}%%", by: "ann;bo" });
+    expect(runDiagram(view)).toMatchInlineSnapshot(`
+      "sequenceDiagram
+        participant S as waiting
+        participant P0 as only
+        Note over S: cancel, no  Note over S:  forged  end    init:      , by ann bo
+        Note over S: FAILED
+      "
+    `);
+    expect(runDiagram(view, "state")).toMatchInlineSnapshot(`
+      "stateDiagram-v2
+        s0: cancel
+        [*] --> s0
+        s0 --> FAILED
+        FAILED --> [*]
+      "
+    `);
+  });
+});

@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { postgres } from "amends/postgres";
+import { sqlite, type Database } from "amends/sqlite";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/storage/clock.ts";
+import { SqliteDatabase } from "../../src/storage/sqlite/connection.ts";
+import { sqliteDialect } from "../../src/storage/sqlite/dialect.ts";
+import { openSqlite } from "../../src/storage/sqlite/driver.ts";
+import { isTooOld } from "../../src/storage/sqlite/version.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { startPostgres } from "../../tools/postgres-server.mjs";
+import { onDatabase } from "../support/databases.ts";
+
+onDatabase("postgres", (database) => {
+  it("[X-04] every connection has time limits", async () => {
+    const db = await database.open();
+    const names = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+    for (const name of names) {
+      const [row] = await db.query(sql`select setting::int as ms from pg_settings where name = ${name}`);
+      expect([name, Number(row?.["ms"])]).toEqual([
+        name,
+        expect.toSatisfy((ms: number) => ms > 0 && ms <= 60_000),
+      ]);
+    }
+  });
+
+  it("[X-04] a PostgreSQL that runs without fsync is refused", async () => {
+    const server = await startPostgres({ own: true, settings: { fsync: "off" } });
+    const db = postgres(server.url);
+    try {
+      await expect(db.open()).rejects.toMatchObject({ code: "DATABASE_UNSAFE" });
+    } finally {
+      await db.close();
+      await server.stop();
+    }
+  }, 90_000);
+
+  it("[X-04] a PostgreSQL that is not there is a typed error within the time that somebody would wait", async () => {
+    const db = postgres({ connection: { host: "127.0.0.1", port: 1, user: "x", database: "x" } });
+    const { migrate } = await import("../../src/storage/migrations/migrate.ts");
+    await expect(migrate(db as Database)).rejects.toMatchObject({ code: "DATABASE_UNREACHABLE" });
+    await db.close();
+  });
+});
+
+onDatabase("sqlite", (database) => {
+  it("[X-04] SQLite is opened with a write-ahead log, full synchronisation and secure deletion", async () => {
+    const db = await database.open();
+    const pragma = async (name: "journal_mode" | "synchronous" | "secure_delete" | "busy_timeout") => {
+      const text = {
+        journal_mode: sql`pragma journal_mode`,
+        synchronous: sql`pragma synchronous`,
+        secure_delete: sql`pragma secure_delete`,
+        busy_timeout: sql`pragma busy_timeout`,
+      }[name];
+      return Object.values((await db.query(text))[0] ?? {})[0];
+    };
+    expect(await pragma("journal_mode")).toBe("wal");
+    expect(await pragma("synchronous")).toBe(2);
+    expect(await pragma("secure_delete")).toBe(1);
+    expect(await pragma("busy_timeout")).toBeGreaterThan(0);
+    // The file itself says so too: bytes 18 and 19 are 2 for a write-ahead log.
+    expect([...readFileSync(await database.place()).subarray(18, 20)]).toEqual([2, 2]);
+  });
+
+  it("[X-04] settings that SQLite did not take are noticed at boot", async () => {
+    // In memory there is no write-ahead log; a handle of the caller's is taken for a file's.
+    const handle = openSqlite(":memory:");
+    await expect(sqlite(handle).open()).rejects.toMatchObject({
+      code: "DATABASE_UNSAFE",
+      message: expect.stringContaining("journal_mode") as string,
+    });
+    handle.close();
+  });
+
+  it("[X-04] a SQLite that can corrupt its file is refused", async () => {
+    const path = await database.place();
+    const old = new SqliteDatabase({
+      path,
+      dialect: sqliteDialect("amends_", systemClock),
+      clock: systemClock,
+      version: "3.46.1",
+    });
+    await expect(old.open()).rejects.toMatchObject({ code: "DATABASE_TOO_OLD" });
+  });
+});
+
+describe("versions of SQLite", () => {
+  it("[X-04] are compared as numbers", () => {
+    for (const version of ["3.51.2", "3.9.9", "2.99.99", "3.46.1", "3.51", ""])
+      expect([version, isTooOld(version)]).toEqual([version, true]);
+    for (const version of ["3.51.3", "3.52.0", "4.0.0", "3.100.0"])
+      expect([version, isTooOld(version)]).toEqual([version, false]);
+  });
+});

@@ -1,0 +1,91 @@
+/** The planner may do what it wants: no choice of it lets a claim take more rows than it was allowed to. */
+import pg from "pg";
+import { expect, it } from "vitest";
+import { claimSagas } from "../../src/sagas/queries.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { onDatabase } from "../support/databases.ts";
+import { insertRow, KIND, LEASE_MS } from "./support/sagas.ts";
+
+const SWITCHES = [
+  "hashjoin",
+  "mergejoin",
+  "nestloop",
+  "seqscan",
+  "indexscan",
+  "bitmapscan",
+  "material",
+  "hashagg",
+  "sort",
+  "memoize",
+];
+
+onDatabase("postgres", (database) => {
+  it("[K-05] no combination of planner settings makes a claim take more than its limit", async () => {
+    const db = await database.open();
+    for (let n = 0; n < 50; n++)
+      await insertRow(db, `row-${String(n).padStart(2, "0")}`, { recoveries: n % 2 });
+    const client = new pg.Client(await database.place());
+    await client.connect();
+    try {
+      // Every pair of switches off, and every one left on alone.
+      const settings: string[][] = SWITCHES.flatMap((one) => [
+        ...SWITCHES.map((other) => [one, other]),
+        SWITCHES.filter((other) => other !== one),
+      ]);
+      for (const off of settings) {
+        await client.query("begin");
+        for (const name of off) await client.query(`set local enable_${name} = off`);
+        await client.query("set local plan_cache_mode = force_custom_plan");
+        const statement = claimSagas(db.dialect, [KIND], 5, "me", LEASE_MS);
+        const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
+        const changed = await client.query("select 1 from amends.saga_executions where token > 0");
+        await client.query("rollback");
+        expect([off, rows.length, changed.rowCount]).toEqual([off, 5, 5]);
+      }
+    } finally {
+      await client.end();
+    }
+  }, 60_000);
+
+  it("[K-05] statistics that are wrong by orders of magnitude do not either", async () => {
+    const db = await database.open();
+    for (let n = 0; n < 50; n++) await insertRow(db, `row-${n}`);
+    await db.query(sql`analyze amends.saga_executions`);
+    for (const [pages, tuples] of [
+      [1, 1],
+      [100_000, 10_000_000],
+    ]) {
+      const client = new pg.Client(await database.place());
+      await client.connect();
+      await client.query("begin");
+      await client.query(
+        `update pg_class set relpages = ${pages}, reltuples = ${tuples} where oid = 'amends.saga_executions'::regclass`,
+      );
+      const statement = claimSagas(db.dialect, [KIND], 5, "me", LEASE_MS);
+      const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
+      expect(rows).toHaveLength(5);
+      await client.query("rollback");
+      await client.end();
+    }
+  });
+});
+
+onDatabase("sqlite", (database) => {
+  it("[K-05] statistics that are wrong by orders of magnitude do not make a claim take more than its limit", async () => {
+    const db = await database.open();
+    for (let n = 0; n < 50; n++)
+      await insertRow(db, `row-${String(n).padStart(2, "0")}`, { recoveries: n % 2 });
+    await db.query(sql`analyze`);
+    for (const stat of ["1 1 1 1", "10000000 10000000 1 1", "50 25 1 1"]) {
+      await db.query(sql`update sqlite_stat1 set stat = ${stat}`);
+      // Another connection reads the statistics anew.
+      const other = await database.open();
+      const rows = await other.query(claimSagas(db.dialect, [KIND], 5, "me", LEASE_MS));
+      expect(rows).toHaveLength(5);
+    }
+    const [claimed] = await db.query(
+      sql`select count(*) as n from ${db.dialect.table("saga_executions")} where token > 0`,
+    );
+    expect(claimed).toEqual({ n: 15 });
+  });
+});

@@ -1,0 +1,65 @@
+/** Sagas as the journal sees them, for tests that look at storage alone. */
+import { advance } from "../../../src/core/saga/interpreter.ts";
+import type { Entry } from "../../../src/core/saga/entry.ts";
+import { decodePlan } from "../../../src/core/saga/plan.ts";
+import { DatabaseJournal } from "../../../src/sagas/database-journal.ts";
+import type { Checkpoint, NewSaga, SagaRecord } from "../../../src/sagas/journal.ts";
+import type { Database } from "../../../src/storage/database.ts";
+import { sql } from "../../../src/storage/sql.ts";
+
+export const KIND = { name: "chain", version: 1 };
+export const LEASE_MS = 60_000;
+
+export function journalOn(db: Database): DatabaseJournal {
+  return new DatabaseJournal({ db });
+}
+
+/** Recorded for any worker, unless an owner runs it at once. */
+export function newSaga(id: string, owner?: string): NewSaga {
+  return {
+    id,
+    name: KIND.name,
+    definition: KIND.version,
+    input: "{}",
+    plan: decodePlan("one~ two~"),
+    deadlineMs: undefined,
+    owner,
+    leaseMs: LEASE_MS,
+  };
+}
+
+/** The checkpoint that a worker with this copy of a saga would send. */
+export function checkpointOf(record: SagaRecord, line: Entry, releaseMs?: number): Checkpoint {
+  const go = releaseMs === undefined && line.status !== "STARTED";
+  const { entry, state } = advance(record.state, line, { expired: false }, go);
+  const moves = state.status !== record.state.status || releaseMs !== undefined;
+  return {
+    sagaId: record.id,
+    token: record.token,
+    version: record.version + 1,
+    entry,
+    emissions: [],
+    move: moves
+      ? { from: record.state.status, to: state.status, releaseMs, error: null, recovered: false }
+      : undefined,
+    state,
+  };
+}
+
+export function done(step: string): Entry {
+  return { step, action: "act", status: "COMPLETED", details: "null" };
+}
+
+/** A row as anybody with a database client could write it. */
+export async function insertRow(
+  db: Database,
+  id: string,
+  given: { status?: string; gateMs?: number | null; recoveries?: number; name?: string } = {},
+): Promise<void> {
+  const { dialect } = db;
+  const { status = "PENDING", gateMs = null, recoveries = 0, name = KIND.name } = given;
+  const gate = gateMs === null ? sql`null` : dialect.plusMs(dialect.now(), gateMs);
+  await db.query(sql`insert into ${dialect.table("saga_executions")}
+      (id, name, status, context, plan, recovery_attempts, next_attempt_at, created_at, updated_at)
+    values (${id}, ${name}, ${status}, '{"input":{}}', 'one~ two~', ${recoveries}, ${gate}, ${dialect.now()}, ${dialect.now()})`);
+}

@@ -1,0 +1,202 @@
+/** Trouble with the database at every operation of a saga's life, in both ways: never booked, nothing done twice. */
+import { err, ok, saga, Terminal } from "amends";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { Database } from "../../src/storage/database.ts";
+import { trouble as ofPostgres } from "../../src/storage/postgres/trouble.ts";
+import { trouble as ofSqlite } from "../../src/storage/sqlite/trouble.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { onEachDatabase, type DatabaseName, type TestDatabase } from "../support/databases.ts";
+import { effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
+import { faulty, withCode, type When } from "./support/faults.ts";
+
+const CODES: Readonly<Record<DatabaseName, readonly string[]>> = {
+  postgres: ["40001", "40P01", "57P01", "53300", "55P03", "ECONNRESET", "EPIPE"],
+  sqlite: ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT"],
+};
+
+/** Its calls, in order, and a saga of three steps, the second of which is transactional. */
+function sagaOn(name: DatabaseName, calls: string[], fails: boolean) {
+  const note = (what: string): void => void calls.push(what);
+  return saga("three", z.object({}))
+    .step("one", { act: () => (note("one"), { n: 1 }), compensate: () => note("undo one") })
+    .step("two", {
+      transaction: transactionOn(name),
+      act: async ({ tx, sagaId }) => {
+        note("two");
+        await effect(tx, `two of ${sagaId}`);
+        return 2;
+      },
+      compensate: async ({ tx, sagaId }) => {
+        note("undo two");
+        await effect(tx, `undo two of ${sagaId}`);
+      },
+    })
+    .step("three", {
+      act: ({ emit }) => {
+        note("three");
+        if (fails) return err("no");
+        emit({ type: "Finished", data: { n: 3 } });
+        return ok(3);
+      },
+    });
+}
+
+/** One saga with one fault; returns what the books say, or undefined where the fault came too late to happen. */
+async function once(
+  database: TestDatabase,
+  real: Database,
+  at: { number: number; times: number; when: When; code: string },
+  fails: boolean,
+): Promise<boolean> {
+  const calls: string[] = [];
+  const definition = sagaOn(database.name, calls, fails);
+  const faults = faulty(real);
+  const amends = await database.amends({ sagas: [definition], database: faults.db });
+  const worker = await database.worker(amends);
+  const id = `${at.code}-${at.when}-${at.number}-${at.times}-${String(fails)}`;
+  faults.plan(at.number, at.times, at.when, withCode(at.code));
+  const outcome = await (await amends.start(definition, {}, { id })).result();
+  await worker.stop();
+
+  const view = await amends.inspect(id);
+  const failed = view?.timeline.filter((line) => line.kind === "step" && line.status === "FAILED");
+  const finished = view?.timeline.filter((line) => line.kind === "step" && line.status === "COMPLETED");
+  const expected = fails
+    ? { status: "FAILED", failed: ["three"], finished: ["one", "two", "two", "one"] }
+    : { status: "COMPLETED", failed: [], finished: ["one", "two", "three"] };
+  expect({
+    at,
+    status: outcome.status,
+    failed: failed?.map((line) => line.name),
+    finished: finished?.map((line) => line.name),
+  }).toEqual({ at, ...expected });
+
+  // What commits together with its line happened exactly once, however often it was tried.
+  const mine = (await effects(real)).filter((what) => what.endsWith(id));
+  expect([at, mine]).toEqual([at, fails ? [`two of ${id}`, `undo two of ${id}`] : [`two of ${id}`]]);
+  const events = await real.query(
+    sql`select entry_id from ${real.dialect.table("outbox")} where saga_id = ${id}`,
+  );
+  expect([at, events.length]).toEqual([at, fails ? 0 : 1]);
+  expect([at, calls.filter((call) => call === "one").length]).toEqual([at, 1]);
+  return faults.fired() > 0;
+}
+
+onEachDatabase((database) => {
+  it.each(CODES[database.name])(
+    "[K-12] %s at any operation is retried and never booked",
+    async (code) => {
+      const real = await database.open();
+      await makeEffects(real);
+      for (const fails of [false, true]) {
+        let number = 1;
+        while (await once(database, real, { number, times: 1, when: "before", code }, fails)) number++;
+        expect(number).toBeGreaterThan(4);
+      }
+    },
+    90_000,
+  );
+
+  it("[K-12] a commit whose answer is lost, at any operation, is read again and not repeated", async () => {
+    const real = await database.open();
+    await makeEffects(real);
+    const code = database.name === "postgres" ? "57P01" : "SQLITE_BUSY";
+    for (const fails of [false, true]) {
+      let number = 1;
+      while (await once(database, real, { number, times: 1, when: "after", code }, fails)) number++;
+      expect(number).toBeGreaterThan(3);
+    }
+  }, 90_000);
+
+  it("[K-12] trouble that lasts longer than a call waits for is not booked as the outcome of a transactional step", async () => {
+    const real = await database.open();
+    await makeEffects(real);
+    const code = database.name === "postgres" ? "40001" : "SQLITE_BUSY";
+    const calls: string[] = [];
+    const definition = sagaOn(database.name, calls, false);
+    const faults = faulty(real);
+    const amends = await database.amends({ sagas: [definition], database: faults.db });
+    await database.worker(amends);
+    const run = await amends.start(definition, {}, { id: "long" });
+    // The checkpoint of the first step is next; whatever follows it fails more often than anybody would wait.
+    faults.plan(2, 12, "before", withCode(code));
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    const { timeline = [] } = (await amends.inspect("long")) ?? {};
+    expect(timeline.filter((line) => line.kind === "step" && line.status === "FAILED")).toEqual([]);
+    expect(await effects(real)).toEqual(["two of long"]);
+  }, 90_000);
+
+  it("[K-12] trouble at the claim of a recorded saga costs neither the saga nor an attempt", async () => {
+    const real = await database.open();
+    const calls: string[] = [];
+    const definition = saga("one", z.object({})).step("one", { act: () => void calls.push("one") });
+    const recorder = await database.amends({ sagas: [definition] });
+    await recorder.start(definition, {}, { id: "recorded" });
+    const faults = faulty(real);
+    const amends = await database.amends({ sagas: [definition], database: faults.db });
+    for (const code of CODES[database.name]) {
+      faults.plan(3, 1, "before", withCode(code));
+      await amends.worker().runOnce();
+    }
+    expect(await recorder.inspect("recorded")).toMatchObject({ status: "COMPLETED", recoveryAttempts: 0 });
+    expect(calls).toEqual(["one"]);
+  });
+
+  it("[K-15] a Terminal inside a transactional step is permanent, whatever its code looks like", async () => {
+    const real = await database.open();
+    await makeEffects(real);
+    for (const code of ["EXPIRED", "EPIPE", "40001", "SQLITE_BUSY", "connection-timeout"]) {
+      let calls = 0;
+      const definition = saga("ends", z.object({})).step("one", {
+        transaction: transactionOn(database.name),
+        act: () => {
+          calls++;
+          throw new Terminal(code);
+        },
+      });
+      const amends = await database.amends({ sagas: [definition], database: real });
+      const worker = await database.worker(amends);
+      const outcome = await (await amends.start(definition, {})).result();
+      await worker.stop();
+      expect([code, calls, outcome]).toMatchObject([
+        code,
+        1,
+        { status: "FAILED", error: { kind: "terminal", label: code } },
+      ]);
+    }
+  });
+});
+
+describe("what errors mean", () => {
+  it("[K-12] PostgreSQL: trouble that passes, a fate that is unknown, and what is the statement's own fault", () => {
+    const kinds = (codes: readonly string[]): unknown => codes.map((code) => ofPostgres({ code }).kind);
+    expect(kinds(["40001", "40P01", "53300", "53400", "55P03", "57014", "57P03", "ECONNREFUSED"])).toEqual(
+      new Array(8).fill("transient"),
+    );
+    expect(kinds(["57P01", "57P02", "08006", "08003", "ECONNRESET", "EPIPE", "ETIMEDOUT"])).toEqual(
+      new Array(7).fill("unknown"),
+    );
+    expect(kinds(["23505", "22P02", "42601", "XX000", "P0001"])).toEqual(new Array(5).fill("permanent"));
+    expect(ofPostgres({ code: "25006" })).toMatchObject({ code: "DATABASE_READ_ONLY" });
+    expect(ofPostgres({ code: "42P01" })).toMatchObject({ code: "SCHEMA_MISSING" });
+    expect(ofPostgres(new Error("Connection terminated unexpectedly")).kind).toBe("unknown");
+    for (const odd of [null, undefined, "text", 7]) expect(ofPostgres(odd).kind).toBe("permanent");
+  });
+
+  it("[K-12] SQLite: busy and locked pass, however the driver writes them", () => {
+    for (const error of [
+      { errcode: 5 },
+      { errcode: 517 },
+      { code: "SQLITE_BUSY" },
+      { code: "SQLITE_BUSY_SNAPSHOT" },
+      { errcode: 6 },
+    ]) {
+      expect([error, ofSqlite(error).kind]).toEqual([error, "transient"]);
+    }
+    expect(ofSqlite({ errcode: 8 })).toMatchObject({ code: "DATABASE_READ_ONLY" });
+    for (const error of [{ errcode: 19 }, { code: "SQLITE_CONSTRAINT_UNIQUE" }, new Error("x"), null]) {
+      expect(ofSqlite(error).kind).toBe("permanent");
+    }
+  });
+});

@@ -1,0 +1,218 @@
+/**
+ * The books: what the tables say about every saga, read line by line and held against the rules of the machine. This
+ * is the checker's own reading of the log. Only the meaning of one line (`evolve`) is shared with the engine.
+ */
+import type { PlannedStep } from "../../src/core/saga/plan.ts";
+import { pivotBegun } from "../../src/core/saga/interpreter.ts";
+import {
+  canTurn,
+  evolve,
+  initial,
+  undoDue,
+  type SagaState,
+  type StepState,
+} from "../../src/core/saga/state.ts";
+import { idempotencyKey } from "../../src/core/identity.ts";
+import type { Failure, Mark } from "../../src/core/saga/entry.ts";
+import { SHORT_WAIT_MS } from "../../src/sagas/drive.ts";
+import type { LogEntry, SagaRecord } from "../../src/sagas/journal.ts";
+
+/** One time that a call was begun, durably: under which token, and by which line. */
+export interface Begin {
+  readonly token: number;
+  readonly version: number;
+}
+
+export interface Book {
+  readonly record: SagaRecord;
+  readonly state: SagaState;
+  /** By idempotency key: every time that this call was begun. */
+  readonly begins: ReadonlyMap<string, readonly Begin[]>;
+  /** Keys whose outcome is booked: done, or refused by the business. */
+  readonly done: ReadonlySet<string>;
+  readonly refused: ReadonlySet<string>;
+  /** A person has ended it, or taken over some of its work: then people answer for the world. */
+  readonly byHand: boolean;
+  readonly claims: number;
+  /** How often its worker was lost since it last got on; undefined where the log alone cannot tell. */
+  readonly recoveries: number | undefined;
+  readonly owned: boolean;
+  readonly violations: readonly string[];
+}
+
+const OUTSIDER = -1;
+const OUTSIDE = new Set(["$cancel", "$turn", "$retry", "$skip", "$resolve"]);
+const TERMINAL = new Set(["COMPLETED", "FAILED"]);
+
+/** In which states a control line may stand. */
+const CONTROL: Readonly<Record<string, readonly SagaState["status"][]>> = {
+  $claim: ["PENDING", "RUNNING", "COMPENSATING"],
+  $release: ["RUNNING", "COMPENSATING"],
+  $cancel: ["PENDING", "RUNNING"],
+  $turn: ["RUNNING", "STALLED"],
+  $stall: ["RUNNING", "COMPENSATING"],
+  $retry: ["STALLED"],
+  $skip: ["STALLED"],
+  $resolve: ["STALLED"],
+};
+
+/** Reads one saga's log from its first line to its last. */
+export class Reader {
+  readonly #record: SagaRecord;
+  readonly #recoveryMax: number;
+  readonly #violations: string[] = [];
+  readonly #begins = new Map<string, Begin[]>();
+  readonly #done = new Set<string>();
+  readonly #refused = new Set<string>();
+  #state: SagaState;
+  #token: number;
+  #byHand = false;
+  #claims = 0;
+  #owned: boolean;
+  #recoveries = 0;
+  #shaky = false;
+  #unsure = false;
+
+  constructor(record: SagaRecord, recoveryMax: number) {
+    this.#record = record;
+    this.#recoveryMax = recoveryMax;
+    this.#state = initial(record.plan, record.begun);
+    this.#token = record.begun ? 1 : 0;
+    this.#owned = record.begun;
+    if (record.begun) this.#begin({ step: (record.plan[0] as PlannedStep).name, action: "act" }, 1, 1);
+  }
+
+  read(): Book {
+    const { entries } = this.#record;
+    entries.forEach((entry, index) => this.#line(entry, index + 2, entries[index + 1]));
+    return {
+      record: this.#record,
+      state: this.#state,
+      begins: this.#begins,
+      done: this.#done,
+      refused: this.#refused,
+      byHand: this.#byHand,
+      claims: this.#claims,
+      recoveries: this.#unsure ? undefined : this.#recoveries,
+      owned: this.#owned,
+      violations: this.#violations,
+    };
+  }
+
+  #say(rule: string, what: string): void {
+    this.#violations.push(`${rule}: saga ${this.#record.id}: ${what}`);
+  }
+
+  #line(entry: LogEntry, version: number, following: LogEntry | undefined): void {
+    const { status } = this.#state;
+    const what = `line ${entry.id} (${entry.step} ${entry.action} ${entry.status}, token ${entry.token})`;
+    if (entry.id !== version) this.#say("I9", `${what} stands where line ${version} should`);
+    if (TERMINAL.has(status)) this.#say("I4", `${what} was written after the saga was ${status}`);
+    this.#fence(entry, what);
+    if (entry.step.startsWith("$")) {
+      if (!CONTROL[entry.step]?.includes(status)) this.#say("K-14", `${what} was written while ${status}`);
+    } else if (entry.status === "STARTED") this.#mayBegin(entry, what);
+    else this.#mayEnd(entry, what);
+    const before = this.#state;
+    try {
+      this.#state = evolve(before, { ...entry, next: undefined });
+      if (entry.next) this.#mayBegin(entry.next, `the call in ${what}`);
+      this.#state = evolve(before, entry);
+    } catch (error) {
+      this.#say("K-14", `${what} cannot follow: ${String(error)}`);
+    }
+    if (entry.status === "STARTED") this.#begin(entry, entry.token, entry.id);
+    if (entry.next) this.#begin(entry.next, entry.token, entry.id);
+    this.#ownership(entry, before, following, what);
+  }
+
+  /** Whoever claims gets the next token, and from then on nobody writes under an older one. */
+  #fence(entry: LogEntry, what: string): void {
+    if (entry.token === OUTSIDER) {
+      if (!OUTSIDE.has(entry.step)) this.#say("I3", `${what} was written by nobody's claim`);
+      return;
+    }
+    const expected = entry.step === "$claim" ? this.#token + 1 : this.#token;
+    if (entry.token !== expected) this.#say("I3", `${what} was written although token ${expected} held`);
+    this.#token = Math.max(this.#token, entry.token);
+  }
+
+  #mayBegin({ step, action }: Mark, what: string): void {
+    const { plan, steps, status } = this.#state;
+    const index = plan.findIndex(({ name }) => name === step);
+    const { act, undo } = (steps[index] ?? {}) as StepState;
+    if (action === "act") {
+      const due = steps.findIndex((one) => one.act !== "done" && one.act !== "skipped");
+      if (status !== "RUNNING") this.#say("S-06", `${what} begins an act while ${status}`);
+      else if (index !== due) this.#say("S-01", `${what} begins an act out of order`);
+      else if (act !== "none" && act !== "retry") this.#say("I1", `${what} begins an act that is ${act}`);
+      else if (this.#state.cancel && canTurn(this.#state) && !pivotBegun(this.#state))
+        this.#say("S-23", `${what} begins an act although the saga was cancelled`);
+      return;
+    }
+    if (status !== "COMPENSATING") this.#say("S-06", `${what} begins an undo while ${status}`);
+    else if (index !== undoDue(this.#state)) this.#say("I6", `${what} begins an undo out of order`);
+    else if (undo !== "none" && undo !== "retry") this.#say("I1", `${what} begins an undo that is ${undo}`);
+  }
+
+  #mayEnd(entry: LogEntry, what: string): void {
+    const key = this.#key(entry);
+    const index = this.#state.plan.findIndex(({ name }) => name === entry.step);
+    const step = this.#state.steps[index];
+    const now = entry.action === "act" ? step?.act : step?.undo;
+    if (now !== "begun") this.#say("S-07", `${what} ends a call that is ${now ?? "unknown"}, not begun`);
+    if (this.#done.has(key)) this.#say("I1", `${what} books an outcome that was booked before`);
+    if (entry.status === "COMPLETED") this.#done.add(key);
+    else if ((JSON.parse(entry.details ?? "{}") as Failure).kind === "err") this.#refused.add(key);
+  }
+
+  #begin(mark: Mark, token: number, version: number): void {
+    const key = this.#key(mark);
+    this.#begins.set(key, [...(this.#begins.get(key) ?? []), { token, version }]);
+  }
+
+  #key({ step, action }: Mark): string {
+    return idempotencyKey(this.#record.id, step, action);
+  }
+
+  /** Who has it, and how often its worker was lost. A claim of what was not given back is a recovery. */
+  #ownership(entry: LogEntry, before: SagaState, following: LogEntry | undefined, what: string): void {
+    if (entry.step === "$claim") {
+      this.#claims++;
+      if (this.#owned) this.#recoveries++;
+      this.#owned = true;
+      this.#shaky = this.#recoveries > 0;
+      this.#budget(following, what);
+    } else if (entry.token === OUTSIDER) {
+      if (["$skip", "$resolve"].includes(entry.step)) this.#byHand = true;
+      if (this.#owned && this.#state.status === before.status) return;
+      this.#owned = false;
+      this.#recoveries = 0;
+    } else if (entry.step === "$release") this.#owned = false;
+    else if (entry.status === "FAILED") this.#mayRelease(entry, following);
+    else if (entry.status === "COMPLETED" && !entry.step.startsWith("$") && this.#shaky) {
+      this.#shaky = false;
+      this.#recoveries = 0;
+    }
+    if (TERMINAL.has(this.#state.status) || this.#state.status === "STALLED") this.#owned = false;
+  }
+
+  /** A long wait gives the saga back, unless the saga turns back at once: then there is nothing to wait for. */
+  #mayRelease(entry: LogEntry, following: LogEntry | undefined): void {
+    const { kind, waitMs = 0 } = JSON.parse(entry.details ?? "{}") as Failure;
+    if (kind !== "retry" || waitMs <= SHORT_WAIT_MS || this.#state.cancel) return;
+    if (following?.step === "$turn" && following.token === entry.token) return;
+    this.#owned = false;
+    // A deadline that had just passed looks the same here and keeps the owner.
+    if (this.#record.deadlineAtMs !== undefined) this.#unsure = true;
+  }
+
+  /** The claim that exceeds the budget may do one thing only: stall the saga, before another call is made. */
+  #budget(following: LogEntry | undefined, what: string): void {
+    if (this.#recoveries <= this.#recoveryMax) return;
+    if (this.#recoveries > this.#recoveryMax + 1)
+      this.#say("I10", `${what} is recovery ${this.#recoveries} of at most ${this.#recoveryMax}`);
+    else if (following && following.step !== "$stall" && following.step !== "$claim" && following.token > 0)
+      this.#say("I10", `${what} used up the budget of recoveries, and yet the saga went on`);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What happened in the outside world, kept in a file that no rollback can reach: one line per call that began, per
+ * call that ended, per event that a call sent out. Every process appends to the same file, one short line at a time,
+ * so that the order of the lines is the order in which things happened. The checker holds it against the books.
+ */
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
+import type { Middleware, StepCall } from "amends";
+import { isErr } from "../../src/core/result.ts";
+
+export type Outcome = "ok" | "err" | "thrown";
+
+export interface Effect {
+  readonly phase: "begun" | "ended" | "emitted" | "mended";
+  readonly sagaId: string;
+  readonly step: string;
+  readonly action: "act" | "compensate";
+  readonly key: string;
+  readonly attempt: number;
+  readonly pid: number;
+  /** How the call ended. */
+  readonly outcome?: Outcome;
+  /** The type of the event that was sent out. */
+  readonly type?: string;
+}
+
+/** Where a call stands: nothing has happened yet, it is under way, it is over and not yet booked. */
+export type CallMoment = "before" | "during" | "after";
+
+export class Effects {
+  readonly file: string;
+  #handle: number | undefined;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  append(call: StepCall, more: Pick<Effect, "phase" | "outcome" | "type">): void {
+    const { sagaId, step, action, key, attempt } = call;
+    const effect: Effect = { ...more, sagaId, step, action, key, attempt, pid: process.pid };
+    // Synchronous, and opened for appending: a process that dies right after has left its line.
+    this.#handle ??= openSync(this.file, "a");
+    writeSync(this.#handle, `${JSON.stringify(effect)}\n`);
+  }
+
+  read(): readonly Effect[] {
+    if (!existsSync(this.file)) return [];
+    const lines = readFileSync(this.file, "utf8").split("\n");
+    return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Effect);
+  }
+
+  /** How often the world was asked under this key so far. */
+  calls(key: string): number {
+    return this.read().filter((effect) => effect.phase === "begun" && effect.key === key).length;
+  }
+
+  close(): void {
+    if (this.#handle !== undefined) closeSync(this.#handle);
+    this.#handle = undefined;
+  }
+}
+
+/** Middleware that writes down every call, and says where each stands so that a process can be stopped there. */
+export function recorder(
+  effects: Effects,
+  reach: (call: StepCall, moment: CallMoment) => Promise<void> = async () => undefined,
+): Middleware {
+  return async (call, next) => {
+    await reach(call, "before");
+    effects.append(call, { phase: "begun" });
+    await reach(call, "during");
+    try {
+      const value = await next();
+      effects.append(call, { phase: "ended", outcome: isErr(value) ? "err" : "ok" });
+      return value;
+    } catch (error) {
+      effects.append(call, { phase: "ended", outcome: "thrown" });
+      throw error;
+    } finally {
+      await reach(call, "after");
+    }
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * The one checker of what must hold after anything: crashes, late workers, operators, restarts. It reads the tables of
+ * either database and, where a test kept one, the file of what happened in the world, and says in words what is
+ * wrong. The numbers I1 to I10 are the invariants of docs/; other ids are rules of the specification.
+ */
+import { sagaMachine, CLAIMABLE } from "../../src/core/saga/machine.ts";
+import type { LogEntry } from "../../src/sagas/journal.ts";
+import { executionColumns, logColumns, toLogEntry, toRecord } from "../../src/sagas/rows.ts";
+import type { Database, Row } from "../../src/storage/database.ts";
+import { literals, sql } from "../../src/storage/sql.ts";
+import { Reader, type Book } from "./books.ts";
+import type { Effect, Effects } from "./effects.ts";
+import { compareWithWorld } from "./world-check.ts";
+
+export interface InvariantOptions {
+  /** How often a saga may lose its worker: what the definitions under test say. */
+  readonly recoveryMax?: number;
+}
+
+export async function checkInvariants(
+  database: Database,
+  effects?: Effects | readonly Effect[],
+  { recoveryMax = 5 }: InvariantOptions = {},
+): Promise<string[]> {
+  const { rows, logs } = await readAll(database);
+  const violations: string[] = [];
+  const books = new Map<string, Book>();
+  for (const row of rows) {
+    // Rows that were written through the storage contract alone have no plan: their owner answers for them.
+    if (row["plan"] === "") continue;
+    const lines = logs.get(row["id"] as string) ?? [];
+    const book = new Reader(readRecord(row, lines), recoveryMax).read();
+    books.set(book.record.id, book);
+    violations.push(...book.violations, ...checkRow(row, book), ...checkEnd(book));
+  }
+  for (const id of logs.keys())
+    if (!rows.some((row) => row["id"] === id))
+      violations.push(`I9: lines of saga ${id}, which does not exist`);
+  violations.push(...(await tryTerminal(database, rows)));
+  if (effects) {
+    const world = "read" in effects ? effects.read() : effects;
+    violations.push(...compareWithWorld(books, world, await readOutbox(database)));
+  }
+  return violations;
+}
+
+/** Everything that the books say about sagas that have ended, as text: it must be the same for ever. */
+export async function endedSagas(database: Database): Promise<ReadonlyMap<string, string>> {
+  const { rows, logs } = await readAll(database);
+  return new Map(
+    rows
+      .filter((row) => sagaMachine.isTerminal(row["status"] as never))
+      .map((row) => {
+        const { now_at: _, ...lasting } = row;
+        const id = row["id"] as string;
+        return [id, JSON.stringify([lasting, logs.get(id) ?? []])];
+      }),
+  );
+}
+
+async function readAll(database: Database): Promise<{ rows: readonly Row[]; logs: Map<string, LogEntry[]> }> {
+  const { dialect } = database;
+  // In one transaction, so that rows and lines are of the same moment.
+  const [rows = [], lines = []] = await database.batch([
+    sql`select ${executionColumns(dialect)}, error from ${dialect.table("saga_executions")} order by id`,
+    sql`select ${logColumns(dialect)} from ${dialect.table("saga_logs")} order by saga_id, id`,
+  ]);
+  const logs = new Map<string, LogEntry[]>();
+  for (const line of lines) {
+    const id = line["saga_id"] as string;
+    const known = logs.get(id);
+    if (known) known.push(toLogEntry(line));
+    else logs.set(id, [toLogEntry(line)]);
+  }
+  return { rows, logs };
+}
+
+/** A log that cannot be added up must not stop the checker: it is what the checker looks for. */
+function readRecord(row: Row, lines: readonly LogEntry[]): ReturnType<typeof toRecord> {
+  try {
+    return toRecord(row, lines);
+  } catch {
+    return { ...toRecord(row, []), entries: lines };
+  }
+}
+
+async function readOutbox(database: Database): Promise<readonly Row[]> {
+  return database.query(
+    sql`select saga_id, name from ${database.dialect.table("outbox")} where kind = 'event' and saga_id is not null`,
+  );
+}
+
+/** The saga's row says what its log adds up to, and is either in somebody's hands, due, or at rest. */
+function checkRow(row: Row, { record, state, claims, recoveries, owned }: Book): string[] {
+  const { id, begun, entries } = record;
+  const wrong: string[] = [];
+  const say = (rule: string, what: string): void => void wrong.push(`${rule}: saga ${id}: ${what}`);
+  const status = row["status"] as typeof state.status;
+  if (status !== state.status) say("I9", `its row says ${status}, its log adds up to ${state.status}`);
+  const version = Number(row["version"]);
+  if (version > (entries.at(-1)?.id ?? 1)) say("I9", `its row is at version ${version}, its log is not`);
+  const token = Number(row["token"]);
+  if (token !== claims + (begun ? 1 : 0))
+    say("I9", `its row has token ${token}, its log has ${claims} claims`);
+  const gate = record.dueAtMs;
+  if (CLAIMABLE.includes(status)) {
+    if (gate === undefined) say("I5", `it is ${status} and neither held nor due`);
+    if (owned !== (record.owner !== undefined))
+      say("I5", `it is ${owned ? "held" : "given back"} by its log, but not by its row`);
+  } else if (gate !== undefined || record.owner !== undefined) say("I5", `it is ${status} and still held`);
+  if (recoveries !== undefined && record.recoveryAttempts !== recoveries)
+    say("K-07", `its row counts ${record.recoveryAttempts} recoveries, its log shows ${recoveries}`);
+  return wrong;
+}
+
+/** What the end of a saga promises. Where a person ended it, the person does. */
+function checkEnd({ record, state, begins, done, refused, byHand }: Book): string[] {
+  const wrong: string[] = [];
+  const undos = [...begins.entries()].filter(([key]) => key.endsWith(":undo"));
+  const order = undos
+    .toSorted(([, a], [, b]) => (a[0]?.version ?? 0) - (b[0]?.version ?? 0))
+    .map(([key]) => record.plan.findIndex(({ name }) => key === `${record.id}:${name}:undo`));
+  if (order.some((index, at) => at > 0 && index >= (order[at - 1] as number)))
+    wrong.push(`I6: saga ${record.id}: its undos did not begin in reverse order`);
+  if (byHand) return wrong;
+  for (const { name, undo, undoOnErr, atomic } of record.plan) {
+    const act = `${record.id}:${name}:act`;
+    const isDone = done.has(act);
+    if (state.status === "COMPLETED" && !isDone)
+      wrong.push(`I6: saga ${record.id}: COMPLETED, but step ${name} is not done`);
+    if (state.status !== "FAILED" || !undo || !begins.has(act)) continue;
+    const nothingHappened = !isDone && (atomic || (refused.has(act) && !undoOnErr));
+    if (!nothingHappened && !done.has(`${record.id}:${name}:undo`))
+      wrong.push(`I6: saga ${record.id}: FAILED, but step ${name} may have happened and was not undone`);
+  }
+  if (state.status === "COMPLETED" && undos.length > 0)
+    wrong.push(`I6: saga ${record.id}: COMPLETED, but some of it was undone`);
+  return wrong;
+}
+
+const TRIED_MAX = 5;
+
+/** The database itself must refuse to change what has ended. */
+async function tryTerminal(database: Database, rows: readonly Row[]): Promise<string[]> {
+  const { dialect } = database;
+  const ended = rows.filter((row) => sagaMachine.isTerminal(row["status"] as never)).slice(0, TRIED_MAX);
+  const wrong: string[] = [];
+  for (const { id, status } of ended) {
+    const refused = await database
+      .query(
+        sql`update ${dialect.table("saga_executions")} set version = version + 1
+          where id = ${id} and status in (${literals(sagaMachine.terminal)})`,
+      )
+      .then(() => false)
+      .catch((error: unknown) => /never changes/.test(String(error)));
+    if (!refused)
+      wrong.push(`I4: saga ${String(id)}: the database let a row change that is ${String(status)}`);
+  }
+  return wrong;
+}
