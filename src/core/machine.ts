@@ -33,8 +33,10 @@ export function machine<const T extends Shape>(table: T & Closed<T>): Machine<T>
   type State = keyof T & string;
   type Event = EventsIn<T>;
   const states = Object.keys(table) as State[];
-  const arrows = (state: State): [Event, State][] =>
-    Object.entries(table[state] as object) as [Event, State][];
+  const listed = new Map(
+    states.map((state) => [state, Object.entries(table[state] as object) as [Event, State][]]),
+  );
+  const arrows = (state: State): [Event, State][] => listed.get(state) ?? [];
   const terminal = states.filter((state) => arrows(state).length === 0);
   return {
     table,

@@ -81,9 +81,8 @@ export class ContractJournal implements Journal {
     };
     if (!(await this.#write(sagaId, found, { entry, token, status, changes, isOwn: true }))) return false;
     this.#notBefore.delete(sagaId);
-    if (move?.recovered && !sagaMachine.isTerminal(status)) {
+    if (move?.recovered && !sagaMachine.isTerminal(status))
       await this.#storage.setRecoveryAttempts(sagaId, 0);
-    }
     return true;
   }
 
@@ -162,12 +161,8 @@ export class ContractJournal implements Journal {
   }
 
   async renew(holds: readonly Hold[]): Promise<ReadonlyMap<string, number>> {
-    const held = new Map<string, number>();
-    for (const { id, token } of holds) {
-      const version = await this.#renewOne(id, token);
-      if (version !== undefined) held.set(id, version);
-    }
-    return held;
+    const versions = await Promise.all(holds.map(({ id, token }) => this.#renewOne(id, token)));
+    return new Map(holds.flatMap(({ id }, index) => (versions[index] ? [[id, versions[index]]] : [])));
   }
 
   /** The same context again: what counts is that the storage sees a change. */
@@ -175,6 +170,7 @@ export class ContractJournal implements Journal {
     for (;;) {
       const found = await this.#find(id);
       if (!found || found.kept.token !== token) return undefined;
+      if (!CLAIMABLE.includes(found.record.state.status)) return undefined;
       const { context, version } = found.stored;
       const isHeld = await fenced(() => this.#storage.updateContext(id, context, version));
       if (isHeld) return found.record.version;

@@ -2,10 +2,10 @@
  * A transactional step: its own writes and its checkpoint are one commit, so it happens exactly once. If the
  * checkpoint is refused, the step's writes go with it. A commit whose fate is unknown is read back, not repeated.
  */
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, classify } from "../core/errors.ts";
 import { decide } from "../core/saga/interpreter.ts";
 import type { Database } from "../storage/database.ts";
-import { persist } from "../storage/retry.ts";
+import { BRIEFLY, persist } from "../storage/retry.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import { accept, checkpointFor, reread, type DriveTools } from "./booking.ts";
 import type { Checkpoint } from "./journal.ts";
@@ -32,22 +32,26 @@ export async function callInTransaction(
 ): Promise<"again" | "lost" | Called | undefined> {
   const db = tools.database as Database;
   let sent: Checkpoint | undefined;
+  let calls = 0;
   try {
-    await persist(db, async () => {
+    const work = async (): Promise<void> => {
       if (sent && (await isWritten(tools, sent))) return; // the commit before this try had succeeded
       await db.transaction(async (session, tx) => {
         const called = await callStep(tools, run, command, tx);
-        if (!called || called.outcome.kind === "failed") throw rollback(db, called);
+        if (!called || called.outcome.kind === "failed") throw rollback(db, called, ++calls);
         const { retry } = run.step(command.step);
         const { entry } = decide(run.state, command, called.outcome, retry);
         const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
         if (!(await tools.journal.appendIn(session, checkpoint))) throw new RolledBack("refused");
         sent = checkpoint;
       }, true);
-    });
+    };
+    await persist(db, work, { attemptMax: Infinity, signal: run.signal });
     accept(tools, run, sent as unknown as Checkpoint);
     return "again";
   } catch (thrown) {
+    // The database stayed away until the call was told to stop: that is nobody's outcome.
+    if (thrown instanceof AmendsError && classify(thrown) === "transient") return undefined;
     // Whoever repeats database work wraps what is no trouble with the database.
     const error = thrown instanceof AmendsError ? thrown.cause : thrown;
     if (!(error instanceof RolledBack)) return { outcome: databaseFailure(), emissions: [] };
@@ -61,10 +65,14 @@ async function isWritten(tools: DriveTools, { sagaId, version, token }: Checkpoi
   return record?.entries.some((entry) => entry.id === version && entry.token === token) ?? false;
 }
 
-/** Trouble with the database inside the act is the database's, not the step's: it is tried again, not booked. */
-function rollback(db: Database, called: Called | undefined): unknown {
+/**
+ * Trouble with the database inside the act is the database's, not the step's: it is tried again, not booked. What only
+ * looks like it (another system that cannot be reached) is the step's after all, once it has lasted.
+ */
+function rollback(db: Database, called: Called | undefined, calls: number): unknown {
   const thrown = called?.thrown;
-  if (thrown !== undefined && db.dialect.trouble(thrown).kind !== "permanent") return thrown;
+  const mayPass = thrown !== undefined && classify(thrown) === "transient" && calls < BRIEFLY.attemptMax;
+  if (mayPass && db.dialect.trouble(thrown).kind !== "permanent") return thrown;
   return new RolledBack(called);
 }
 

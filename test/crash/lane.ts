@@ -66,7 +66,7 @@ export async function runLane({ place, scenario, reach, cancel }: LaneOptions): 
   const stage: Stage = {
     amends,
     database,
-    worker: amends.worker({ poll: 100 }),
+    worker: amends.worker({ poll: 200 }),
     another: () => new Amends({ ...options, database: second }),
   };
   try {

@@ -25,7 +25,7 @@ export function crashMatrix(dialect: Place["dialect"]): void {
 
     for (const scenario of scenarios) {
       for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
-        it(`${scenario.title} (${SIGNALS[signal]})`, { timeout: times * 120_000 }, async () => {
+        it.concurrent(`${scenario.title} (${SIGNALS[signal]})`, { timeout: times * 120_000 }, async () => {
           for (let time = 1; time <= times; time++) {
             const { points, problems } = await crashEverywhere({ yard, scenario, signal });
             expect(problems).toEqual([]);

@@ -22,6 +22,8 @@ export class Child {
   readonly ended: Promise<Ended>;
   /** It has announced that it stops itself now, or has ended without. */
   readonly stopped: Promise<void>;
+  /** It has reported something, or has ended without. */
+  readonly reported: Promise<void>;
   readonly #process: ChildProcess;
 
   /** `root` is where the compiled sources are. */
@@ -37,6 +39,10 @@ export class Child {
     this.ended = new Promise((resolve) =>
       child.once("close", (code, signal) => resolve({ code, signal, errors })),
     );
+    this.reported = new Promise((resolve) => {
+      child.once("message", () => resolve());
+      child.once("close", () => resolve());
+    });
     this.stopped = new Promise((resolve) => {
       child.stdout?.on("data", () => resolve());
       child.once("close", () => resolve());

@@ -43,7 +43,7 @@ async function caller(database: TestDatabase): Promise<Caller> {
 }
 
 function countIn(handle: SqliteHandle, table: string): number {
-  return Number((handle.prepare(`select count(*) as n from ${table}`).all()[0] as { n: number }).n);
+  return (handle.prepare(`select count(*) as n from ${table}`).all()[0] as { n: number }).n;
 }
 
 onEachDatabase((database) => {

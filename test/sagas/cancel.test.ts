@@ -3,6 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 
@@ -10,6 +11,8 @@ const nothing = z.object({});
 const why = { reason: "customer called", by: "ann" };
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-23] a saga that nobody has begun ends at once, without a call", async () => {
     let calls = 0;
     const order = saga("order", nothing).step("one", { act: () => void (calls += 1) });

@@ -2,6 +2,7 @@ import { err, saga, SqlSagaStorage, type StepNews } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker, type Onlooker } from "./support/look.ts";
 import { pair } from "./support/pair.ts";
@@ -10,6 +11,8 @@ import { watched } from "./support/watched.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-05] N steps that succeed cost at most N + 1 commits", async () => {
     const { database: db, commits } = watched(await database.open());
     const act = (): number => 1;
@@ -69,7 +72,10 @@ onEachDatabase((database) => {
     const look = await onlooker(database);
     const seen: unknown[] = [];
     const turning = saga("turning", nothing)
-      .step("one", { act: () => 1, compensate: async ({ sagaId }) => void seen.push((await look.row(sagaId))["status"]) })
+      .step("one", {
+        act: () => 1,
+        compensate: async ({ sagaId }) => void seen.push((await look.row(sagaId))["status"]),
+      })
       .step("two", { act: () => err("no") });
     const amends = await database.amends({ sagas: [turning] });
     await database.worker(amends);
@@ -149,10 +155,10 @@ onEachDatabase((database) => {
     begun.open();
     await commit.reached;
     // The act has returned, but its commit has not happened: to everybody the step is still under way.
-    expect(await results(look, run.id)).toEqual({ done: false, results: {} });
+    expect(await stored(look, run.id)).toEqual({ done: false, results: {} });
     commit.open();
     await run.result();
-    expect(await results(look, run.id)).toEqual({ done: true, results: { one: { id: 7 }, two: 7 } });
+    expect(await stored(look, run.id)).toEqual({ done: true, results: { one: { id: 7 }, two: 7 } });
   });
 
   it("[S-08] a reader hears of a step only after its commit", async () => {
@@ -181,7 +187,7 @@ onEachDatabase((database) => {
   });
 });
 
-async function results(look: Onlooker, id: string): Promise<unknown> {
+async function stored(look: Onlooker, id: string): Promise<unknown> {
   const { context } = await new SqlSagaStorage(look.db).loadSagaState(id);
   const done = (await look.history(id)).includes("one act COMPLETED");
   return { done, results: context["results"] };

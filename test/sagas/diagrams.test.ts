@@ -30,8 +30,8 @@ onEachDatabase((database) => {
         Note over S,P3: pivot, from here only forward
         S->>P4: act email
         alt a step fails before the pivot
-          S->>P2: undo charge
-          S->>P0: undo reserve
+          P2-->>S: undo charge
+          P0-->>S: undo reserve
         end
       "
     `);
@@ -142,7 +142,10 @@ onEachDatabase((database) => {
     const waiting = saga("waiting", nothing).step("only", { act });
     const amends = await database.amends({ sagas: [waiting] });
     const { id } = await amends.start(waiting, {});
-    const view = await amends.cancel(id, { reason: "no;\nNote over S: #forged\r\nend %%{init: {}}%%", by: "ann;bo" });
+    const view = await amends.cancel(id, {
+      reason: "no;\nNote over S: #forged\r\nend %%{init: {}}%%",
+      by: "ann;bo",
+    });
     expect(runDiagram(view)).toMatchInlineSnapshot(`
       "sequenceDiagram
         participant S as waiting

@@ -2,6 +2,7 @@ import { err, saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -11,6 +12,8 @@ import { watched } from "./support/watched.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-28] what a step emits is in the outbox once the step is done, in the order in which it was emitted", async () => {
     const look = await onlooker(database);
     const order = saga("order", nothing)

@@ -2,6 +2,7 @@ import { err, saga, type Middleware, type StepCall } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
@@ -9,6 +10,8 @@ import { pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-32] middleware wraps every act and every undo, the first one outermost", async () => {
     const order: string[] = [];
     const wrap =
@@ -33,10 +36,24 @@ onEachDatabase((database) => {
     await database.worker(amends);
     await (await amends.start(chain, {})).result();
     expect(order).toEqual([
-      ...["A(act one 1", "B(act one 1", "act", ")B", ")A"],
-      ...["A(act two 1", "B(act two 1", ")B", ")A"],
-      ...["A(act two 2", "B(act two 2", ")B", ")A"],
-      ...["A(compensate one 1", "B(compensate one 1", "undo", ")B", ")A"],
+      "A(act one 1",
+      "B(act one 1",
+      "act",
+      ")B",
+      ")A",
+      "A(act two 1",
+      "B(act two 1",
+      ")B",
+      ")A",
+      "A(act two 2",
+      "B(act two 2",
+      ")B",
+      ")A",
+      "A(compensate one 1",
+      "B(compensate one 1",
+      "undo",
+      ")B",
+      ")A",
     ]);
   });
 
@@ -47,11 +64,7 @@ onEachDatabase((database) => {
     const chain = saga("chain", nothing)
       .step("one", { act: ({ attempt }) => (attempt === 1 ? held.pass() : undefined) })
       .step("two", { transaction: transactionOn(database.name), act: () => 2 });
-    const { first, second, lapse } = await pair(
-      database,
-      { sagas: [chain] },
-      { sagas: [chain], middleware },
-    );
+    const { first, second, lapse } = await pair(database, { sagas: [chain] }, { sagas: [chain], middleware });
     await first.start(chain, {}, { id: "c-1" });
     const lost = first.worker().runOnce();
     await held.reached;
@@ -80,7 +93,10 @@ onEachDatabase((database) => {
       await amends.worker().runOnce();
       return amends.inspect(run.id);
     };
-    expect(await outcome("changed")).toMatchObject({ status: "COMPLETED", results: { one: "wrapped plain" } });
+    expect(await outcome("changed")).toMatchObject({
+      status: "COMPLETED",
+      results: { one: "wrapped plain" },
+    });
     expect(await outcome("refused")).toMatchObject({ status: "FAILED", error: { value: "by policy" } });
     expect(await outcome("thrown")).toMatchObject({ status: "RUNNING", owner: undefined });
   });

@@ -4,6 +4,7 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
@@ -11,6 +12,8 @@ import { LEASE_MS, pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-16] a healthy running saga is never taken, however long its step lasts", async () => {
     const clock = virtualClock();
     const look = await onlooker(database);
@@ -148,7 +151,9 @@ onEachDatabase((database) => {
           if (attempt === 1) await held.pass();
         },
       })
-      .step("two", { act: async ({ sagaId }) => void counts.push((await look.row(sagaId))["recovery_attempts"]) });
+      .step("two", {
+        act: async ({ sagaId }) => void counts.push((await look.row(sagaId))["recovery_attempts"]),
+      });
     const { first, second, lapse } = await pair(database, { sagas: [chain] });
     await first.start(chain, {});
     const lost = first.worker().runOnce();

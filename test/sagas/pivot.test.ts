@@ -3,12 +3,15 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
 
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-22] a step after the pivot is tried again for as long as it takes, past every budget", async () => {
     const clock = virtualClock();
     const undone: string[] = [];
@@ -91,7 +94,11 @@ onEachDatabase((database) => {
     const amends = await database.amends({ sagas: [order] });
     const run = await amends.start(order, {});
     await amends.worker().runOnce();
-    expect(await run.result()).toMatchObject({ status: "FAILED", step: "ship", error: { value: "no-stock" } });
+    expect(await run.result()).toMatchObject({
+      status: "FAILED",
+      step: "ship",
+      error: { value: "no-stock" },
+    });
     expect(undone).toEqual(["charge"]);
   });
 

@@ -2,6 +2,7 @@ import { err, saga, type AnySaga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -39,12 +40,11 @@ async function redeploy(
 }
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-30] a running saga keeps the list of steps that it began with", async () => {
     const calls: string[] = [];
-    const note =
-      (name: string) =>
-      (): void =>
-        void calls.push(name);
+    const note = (name: string) => (): void => void calls.push(name);
     const later = saga("order", nothing)
       .step("zero", { act: note("zero"), compensate: note("undo zero") })
       .step("one", { act: note("one"), compensate: note("undo one") })
@@ -74,16 +74,41 @@ onEachDatabase((database) => {
         "its definition no longer fits: step one lost its undo; step two is missing; step three was moved",
     });
     expect(calls).toBe(0);
-    expect((await amends.attention.list()).items).toMatchObject([{ id, actions: ["retry", "resolve", "cancel"] }]);
+    expect((await amends.attention.list()).items).toMatchObject([
+      { id, actions: ["retry", "resolve", "cancel"] },
+    ]);
   });
 
   it.each([
-    ["step two is missing", saga("order", nothing).step("one", { act, compensate: undo }).step("three", { act, compensate: undo }).step("four", { act })],
-    ["step four was moved", saga("order", nothing).step("four", { act }).step("one", { act, compensate: undo }).step("two", { act }).step("three", { act, compensate: undo })],
-    ["step three lost its undo", saga("order", nothing).step("one", { act, compensate: undo }).step("two", { act }).step("three", { act }).step("four", { act })],
-    ["step two became the pivot", saga("order", nothing).step("one", { act, compensate: undo }).pivot("two", { act })],
+    [
+      "step two is missing",
+      saga("order", nothing)
+        .step("one", { act, compensate: undo })
+        .step("three", { act, compensate: undo })
+        .step("four", { act }),
+    ],
+    [
+      "step four was moved",
+      saga("order", nothing)
+        .step("four", { act })
+        .step("one", { act, compensate: undo })
+        .step("two", { act })
+        .step("three", { act, compensate: undo }),
+    ],
+    [
+      "step three lost its undo",
+      saga("order", nothing)
+        .step("one", { act, compensate: undo })
+        .step("two", { act })
+        .step("three", { act })
+        .step("four", { act }),
+    ],
+    [
+      "step two became the pivot",
+      saga("order", nothing).step("one", { act, compensate: undo }).pivot("two", { act }),
+    ],
   ] as const)("[S-30] the difference is told in words: %s", async (text, later) => {
-    const { id, amends } = await redeploy(database, later as unknown as AnySaga);
+    const { id, amends } = await redeploy(database, later);
     expect((await amends.inspect(id))?.stalled).toContain(text);
   });
 
@@ -93,13 +118,13 @@ onEachDatabase((database) => {
       .step("two", { act, transaction: transactionOn(database.name) })
       .step("three", { act, compensate: undo })
       .step("four", { act });
-    const { id, amends } = await redeploy(database, later as unknown as AnySaga);
+    const { id, amends } = await redeploy(database, later);
     expect((await amends.inspect(id))?.stalled).toContain("step two became transactional");
   });
 
   it("[S-30] once the definition fits again, a retry lets the saga go on", async () => {
     const misfit = saga("order", nothing).step("one", { act, compensate: undo });
-    const { id, amends } = await redeploy(database, misfit as unknown as AnySaga);
+    const { id, amends } = await redeploy(database, misfit);
     const fits = saga("order", nothing)
       .step("one", { act, compensate: undo })
       .step("two", { act })
@@ -127,9 +152,9 @@ onEachDatabase((database) => {
     expect(await both.worker().runOnce()).toBe(2);
     expect(await (await both.get(before.id)).result()).toMatchObject({ results: { old: "v1" } });
     expect(await after.result()).toMatchObject({ results: { new: "v2" } });
-    expect([(await both.inspect(before.id))?.definition, (await both.inspect(after.id))?.definition]).toEqual([
-      1, 2,
-    ]);
+    expect([(await both.inspect(before.id))?.definition, (await both.inspect(after.id))?.definition]).toEqual(
+      [1, 2],
+    );
   });
 
   it("[S-30] a version that is not registered here is left alone, and the worker says so", async () => {

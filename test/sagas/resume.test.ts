@@ -3,6 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
@@ -10,6 +11,8 @@ import { LEASE_MS, pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-09] resuming skips the done steps and keeps their results", async () => {
     const calls: string[] = [];
     const held = gate();
@@ -42,7 +45,10 @@ onEachDatabase((database) => {
     const held = gate();
     const chain = saga("chain", nothing)
       .step("one", { act: () => ({ id: "r-1" }), compensate: ({ result }) => void undone.push(result) })
-      .step("two", { act: () => "2", compensate: ({ result, results }) => void undone.push([result, results]) })
+      .step("two", {
+        act: () => "2",
+        compensate: ({ result, results }) => void undone.push([result, results]),
+      })
       .step("three", { act: ({ attempt }) => (attempt === 1 ? held.pass() : err("no")) });
     const { first, second, lapse } = await pair(database, { sagas: [chain] });
     const run = await first.start(chain, {});

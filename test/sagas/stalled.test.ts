@@ -2,6 +2,7 @@ import { err, saga, Terminal, type Amends, type StalledSignal } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { onlooker } from "./support/look.ts";
 
 const nothing = z.object({});
@@ -45,6 +46,8 @@ async function audit(amends: Amends, id: string): Promise<unknown[]> {
 }
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-14] FAILED is said only when everything that may have happened has been undone", async () => {
     const { bank, order, undone } = shop();
     bank.open = true;

@@ -2,6 +2,7 @@ import { saga, type Amends, type StepNews } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { collect } from "./support/collect.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -9,6 +10,8 @@ import { onlooker } from "./support/look.ts";
 const input = z.object({ sku: z.string(), note: z.object({ a: z.number(), b: z.number() }).optional() });
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-18] starting twice with one id and one input is one saga, and both get its outcome", async () => {
     const calls: string[] = [];
     const order = saga("order", input).step("one", { act: ({ input: { sku } }) => (calls.push(sku), sku) });
@@ -105,7 +108,12 @@ onEachDatabase((database) => {
     const run = await amends.start(order, { sku: "tea" });
     expect(await collect(run.stream())).toEqual([
       { name: "one", action: "act", status: "COMPLETED", result: { id: 1 } },
-      { name: "two", action: "act", status: "FAILED", error: { kind: "retry", label: "TypeError", waitMs: 1 } },
+      {
+        name: "two",
+        action: "act",
+        status: "FAILED",
+        error: { kind: "retry", label: "TypeError", waitMs: 1 },
+      },
       { name: "two", action: "act", status: "FAILED", error: { kind: "exhausted", label: "TypeError" } },
       { name: "one", action: "compensate", status: "COMPLETED" },
     ]);

@@ -3,6 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { effect, effects, makeEffects, transactionOn, write } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -11,6 +12,8 @@ import { pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   const transaction = transactionOn(database.name);
   const logs = database.name === "postgres" ? "amends.saga_logs" : "amends_saga_logs";
 

@@ -3,6 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books-hold.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { pair } from "./support/pair.ts";
@@ -10,6 +11,8 @@ import { pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
+  booksHold(database);
+
   it("[S-10] undo runs in reverse order, one at a time, each with the result of its act", async () => {
     const calls: string[] = [];
     const compensate = async ({ result }: { result: string | undefined }): Promise<void> => {

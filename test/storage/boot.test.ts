@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { postgres } from "amends/postgres";
-import { sqlite, type Database } from "amends/sqlite";
+import { sqlite, type Database, type SqliteHandle } from "amends/sqlite";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/storage/clock.ts";
 import { SqliteDatabase } from "../../src/storage/sqlite/connection.ts";
@@ -64,12 +64,26 @@ onDatabase("sqlite", (database) => {
   });
 
   it("[X-04] settings that SQLite did not take are noticed at boot", async () => {
-    // In memory there is no write-ahead log; a handle of the caller's is taken for a file's.
-    const handle = openSqlite(":memory:");
-    await expect(sqlite(handle).open()).rejects.toMatchObject({
-      code: "DATABASE_UNSAFE",
-      message: expect.stringContaining("journal_mode") as string,
-    });
+    const handle = openSqlite(await database.place());
+    for (const setting of ["journal_mode", "synchronous", "secure_delete"]) {
+      // As a build of SQLite that was compiled without it: it says nothing, and does nothing.
+      const deaf: SqliteHandle = {
+        prepare: (text) => handle.prepare(text),
+        exec: (text) =>
+          handle.exec(
+            text
+              .split(";")
+              .filter((part) => !part.includes(setting))
+              .join(";"),
+          ),
+        close: () => handle.close(),
+      };
+      handle.exec("pragma journal_mode = delete; pragma synchronous = off; pragma secure_delete = off");
+      await expect(sqlite(deaf).open()).rejects.toMatchObject({
+        code: "DATABASE_UNSAFE",
+        message: expect.stringContaining(setting) as string,
+      });
+    }
     handle.close();
   });
 

@@ -23,6 +23,7 @@ onEachDatabase((database) => {
   });
 
   it("[K-21] eight that migrate at once apply each migration exactly once, and all succeed", async () => {
+    await database.place();
     const handles = await Promise.all(Array.from({ length: 8 }, () => database.open({ migrated: false })));
     const applied = await Promise.all(handles.map((db) => migrate(db)));
     const [db] = handles as [(typeof handles)[number]];

@@ -8,6 +8,7 @@ import { trouble as ofSqlite } from "../../src/storage/sqlite/trouble.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, type DatabaseName, type TestDatabase } from "../support/databases.ts";
 import { effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
+import { gate } from "../sagas/support/gate.ts";
 import { faulty, withCode, type When } from "./support/faults.ts";
 
 const CODES: Readonly<Record<DatabaseName, readonly string[]>> = {
@@ -112,19 +113,23 @@ onEachDatabase((database) => {
   it("[K-12] trouble that lasts longer than a call waits for is not booked as the outcome of a transactional step", async () => {
     const real = await database.open();
     await makeEffects(real);
-    const code = database.name === "postgres" ? "40001" : "SQLITE_BUSY";
-    const calls: string[] = [];
-    const definition = sagaOn(database.name, calls, false);
+    const held = gate();
+    const definition = saga("long", z.object({}))
+      .step("one", { act: () => held.pass() })
+      .step("two", { transaction: transactionOn(database.name), act: ({ tx }) => effect(tx, "two") });
     const faults = faulty(real);
     const amends = await database.amends({ sagas: [definition], database: faults.db });
-    await database.worker(amends);
+    await database.worker(amends, { poll: "1h" });
     const run = await amends.start(definition, {}, { id: "long" });
-    // The checkpoint of the first step is next; whatever follows it fails more often than anybody would wait.
-    faults.plan(2, 12, "before", withCode(code));
+    await held.reached;
+    // The checkpoint of the first step comes first; what follows fails more often than a caller would wait for.
+    faults.plan(2, 9, "before", withCode(database.name === "postgres" ? "40001" : "SQLITE_BUSY"));
+    held.open();
     expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect(faults.fired()).toBe(9);
     const { timeline = [] } = (await amends.inspect("long")) ?? {};
     expect(timeline.filter((line) => line.kind === "step" && line.status === "FAILED")).toEqual([]);
-    expect(await effects(real)).toEqual(["two of long"]);
+    expect(await effects(real)).toEqual(["two"]);
   }, 90_000);
 
   it("[K-12] trouble at the claim of a recorded saga costs neither the saga nor an attempt", async () => {
@@ -141,6 +146,24 @@ onEachDatabase((database) => {
     }
     expect(await recorder.inspect("recorded")).toMatchObject({ status: "COMPLETED", recoveryAttempts: 0 });
     expect(calls).toEqual(["one"]);
+  });
+
+  it("[K-15] another system that cannot be reached from a transactional step is that step's failure, and ends it", async () => {
+    const real = await database.open();
+    let calls = 0;
+    const definition = saga("reaches", z.object({})).step("one", {
+      transaction: transactionOn(database.name),
+      retry: { attempts: 1 },
+      act: () => {
+        calls++;
+        throw Object.assign(new Error("the connection to the shop was refused"), { code: "ECONNREFUSED" });
+      },
+    });
+    const amends = await database.amends({ sagas: [definition], database: real });
+    await database.worker(amends);
+    const outcome = await (await amends.start(definition, {})).result();
+    expect(outcome).toMatchObject({ status: "FAILED", error: { kind: "exhausted", label: "ECONNREFUSED" } });
+    expect(calls).toBeLessThanOrEqual(8);
   });
 
   it("[K-15] a Terminal inside a transactional step is permanent, whatever its code looks like", async () => {

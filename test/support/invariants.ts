@@ -33,9 +33,9 @@ export async function checkInvariants(
     books.set(book.record.id, book);
     violations.push(...book.violations, ...checkRow(row, book), ...checkEnd(book));
   }
+  const known = new Set(rows.map((row) => row["id"]));
   for (const id of logs.keys())
-    if (!rows.some((row) => row["id"] === id))
-      violations.push(`I9: lines of saga ${id}, which does not exist`);
+    if (!known.has(id)) violations.push(`I9: lines of saga ${id}, which does not exist`);
   violations.push(...(await tryTerminal(database, rows)));
   if (effects) {
     const world = "read" in effects ? effects.read() : effects;

@@ -6,7 +6,7 @@ import { delayMs, type Backoff } from "../backoff.ts";
 import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
 import { control } from "./entry.ts";
 import type { PlannedStep } from "./plan.ts";
-import { canTurn, evolve, start, undoDue, type SagaState, type StepState } from "./state.ts";
+import { canTurn, evolve, startAfter, undoDue, type SagaState, type StepState } from "./state.ts";
 
 export type Command =
   | { readonly kind: "act"; readonly index: number; readonly step: string; readonly attempt: number }
@@ -121,7 +121,9 @@ export function advance(
 ): { entry: Entry; state: SagaState } {
   const state = evolve(before, entry);
   const mark = go ? markOf(next(state, facts)) : undefined;
-  return mark ? { entry: { ...entry, next: mark }, state: start(state, mark) } : { entry, state };
+  return mark
+    ? { entry: { ...entry, next: mark }, state: startAfter(before, state, mark) }
+    : { entry, state };
 }
 
 function markOf(command: Command): Mark | undefined {

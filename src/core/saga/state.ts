@@ -3,7 +3,7 @@
  * the worker that writes the line as much as in the one that reads it after a crash: the two cannot disagree.
  */
 import { AmendsError } from "../errors.ts";
-import type { ControlDetails, Entry, Failure } from "./entry.ts";
+import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
 import { sagaMachine, type SagaStatus } from "./machine.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
 
@@ -66,16 +66,26 @@ export function evolve(before: SagaState, entry: Entry): SagaState {
   if (after.status !== before.status && !sagaMachine.arrow(before.status, after.status)) {
     throw new Error(`no arrow from ${before.status} to ${after.status} for ${entry.step} ${entry.status}`);
   }
-  return entry.next ? start(after, entry.next, entry.atMs) : after;
+  return entry.next ? startAfter(before, after, entry.next, entry.atMs) : after;
 }
 
 /** The same state with this call begun. */
-export function start(state: SagaState, mark: Pick<Entry, "step" | "action">, atMs?: number): SagaState {
-  return patch(state, mark.step, (step) =>
-    mark.action === "act"
-      ? { ...step, act: "begun", acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs }
-      : { ...step, undo: "begun", undos: step.undos + 1 },
-  );
+export function start(state: SagaState, mark: Mark, atMs?: number): SagaState {
+  return patch(state, mark.step, (step) => begun(step, mark, atMs));
+}
+
+/** The same, for a state that was made from another one just now: where its steps are its own, they are not copied again. */
+export function startAfter(before: SagaState, after: SagaState, mark: Mark, atMs?: number): SagaState {
+  if (after.steps === before.steps) return start(after, mark, atMs);
+  const index = indexOf(after, mark.step);
+  (after.steps as StepState[])[index] = begun(after.steps[index] as StepState, mark, atMs);
+  return after;
+}
+
+function begun(step: StepState, { action }: Mark, atMs: number | undefined): StepState {
+  return action === "act"
+    ? { ...step, act: "begun", acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs }
+    : { ...step, undo: "begun", undos: step.undos + 1 };
 }
 
 function evolveStep(state: SagaState, entry: Entry): SagaState {
@@ -248,12 +258,13 @@ function skip(state: SagaState, name: string): SagaState {
 }
 
 function patch(state: SagaState, name: string, change: (step: StepState) => StepState): SagaState {
-  let index = 0;
-  while (index < state.plan.length && state.plan[index]?.name !== name) index++;
-  if (index === state.plan.length) {
-    throw new AmendsError("BAD_DEFINITION", `The log names a step that the saga does not have: ${name}.`);
-  }
+  const index = indexOf(state, name);
   const steps = state.steps.slice();
   steps[index] = change(steps[index] as StepState);
   return { ...state, steps };
+}
+
+function indexOf({ plan }: SagaState, name: string): number {
+  for (let index = 0; index < plan.length; index++) if (plan[index]?.name === name) return index;
+  throw new AmendsError("BAD_DEFINITION", `The log names a step that the saga does not have: ${name}.`);
 }

@@ -15,7 +15,8 @@ const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREAC
 
 export function trouble(error: unknown): Trouble {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !NOT_SENT.has(code)) {
+  // No class of SQLSTATE begins with E; EPIPE has five letters too.
+  if (typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code)) {
     if (TRANSIENT.has(code) || code.startsWith("53") || code === "57P03") return UNREACHABLE_TRANSIENT;
     if (code.startsWith("57P") || code.startsWith("08")) return UNREACHABLE_UNKNOWN;
     if (code === "25006") return READ_ONLY;

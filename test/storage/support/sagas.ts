@@ -54,12 +54,12 @@ export function done(step: string): Entry {
 export async function insertRow(
   db: Database,
   id: string,
-  given: { status?: string; gateMs?: number | null; recoveries?: number; name?: string } = {},
+  given: { status?: string; gateMs?: number | null; recoveries?: number; name?: string; plan?: string } = {},
 ): Promise<void> {
   const { dialect } = db;
-  const { status = "PENDING", gateMs = null, recoveries = 0, name = KIND.name } = given;
+  const { status = "PENDING", gateMs = null, recoveries = 0, name = KIND.name, plan = "one~ two~" } = given;
   const gate = gateMs === null ? sql`null` : dialect.plusMs(dialect.now(), gateMs);
   await db.query(sql`insert into ${dialect.table("saga_executions")}
       (id, name, status, context, plan, recovery_attempts, next_attempt_at, created_at, updated_at)
-    values (${id}, ${name}, ${status}, '{"input":{}}', 'one~ two~', ${recoveries}, ${gate}, ${dialect.now()}, ${dialect.now()})`);
+    values (${id}, ${name}, ${status}, '{"input":{}}', ${plan}, ${recoveries}, ${gate}, ${dialect.now()}, ${dialect.now()})`);
 }

@@ -1,0 +1,77 @@
+/**
+ * Copies of the build with one bug each, for the tests of the tests. The bugs are put into the compiled text; a text
+ * that is no longer there fails the test, so that a bug cannot silently cease to be one.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { compiled, copyBuild } from "./process.ts";
+
+export interface Patch {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export async function brokenBuild(patches: readonly Patch[]): Promise<string> {
+  await compiled();
+  const root = copyBuild();
+  for (const { file, from, to } of patches) {
+    const path = join(root, "src", file);
+    const text = readFileSync(path, "utf8");
+    if (!text.includes(from)) throw new Error(`${file} no longer contains: ${from}`);
+    writeFileSync(
+      path,
+      text.replaceAll(from, () => to),
+    );
+  }
+  return root;
+}
+
+/** The first undo is called while the books still say RUNNING; its outcome is booked as soon as COMPENSATING is. */
+export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
+  {
+    file: "sagas/drive.js",
+    from: "const booking = await book(tools, run, entry, called.emissions,",
+    to: `const turned = evolve(run.state, entry);
+        if (run.state.status === "RUNNING" && turned.status === "COMPENSATING") {
+            const undo = next(turned, factsOf(tools, run));
+            run.early = { step: undo.step, called: await callStep(tools, run, undo, undefined) };
+        }
+        const booking = await book(tools, run, entry, called.emissions,`,
+  },
+  {
+    file: "sagas/drive.js",
+    from: ": callStep(tools, run, command, undefined);",
+    to: `: command.kind === "undo" && run.early?.step === command.step
+            ? run.early.called
+            : callStep(tools, run, command, undefined);`,
+  },
+];
+
+/** A checkpoint takes whatever version is free, and moves the row whoever holds it. */
+export const SETTLE_WITHOUT_FENCE: readonly Patch[] = [
+  {
+    file: "sagas/flush.js",
+    from: "raw(LINE_VALUES)",
+    to: 'raw(LINE_VALUES.replace("r.id", `(select coalesce(max(l.id), 1) + 1 from ${dialect.table("saga_logs").text} as l where l.saga_id = r.saga_id)`))',
+  },
+  {
+    file: "sagas/flush.js",
+    from: "where c.id = r.id and c.token = r.token and c.status = r.from_status",
+    to: "where c.id = r.id",
+  },
+];
+
+/** A recovery is counted when its work is booked, not when it is claimed. */
+export const COUNTED_AT_THE_END: readonly Patch[] = [
+  {
+    file: "sagas/queries.js",
+    from: "c.recovery_attempts + case when c.owner is null then 0 else 1 end",
+    to: "c.recovery_attempts",
+  },
+  {
+    file: "sagas/flush.js",
+    from: "recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end",
+    to: "recovery_attempts = c.recovery_attempts + 1",
+  },
+];

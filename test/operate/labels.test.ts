@@ -1,0 +1,105 @@
+import { err, saga, Terminal, type Logger } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Database } from "../../src/storage/database.ts";
+import { raw } from "../../src/storage/sql.ts";
+import { onEachDatabase } from "../support/databases.ts";
+
+const CANARY = "canary-3e91-person@example.com";
+
+/** Everything that is in the tables, as text. */
+async function dump(db: Database): Promise<string> {
+  const tables = ["saga_executions", "saga_logs", "outbox", "migrations", "saga_history"];
+  const all = await Promise.all(
+    tables.map((name) => db.query(raw(`select * from ${db.dialect.table(name).text}`))),
+  );
+  return JSON.stringify(all);
+}
+
+class PersonalError extends Error {
+  readonly email = CANARY;
+}
+
+onEachDatabase((database) => {
+  const failing = (thrown: () => unknown, keepMessages: boolean) =>
+    saga("leaky", z.object({}), {
+      keepMessages,
+      retry: { attempts: 2, base: "1ms" },
+      compensateRetry: { attempts: 1 },
+    })
+      .step("one", { act: () => 1, compensate: () => Promise.reject(new PersonalError(CANARY)) })
+      .step("two", { act: () => Promise.reject(thrown()) });
+
+  async function everything(thrown: () => unknown, keepMessages: boolean): Promise<[string, string]> {
+    const db = await database.open();
+    const logged: unknown[] = [];
+    const log = (...given: unknown[]): void => void logged.push(given);
+    const logger: Logger = { info: log, warn: log, error: log };
+    const definition = failing(thrown, keepMessages);
+    const amends = await database.amends({ sagas: [definition], logger, onStalled: log });
+    const worker = await database.worker(amends);
+    const run = await amends.start(definition, {});
+    const outcome = await run.result();
+    logged.push(await amends.inspect(run.id), outcome, (await amends.attention.list()).items);
+    await worker.stop();
+    expect(outcome.status).toBe("STALLED");
+    return [await dump(db), JSON.stringify(logged)];
+  }
+
+  it("[K-16] neither the tables, nor the log, nor any report holds a message, a stack or a field of an error", async () => {
+    const causes = [
+      () => new PersonalError(CANARY),
+      () => new Terminal("gone", CANARY),
+      () => Object.assign(new Error(CANARY), { code: CANARY, name: CANARY }),
+      () => CANARY,
+      () => ({ message: CANARY, toString: () => CANARY }),
+      () => new AggregateError([new Error(CANARY)], CANARY, { cause: new Error(CANARY) }),
+    ];
+    for (const thrown of causes) {
+      const [tables, reports] = await everything(thrown, false);
+      expect(tables).not.toContain(CANARY);
+      expect(reports).not.toContain(CANARY);
+      // The stack of what was thrown names this file.
+      expect(tables + reports).not.toContain("labels.test");
+    }
+  });
+
+  it("[K-16] the label of the failure and of the undo's failure are both kept", async () => {
+    const [tables, reports] = await everything(() => new TypeError(CANARY), false);
+    for (const text of [tables, reports]) {
+      expect(text).toContain("TypeError");
+      expect(text).toContain("PersonalError");
+    }
+  });
+
+  it("[K-16] messages are kept where a definition asks for them, and stacks even then not", async () => {
+    const [tables, reports] = await everything(() => new TypeError(CANARY), true);
+    expect(tables).toContain(CANARY);
+    expect(tables + reports).not.toContain("labels.test");
+  });
+
+  it("[K-16] the user's own codes are labels once they are registered", async () => {
+    const coded = saga("coded", z.object({})).step("one", {
+      act: () => Promise.reject(Object.assign(new Error(CANARY), { code: "stock_empty" })),
+      retry: { attempts: 1 },
+    });
+    for (const [errorCodes, label] of [
+      [["stock_empty"], "stock_empty"],
+      [[], "Error"],
+    ] as const) {
+      const amends = await database.amends({ sagas: [coded], errorCodes });
+      const worker = await database.worker(amends);
+      expect(await (await amends.start(coded, {})).result()).toMatchObject({ error: { label } });
+      await worker.stop();
+    }
+  });
+
+  it("[K-16] the value of an Err is the business's own and is kept; its label is never longer than a label", async () => {
+    const refusing = saga("refusing", z.object({})).step("one", { act: () => err(`no, ${CANARY}`) });
+    const amends = await database.amends({ sagas: [refusing] });
+    await database.worker(amends);
+    expect(await (await amends.start(refusing, {})).result()).toMatchObject({
+      error: { kind: "err", value: `no, ${CANARY}`, label: "Err" },
+    });
+  });
+});

@@ -1,0 +1,150 @@
+import { saga } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Clock } from "../../src/storage/clock.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { gate } from "../sagas/support/gate.ts";
+import { faulty, withCode } from "../storage/support/faults.ts";
+
+const LEASE_MS = 60_000;
+
+onEachDatabase((database) => {
+  it("[K-08] while a call runs its lease is renewed, so that never more than a quarter of it is over", async () => {
+    const clock = virtualClock();
+    const held = gate();
+    const slow = saga("slow", z.object({})).step("one", { act: () => held.pass() });
+    const amends = await database.amends({ sagas: [slow], clock });
+    await database.worker(amends);
+    const run = await amends.start(slow, {}, { id: "one" });
+    await held.reached;
+    for (let tick = 0; tick < 40; tick++) {
+      await clock.advance(LEASE_MS / 10);
+      // The renewal itself is under way on a real database: it may take a moment of real time.
+      await expect
+        .poll(async () => ((await amends.inspect("one"))?.dueAt?.getTime() ?? 0) - clock.virtualNowMs())
+        .toBeGreaterThanOrEqual((LEASE_MS * 3) / 4);
+    }
+    held.open();
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect(amends.counters).toMatchObject({ lost: 0, recovered: 0 });
+  });
+
+  it("[K-08] a call past its time is aborted through its signal, and keeps its place until it settles", async () => {
+    const clock = virtualClock();
+    const deaf = gate();
+    const aborted: unknown[] = [];
+    const hanging = saga("hanging", z.object({})).step("one", {
+      timeout: "10s",
+      act: async ({ signal, attempt }) => {
+        if (attempt > 1) return "second";
+        signal.addEventListener("abort", () => aborted.push((signal.reason as Error).message));
+        await deaf.pass();
+        return "first";
+      },
+    });
+    const other = saga("other", z.object({})).step("one", { act: () => "other" });
+    const amends = await database.amends({ sagas: [hanging, other], clock });
+    await database.worker(amends, { concurrency: 1 });
+    await amends.start(hanging, {}, { id: "hanging" });
+    await deaf.reached;
+    const waiting = await amends.start(other, {}, { id: "waiting" });
+    await clock.advance(10_000);
+    expect(aborted).toEqual(["timeout"]);
+    // Its lease is left to lapse and somebody could claim it, but here there is no place, not even for the other one.
+    await clock.advance(3 * LEASE_MS);
+    expect(await waiting.status()).toBe("PENDING");
+    deaf.open();
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return [await waiting.status(), (await amends.inspect("hanging"))?.status];
+      })
+      .toEqual(["COMPLETED", "COMPLETED"]);
+  });
+
+  it("[K-08] a call past its lease is aborted when the database stays away", async () => {
+    const clock = virtualClock();
+    const reasons: unknown[] = [];
+    const held = gate();
+    const slow = saga("slow", z.object({})).step("one", {
+      act: async ({ signal }) => {
+        signal.addEventListener("abort", () => reasons.push((signal.reason as Error).message));
+        await held.pass();
+      },
+    });
+    const faults = faulty(await database.open({ clock }));
+    const amends = await database.amends({ sagas: [slow], database: faults.db });
+    await database.worker(amends);
+    await amends.start(slow, {}, { id: "one" });
+    await held.reached;
+    faults.plan(
+      1,
+      1_000_000,
+      "before",
+      withCode(database.name === "postgres" ? "ECONNREFUSED" : "SQLITE_BUSY"),
+    );
+    await clock.advance(LEASE_MS / 2);
+    expect(reasons).toEqual([]);
+    await clock.advance(LEASE_MS);
+    expect(reasons).toEqual(["lost"]);
+    faults.plan(1, 0, "before", withCode("none"));
+    held.open();
+    await expect.poll(() => clock.advance(1_000).then(() => amends.counters.lost)).toBe(1);
+  });
+
+  it("[K-09] process clocks that are ten minutes off, either way, decide nothing about ownership", async () => {
+    const clock = virtualClock();
+    const skewed = (ms: number): Clock => ({ ...clock, monotonicMs: () => clock.monotonicMs() + ms });
+    const held = gate();
+    const acts: string[] = [];
+    const slow = saga("slow", z.object({}), { deadline: "5m" }).step("one", {
+      act: async () => {
+        acts.push("act");
+        await held.pass();
+      },
+    });
+    const early = await database.amends({
+      sagas: [slow],
+      database: await database.open({ clock: skewed(-600_000) }),
+    });
+    const late = await database.amends({
+      sagas: [slow],
+      database: await database.open({ clock: skewed(600_000) }),
+    });
+    await database.worker(early);
+    const run = await early.start(slow, {}, { id: "one" });
+    await held.reached;
+    for (let tick = 0; tick < 20; tick++) {
+      await clock.advance(LEASE_MS / 8);
+      await expect
+        .poll(async () => ((await late.inspect("one"))?.dueAt?.getTime() ?? 0) - clock.virtualNowMs())
+        .toBeGreaterThan(LEASE_MS / 2);
+      expect(await late.worker().runOnce()).toBe(0);
+    }
+    held.open();
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect(acts).toEqual(["act"]);
+  });
+
+  it("[K-09] the wall clock of a process is never asked", async () => {
+    const held = gate();
+    const slow = saga("slow", z.object({})).step("one", { act: () => held.pass() });
+    const first = await database.amends({ sagas: [slow] });
+    const second = await database.amends({ sagas: [slow] });
+    await database.worker(first);
+    const real = Date.now;
+    try {
+      // Ten minutes and more ahead: every lease would be over, if anybody looked here.
+      Date.now = () => real() + 3_600_000;
+      const run = await first.start(slow, {}, { id: "one" });
+      await held.reached;
+      expect(await second.worker().runOnce()).toBe(0);
+      Date.now = () => real() - 3_600_000;
+      expect(await second.worker().runOnce()).toBe(0);
+      held.open();
+      expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    } finally {
+      Date.now = real;
+    }
+  });
+});
