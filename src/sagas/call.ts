@@ -235,7 +235,11 @@ function failureOf(tools: CallTools, run: Run, thrown: unknown): Outcome | undef
 const MESSAGE_MAX = 1_000;
 
 function messageOf(thrown: unknown): string | undefined {
-  const message =
-    typeof thrown === "string" ? thrown : (thrown as { message?: unknown } | null | undefined)?.message;
-  return typeof message === "string" ? message.slice(0, MESSAGE_MAX) : undefined;
+  try {
+    const message =
+      typeof thrown === "string" ? thrown : (thrown as { message?: unknown } | null | undefined)?.message;
+    return typeof message === "string" ? message.slice(0, MESSAGE_MAX) : undefined;
+  } catch {
+    return undefined; // a getter that throws, a revoked proxy
+  }
 }

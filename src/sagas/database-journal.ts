@@ -64,6 +64,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
+    if (cannotExist(id)) return undefined;
     const { dialect } = this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
     const read = session ? inTurn(session)(statements) : this.#persist(() => this.#db.batch(statements));
@@ -92,7 +93,19 @@ export class DatabaseJournal implements Journal {
   }
 
   intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
-    return this.#persist(() => this.#db.transaction((session) => this.#intrudeOnce(session, id, decide)));
+    // The answer to a commit may be lost: a line of ours that is there already is not decided on again.
+    let sent: LogEntry | undefined;
+    const isOurs = ({ id: version, token, step, details }: LogEntry): boolean =>
+      version === sent?.id && token === OUTSIDER && step === sent.step && details === sent.details;
+    const decideOnce = (record: SagaRecord): Intrusion | undefined =>
+      record.entries.some(isOurs) ? undefined : decide(record);
+    return this.#persist(() =>
+      this.#db.transaction(async (session) => {
+        const record = await this.#intrudeOnce(session, id, decideOnce);
+        sent = record.entries.at(-1);
+        return record;
+      }),
+    );
   }
 
   drained(): Promise<void> {
@@ -105,7 +118,7 @@ export class DatabaseJournal implements Journal {
     decide: (record: SagaRecord) => Intrusion | undefined,
   ): Promise<SagaRecord> {
     const { dialect } = session;
-    const [row] = await session.query(selectSaga(dialect, id, true));
+    const [row] = cannotExist(id) ? [] : await session.query(selectSaga(dialect, id, true));
     if (!row) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
     // A worker may add lines without the lock that we hold, but every such line is at the version that we want.
     for (;;) {
@@ -135,6 +148,11 @@ export class DatabaseJournal implements Journal {
   #persist<T>(work: () => Promise<T>): Promise<T> {
     return persist(this.#db, work, this.#patience);
   }
+}
+
+/** PostgreSQL does not even compare with such a text. */
+function cannotExist(id: string): boolean {
+  return id.includes("\0");
 }
 
 function inTurn(session: Session): Execute {

@@ -118,7 +118,7 @@ describe("the spread", () => {
   });
 
   it("[K-02] keeps rows that would wake together apart, also with ids that differ in one character", () => {
-    const buckets = new Array<number>(20).fill(0);
+    const buckets = Array.from({ length: 20 }, () => 0);
     const rows = 20_000;
     for (let row = 0; row < rows; row++) {
       const share = (spread(1_000_000, `row-${row}`, 1, 1) - 500_000) / 1_000_000;

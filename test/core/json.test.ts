@@ -11,15 +11,25 @@ function nested(depth: number): unknown {
   return value;
 }
 
-function reasonFor(value: unknown, options: Parameters<typeof encodeJson>[1] = door): string {
+/** Anything but its own kind of error goes through. */
+function refusalOf(
+  value: unknown,
+  options: Parameters<typeof encodeJson>[1] = door,
+): AmendsError | undefined {
   try {
     encodeJson(value, options);
+    return undefined;
   } catch (error) {
-    expect(error).toBeInstanceOf(AmendsError);
-    expect(error).toMatchObject({ code: options.code ?? "BAD_JSON", details: { field: door.field } });
-    return (error as AmendsError).message;
+    if (error instanceof AmendsError) return error;
+    throw error;
   }
-  return "";
+}
+
+function reasonFor(value: unknown, options: Parameters<typeof encodeJson>[1] = door): string {
+  const error = refusalOf(value, options);
+  if (error === undefined) return "";
+  expect(error).toMatchObject({ code: options.code ?? "BAD_JSON", details: { field: door.field } });
+  return error.message;
 }
 
 describe("what may be stored", () => {
@@ -110,14 +120,8 @@ describe("what may be stored", () => {
   it("[K-20] every JSON value comes back as it was, or is refused with a typed error", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
-        let text: string | null;
-        try {
-          text = encodeJson(value, door);
-        } catch (error) {
-          expect(error).toBeInstanceOf(AmendsError);
-          return;
-        }
-        expect(JSON.parse(text as string)).toEqual(JSON.parse(JSON.stringify(value)));
+        if (refusalOf(value)) return;
+        expect(JSON.parse(encodeJson(value, door) as string)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
   });
@@ -127,11 +131,7 @@ describe("what may be stored", () => {
       fc.property(
         fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
         (value) => {
-          try {
-            encodeJson(value, door);
-          } catch (error) {
-            expect(error).toBeInstanceOf(AmendsError);
-          }
+          expect(refusalOf(value)?.message ?? door.field).toContain(door.field);
         },
       ),
     );

@@ -37,7 +37,7 @@ function tell(report: Report): Promise<void> {
   return new Promise((resolve) => process.send?.(report, () => resolve()));
 }
 
-async function lane(index: number): Promise<void> {
+async function follow(index: number): Promise<void> {
   const { place, point } = orders.lanes[index] as Orders["lanes"][number];
   let reached = false;
   const reach = async ({ name }: Point): Promise<void> => {
@@ -52,14 +52,14 @@ async function lane(index: number): Promise<void> {
   };
   try {
     const report = await runLane({ place, scenario: scenarioOf(orders.scenario), reach, cancel });
-    await tell({ kind: "finished", lane: index, ...report });
+    await tell({ kind: "finished", lane: index, reached, ...report });
   } catch (error) {
     const { code, stack } = error as { code?: string; stack?: string };
-    await tell({ kind: "threw", lane: index, code, text: stack ?? String(error) });
+    await tell({ kind: "threw", lane: index, reached, code, text: stack ?? String(error) });
   }
   // A lane that never came to its point must not keep the others waiting; the parent sees that it finished.
   if (point !== undefined && !reached) await arrive();
 }
 
-await Promise.all(orders.lanes.map((_, index) => lane(index)));
+await Promise.all(orders.lanes.map((_, index) => follow(index)));
 process.exit(0);

@@ -1,6 +1,6 @@
 /** Two processes with workers on one database, one of them killed again and again. */
 import { Amends } from "amends";
-import { afterAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { CLAIMABLE } from "../../src/core/saga/machine.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { literals, raw, sql } from "../../src/storage/sql.ts";
@@ -10,63 +10,56 @@ import { parcel } from "./crowd.ts";
 import type { CrowdOrders } from "./crowd-worker.ts";
 import { openPlace } from "./place.ts";
 import { Child, compiled } from "./process.ts";
-import { Yard } from "./yard.ts";
+import { onEachYard } from "./yard.ts";
 
 const SIZES = { postgres: 5_000, sqlite: 500 } as const;
 const KILLS = 6;
 
-for (const dialect of ["sqlite", "postgres"] as const) {
-  const sagas = SIZES[dialect];
-  describe(dialect, () => {
-    const yard = new Yard(dialect);
-    afterAll(() => yard.close());
+onEachYard((yard) => {
+  const sagas = SIZES[yard.dialect];
 
-    it(
-      `[K-04][S-16][S-17] of ${sagas} sagas on two processes, one killed ${KILLS} times, each ends once and no step is called more often than its saga was claimed`,
-      { timeout: 90_000 },
-      async () => {
-        const place = await yard.place();
-        const database = await openPlace(place);
-        await startAll(database, sagas);
-        const root = await compiled();
-        const work = (orders: Omit<CrowdOrders, "place">): Child =>
-          new Child(root, "crowd-worker.js", { place, ...orders });
+  it(
+    `[K-04][S-16][S-17] of ${sagas} sagas on two processes, one killed ${KILLS} times, each ends once and no step is called more often than its saga was claimed`,
+    { timeout: 90_000 },
+    async () => {
+      const place = await yard.place();
+      const database = await openPlace(place);
+      await startAll(database, sagas);
+      const root = await compiled();
+      const work = (orders: Omit<CrowdOrders, "place">): Child =>
+        new Child(root, "crowd-worker.js", { place, ...orders });
 
-        // Slow enough that the other one always finds work to die over.
-        const steady = work({ concurrency: 10, callsEnough: 1 });
-        const deaths: (NodeJS.Signals | null)[] = [];
-        for (let kill = 1; kill <= KILLS; kill++) {
-          const victim = work({ concurrency: 50, callsEnough: sagas / 40 });
-          await victim.reported;
-          victim.kill("SIGKILL");
-          deaths.push((await victim.ended).signal);
-        }
-        expect(deaths).toEqual(Array.from({ length: KILLS }, () => "SIGKILL"));
-        const helper = work({ concurrency: 200, callsEnough: 1 });
-        await nothingOpen(database);
-        for (const child of [steady, helper]) child.send({ kind: "stop" });
-        expect((await steady.ended).code).toBe(0);
-        expect((await helper.ended).code).toBe(0);
+      // Slow enough that the other one always finds work to die over.
+      const steady = work({ concurrency: 10, callsEnough: 1 });
+      const deaths: (NodeJS.Signals | null)[] = [];
+      for (let kill = 1; kill <= KILLS; kill++) {
+        const victim = work({ concurrency: 50, callsEnough: Math.ceil(sagas / 40) });
+        await victim.reported;
+        victim.kill("SIGKILL");
+        deaths.push((await victim.ended).signal);
+      }
+      expect(deaths).toEqual(Array.from({ length: KILLS }, () => "SIGKILL"));
+      const helper = work({ concurrency: 200, callsEnough: 1 });
+      await nothingOpen(database);
+      for (const child of [steady, helper]) child.send({ kind: "stop" });
+      expect((await steady.ended).code).toBe(0);
+      expect((await helper.ended).code).toBe(0);
 
-        const effects = new Effects(place.effects).read();
-        expect(await checkInvariants(database, effects, { recoveryMax: 20 })).toEqual([]);
-        const { ended, claims } = await countEnds(database);
-        expect(ended).toBe(sagas);
-        const calls = new Map<string, number>();
-        for (const { phase, key } of effects)
-          if (phase === "begun") calls.set(key, (calls.get(key) ?? 0) + 1);
-        const tooMany = [...calls].filter(
-          ([key, times]) => times > (claims.get(key.split(":")[0] ?? "") ?? 0),
-        );
-        expect(tooMany).toEqual([]);
-        expect(calls.size).toBe(sagas * parcel.steps.length);
-        // The processes did die over something: some saga was claimed more than once.
-        expect([...claims.values()].some((times) => times > 1)).toBe(true);
-        await database.close();
-      },
-    );
-  });
-}
+      const effects = new Effects(place.effects).read();
+      expect(await checkInvariants(database, effects, { recoveryMax: 20 })).toEqual([]);
+      const { ended, claims } = await countEnds(database);
+      expect(ended).toBe(sagas);
+      const calls = new Map<string, number>();
+      for (const { phase, key } of effects) if (phase === "begun") calls.set(key, (calls.get(key) ?? 0) + 1);
+      const tooMany = [...calls].filter(([key, times]) => times > (claims.get(key.split(":")[0] ?? "") ?? 0));
+      expect(tooMany).toEqual([]);
+      expect(calls.size).toBe(sagas * parcel.steps.length);
+      // The processes did die over something: some saga was claimed more than once.
+      expect([...claims.values()].some((times) => times > 1)).toBe(true);
+      await database.close();
+    },
+  );
+});
 
 async function startAll(database: Database, sagas: number): Promise<void> {
   const amends = new Amends({ database, sagas: [parcel] });

@@ -2,20 +2,17 @@
  * Runs a scenario to learn its points, then again and again with its process stopped at each of them, lets another
  * process recover, and returns everything that is wrong, in words.
  */
+import { Crew } from "./crew.ts";
 import type { Report } from "./orders.ts";
 import type { Place } from "./place.ts";
 import type { Point } from "./probe.ts";
-import { startChild, type Child } from "./process.ts";
-import { Recovery } from "./recovery.ts";
+import { startChild } from "./process.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Yard } from "./yard.ts";
 
 /** How many points one process tries: each lane has a database of its own and some connections. */
 const LANES_MAX = 24;
 const ROUNDS_MAX = 3;
-
-/** Refusals that a process may meet when it wakes up in a world that went on without it. */
-const OUTRUN = new Set(["NOT_ALLOWED_NOW", "CANCEL_REFUSED"]);
 
 export interface HarnessOptions {
   readonly yard: Yard;
@@ -30,6 +27,8 @@ export interface HarnessOptions {
 export interface Findings {
   readonly points: readonly string[];
   readonly problems: readonly string[];
+  /** In how many cases somebody took a saga away from the process that slept. */
+  readonly taken: number;
 }
 
 export function crashEverywhere(options: HarnessOptions): Promise<Findings> {
@@ -45,6 +44,7 @@ async function tryEverywhere(options: HarnessOptions): Promise<Findings> {
     ({ name }) => name,
   );
   const found = [...problems];
+  let taken = 0;
   let open = tried;
   // A machine that stalls for longer than a lease lets a process lose its own saga before it comes to its point: then
   // the point is tried again, with less beside it.
@@ -55,11 +55,12 @@ async function tryEverywhere(options: HarnessOptions): Promise<Findings> {
       const crash = await crashAt(options, open.slice(at, at + lanesMax));
       found.push(...crash.problems);
       missed.push(...crash.missed);
+      taken += crash.taken;
     }
     open = missed;
   }
   found.push(...open.map((name) => `${name}: never reached`));
-  return { points: tried, problems: found };
+  return { points: tried, problems: found, taken };
 }
 
 const learned = new WeakMap<Yard, Map<string, ReturnType<typeof learn>>>();
@@ -111,6 +112,7 @@ async function learn(options: HarnessOptions): Promise<{ points: readonly Point[
 }
 
 interface Crash {
+  readonly taken: number;
   readonly problems: readonly string[];
   readonly missed: readonly string[];
 }
@@ -122,91 +124,18 @@ async function crashAt(options: HarnessOptions, names: readonly string[]): Promi
   const crew = await Crew.assemble(scenario, places);
   const child = await startChild({ scenario: scenario.name, signal, lanes }, root);
   crew.serve(child);
-  const problems: string[] = [];
-  const missed: string[] = [];
-  if (signal === "SIGKILL") {
-    const { signal: by, errors } = await child.ended;
-    if (by !== "SIGKILL") problems.push(`the process was to be killed and was not: ${errors}`);
-    missed.push(...unreached(child.reports, names));
-    await crew.recover();
-  } else {
-    await child.stopped;
-    missed.push(...unreached(child.reports, names));
-    problems.push(...(await crew.outrun(child, names)));
-  }
-  problems.push(...(await crew.check(names)));
+  const result = signal === "SIGKILL" ? await crew.succeed(child) : await crew.outrun(child, names);
+  const { hung, errors } = await child.ended;
+  const problems = [...result.problems, ...(await crew.check(names))];
+  if (hung) problems.push(`the process did not come to an end: ${errors}`);
   await crew.close();
   places.forEach((place) => yard.giveBack(place));
-  return { problems, missed };
+  return { problems, missed: unreached(child.reports, names), taken: result.taken };
 }
 
-/** Before the signal no lane may have finished: one that has did not come to its point. */
+/** A lane that reports without having been at its point has missed it. */
 function unreached(reports: readonly Report[], names: readonly string[]): string[] {
-  return reports.filter(({ kind }) => kind !== "cancel").map(({ lane }) => names[lane] as string);
-}
-
-/** One recovering process for each lane. */
-class Crew {
-  readonly #recoveries: readonly Recovery[];
-  #requests: Promise<void>[] = [];
-
-  private constructor(recoveries: readonly Recovery[]) {
-    this.#recoveries = recoveries;
-  }
-
-  static async assemble(scenario: Scenario, places: readonly Place[]): Promise<Crew> {
-    return new Crew(await Promise.all(places.map((place) => Recovery.open(scenario, place))));
-  }
-
-  /** Cancels what the child asks to have cancelled from elsewhere. */
-  serve(child: Child): void {
-    child.onReport((report) => {
-      if (report.kind !== "cancel") return;
-      const cancelled = (this.#recoveries[report.lane] as Recovery).cancel(report.sagaId);
-      this.#requests.push(cancelled.then(() => child.send({ lane: report.lane })));
-    });
-  }
-
-  async recover(): Promise<readonly number[]> {
-    await Promise.all(this.#requests);
-    return Promise.all(this.#recoveries.map((recovery) => recovery.run()));
-  }
-
-  /** Takes everything over while the child sleeps, then wakes it: it must find that it lost, and write nothing. */
-  async outrun(child: Child, names: readonly string[]): Promise<string[]> {
-    const problems: string[] = [];
-    const taken = await this.recover();
-    const before = await this.#ended();
-    child.kill("SIGCONT");
-    const { code, errors } = await child.ended;
-    if (code !== 0) problems.push(`the process woke up and ended with ${code}: ${errors}`);
-    const after = await this.#ended();
-    names.forEach((name, lane) => {
-      for (const [id, text] of before[lane] as ReadonlyMap<string, string>)
-        if (after[lane]?.get(id) !== text)
-          problems.push(`${name}: I4: saga ${id} changed after it had ended`);
-      const report = child.reports.find((one) => one.lane === lane && one.kind !== "cancel");
-      if (!report) problems.push(`${name}: the process woke up and said nothing`);
-      else if (report.kind === "threw") {
-        if (!OUTRUN.has(report.code ?? "")) problems.push(`${name}: ${report.text}`);
-      } else if (report.kind === "finished" && (taken[lane] as number) > 0 && report.counters.lost === 0)
-        problems.push(`${name}: K-06: its saga was taken, and it did not count that as lost`);
-    });
-    // What it only now began, or gave back, is finished like anything else.
-    await this.recover();
-    return problems;
-  }
-
-  async check(names: readonly string[]): Promise<string[]> {
-    const found = await Promise.all(this.#recoveries.map((recovery) => recovery.check()));
-    return found.flatMap((problems, lane) => problems.map((problem) => `${names[lane]}: ${problem}`));
-  }
-
-  async close(): Promise<void> {
-    for (const recovery of this.#recoveries) await recovery.close();
-  }
-
-  #ended(): Promise<readonly ReadonlyMap<string, string>[]> {
-    return Promise.all(this.#recoveries.map((recovery) => recovery.ended()));
-  }
+  return reports.flatMap((report) =>
+    report.kind !== "cancel" && !report.reached ? [names[report.lane] as string] : [],
+  );
 }

@@ -5,11 +5,11 @@
  *
  * `npm test` tries every point. `AMENDS_CRASH=<n>` tries each several times, for whoever looks for what is rare.
  */
-import { afterAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { crashEverywhere } from "./harness.ts";
 import type { Place } from "./place.ts";
 import { scenarios } from "./scenarios/all.ts";
-import { Yard } from "./yard.ts";
+import { onYard } from "./yard.ts";
 
 const SIGNALS = {
   SIGKILL: "killed at any point",
@@ -19,17 +19,15 @@ const SIGNALS = {
 const times = Number(process.env["AMENDS_CRASH"] ?? 1);
 
 export function crashMatrix(dialect: Place["dialect"]): void {
-  describe(dialect, () => {
-    const yard = new Yard(dialect);
-    afterAll(() => yard.close());
-
+  onYard(dialect, (yard) => {
     for (const scenario of scenarios) {
       for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
         it.concurrent(`${scenario.title} (${SIGNALS[signal]})`, { timeout: times * 120_000 }, async () => {
           for (let time = 1; time <= times; time++) {
-            const { points, problems } = await crashEverywhere({ yard, scenario, signal });
+            const { points, problems, taken } = await crashEverywhere({ yard, scenario, signal });
             expect(problems).toEqual([]);
             expect(points.length).toBeGreaterThan(5);
+            expect(taken).toBeGreaterThan(0);
           }
         });
       }

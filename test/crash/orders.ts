@@ -11,21 +11,21 @@ export interface Orders {
   readonly lanes: readonly { readonly place: Place; readonly point?: string | undefined }[];
 }
 
+interface Said {
+  readonly lane: number;
+  /** It was at its point. */
+  readonly reached: boolean;
+}
+
 /** Child to parent. */
 export type Report =
   | { readonly kind: "cancel"; readonly lane: number; readonly sagaId: string }
-  | {
+  | (Said & {
       readonly kind: "finished";
-      readonly lane: number;
       readonly points: readonly Point[];
       readonly counters: Amends["counters"];
-    }
-  | {
-      readonly kind: "threw";
-      readonly lane: number;
-      readonly code: string | undefined;
-      readonly text: string;
-    };
+    })
+  | (Said & { readonly kind: "threw"; readonly code: string | undefined; readonly text: string });
 
 /** Parent to child: the saga of this lane was cancelled. */
 export interface Answer {

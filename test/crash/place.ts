@@ -14,9 +14,9 @@ export interface Place {
 export async function openPlace({ dialect, url, schema }: Place, connections: number = 1): Promise<Database> {
   if (dialect === "sqlite") {
     const { sqlite } = await import("amends/sqlite");
-    return sqlite(url) as Database;
+    return sqlite(url);
   }
   const { postgres } = await import("amends/postgres");
   // Found by polling: a listening connection for each lane would be one too many for the server.
-  return postgres({ url, schema, connections, notify: false }) as Database;
+  return postgres({ url, schema, connections, notify: false });
 }

@@ -15,7 +15,17 @@ export interface Ended {
   readonly code: number | null;
   /** What it wrote to its standard error. */
   readonly errors: string;
+  /** It had to be ended by us. */
+  readonly hung: boolean;
 }
+
+const PATIENCE_MS = 60_000;
+
+/** Whoever still runs when the tests end, after a failure, is not left behind. */
+const alive = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of alive) child.kill("SIGKILL");
+});
 
 export class Child {
   readonly reports: Report[] = [];
@@ -36,8 +46,15 @@ export class Child {
     let errors = "";
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
     child.on("message", (report: Report) => this.reports.push(report));
+    alive.add(child);
+    let hung = false;
+    const watchdog = setTimeout(() => (hung = child.kill("SIGKILL")), PATIENCE_MS);
     this.ended = new Promise((resolve) =>
-      child.once("close", (code, signal) => resolve({ code, signal, errors })),
+      child.once("close", (code, signal) => {
+        clearTimeout(watchdog);
+        alive.delete(child);
+        resolve({ code, signal, errors, hung });
+      }),
     );
     this.reported = new Promise((resolve) => {
       child.once("message", () => resolve());

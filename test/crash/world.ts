@@ -4,7 +4,7 @@
  */
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
-import { Effects } from "../support/effects.ts";
+import type { Effects } from "../support/effects.ts";
 
 /** What a step's code is given that the world is interested in. */
 interface Call {

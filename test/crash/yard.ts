@@ -3,11 +3,25 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { inject } from "vitest";
+import { afterAll, describe, inject } from "vitest";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { createDatabase } from "../../tools/postgres-server.mjs";
 import { openPlace, type Place } from "./place.ts";
+
+/** The same tests on each database, in blocks that are called after it. */
+export function onEachYard(tests: (yard: Yard) => void): void {
+  onYard("sqlite", tests);
+  onYard("postgres", tests);
+}
+
+export function onYard(dialect: Place["dialect"], tests: (yard: Yard) => void): void {
+  describe(dialect, () => {
+    const yard = new Yard(dialect);
+    afterAll(() => yard.close());
+    tests(yard);
+  });
+}
 
 let yards = 0;
 

@@ -1,8 +1,8 @@
-import { saga } from "amends";
+import { saga, type Amends } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { forEver } from "../sagas/support/gate.ts";
+import { gate } from "../sagas/support/gate.ts";
 
 const LEASE_MS = 60_000;
 
@@ -10,10 +10,11 @@ onEachDatabase((database) => {
   it("[K-07] a saga whose worker dies in every act is ended before another call is made", async () => {
     const signals: unknown[] = [];
     const acts: number[] = [];
+    const held = gate();
     const deadly = saga("deadly", z.object({}), { recoveries: 3 }).step("one", {
       act: ({ attempt }) => {
         acts.push(attempt);
-        return forEver();
+        return held.pass();
       },
       compensate: () => undefined,
     });
@@ -23,10 +24,12 @@ onEachDatabase((database) => {
       clock.jump(lapses * LEASE_MS);
       return database.amends({ sagas: [deadly], clock, onStalled: (signal) => signals.push(signal) });
     };
+    const dead: Amends[] = [];
     const first = await worker(0);
     await first.start(deadly, {}, { id: "one" });
     for (let lapses = 0; lapses <= 3; lapses++) {
       const amends = await worker(lapses);
+      dead.push(amends);
       await database.worker(amends);
       await expect.poll(() => acts.length).toBe(lapses + 1);
     }
@@ -36,48 +39,70 @@ onEachDatabase((database) => {
     expect(acts).toEqual([1, 2, 3, 4]);
     expect(signals).toMatchObject([{ id: "one", saga: "deadly" }]);
     expect((await last.attention.list()).items).toMatchObject([{ id: "one", kind: "stalled-saga" }]);
+    // The dead come back: none of them can write any more.
+    held.open();
+    await expect.poll(() => dead.map((amends) => amends.counters.lost)).toEqual([1, 1, 1, 1]);
+    expect(await last.inspect("one")).toMatchObject({ status: "STALLED" });
   });
 
   it("[K-07] an attempt is counted at the claim, before anything of it is done", async () => {
-    const once = saga("once", z.object({})).step("one", { act: () => forEver() });
-    const amends = await database.amends({ sagas: [once], clock: virtualClock() });
-    await database.worker(amends);
-    await amends.start(once, {}, { id: "one" });
+    const held = gate();
+    const seen: unknown[] = [];
+    let look: () => Promise<unknown> = () => Promise.resolve();
+    const once = saga("once", z.object({})).step("one", {
+      act: async ({ attempt }) => {
+        if (attempt === 1) return held.pass();
+        seen.push(await look());
+        return undefined;
+      },
+    });
+    const first = await database.amends({ sagas: [once], clock: virtualClock() });
+    await database.worker(first);
+    await first.start(once, {}, { id: "one" });
+    await held.reached;
     const later = virtualClock();
     later.jump(LEASE_MS);
-    const looking = await database.amends({
-      sagas: [once],
-      clock: later,
-      middleware: [
-        async ({ sagaId }, next) => {
-          const view = await looking.inspect(sagaId);
-          seen.push([view?.recoveryAttempts, view?.owner !== undefined]);
-          return Promise.race([next(), Promise.resolve("done")]);
-        },
-      ],
-    });
-    const seen: unknown[] = [];
-    await looking.worker().runOnce();
-    expect(seen).toEqual([[1, true]]);
+    const second = await database.amends({ sagas: [once], clock: later });
+    look = async () => (await second.inspect("one"))?.recoveryAttempts;
+    await second.worker().runOnce();
+    expect(seen).toEqual([1]);
+    held.open();
   });
 
   it("[K-07] a saga that gets on has its budget whole again", async () => {
-    let dies = true;
-    const shaky = saga("shaky", z.object({}), { recoveries: 1 })
-      .step("one", { act: () => (dies ? forEver() : "1") })
-      .step("two", { act: () => (dies ? forEver() : "2") });
-    const at = async (lapses: number) => {
-      const clock = virtualClock();
-      clock.jump(lapses * LEASE_MS);
-      const amends = await database.amends({ sagas: [shaky], clock });
-      return amends;
+    const held = gate<string>();
+    let deaths = 0;
+    const act = ({ attempt }: { readonly attempt: number }): Promise<string> | string => {
+      if (attempt > 1) return "done";
+      deaths++;
+      return held.pass();
     };
-    const first = await at(0);
-    await database.worker(first);
+    const shaky = saga("shaky", z.object({}), { recoveries: 1 })
+      .step("one", { act })
+      .step("two", { act })
+      .step("three", { act });
+    await database.place();
+    const workers = await Promise.all(
+      [0, 1, 2, 3].map(async (lapses) => {
+        const clock = virtualClock();
+        clock.jump(lapses * LEASE_MS);
+        return database.amends({ sagas: [shaky], clock });
+      }),
+    );
+    const [first, , , last] = workers as [Amends, Amends, Amends, Amends];
     await first.start(shaky, {}, { id: "one" });
-    dies = false;
-    const second = await at(1);
-    expect(await second.worker().runOnce()).toBe(1);
-    expect(await second.inspect("one")).toMatchObject({ status: "COMPLETED", recoveryAttempts: 0 });
+    // Each gets one step further than the one before, and dies in the next.
+    for (const [index, amends] of workers.entries()) {
+      await database.worker(amends);
+      await expect
+        .poll(async () => {
+          const view = await amends.inspect("one");
+          return [Object.keys(view?.results ?? {}).length, view?.status];
+        })
+        .toEqual([index, index === 3 ? "COMPLETED" : "RUNNING"]);
+      await expect.poll(() => deaths).toBe(Math.min(index + 1, 3));
+    }
+    expect(await last.inspect("one")).toMatchObject({ status: "COMPLETED", recoveryAttempts: 0 });
+    held.open("late");
   });
 });

@@ -128,14 +128,14 @@ onEachDatabase((database) => {
     const there = await database.amends({ sagas: [order] });
     await database.worker(here);
     await here.start(order, { sku: "tea" }, { id: "o-1" });
-    const seen: string[] = [];
-    const reading = (async () => {
-      for await (const { name, status } of (await there.get("o-1")).stream()) seen.push(`${name} ${status}`);
-    })();
     await held.reached;
+    const found = await there.get("o-1");
+    const reading = collect(found.stream());
     held.open();
-    await reading;
-    expect(seen).toEqual(["one COMPLETED", "two COMPLETED"]);
+    expect((await reading).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "one COMPLETED",
+      "two COMPLETED",
+    ]);
   });
 
   it("[S-18] a reader that stops early leaves the saga running", async () => {

@@ -27,7 +27,7 @@ onEachDatabase((database) => {
     await database.worker(amends);
     const runs = await Promise.all(Array.from({ length: 10 }, () => amends.start(looking, {})));
     for (const run of runs) expect(await run.result()).toMatchObject({ status: "FAILED" });
-    expect(seen).toEqual(new Array(30).fill({ one: 1 }));
+    expect(seen).toEqual(Array.from({ length: 30 }, () => ({ one: 1 })));
   });
 
   it("[K-11] one connection carries fifty sagas at once, transactional steps included", async () => {

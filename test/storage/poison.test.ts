@@ -1,4 +1,4 @@
-import { Amends, ok, saga } from "amends";
+import { ok, saga, type Amends } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Checkpoint, SagaRecord } from "../../src/sagas/journal.ts";
@@ -76,23 +76,24 @@ onEachDatabase((database) => {
     const refusals: unknown[] = [];
     const bugs: unknown[] = [];
     const child = saga("child", z.object({})).step("one", { act: () => 1 });
-    let amends: Amends;
+    const its: { amends?: Amends } = {};
     const careless = saga("careless", z.object({})).step("one", {
       transaction: transactionOn(database.name),
       act: async () => {
         // Forgets its `tx`: the database has one connection for both.
-        await amends.start(child, {}).catch((error: unknown) => refusals.push(error));
+        await its.amends?.start(child, {}).catch((error: unknown) => refusals.push(error));
       },
     });
     const busy = saga("busy", z.object({}))
       .step("one", { act: () => 1 })
       .step("two", { act: () => 2 })
       .step("three", { act: () => 3 });
-    amends = await database.amends({
+    const amends = await database.amends({
       sagas: [child, careless, busy],
       connections: 1,
       logger: { info: () => undefined, warn: () => undefined, error: (fields) => void bugs.push(fields) },
     });
+    its.amends = amends;
     await database.worker(amends);
     const runs = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -100,7 +101,7 @@ onEachDatabase((database) => {
       ),
     );
     const outcomes = await Promise.all(runs.map((run) => run.result()));
-    expect(outcomes.map(({ status }) => status)).toEqual(new Array(40).fill("COMPLETED"));
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["COMPLETED"]));
     expect(refusals).toHaveLength(5);
     for (const refusal of refusals) expect(refusal).toMatchObject({ code: "NEEDS_TRANSACTION" });
     expect(bugs).toEqual([]);

@@ -193,14 +193,16 @@ onEachDatabase((database) => {
 
 describe("what errors mean", () => {
   it("[K-12] PostgreSQL: trouble that passes, a fate that is unknown, and what is the statement's own fault", () => {
-    const kinds = (codes: readonly string[]): unknown => codes.map((code) => ofPostgres({ code }).kind);
-    expect(kinds(["40001", "40P01", "53300", "53400", "55P03", "57014", "57P03", "ECONNREFUSED"])).toEqual(
-      new Array(8).fill("transient"),
-    );
-    expect(kinds(["57P01", "57P02", "08006", "08003", "ECONNRESET", "EPIPE", "ETIMEDOUT"])).toEqual(
-      new Array(7).fill("unknown"),
-    );
-    expect(kinds(["23505", "22P02", "42601", "XX000", "P0001"])).toEqual(new Array(5).fill("permanent"));
+    const kinds = (codes: readonly string[]): unknown => [
+      ...new Set(codes.map((code) => ofPostgres({ code }).kind)),
+    ];
+    expect(kinds(["40001", "40P01", "53300", "53400", "55P03", "57014", "57P03", "ECONNREFUSED"])).toEqual([
+      "transient",
+    ]);
+    expect(kinds(["57P01", "57P02", "08006", "08003", "ECONNRESET", "EPIPE", "ETIMEDOUT"])).toEqual([
+      "unknown",
+    ]);
+    expect(kinds(["23505", "22P02", "42601", "XX000", "P0001"])).toEqual(["permanent"]);
     expect(ofPostgres({ code: "25006" })).toMatchObject({ code: "DATABASE_READ_ONLY" });
     expect(ofPostgres({ code: "42P01" })).toMatchObject({ code: "SCHEMA_MISSING" });
     expect(ofPostgres(new Error("Connection terminated unexpectedly")).kind).toBe("unknown");

@@ -71,18 +71,18 @@ export function evolve(before: SagaState, entry: Entry): SagaState {
 
 /** The same state with this call begun. */
 export function start(state: SagaState, mark: Mark, atMs?: number): SagaState {
-  return patch(state, mark.step, (step) => begun(step, mark, atMs));
+  return patch(state, mark.step, (step) => asBegun(step, mark, atMs));
 }
 
 /** The same, for a state that was made from another one just now: where its steps are its own, they are not copied again. */
 export function startAfter(before: SagaState, after: SagaState, mark: Mark, atMs?: number): SagaState {
   if (after.steps === before.steps) return start(after, mark, atMs);
   const index = indexOf(after, mark.step);
-  (after.steps as StepState[])[index] = begun(after.steps[index] as StepState, mark, atMs);
+  (after.steps as StepState[])[index] = asBegun(after.steps[index] as StepState, mark, atMs);
   return after;
 }
 
-function begun(step: StepState, { action }: Mark, atMs: number | undefined): StepState {
+function asBegun(step: StepState, { action }: Mark, atMs: number | undefined): StepState {
   return action === "act"
     ? { ...step, act: "begun", acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs }
     : { ...step, undo: "begun", undos: step.undos + 1 };

@@ -1,0 +1,88 @@
+/**
+ * Commits, counted and cut off. Here nothing dies: the database refuses a write before it is made, or makes it and
+ * loses the answer, and the process goes on.
+ */
+import { expect, it } from "vitest";
+import { Effects } from "../support/effects.ts";
+import { runLane, type LaneReport } from "./lane.ts";
+import type { Place } from "./place.ts";
+import type { Point, Reach } from "./probe.ts";
+import { Recovery } from "./recovery.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarioOf } from "./scenarios/all.ts";
+import { onEachYard } from "./yard.ts";
+
+const calm: Reach = async () => undefined;
+
+/** What a driver throws where nothing was committed, and where that is not known. */
+const TROUBLE = {
+  postgres: { before: "40001", after: "ECONNRESET" },
+  sqlite: { before: "SQLITE_BUSY", after: "SQLITE_IOERR" },
+} as const;
+
+onEachYard((yard) => {
+  it("[S-05] three steps that succeed cost four commits of their own, and a claim costs one more", async () => {
+    const own = await run(await yard.place(), scenarioOf("happy"), calm);
+    expect(durable(own.points).filter(({ name }) => name.endsWith("after"))).toHaveLength(4);
+    const claimed = await run(await yard.place(), scenarioOf("joined"), calm);
+    // Two steps: the caller's commit, the claim's, and one for each step.
+    expect(durable(claimed.points).filter(({ name }) => name.endsWith("after"))).toHaveLength(4);
+  });
+
+  for (const name of ["happy", "joined", "declined", "stalled", "transactional"]) {
+    it(`[K-12] a commit that fails or whose answer is lost is no outcome, at any point (${name})`, async () => {
+      const scenario = scenarioOf(name);
+      const quiet = await yard.place();
+      const { points } = await run(quiet, scenario, calm);
+      const usual = callsOf(quiet);
+      // The caller's own transaction is the caller's affair: what it is told is what its driver threw.
+      const ours = durable(points).filter(
+        (point) => name !== "joined" || !point.name.startsWith("commit 1 "),
+      );
+      const problems = await Promise.all(
+        ours.map(async (point) => {
+          const place = await yard.place();
+          const { counters } = await run(place, scenario, cutAt(point, yard.dialect));
+          const found = [...(await check(place, scenario))];
+          // A transactional step is called again where its transaction was rolled back.
+          if (name !== "transactional" && callsOf(place) !== usual)
+            found.push(`called ${callsOf(place)} instead of ${usual}`);
+          if (counters.lost > 0) found.push("it lost its own saga");
+          return found.map((text) => `${point.name}: ${text}`);
+        }),
+      );
+      expect(problems.flat()).toEqual([]);
+      expect(ours.length).toBeGreaterThan(5);
+    });
+  }
+});
+
+function durable(points: readonly Point[]): readonly Point[] {
+  return points.filter(({ name }) => /^(?:write|commit) /.test(name));
+}
+
+function run(place: Place, scenario: Scenario, reach: Reach): Promise<LaneReport> {
+  return runLane({ place, scenario, reach, cancel: async () => undefined });
+}
+
+function cutAt({ name }: Point, dialect: Place["dialect"]): Reach {
+  return async (point) => {
+    if (point.name !== name) return;
+    const code = TROUBLE[dialect][name.endsWith("before") ? "before" : "after"];
+    throw Object.assign(new Error("the connection was cut"), { code });
+  };
+}
+
+/** Every call that was made, in order. */
+function callsOf({ effects }: Place): string {
+  const begun = new Effects(effects).read().filter(({ phase }) => phase === "begun");
+  return begun.map(({ key }) => key).join(" ");
+}
+
+async function check(place: Place, scenario: Scenario): Promise<readonly string[]> {
+  const recovery = await Recovery.open(scenario, place);
+  await recovery.run();
+  const problems = await recovery.check();
+  await recovery.close();
+  return problems;
+}

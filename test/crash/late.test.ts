@@ -1,0 +1,71 @@
+/** Claims and connections that were lost, in one process: what the harness has found, as short as it gets. */
+import { once } from "node:events";
+import type pg from "pg";
+import { describe, expect, it } from "vitest";
+import { decodePlan } from "../../src/core/saga/plan.ts";
+import { initial } from "../../src/core/saga/state.ts";
+import { DatabaseJournal } from "../../src/sagas/database-journal.ts";
+import type { Checkpoint, NewSaga, SagaRecord } from "../../src/sagas/journal.ts";
+import { raw, sql } from "../../src/storage/sql.ts";
+import { onDatabase, onEachDatabase } from "../support/databases.ts";
+import { checkInvariants } from "../support/invariants.ts";
+
+const plan = decodePlan("reserve~ charge");
+const parcel: NewSaga = {
+  id: "one",
+  name: "parcel",
+  definition: 1,
+  input: "{}",
+  plan,
+  deadlineMs: undefined,
+  owner: "first",
+  leaseMs: 1,
+};
+
+onEachDatabase((database) => {
+  it("[K-06][S-15] a lost claim is refused also where its successor writes in the same commit", async () => {
+    const db = await database.open();
+    const journal = new DatabaseJournal({ db });
+    await journal.create(parcel);
+    const kinds = [{ name: "parcel", version: 1 }];
+    let claimed: readonly SagaRecord[] = [];
+    while (claimed.length === 0) claimed = await journal.claim(kinds, 1, "second", 60_000);
+    expect(claimed[0]).toMatchObject({ token: 2, version: 2 });
+
+    const line = (token: number, version: number, status: "STARTED" | "COMPLETED"): Checkpoint => ({
+      sagaId: "one",
+      token,
+      version,
+      entry: { step: "reserve", action: "act", status, details: null },
+      emissions: [],
+      move: undefined,
+      state: initial(plan, true),
+    });
+    // A process that was asleep past its lease runs the saga twice: as the claim that it lost, and as its own successor.
+    const answers = await Promise.all([
+      journal.append(line(1, 2, "COMPLETED")),
+      journal.append(line(2, 3, "STARTED")),
+    ]);
+    expect(answers).toEqual([false, true]);
+    expect(await checkInvariants(db)).toEqual([]);
+  });
+});
+
+describe("connections", () => {
+  onDatabase("postgres", (database) => {
+    it("[K-12] a connection that breaks inside a transaction is trouble with the database, not the end of the process", async () => {
+      const db = await database.open({ connections: 2 });
+      const broken = db.transaction(async (session, tx) => {
+        const ended = once(tx as pg.Client, "end");
+        const [row] = await session.query(raw("select pg_backend_pid() as pid"));
+        const pid = Number(row?.["pid"]);
+        await db.query(sql`select pg_terminate_backend(${pid}::int)`);
+        await ended;
+        return session.query(raw("select 1"));
+      });
+      const error: unknown = await broken.catch((thrown: unknown) => thrown);
+      expect(db.dialect.trouble(error).kind).toBe("unknown");
+      expect(await db.query(raw("select 1 as one"))).toEqual([{ one: 1 }]);
+    });
+  });
+});
