@@ -54,6 +54,8 @@ export interface DatabaseOptions<Tx> extends CommonOptions {
 /** Sagas in a storage of your own: everything but transactions, emitted events and lists works. */
 export interface StorageOptions extends CommonOptions {
   readonly storage: SagaStorage;
+  /** For tests: a virtual clock from `amends/testing`. */
+  readonly clock?: Clock;
   readonly database?: never;
 }
 
@@ -86,7 +88,7 @@ export class Amends<Tx = unknown> {
       );
     }
     this.#database = options.database;
-    this.#clock = options.database?.clock ?? systemClock;
+    this.#clock = (options.database ?? options).clock ?? systemClock;
     this.#logger = options.logger ?? silent;
     this.#leaseMs = checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease");
     this.#onStalled = options.onStalled;
@@ -97,7 +99,7 @@ export class Amends<Tx = unknown> {
           signal: this.#closing.signal,
           onTrouble: (error, attempt) => this.#warn(error, attempt),
         })
-      : new ContractJournal(options.storage);
+      : new ContractJournal(options.storage, options.clock?.virtualNowMs);
     this.#engine = new Engine({
       clock: this.#clock,
       middleware: options.middleware ?? [],

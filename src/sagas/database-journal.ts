@@ -67,7 +67,7 @@ export class DatabaseJournal implements Journal {
     if (cannotExist(id)) return undefined;
     const { dialect } = this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
-    const read = session ? inTurn(session)(statements) : this.#persist(() => this.#db.batch(statements));
+    const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));
     const [rows, lines] = (await read) as [readonly Row[], readonly Row[]];
     return rows[0] && toRecord(rows[0], lines.map(toLogEntry));
   }
@@ -155,7 +155,7 @@ function cannotExist(id: string): boolean {
   return id.includes("\0");
 }
 
-function inTurn(session: Session): Execute {
+function inTurn(session: Pick<Session, "query">): Execute {
   return async (statements: readonly Sql[]) => {
     const results: (readonly Row[])[] = [];
     for (const statement of statements) results.push(await session.query(statement));

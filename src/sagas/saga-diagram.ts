@@ -23,7 +23,7 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
     const pivot = plan.some((step) => step.pivot);
     lines.push(`  alt a step fails${pivot ? " before the pivot" : ""}`);
     for (const index of back.toReversed())
-      lines.push(`    P${index}-->>S: undo ${(plan[index] as PlannedStep).name}`);
+      lines.push(`    S->>P${index}: undo ${(plan[index] as PlannedStep).name}`);
     lines.push("  end");
   }
   return lines;

@@ -64,7 +64,7 @@ describe("sqlite", () => {
   it("[S-31] a definition and a run become diagrams, with the way back (example 07)", async () => {
     const { code, output } = await runExample("examples/07-diagrams.ts");
     expect(output).toContain("S->>P0: act hotel\n");
-    expect(output).toContain("P0-->>S: undo hotel\n");
+    expect(output).toContain("S->>P0: undo hotel\n");
     expect(output).toContain("act_1 --> undo_0: fails\n");
     expect(output).toContain("P1--xS: act failed, sunk\n");
     expect(output).toContain("P0-->>S: undo done\n");

@@ -30,8 +30,8 @@ onEachDatabase((database) => {
         Note over S,P3: pivot, from here only forward
         S->>P4: act email
         alt a step fails before the pivot
-          P2-->>S: undo charge
-          P0-->>S: undo reserve
+          S->>P2: undo charge
+          S->>P0: undo reserve
         end
       "
     `);
@@ -116,6 +116,8 @@ onEachDatabase((database) => {
         P1--xS: act failed, TypeError
         S->>P1: act charge
         P1--xS: act failed, card-declined
+        S->>P1: undo charge
+        P1-->>S: undo done
         S->>P0: undo reserve
         P0-->>S: undo done
         Note over S: FAILED
@@ -129,9 +131,11 @@ onEachDatabase((database) => {
         s0 --> s1
         s2: act charge failed
         s1 --> s2
-        s3: undo reserve done
+        s3: undo charge done
         s2 --> s3
-        s3 --> FAILED
+        s4: undo reserve done
+        s3 --> s4
+        s4 --> FAILED
         FAILED --> [*]
       "
     `);

@@ -188,7 +188,8 @@ export function canTurn(state: SagaState): boolean {
   if (state.pivot < 0) return true;
   const { act } = state.steps[state.pivot] as StepState;
   const planned = state.plan[state.pivot] as PlannedStep;
-  if (act === "none" || act === "refused") return true;
+  if (act === "none" || (act === "refused" && !wasInDoubt(planned, state.steps[state.pivot] as StepState)))
+    return true;
   return act !== "done" && act !== "skipped" && (planned.undo || planned.atomic);
 }
 
@@ -204,9 +205,14 @@ export function undoDue(state: SagaState): number {
 function mayHaveHappened(planned: PlannedStep, step: StepState): boolean {
   if (!planned.undo) return false;
   if (step.act === "done") return true;
-  if (step.act === "refused") return planned.undoOnErr;
+  if (step.act === "refused") return planned.undoOnErr || wasInDoubt(planned, step);
   if (planned.atomic) return false;
   return step.act === "begun" || step.act === "retry" || step.act === "broken";
+}
+
+/** An earlier try than the one that was refused may have gone through: nobody knows, so it counts as if it had. */
+function wasInDoubt(planned: PlannedStep, step: StepState): boolean {
+  return step.acts > 1 && !planned.atomic;
 }
 
 /** Ends the saga where nothing is left to do. */
