@@ -51,8 +51,7 @@ export class Crew {
     await child.stopped;
     const taken = await this.recover();
     const before = await this.#ended();
-    child.kill("SIGCONT");
-    const { code, errors } = await child.ended;
+    const { code, errors } = await child.wake();
     const after = await this.#ended();
     const problems = code === 0 ? [] : [`the process woke up and ended with ${code}: ${errors}`];
     names.forEach((name, lane) => {

@@ -75,6 +75,12 @@ export class Child {
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
 
+  /** Lets it go on. It says that it stops a moment before it does, and may miss the first call. */
+  async wake(): Promise<Ended> {
+    const calling = setInterval(() => this.kill("SIGCONT"), 50);
+    return this.ended.finally(() => clearInterval(calling));
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }
@@ -93,14 +99,22 @@ export function compiled(): Promise<string> {
   return built;
 }
 
-/** A copy of the build that runs like the build itself. It is gone when this process ends. */
+const copies: string[] = [];
+
+/** A copy of the build that runs like the build itself. */
 export function copyBuild(): string {
   const root = mkdtempSync(join(tmpdir(), "amends-build-"));
-  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+  copies.push(root);
   for (const part of ["package.json", "src", "test/crash", "test/support"])
     cpSync(join(buildRoot, part), join(root, part), { recursive: true });
   symlinkSync(join(projectRoot, "node_modules"), join(root, "node_modules"), "junction");
   return root;
+}
+
+/** Whoever needs one later gets a new one. */
+export function removeCopies(): void {
+  built = undefined;
+  for (const root of copies.splice(0)) rmSync(root, { recursive: true, force: true });
 }
 
 /** `npm test` has built before the tests begin; whoever runs vitest alone may have changed something since. */

@@ -8,6 +8,7 @@ import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { createDatabase } from "../../tools/postgres-server.mjs";
 import { openPlace, type Place } from "./place.ts";
+import { removeCopies } from "./process.ts";
 
 /** The same tests on each database, in blocks that are called after it. */
 export function onEachYard(tests: (yard: Yard) => void): void {
@@ -18,7 +19,10 @@ export function onEachYard(tests: (yard: Yard) => void): void {
 export function onYard(dialect: Place["dialect"], tests: (yard: Yard) => void): void {
   describe(dialect, () => {
     const yard = new Yard(dialect);
-    afterAll(() => yard.close());
+    afterAll(async () => {
+      removeCopies();
+      await yard.close();
+    });
     tests(yard);
   });
 }
