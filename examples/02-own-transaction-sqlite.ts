@@ -1,13 +1,12 @@
 /**
- * In the caller's own transaction, with SQLite: your handle on the same file is the transaction. This one is the
- * fallback package for Node.js 20; `DatabaseSync` of node:sqlite and better-sqlite3 are used in the same way.
+ * In the caller's own transaction, with SQLite: your handle on the same file is the transaction. It must come from the
+ * same SQLite that Amends uses, so it is opened with `openSqlite`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { DatabaseSync } from "@photostructure/sqlite";
 import { Amends, saga } from "amends";
-import { sqlite } from "amends/sqlite";
+import { openSqlite, sqlite } from "amends/sqlite";
 import { z } from "zod";
 
 const fulfil = saga("fulfil", z.object({ orderId: z.string() })).step("pack", {
@@ -22,7 +21,7 @@ await amends.migrate();
 await amends.worker({ poll: "50ms" }).start();
 
 // Your own handle: what Amends does meanwhile is not part of your transactions, nor the other way round.
-const handle = new DatabaseSync(file);
+const handle = openSqlite(file);
 handle.exec("create table orders (id text primary key)");
 
 async function placeOrder(orderId: string, change: "commit" | "rollback"): Promise<void> {

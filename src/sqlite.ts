@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
 import { SqliteDatabase } from "./storage/sqlite/connection.ts";
 import { sqliteDialect } from "./storage/sqlite/dialect.ts";
-import type { SqliteHandle, SqliteStatement } from "./storage/sqlite/driver.ts";
+import { openSqlite as open, type SqliteHandle, type SqliteStatement } from "./storage/sqlite/driver.ts";
 
 export interface SqliteSettings {
   /** What the names of Amends' tables begin with. `amends_` unless said otherwise. */
@@ -22,6 +22,14 @@ export function sqlite(path: string | SqliteHandle, settings: SqliteSettings = {
     throw new AmendsError("BAD_OPTION", "A prefix of tables is up to 40 letters, digits and underscores.");
   }
   return new SqliteDatabase({ path, dialect: sqliteDialect(prefix, clock), clock });
+}
+
+/**
+ * Opens a handle of your own with the same SQLite that Amends uses. Two copies of SQLite in one process can lose data:
+ * open yours with this one, or give yours to `sqlite`.
+ */
+export function openSqlite(path: string): SqliteHandle {
+  return open(path);
 }
 
 /** For `.step(name, { transaction, … })`: the act gets the open SQLite handle as `tx`. */

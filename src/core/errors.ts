@@ -48,6 +48,10 @@ export class AmendsError extends Error {
   }
 }
 
+export function closedError(): AmendsError {
+  return new AmendsError("CLOSED", "This Amends was closed. Make a new one.");
+}
+
 /** Somebody else changed the saga first: what was asked for was not done. */
 export class SagaConcurrencyError extends AmendsError {
   constructor(sagaId: string, expected: number, found: number) {

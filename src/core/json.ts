@@ -78,21 +78,31 @@ function misshape(root: unknown): string | undefined {
   } catch {
     return "cannot be read (a getter or a proxy that throws)";
   }
-  if (nodes === TOO_DEEP) return `is nested deeper than ${DEPTH_MAX} levels (or contains itself)`;
-  if (nodes === UNSAFE_KEY) return "has a key named __proto__";
+  if (nodes < 0) return REASONS[nodes];
   return nodes > NODES_MAX ? `is larger than ${BYTES_MAX} bytes of JSON (or contains itself)` : undefined;
 }
 
 const TOO_DEEP = -1;
 const UNSAFE_KEY = -2;
+const NOT_A_NUMBER = -3;
+const NOT_PLAIN = -4;
+
+const REASONS: Readonly<Record<number, string>> = {
+  [TOO_DEEP]: `is nested deeper than ${DEPTH_MAX} levels (or contains itself)`,
+  [UNSAFE_KEY]: "has a key named __proto__",
+  [NOT_A_NUMBER]: "contains NaN or Infinity, which JSON cannot hold",
+  [NOT_PLAIN]: "contains a Map, a Set or a Promise, which JSON cannot hold",
+};
 
 /** Counts the nodes. The depth bounds the recursion, the count bounds what a value that contains itself can cost. */
 function visit(parent: object, depth: number, before: number): number {
   if (depth > DEPTH_MAX) return TOO_DEEP;
+  if (parent instanceof Map || parent instanceof Set || parent instanceof Promise) return NOT_PLAIN;
   let nodes = before + 1;
   for (const key of Object.keys(parent)) {
     if (key === "__proto__") return UNSAFE_KEY;
     const child = (parent as Record<string, unknown>)[key];
+    if (typeof child === "number" && !Number.isFinite(child)) return NOT_A_NUMBER;
     if (typeof child !== "object" || child === null) continue;
     nodes = visit(child, depth + 1, nodes);
     if (nodes < 0 || nodes > NODES_MAX) return nodes;

@@ -1,7 +1,8 @@
 /** The front of the library: one object that starts sagas, makes workers, and lets people see and steer. */
 import { checkLease } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, closedError } from "../core/errors.ts";
+import { refuseUnknown } from "../core/options.ts";
 import type { Middleware } from "../sagas/call.ts";
 import { ContractJournal } from "../sagas/contract-journal.ts";
 import type { SagaStorage } from "../sagas/contract.ts";
@@ -10,7 +11,7 @@ import type { AnySaga, SagaDefinition } from "../sagas/definition.ts";
 import { Engine, RENEWALS, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
-import { Operators, type OperatorNote } from "../sagas/operators.ts";
+import { Operators, type OperatorNote, type SkipNote } from "../sagas/operators.ts";
 import { outcomeOf } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
@@ -21,7 +22,7 @@ import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
-import { silent, type Logger } from "./logger.ts";
+import { guarded, silent, type Logger } from "./logger.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
@@ -66,6 +67,18 @@ export interface StartOptions<Tx> {
   readonly tx?: Tx;
 }
 
+const OPTIONS = [
+  "database",
+  "storage",
+  "clock",
+  "sagas",
+  "middleware",
+  "logger",
+  "lease",
+  "errorCodes",
+  "onStalled",
+];
+
 export class Amends<Tx = unknown> {
   readonly #database: Database<Tx> | undefined;
   readonly #clock: Clock;
@@ -81,7 +94,9 @@ export class Amends<Tx = unknown> {
   readonly #workers: Set<Worker> = new Set();
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
-    if (!options.database && !options.storage) {
+    refuseUnknown(options, OPTIONS, "new Amends");
+    const { database, storage } = options as { database?: Partial<Database>; storage?: Partial<SagaStorage> };
+    if (typeof database?.query !== "function" && typeof storage?.createSaga !== "function") {
       throw new AmendsError(
         "BAD_OPTION",
         'Give a database, such as `sqlite("shop.db")` or `postgres(url)`, or a storage.',
@@ -89,7 +104,7 @@ export class Amends<Tx = unknown> {
     }
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;
-    this.#logger = options.logger ?? silent;
+    this.#logger = options.logger ? guarded(options.logger) : silent;
     this.#leaseMs = checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease");
     this.#onStalled = options.onStalled;
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
@@ -199,7 +214,7 @@ export class Amends<Tx = unknown> {
   }
 
   /** Lets a stalled saga go on without one step's work, which a person has done. */
-  async skip(id: string, step: string, note: OperatorNote): Promise<SagaView> {
+  async skip(id: string, step: string, note: SkipNote): Promise<SagaView> {
     return viewOf(await this.#operators.skip(id, step, note));
   }
 
@@ -268,7 +283,6 @@ export class Amends<Tx = unknown> {
   }
 
   #refuseClosed(): void {
-    if (this.#closing.signal.aborted)
-      throw new AmendsError("CLOSED", "This Amends was closed. Make a new one.");
+    if (this.#closing.signal.aborted) throw closedError();
   }
 }

@@ -5,5 +5,19 @@ export interface Logger {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
+/** A logger that fails must not fail what it reports on. */
+export function guarded(logger: Logger): Logger {
+  const guard =
+    (level: keyof Logger): Logger["info"] =>
+    (fields, message) => {
+      try {
+        logger[level](fields, message);
+      } catch {
+        // There is nowhere left to report it.
+      }
+    };
+  return { info: guard("info"), warn: guard("warn"), error: guard("error") };
+}
+
 /** Says nothing: the library does not write where nobody asked it to. */
 export const silent: Logger = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -4,8 +4,9 @@
  * test or a serverless function, with the same guarantees.
  */
 import { spread } from "../core/backoff.ts";
-import { positiveMs, type Duration } from "../core/duration.ts";
+import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, errorLabel } from "../core/errors.ts";
+import { refuseUnknown } from "../core/options.ts";
 import { sleep, type Clock } from "../storage/clock.ts";
 import type { Logger } from "./logger.ts";
 
@@ -52,6 +53,7 @@ export class Worker {
   #alarm: { readonly atMs: number; cancel(): void } | undefined;
 
   constructor(tools: WorkerTools, options: WorkerOptions = {}) {
+    refuseUnknown(options, ["concurrency", "poll"], "A worker");
     const { concurrency = 100, poll = "1s" } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1) {
       throw new AmendsError("BAD_OPTION", "A worker's concurrency must be a whole number, 1 or more.");
@@ -87,7 +89,7 @@ export class Worker {
   async stop(options: { readonly deadline?: Duration } = {}): Promise<void> {
     const stopping = this.#stopping;
     if (!stopping) return;
-    const deadlineMs = positiveMs(options.deadline ?? "25s", "The deadline of a stop");
+    const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     const drained = this.#tools.duty.drain(deadlineMs);
     // Leases are still renewed while calls finish; only claiming has ended.
     await drained.finally(() => stopping.abort());

@@ -198,7 +198,7 @@ function outcomeOf(returned: unknown, isAct: boolean, step: string): Outcome {
     if (isErr(returned)) {
       const error = encodeJson(returned.error, { field: `The error of step ${step}`, allowNul: true });
       const value = error === null ? undefined : (JSON.parse(error) as unknown);
-      const label = typeof value === "string" && /^[A-Za-z][\w.-]{0,254}$/.test(value) ? value : "Err";
+      const label = errLabel(value);
       return { kind: "failed", transient: false, failure: { kind: "err", label, error: value } };
     }
     const value = isOk(returned) ? returned.value : returned;
@@ -208,6 +208,12 @@ function outcomeOf(returned: unknown, isAct: boolean, step: string): Outcome {
   } catch {
     return { kind: "failed", transient: false, failure: { kind: "unfit", label: "ResultNotJson" } };
   }
+}
+
+/** An err that is a code, or has one, is known by it. */
+function errLabel(value: unknown): string {
+  const code = typeof value === "object" && value !== null ? (value as { code?: unknown }).code : value;
+  return typeof code === "string" && /^[A-Za-z][\w.-]{0,254}$/.test(code) ? code : "Err";
 }
 
 function failureOf(tools: CallTools, run: Run, thrown: unknown): Outcome | undefined {

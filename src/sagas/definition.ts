@@ -90,8 +90,8 @@ export interface PivotOptions<Input, Results, Value, Tx>
 
 /** After the pivot the saga only goes forward: there is nothing to compensate, and no deadline that would. */
 export interface ForwardOptions<Input, Results, Value, Tx> extends StepBasics<Input, Results, Value, Tx> {
-  readonly compensate?: never;
-  readonly deadline?: never;
+  readonly compensate?: "After the pivot a saga only goes forward: there is nothing to compensate.";
+  readonly deadline?: "After the pivot a saga only goes forward: no deadline can turn it back.";
 }
 
 /** What a step's act is worth to later steps: the value of an `ok`, or whatever else was returned, as stored. */
@@ -106,7 +106,7 @@ export type FailureOf<Returned> = ErrValue<Awaited<Returned>>;
 type ErrValue<Value> = Value extends Err<infer E> ? Stored<E> : never;
 
 type Fresh<Name extends string, Results> = Name extends keyof Results
-  ? `There is already a step named "${Name}"`
+  ? { readonly error: `There is already a step named "${Name}"` }
   : Name;
 
 type With<Results, Name extends string, Value> = {

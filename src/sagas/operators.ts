@@ -1,5 +1,6 @@
 /** What a person may do to a saga. Every action asks for a reason and becomes a line of the saga's log. */
 import { AmendsError } from "../core/errors.ts";
+import { encodeJson } from "../core/json.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
@@ -11,6 +12,11 @@ import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 export interface OperatorNote {
   readonly reason: string;
   readonly by?: string;
+}
+
+/** For a step after the pivot: what its act would have returned, for the steps that come after it. */
+export interface SkipNote extends OperatorNote {
+  readonly result?: unknown;
 }
 
 export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
@@ -69,14 +75,16 @@ export class Operators {
   }
 
   /** A person has done by hand what the stalled step could not do: the saga goes on without it. */
-  skip(id: string, step: string, note: OperatorNote): Promise<SagaRecord> {
+  async skip(id: string, step: string, note: SkipNote): Promise<SagaRecord> {
+    const text = encodeJson(note?.result, { field: "The result of a skipped step", allowNul: true });
+    const given = text === null ? {} : { result: JSON.parse(text) as unknown };
     return this.#act(id, note, ({ state }, details) => {
       requireStalled(state, "skipped");
       if (!skippable(state).includes(step)) {
         const can = skippable(state).join(", ") || "none";
         throw refuse("NOT_ALLOWED_NOW", `Step ${step} cannot be skipped now. Steps that can: ${can}.`, state);
       }
-      return line("$skip", { ...details, step });
+      return line("$skip", { ...details, ...given, step });
     });
   }
 
@@ -149,7 +157,8 @@ function line(name: ControlName, details: ControlDetails): Intrusion {
   return { entry: control(name, details) };
 }
 
-function readNote({ reason, by }: OperatorNote): ControlDetails {
+function readNote(note: OperatorNote | undefined): ControlDetails {
+  const { reason, by } = note ?? {};
   if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MAX) {
     throw new AmendsError(
       "BAD_OPTION",

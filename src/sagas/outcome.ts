@@ -65,7 +65,8 @@ const RESOLVED: SagaFailure = { kind: "cancelled", label: "ResolvedByHand" };
 export function resultsOf(state: SagaState): Record<string, unknown> {
   const results: Record<string, unknown> = {};
   for (const [index, step] of state.steps.entries()) {
-    if (step.act === "done") results[(state.plan[index] as PlannedStep).name] = step.result;
+    if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
+      results[(state.plan[index] as PlannedStep).name] = step.result;
   }
   return results;
 }

@@ -57,7 +57,8 @@ export class Run {
     this.state = state;
     this.results = {};
     for (const [index, step] of state.steps.entries()) {
-      if (step.act === "done") this.results[(state.plan[index] as { name: string }).name] = step.result;
+      if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
+        this.results[(state.plan[index] as { name: string }).name] = step.result;
       if (step.act === "retry" || step.act === "begun") {
         const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
         this.stepBegunAtMs = localNowMs - begunAgoMs;

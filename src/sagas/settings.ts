@@ -3,6 +3,7 @@ import { checkBackoff, DEFAULT_BACKOFF } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { checkName } from "../core/identity.ts";
+import { refuseUnknown } from "../core/options.ts";
 import type { RetryPolicy } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
 import type { RetryOptions, SagaOptions, TransactionKind } from "./definition.ts";
@@ -31,9 +32,12 @@ export interface StepDefinition {
 
 const DEFAULT_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 8 };
 const STEPS_MAX = 100;
+const SAGA_OPTIONS = ["version", "deadline", "retry", "compensateRetry", "recoveries", "keepMessages"];
+const RETRY_OPTIONS = ["attempts", "base", "cap", "factor"];
 
 export function readSagaOptions(name: string, options: SagaOptions): SagaSettings {
   const where = `Saga ${name}`;
+  refuseUnknown(options, SAGA_OPTIONS, where);
   const { version = 1, recoveries = 5 } = options;
   whole(version, 1, `${where}: version`);
   whole(recoveries, 1, `${where}: recoveries`);
@@ -121,6 +125,7 @@ export function readStep(
 
 function readRetry(given: RetryOptions | undefined, fallback: RetryPolicy, field: string): RetryPolicy {
   if (given === undefined) return fallback;
+  refuseUnknown(given, RETRY_OPTIONS, field);
   const attemptMax = whole(given.attempts ?? fallback.attemptMax, 1, `${field}.attempts`);
   const baseMs = given.base === undefined ? fallback.baseMs : positiveMs(given.base, `${field}.base`);
   // Who gives a long base and no cap does not want it cut down to the usual cap.

@@ -24,6 +24,8 @@ export interface TimelineEntry {
   /** The label of an error, or the reason that a person gave. */
   readonly note?: string;
   readonly by?: string;
+  /** Which step a person skipped, or the saga turned back or stalled at. */
+  readonly step?: string;
 }
 
 export interface SagaView {
@@ -97,7 +99,7 @@ function toLine({ step, action, status, details }: Entry, atMs: number): Timelin
     const failure = status === "FAILED" ? (JSON.parse(details as string) as Failure) : undefined;
     return { ...base, name: step, kind: "step", ...(failure && { note: failure.label }) };
   }
-  const { reason, by, label, kind } = JSON.parse(details ?? "{}") as ControlDetails;
+  const { reason, by, label, kind, step: about } = JSON.parse(details ?? "{}") as ControlDetails;
   const note = reason ?? label ?? kind;
   return {
     ...base,
@@ -105,5 +107,6 @@ function toLine({ step, action, status, details }: Entry, atMs: number): Timelin
     kind: "control",
     ...(note !== undefined && { note }),
     ...(by !== undefined && { by }),
+    ...(about !== undefined && { step: about }),
   };
 }

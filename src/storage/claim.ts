@@ -61,6 +61,7 @@ export function renewStatement(
   holds: readonly (readonly [id: string, token: number])[],
   leaseMs: number,
   returning: Sql,
+  still: Sql = raw("true"),
 ): Sql {
   const id = raw(queue.id);
   const held = dialect.rows(
@@ -72,7 +73,7 @@ export function renewStatement(
   );
   return sql`update ${dialect.table(queue.table)} as c
     set next_attempt_at = ${dialect.plusMs(dialect.now(), leaseMs)}
-    from ${held} where ${holding(queue, id)} returning ${returning}`;
+    from ${held} where ${holding(queue, id)} and ${still} returning ${returning}`;
 }
 
 /**

@@ -6,7 +6,7 @@
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
 import { sleep } from "./clock.ts";
-import type { Database } from "./database.ts";
+import type { Database, Dialect } from "./database.ts";
 
 const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
 
@@ -32,9 +32,10 @@ export async function persist<T>(
       if (error instanceof AmendsError) throw error;
       const trouble = db.dialect.trouble(error);
       if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
-        throw refusal(trouble.code, error);
+        throw refusal(db.dialect.name, trouble.code, error);
       patience.onTrouble?.(error, attempt);
-      if (attempt >= patience.attemptMax || patience.signal?.aborted) throw refusal(trouble.code, error);
+      if (attempt >= patience.attemptMax || patience.signal?.aborted)
+        throw refusal(db.dialect.name, trouble.code, error);
       await sleep(db.clock, delayMs(SCHEDULE, attempt), patience.signal);
     }
   }
@@ -48,11 +49,10 @@ const ADVICE: Partial<Record<string, string>> = {
   SCHEMA_MISSING: "Amends' tables are not there. Run `await amends.migrate()` once before anything else.",
 };
 
-function refusal(code: AmendsError["code"], cause: unknown): AmendsError {
-  return new AmendsError(
-    code,
-    ADVICE[code] ?? "The database refused a statement; see the cause.",
-    {},
-    { cause },
-  );
+const SQLITE_UNREACHABLE =
+  "The SQLite database could not be opened or written: its folder does not exist, the disk is full, or another connection keeps it locked. If this was a start, start it again with the same id: nothing is done twice.";
+
+function refusal(dialect: Dialect["name"], code: AmendsError["code"], cause: unknown): AmendsError {
+  const advice = dialect === "sqlite" && code === "DATABASE_UNREACHABLE" ? SQLITE_UNREACHABLE : ADVICE[code];
+  return new AmendsError(code, advice ?? "The database refused a statement; see the cause.", {}, { cause });
 }

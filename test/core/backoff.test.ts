@@ -97,7 +97,8 @@ describe("the spread", () => {
       }),
     );
     // Written down, so that a later release cannot change the instants of rows that are already waiting.
-    expect(spread(60_000, "order-1", 1, 0.4)).toBe(spread(60_000, "order-1", 1, 0.4));
+    expect([spread(60_000, "order-1", 1, 0.4), spread(60_000, "order-1", 2, 0.4)]).toEqual([61_172, 48_767]);
+    expect(spread(60_000, "order-2", 1, 0.4)).toBe(54_526);
   });
 
   it("[K-02] moves a delay by at most half of its ratio, and not at all where it is off", () => {

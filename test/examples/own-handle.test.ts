@@ -1,6 +1,6 @@
 /** A caller's handle beside a worker of the same process. */
-import { DatabaseSync } from "@photostructure/sqlite";
 import { saga } from "amends";
+import { openSqlite } from "amends/sqlite";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onDatabase } from "../support/databases.ts";
@@ -10,7 +10,7 @@ const noop = saga("noop", z.object({})).step("one", { act: () => 1 });
 onDatabase("sqlite", (database) => {
   it("[K-10] a caller's own writes never find the file locked by a transaction that waits for its next turn", async () => {
     const amends = await database.amends({ sagas: [noop] });
-    const handle = new DatabaseSync(await database.place());
+    const handle = openSqlite(await database.place());
     handle.exec("create table notes (id integer primary key)");
     const insert = handle.prepare("insert into notes default values");
     for (let round = 0; round < 10; round++) {

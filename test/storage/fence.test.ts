@@ -68,6 +68,21 @@ onEachDatabase((database) => {
     expect((await journal.load("one"))?.dueAtMs).toBe(clock.virtualNowMs() + 10 * LEASE_MS);
   });
 
+  it("[K-06] a renewal that was under way when the saga was given back does not close its gate again", async () => {
+    const clock = virtualClock();
+    const journal = journalOn(await database.open({ clock }));
+    for (const [id, releaseMs] of [
+      ["in-an-hour", 3_600_000],
+      ["at-once", 0],
+    ] as const) {
+      await journal.create(newSaga(id));
+      const [record] = (await journal.claim([KIND], 1, "me", LEASE_MS)) as [SagaRecord];
+      expect(await journal.append(checkpointOf(record, control("$release", {}), releaseMs))).toBe(true);
+      expect([...(await journal.renew([{ id, token: record.token }], LEASE_MS))]).toEqual([]);
+      expect((await journal.load(id))?.dueAtMs).toBe(clock.virtualNowMs() + releaseMs);
+    }
+  });
+
   it("[K-06] the worker that lost its claim is told, writes nothing, and its counter rises", async () => {
     const held = gate<string>();
     const acts: number[] = [];

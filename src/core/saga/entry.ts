@@ -60,6 +60,8 @@ export interface ControlDetails {
   readonly kind?: string | undefined;
   readonly label?: string | undefined;
   readonly step?: string | undefined;
+  /** What a skipped act would have returned. */
+  readonly result?: unknown;
   readonly as?: "COMPLETED" | "FAILED" | undefined;
 }
 

@@ -145,7 +145,7 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
     case "$retry":
       return resume(state);
     case "$skip":
-      return resume(skip(state, details.step as string));
+      return resume(skip(state, details));
     case "$resolve":
       return { ...state, status: details.as ?? "FAILED", stall: undefined };
     default:
@@ -255,11 +255,10 @@ function retried(state: SagaState, step: StepState): StepState["act"] {
 }
 
 /** A person did this step's outstanding work by hand. */
-function skip(state: SagaState, name: string): SagaState {
-  return patch(state, name, (step) =>
-    state.failure !== undefined && canTurn(state)
-      ? { ...step, undo: "skipped" }
-      : { ...step, act: "skipped" },
+function skip(state: SagaState, { step: name, result }: ControlDetails): SagaState {
+  const isUndo = state.failure !== undefined && canTurn(state);
+  return patch(state, name as string, (step) =>
+    isUndo ? { ...step, undo: "skipped" } : { ...step, act: "skipped", result },
   );
 }
 

@@ -69,7 +69,7 @@ export function sagas(dialect: Dialect): string[] {
     }),
     // What a person reads: one line per call begun or ended, also where one row stands for two.
     `create view ${dialect.table("saga_history").text} as
-      select saga_id, id, 0 as part, step_name, action, status, details, created_at from ${logs} where substr(step_name, 1, 1) <> '$'
+      select saga_id, id, 0 as part, step_name, action, status, details, created_at from ${logs}
       union all
       select saga_id, id, 1, next_step, next_action, 'STARTED', null, created_at from ${logs} where next_step is not null
       union all

@@ -4,7 +4,7 @@
  * and plans that statistics cannot flip.
  */
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryResult } from "pg";
-import { AmendsError } from "../../core/errors.ts";
+import { AmendsError, closedError } from "../../core/errors.ts";
 import type { Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
@@ -31,6 +31,7 @@ export class PostgresDatabase implements Database<ClientBase> {
   readonly #names = new Map<string, string>();
   readonly #open = new OpenWork();
   #checked: Promise<void> | undefined;
+  #closed = false;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -84,6 +85,7 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   join(tx: ClientBase): Session {
+    checkClient(tx);
     return {
       dialect: this.dialect,
       query: async (statement) =>
@@ -98,13 +100,23 @@ export class PostgresDatabase implements Database<ClientBase> {
 
   async close(): Promise<void> {
     const { own, pool } = this.#options;
+    this.#closed = true;
     if (own && !pool.ended && !pool.ending) await pool.end();
   }
 
   /** One connection for one piece of work; one that broke is thrown away. */
   async #with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     this.#open.refuseInside();
-    const client = await this.#options.pool.connect();
+    try {
+      if (this.#closed) throw closedError();
+      return await this.#withClient(await this.#options.pool.connect(), work);
+    } catch (error) {
+      // Whatever a pool that was closed meanwhile says: that it was closed is what matters.
+      throw this.#closed && this.dialect.trouble(error).code === "DATABASE_UNREACHABLE" ? closedError() : error;
+    }
+  }
+
+  async #withClient<T>(client: PoolClient, work: (client: PoolClient) => Promise<T>): Promise<T> {
     let broken = false;
     // A connection may break between two statements of a transaction; unheard, that would end the process.
     const onError = (): void => void (broken = true);
@@ -175,6 +187,22 @@ export class PostgresDatabase implements Database<ClientBase> {
     if (found.standby) {
       throw new AmendsError("DATABASE_READ_ONLY", "This PostgreSQL is a standby. Connect to the primary.");
     }
+  }
+}
+
+/** A client that says that it has no open transaction would commit the start by itself. */
+function checkClient(tx: ClientBase & { getTransactionStatus?(): string | null }): void {
+  if (typeof (tx as Partial<ClientBase> | undefined)?.query !== "function") {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "`tx` must be a `pg` client, the one that has your open transaction.",
+    );
+  }
+  if (tx.getTransactionStatus?.() === "I") {
+    throw new AmendsError(
+      "NEEDS_TRANSACTION",
+      "The client given as `tx` has no open transaction. Begin one first.",
+    );
   }
 }
 

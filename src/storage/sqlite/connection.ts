@@ -3,7 +3,7 @@
  * transaction that waits for foreign code (a transactional step) keeps everybody else in line. The settings that
  * durability and erasure rest on are set and then read back, because SQLite ignores what it cannot do.
  */
-import { AmendsError } from "../../core/errors.ts";
+import { AmendsError, closedError } from "../../core/errors.ts";
 import { sleep, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
@@ -29,6 +29,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   readonly #statements = new Map<string, SqliteStatement>();
   readonly #open = new OpenWork();
   #handle: SqliteHandle | undefined;
+  #closed = false;
   #held = false;
   #line: (() => void)[] = [];
 
@@ -89,14 +90,20 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   }
 
   join(tx: SqliteHandle): Session {
+    checkHandle(tx, this.#connect());
     const prepared = new Map<string, SqliteStatement>();
     return { dialect: this.dialect, query: async (statement) => execute(tx, prepared, statement) };
   }
 
   async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
     if (this.#held) await this.#acquire();
     this.#statements.clear();
-    if (typeof this.#options.path === "string") this.#handle?.close();
+    if (this.#handle && typeof this.#options.path === "string") {
+      tidy(this.#handle);
+      this.#handle.close();
+    }
     this.#handle = undefined;
   }
 
@@ -142,6 +149,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   }
 
   #connect(): SqliteHandle {
+    if (this.#closed) throw closedError();
     if (this.#handle) return this.#handle;
     const { path, version } = this.#options;
     const handle = typeof path === "string" ? openSqlite(path) : path;
@@ -170,6 +178,40 @@ function execute(
     return [];
   }
   return ready.all(...values) as Row[];
+}
+
+/** Brings what is in the write-ahead file into the database's own file, where nobody else needs it. */
+function tidy(handle: SqliteHandle): void {
+  try {
+    handle.exec("pragma wal_checkpoint(truncate)");
+  } catch {
+    // Another connection is busy with it: it will do the same when it closes.
+  }
+}
+
+/**
+ * A caller's handle must come from the same copy of SQLite as ours: two copies in one process do not see each other's
+ * locks, and can lose what was committed.
+ */
+function checkHandle(tx: SqliteHandle, ours: SqliteHandle): void {
+  if (typeof (tx as Partial<SqliteHandle> | undefined)?.prepare !== "function") {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "`tx` must be an open SQLite handle, the one that has your transaction.",
+    );
+  }
+  if (tx.constructor !== ours.constructor) {
+    throw new AmendsError(
+      "DATABASE_UNSAFE",
+      "`tx` comes from another SQLite library than the one Amends uses, and two of them in one process can lose data. Open your handle with `openSqlite` from amends/sqlite, or give yours to Amends: `sqlite(handle)`.",
+    );
+  }
+  if ((tx.isTransaction ?? tx.inTransaction) === false) {
+    throw new AmendsError(
+      "NEEDS_TRANSACTION",
+      "The handle given as `tx` has no open transaction. Begin one first.",
+    );
+  }
 }
 
 function rollback(handle: SqliteHandle): void {

@@ -1,0 +1,14 @@
+/** A misspelt option must not be taken for one that was left out. */
+import { AmendsError } from "./errors.ts";
+
+export function refuseUnknown(given: unknown, known: readonly string[], where: string): void {
+  if (typeof given !== "object" || given === null) {
+    throw new AmendsError("BAD_OPTION", `${where} needs an object with its options.`);
+  }
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown === undefined) return;
+  throw new AmendsError(
+    "BAD_OPTION",
+    `${where}: there is no option named ${unknown}. There are: ${known.join(", ")}.`,
+  );
+}
