@@ -1,4 +1,5 @@
 /** The front of the library: one object that starts sagas, makes workers, and lets people see and steer. */
+import { setMaxListeners } from "node:events";
 import { checkLease } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
@@ -102,6 +103,8 @@ export class Amends<Tx = unknown> {
         'Give a database, such as `sqlite("shop.db")` or `postgres(url)`, or a storage.',
       );
     }
+    // Whatever waits for the database listens to it: how many that are is no mistake.
+    setMaxListeners(0, this.#closing.signal);
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;
     this.#logger = options.logger ? guarded(options.logger) : silent;

@@ -11,7 +11,7 @@ import {
 import { listSagas, selectLogs } from "../sagas/queries.ts";
 import { toLogEntry, toRecord } from "../sagas/rows.ts";
 import type { LogEntry } from "../sagas/journal.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 
 export interface StalledSaga {
@@ -56,23 +56,44 @@ export async function listAttention(
   const lines = ids.length === 0 ? [] : await persist(db, () => db.query(selectLogs(dialect, ids)));
   const logs = new Map<string, LogEntry[]>(ids.map((id) => [id, []]));
   for (const line of lines) logs.get(line["saga_id"] as string)?.push(toLogEntry(line));
-  const items = rows.map((row): StalledSaga => {
-    const { id, name, state, updatedAtMs } = toRecord(row, logs.get(row["id"] as string) ?? []);
+  const items = rows.map((row) => itemOf(row, logs.get(row["id"] as string) ?? []));
+  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
+  const last = rows.at(-1);
+  const next =
+    last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
+  return { items, next };
+}
+
+function itemOf(row: Row, entries: readonly LogEntry[]): StalledSaga {
+  const id = row["id"] as string;
+  const saga = row["name"] as string;
+  const since = new Date(Number(row["updated_at"]));
+  try {
+    const { state } = toRecord(row, entries);
     return {
       kind: "stalled-saga",
       id,
-      saga: name,
-      since: new Date(updatedAtMs),
+      saga,
+      since,
       reason: stallReason(state),
       error: failureOf(state.failure),
       undoErrors: undoErrorsOf(state),
       actions: allowedActions(state),
       skippable: skippable(state),
     };
-  });
-  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
-  const last = rows.at(-1);
-  const next =
-    last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
-  return { items, next };
+  } catch {
+    const reason =
+      "its recorded steps or its log cannot be read: they were changed by hand, or by a newer version";
+    return {
+      kind: "stalled-saga",
+      id,
+      saga,
+      since,
+      reason,
+      error: undefined,
+      undoErrors: [],
+      actions: [],
+      skippable: [],
+    };
+  }
 }

@@ -12,7 +12,8 @@ import type { Logger } from "./logger.ts";
 
 /** One kind of work that a worker drives. */
 export interface Duty {
-  readonly free: number;
+  /** How many may be claimed now. */
+  readonly room: number;
   accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void;
   /** Claims up to `limit` and runs them. Each tells when it has left this process. */
   claim(limit?: number): Promise<readonly { readonly gone: Promise<unknown> }[]>;
@@ -45,6 +46,7 @@ export class Worker {
   readonly #pollMs: number;
   #stopping: AbortController | undefined;
   #loop: Promise<unknown> | undefined;
+  #once: Promise<number> | undefined;
   #wake: () => void = () => undefined;
   #woken = false;
   /** The last look found more than there was room for. */
@@ -64,7 +66,7 @@ export class Worker {
   }
 
   get running(): boolean {
-    return this.#stopping !== undefined;
+    return this.#stopping !== undefined || this.#once !== undefined;
   }
 
   /** Checks the database, then works until it is stopped. */
@@ -78,6 +80,7 @@ export class Worker {
       this.#stopping = undefined;
       throw error;
     }
+    if (stopping.signal.aborted) return; // it was stopped before it began
     this.#accept();
     const unlisten = this.#tools.listen?.(() => this.#wakeUp());
     this.#loop = Promise.all([this.#claiming(stopping.signal), this.#renewing(stopping.signal)]).finally(
@@ -87,9 +90,13 @@ export class Worker {
 
   /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
   async stop(options: { readonly deadline?: Duration } = {}): Promise<void> {
+    const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
+    if (this.#once) {
+      await this.#tools.duty.drain(deadlineMs);
+      await this.#once.catch(() => undefined);
+    }
     const stopping = this.#stopping;
     if (!stopping) return;
-    const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     const drained = this.#tools.duty.drain(deadlineMs);
     // Leases are still renewed while calls finish; only claiming has ended.
     await drained.finally(() => stopping.abort());
@@ -102,12 +109,23 @@ export class Worker {
 
   /** Takes one batch of what is due, runs it until it ends or waits, and returns how much it was. */
   async runOnce(): Promise<number> {
-    if (this.#stopping)
+    if (this.running)
       throw new AmendsError("NOT_ALLOWED_NOW", "This worker runs already: it needs no runOnce.");
+    this.#once = this.#runOnce();
+    try {
+      return await this.#once;
+    } finally {
+      this.#once = undefined;
+    }
+  }
+
+  async #runOnce(): Promise<number> {
     await this.#tools.check();
     const { duty } = this.#tools;
     const over = new AbortController();
-    this.#accept();
+    // What is started meanwhile is left for whoever comes next: nobody here would wait for it.
+    const ignore = (): void => undefined;
+    duty.accept(0, ignore, ignore);
     const renewing = this.#renewing(over.signal);
     try {
       const runs = await duty.claim(this.#concurrency);
@@ -116,11 +134,6 @@ export class Worker {
     } finally {
       over.abort();
       await renewing;
-      duty.accept(
-        0,
-        () => undefined,
-        () => undefined,
-      );
     }
   }
 
@@ -134,11 +147,11 @@ export class Worker {
   async #claiming(signal: AbortSignal): Promise<void> {
     const { duty, clock, owner } = this.#tools;
     for (let tick = 0; !signal.aborted; tick++) {
-      const limit = duty.free;
+      const limit = duty.room;
       this.#woken = false;
       const found = limit > 0 ? await this.#tryTo("claim", async () => (await duty.claim(limit)).length) : 0;
       this.#backlog = limit === 0 ? this.#backlog : found === limit;
-      if (signal.aborted || this.#woken || (found === limit && duty.free > 0 && limit > 0)) continue;
+      if (signal.aborted || this.#woken || (found === limit && duty.room > 0 && limit > 0)) continue;
       const nap = new AbortController();
       this.#wake = () => nap.abort();
       signal.addEventListener("abort", this.#wake, { once: true });

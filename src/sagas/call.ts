@@ -179,7 +179,7 @@ function watch(
   const at = (ms: number, reason: "timeout" | "deadline"): void => {
     cancels.push(
       clock.after(ms, () => {
-        run.overdue = true;
+        run.driftOff();
         run.stop(reason);
       }),
     );

@@ -9,7 +9,7 @@ import type { Sql } from "../storage/sql.ts";
 import { flush, flushInside, insertLines, type Execute, type Piece } from "./flush.ts";
 import type { Checkpoint, Hold, Intrusion, Journal, Kind, LogEntry, NewSaga, SagaRecord } from "./journal.ts";
 import { moveFor } from "./move.ts";
-import { claimSagas, renewSagas, selectLogs, selectSaga } from "./queries.ts";
+import { claimSagas, renewSagas, selectLogs, selectSaga, stallUnreadable } from "./queries.ts";
 import { toLogEntry, toRecord } from "./rows.ts";
 
 /** Lines that come from outside the worker carry a token that no worker has. */
@@ -23,32 +23,33 @@ export interface DatabaseJournalOptions {
 
 export class DatabaseJournal implements Journal {
   readonly #db: Database;
-  readonly #writer: GroupWriter<Piece, boolean>;
+  /** A start may have to wait for somebody else's transaction with the same id: no checkpoint waits with it. */
+  readonly #starts: GroupWriter<Piece, boolean>;
+  readonly #lines: GroupWriter<Piece, boolean>;
   readonly #patience: Patience;
 
   constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
     this.#db = db;
     this.#patience = { attemptMax: 8, signal, onTrouble };
-    this.#writer = new GroupWriter<Piece, boolean>({
+    const options = {
       db,
-      flush: (pieces) => flush(db.dialect, (statements) => db.batch(statements), pieces),
-      bytes: (piece) =>
-        ("start" in piece ? piece.start.input.length : (piece.checkpoint.entry.details?.length ?? 0)) + 200,
-      lanes: db.dialect.name === "postgres" ? 2 : 1,
-      hasty: (piece) => "start" in piece,
+      flush: (pieces: readonly Piece[]) => flush(db.dialect, (statements) => db.batch(statements), pieces),
+      bytes: bytesOf,
       ...(signal && { signal }),
       ...(onTrouble && { onTrouble }),
-    });
+    };
+    this.#starts = new GroupWriter<Piece, boolean>({ ...options, hasty: () => true });
+    this.#lines = new GroupWriter<Piece, boolean>({ ...options, hasty: () => false });
   }
 
   get flushes(): number {
-    return this.#writer.flushes;
+    return this.#starts.flushes + this.#lines.flushes;
   }
 
   async create(saga: NewSaga): Promise<boolean> {
     // At the door, because whoever flushes it later is somebody else, and would wait for the caller's connection.
     this.#db.refuseInside?.();
-    return this.#writer.submit({ start: saga });
+    return this.#starts.submit({ start: saga });
   }
 
   createIn(session: Session, saga: NewSaga): Promise<boolean> {
@@ -56,7 +57,7 @@ export class DatabaseJournal implements Journal {
   }
 
   append(checkpoint: Checkpoint): Promise<boolean> {
-    return this.#writer.submit({ checkpoint });
+    return this.#lines.submit({ checkpoint });
   }
 
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean> {
@@ -109,7 +110,7 @@ export class DatabaseJournal implements Journal {
   }
 
   drained(): Promise<void> {
-    return this.#writer.drained();
+    return Promise.all([this.#starts.drained(), this.#lines.drained()]).then(() => undefined);
   }
 
   async #intrudeOnce(
@@ -155,6 +156,10 @@ function cannotExist(id: string): boolean {
   return id.includes("\0");
 }
 
+function bytesOf(piece: Piece): number {
+  return ("start" in piece ? piece.start.input.length : (piece.checkpoint.entry.details?.length ?? 0)) + 200;
+}
+
 function inTurn(session: Pick<Session, "query">): Execute {
   return async (statements: readonly Sql[]) => {
     const results: (readonly Row[])[] = [];
@@ -173,11 +178,18 @@ async function takeOver(
   let open = rows;
   while (open.length > 0) {
     const logs = await readLogs(session, open);
-    const claims = open.map((row) => {
-      const before = toRecord({ ...row, token: 0 }, logs.get(row["id"] as string) ?? []);
-      const entry = claimEntry(before, owner, Number(row["token"]) > 1);
-      return { row, before, entry };
+    const unreadable: string[] = [];
+    const claims = open.flatMap((row) => {
+      const id = row["id"] as string;
+      try {
+        const before = toRecord({ ...row, token: 0 }, logs.get(id) ?? []);
+        return [{ row, before, entry: claimEntry(before, owner, Number(row["token"]) > 1) }];
+      } catch {
+        unreadable.push(id); // one damaged saga must not keep the others from being claimed
+        return [];
+      }
     });
+    if (unreadable.length > 0) await session.query(stallUnreadable(session.dialect, unreadable));
     const lines = claims.map(({ row, before, entry }) => ({
       sagaId: before.id,
       version: before.version + 1,
@@ -193,7 +205,8 @@ async function takeOver(
       taken.push({ ...before, version: before.version + 1, token, state: evolve(before.state, entry) });
     }
     // The last owner wrote in the very moment: its line counts, and ours goes after it.
-    open = open.filter((row) => !written.has(row["id"] as string));
+    const done = new Set([...written, ...unreadable]);
+    open = open.filter((row) => !done.has(row["id"] as string));
   }
   return taken;
 }

@@ -3,7 +3,7 @@
  * keeps their leases alive, and lets go of those that it lost.
  */
 import { checkLease } from "../core/backoff.ts";
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, classify } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { canonicalJson, encodeJson } from "../core/json.ts";
 import { misfit } from "../core/saga/plan.ts";
@@ -80,6 +80,7 @@ export class Engine {
   /** How many sagas this process may run at once: none unless a worker says so. */
   #capacity = 0;
   #starting = 0;
+  readonly #starts: Map<string, Promise<unknown>> = new Map();
   /** Everything that takes a place here, also a call that outlived its claim. */
   readonly #runs: Set<Run> = new Set();
   #draining = false;
@@ -109,6 +110,11 @@ export class Engine {
     return this.#draining ? 0 : Math.max(0, this.#capacity - this.#runs.size - this.#starting);
   }
 
+  /** How many to claim: half of what is free, so that a claim under way leaves room for what is started here meanwhile. */
+  get room(): number {
+    return Math.ceil(this.free / 2);
+  }
+
   async start(
     definition: AnySaga,
     given: unknown,
@@ -130,9 +136,26 @@ export class Engine {
     };
     if (own) this.#starting++;
     try {
-      return await this.#create(definition, saga, own, session);
+      return await this.#inTurn(saga.id, id !== undefined, () =>
+        this.#create(definition, saga, own, session),
+      );
+    } catch (error) {
+      throw withId(error, saga.id);
     } finally {
       if (own) this.#starting--;
+    }
+  }
+
+  /** Starts of one id wait for each other, so that it is known which of them runs the saga. */
+  async #inTurn<T>(id: string, isChosen: boolean, work: () => Promise<T>): Promise<T> {
+    if (!isChosen) return work();
+    const before = this.#starts.get(id);
+    const mine = before ? before.then(work, work) : work();
+    this.#starts.set(id, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#starts.get(id) === mine) this.#starts.delete(id);
     }
   }
 
@@ -144,7 +167,7 @@ export class Engine {
   ): Promise<Started> {
     const { journal } = this.#options;
     const created = await (session ? journal.createIn(session, saga) : journal.create(saga));
-    if (!created) return this.#existing(definition, saga, session);
+    if (!created) return this.#existing(saga, session);
     this.counters.started++;
     // A caller's transaction commits a little later, and nobody tells us when.
     if (!own) this.#onDue(session ? COMMIT_SOON_MS : 0);
@@ -153,7 +176,8 @@ export class Engine {
   }
 
   /** An id that exists: the same saga with the same input goes on, or has ended; anything else is a conflict. */
-  async #existing(definition: AnySaga, saga: NewSaga, session: Session | undefined): Promise<Started> {
+  async #existing(saga: NewSaga, session: Session | undefined): Promise<Started> {
+    const isHere = this.active.has(saga.id);
     const record = await this.#options.journal.load(saga.id, session);
     if (!record)
       throw new AmendsError("SAGA_NOT_FOUND", "The saga was removed in this very moment. Start it again.", {
@@ -170,18 +194,25 @@ export class Engine {
       );
     }
     // Our own commit, whose answer was lost on the way: nobody else runs it, so it runs here.
-    const ours = record.owner === this.#options.owner && record.version === 1 && !this.active.has(saga.id);
-    const run = ours ? this.#launch(record, definition) : this.active.get(saga.id);
+    const isOurs = record.owner === this.#options.owner && record.version === 1;
+    const ours = isOurs && !isHere && !this.active.has(saga.id);
+    const known = this.#options.registry.get(record.name, record.definition);
+    const run = ours && known ? this.#launch(record, known) : this.active.get(saga.id);
     return { id: saga.id, created: ours, run, sinceVersion: ours ? 0 : record.version };
   }
 
   /** Claims what is due and there is room for, and runs it. Returns the runs. */
-  async claim(limit: number = this.free): Promise<readonly Run[]> {
+  async claim(limit: number = this.room): Promise<readonly Run[]> {
     const { journal, registry, owner, leaseMs } = this.#options;
     const kinds = registry.kinds();
     if (limit <= 0 || kinds.length === 0) return [];
-    const records = await journal.claim(kinds, limit, owner, leaseMs);
-    return records.map((record) => this.#resume(record));
+    this.#starting += limit; // these places are taken until it is known how many the claim fills
+    try {
+      const records = await journal.claim(kinds, limit, owner, leaseMs);
+      return records.map((record) => this.#resume(record));
+    } finally {
+      this.#starting -= limit;
+    }
   }
 
   #resume(record: SagaRecord): Run {
@@ -223,7 +254,7 @@ export class Engine {
     try {
       await work(run);
     } catch (error) {
-      this.#options.onBug(error);
+      if (!(error instanceof AmendsError) || classify(error) === "permanent") this.#options.onBug(error);
       run.depart("lost");
     }
     this.#left(run);
@@ -249,9 +280,9 @@ export class Engine {
   async renew(): Promise<void> {
     const { clock, journal, leaseMs } = this.#options;
     const now = clock.monotonicMs();
-    const due = [...this.active.values()].filter(
-      (run) => !run.overdue && now - run.leasedAtMs >= leaseMs / RENEWALS,
-    );
+    const due = [...this.active.values()]
+      .toSorted(byId)
+      .filter((run) => !run.overdue && now - run.leasedAtMs >= leaseMs / RENEWALS);
     if (due.length === 0) return;
     const holds = due.map(({ id, token }) => ({ id, token }));
     const held = await journal.renew(holds, leaseMs).catch((error: unknown) => {
@@ -287,8 +318,16 @@ export class Engine {
     for (const run of this.#runs) run.stop("shutdown");
     await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#capacity = 0;
-    await journal.drained();
+    // A database that stays away must not keep the process: what is not durable is not booked, and the leases heal it.
+    const over = new AbortController();
+    await Promise.race([journal.drained(), sleep(clock, GRACE_MS, over.signal)]);
+    over.abort();
   }
+}
+
+/** Rows are locked in this order by everybody, so that nobody waits in a circle. */
+function byId(a: Run, b: Run): number {
+  return a.id < b.id ? -1 : 1;
 }
 
 function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
@@ -312,10 +351,16 @@ function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
   };
 }
 
+/** A start that could not be confirmed may be in the database: whoever tries again needs its id. */
+function withId(error: unknown, id: string): unknown {
+  if (!(error instanceof AmendsError) || error.code !== "DATABASE_UNREACHABLE") return error;
+  return new AmendsError(error.code, error.message, { ...error.details, id }, { cause: error.cause });
+}
+
 async function readInput(definition: AnySaga, given: unknown): Promise<string> {
   const { schema } = definition;
   const validated = schema["~standard"].validate(given);
-  const result = validated instanceof Promise ? await validated : validated;
+  const result = await validated;
   if (result.issues) {
     const issues = result.issues.map(({ message, path }) => ({
       path: (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),

@@ -136,7 +136,7 @@ const START: readonly Column[] = [
   { name: "context", type: "text" },
   { name: "plan", type: "text" },
   { name: "owner", type: "text" },
-  { name: "lease_ms", type: "int" },
+  { name: "lease_ms", type: "text" },
   { name: "deadline_ms", type: "text" },
 ];
 

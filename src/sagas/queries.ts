@@ -1,5 +1,5 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
-import { CLAIMABLE, type SagaStatus } from "../core/saga/machine.ts";
+import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
 import type { Dialect } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
@@ -77,3 +77,12 @@ export function listSagas(dialect: Dialect, filter: SagaFilter): Sql {
       ${after ? sql`and (${updated} > ${after.updatedAtMs} or (${updated} = ${after.updatedAtMs} and c.id > ${after.id}))` : empty}
     order by c.updated_at, c.id limit ${filter.limit}`;
 }
+
+/** Sagas whose plan or log cannot be read: nothing can be decided about them but that a person must look. */
+export function stallUnreadable(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`update ${dialect.table("saga_executions")}
+    set status = 'STALLED', owner = null, next_attempt_at = null, error = ${UNREADABLE}, updated_at = ${dialect.now()}
+    where ${dialect.among(raw("id"), ids)} and status in (${literals(sagaMachine.sources("stall"))})`;
+}
+
+const UNREADABLE = '{"stall":{"kind":"unreadable"}}';

@@ -31,6 +31,9 @@ export class Run {
   stopReason: StopReason | undefined;
   departure: Departure | undefined;
   readonly gone: Promise<Departure>;
+  /** Resolves where the saga may go on without this run. */
+  readonly adrift: Promise<void>;
+  #drift!: () => void;
   #depart!: (departure: Departure) => void;
   #controller: AbortController | undefined;
 
@@ -48,6 +51,7 @@ export class Run {
       record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
     this.hasDeadlines =
       this.deadlineAtMs !== undefined || definition.steps.some((step) => step.deadlineMs !== undefined);
+    this.adrift = new Promise((resolve) => (this.#drift = resolve));
     this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
   }
@@ -91,7 +95,14 @@ export class Run {
     return this.#controller.signal;
   }
 
+  /** The call may outlive its claim from here on: who waits for the saga must look elsewhere. */
+  driftOff(): void {
+    this.overdue = true;
+    this.#drift();
+  }
+
   stop(reason: StopReason): void {
+    if (reason === "lost") this.#drift();
     this.stopReason ??= reason;
     this.#controller?.abort(new Error(reason));
   }

@@ -11,6 +11,12 @@ import { accept, checkpointFor, reread, type DriveTools } from "./booking.ts";
 import type { Checkpoint } from "./journal.ts";
 import type { Run } from "./run.ts";
 
+/**
+ * A call that takes this long may outlast what the database allows an idle transaction. When that happens again and
+ * again, it is the step that is at fault, not the database.
+ */
+const SLOW_CALL_MS = 10_000;
+
 /** Rolls the transaction back and carries out of it why. */
 class RolledBack extends Error {
   readonly called: Called | "refused" | undefined;
@@ -33,11 +39,16 @@ export async function callInTransaction(
   const db = tools.database as Database;
   let sent: Checkpoint | undefined;
   let calls = 0;
+  let slowCalls = 0;
   try {
     const work = async (): Promise<void> => {
       if (sent && (await isWritten(tools, sent))) return; // the commit before this try had succeeded
+      if (slowCalls >= BRIEFLY.attemptMax)
+        throw new RolledBack({ outcome: databaseFailure(), emissions: [] });
       await db.transaction(async (session, tx) => {
+        const begunAtMs = tools.clock.monotonicMs();
         const called = await callStep(tools, run, command, tx);
+        if (tools.clock.monotonicMs() - begunAtMs >= SLOW_CALL_MS) slowCalls++;
         if (!called || called.outcome.kind === "failed") throw rollback(db, called, ++calls);
         const { retry } = run.step(command.step);
         const { entry } = decide(run.state, command, called.outcome, retry);

@@ -16,6 +16,8 @@ export interface Trouble {
    */
   readonly kind: "transient" | "unknown" | "permanent";
   readonly code: ErrorCode;
+  /** Somebody else holds a lock that one of several rows needs. */
+  readonly blocked?: boolean;
 }
 
 export interface Column {

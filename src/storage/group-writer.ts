@@ -1,6 +1,6 @@
 /**
- * Shares commits. Everything that wants to be durable goes to one writer, which keeps one flush under way (a second
- * one under load) and sends whatever gathered meanwhile as the next one, in one transaction. There is no timer: a lone piece is
+ * Shares commits. Everything that wants to be durable goes to one writer, which keeps one flush under way and
+ * sends whatever gathered meanwhile as the next one, in one transaction. There is no timer: a lone piece is
  * flushed at once, a busy process flushes hundreds together.
  *
  * `flush` must be safe to repeat: after a lost connection the same pieces come again, and it answers for each
@@ -24,8 +24,6 @@ export interface GroupWriterOptions<Piece, Answer> {
   readonly flush: (pieces: readonly Piece[]) => Promise<readonly Answer[]>;
   readonly bytes: (piece: Piece) => number;
   readonly signal?: AbortSignal;
-  /** How many flushes may be under way at once; one where the database has one writer. */
-  readonly lanes?: number;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
   /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
   readonly hasty: (piece: Piece) => boolean;
@@ -33,13 +31,17 @@ export interface GroupWriterOptions<Piece, Answer> {
 
 const HOLD_MS = 1_000;
 const PIECES_MAX = 1_000;
-const CROWD = 100;
+/** A flush that takes longer than this waits for something else than the disk. */
+const SLOW_MS = 250;
+const FLIGHTS_MAX = 3;
 const BYTES_MAX = 4 * 1_048_576;
 
 export class GroupWriter<Piece, Answer> {
   readonly #options: GroupWriterOptions<Piece, Answer>;
   #waiting: Waiting<Piece, Answer>[] = [];
   #flying = 0;
+  #held = 0;
+  #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
   /** How many transactions were committed, for whoever measures. */
@@ -58,8 +60,12 @@ export class GroupWriter<Piece, Answer> {
 
   /** Resolves once nothing is waiting or under way. */
   drained(): Promise<void> {
-    if (this.#flying === 0 && this.#waiting.length === 0) return Promise.resolve();
+    if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #isIdle(): boolean {
+    return this.#flying === 0 && this.#waiting.length === 0 && this.#held === 0;
   }
 
   /** Whoever submits in the same turn of the event loop shares a flush. */
@@ -73,18 +79,25 @@ export class GroupWriter<Piece, Answer> {
     });
   }
 
-  /** A second flush is worth a commit of its own only where it carries enough. */
+  /** One flush at a time gathers the most. One that is held up by somebody else's lock does not count. */
   #mayFly(): boolean {
-    const { lanes = 1 } = this.#options;
-    return this.#flying === 0 || (this.#flying < lanes && this.#waiting.length >= CROWD);
+    return this.#flying === this.#slow && this.#flying < FLIGHTS_MAX;
   }
 
   async #fly(): Promise<void> {
     this.#flying++;
+    let isSlow = false;
+    const cancel = this.#options.db.clock.after(SLOW_MS, () => {
+      isSlow = true;
+      this.#slow++;
+      if (this.#waiting.length > 0) this.#plan();
+    });
     await this.#flush(this.#take());
+    cancel();
     this.#flying--;
+    if (isSlow) this.#slow--;
     if (this.#waiting.length > 0) this.#plan();
-    else if (this.#flying === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    else if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #take(): Waiting<Piece, Answer>[] {
@@ -99,33 +112,41 @@ export class GroupWriter<Piece, Answer> {
   }
 
   async #flush(group: readonly Waiting<Piece, Answer>[]): Promise<void> {
-    const { db, flush, signal, onTrouble, hasty } = this.#options;
+    const { db, flush, signal, onTrouble } = this.#options;
     try {
       const pieces = group.map((one) => one.piece);
-      const answers = await persist(db, () => flush(pieces), { ...BRIEFLY, signal, onTrouble });
+      const answers = await persist(db, () => flush(pieces), {
+        ...BRIEFLY,
+        signal,
+        onTrouble,
+        splits: pieces.length > 1,
+      });
       this.flushes++;
       group.forEach((one, index) => one.resolve(answers[index] as Answer));
     } catch (error) {
-      if (isPassing(error))
-        return this.#hold(group, error, (piece) => signal?.aborted === true || hasty(piece));
+      if (isPassing(error)) return this.#hold(group, error);
       if (group.length === 1) return group[0]?.reject(error);
       const half = group.length >> 1;
-      await this.#flush(group.slice(0, half));
-      await this.#flush(group.slice(half));
+      await Promise.all([this.#flush(group.slice(0, half)), this.#flush(group.slice(half))]);
     }
   }
 
-  /** The database stays away: whoever is in a hurry is told, the others wait for it to come back. */
-  async #hold(
-    group: readonly Waiting<Piece, Answer>[],
-    error: unknown,
-    tell: (piece: Piece) => boolean,
-  ): Promise<void> {
+  /** The database stays away: whoever is in a hurry is told, the others wait for it without being in anybody's way. */
+  #hold(group: readonly Waiting<Piece, Answer>[], error: unknown): void {
+    const { hasty, signal } = this.#options;
+    const tell = (piece: Piece): boolean => signal?.aborted === true || hasty(piece);
     const patient = group.filter((one) => !tell(one.piece));
     for (const one of group) if (tell(one.piece)) one.reject(error);
     if (patient.length === 0) return;
+    this.#held++;
+    void this.#returnLater(patient);
+  }
+
+  async #returnLater(patient: readonly Waiting<Piece, Answer>[]): Promise<void> {
     await sleep(this.#options.db.clock, HOLD_MS, this.#options.signal);
-    await this.#flush(patient);
+    this.#held--;
+    this.#waiting = [...patient, ...this.#waiting];
+    this.#plan();
   }
 }
 

@@ -14,6 +14,8 @@ export interface Patience {
   /** How many tries; a worker's own bookkeeping has no limit but its signal. */
   readonly attemptMax: number;
   readonly signal?: AbortSignal | undefined;
+  /** The work can be split: a lock that somebody else holds is then looked for, instead of waited for together. */
+  readonly splits?: boolean;
   readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
 }
 
@@ -34,6 +36,7 @@ export async function persist<T>(
       if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
         throw refusal(db.dialect.name, trouble.code, error);
       patience.onTrouble?.(error, attempt);
+      if (patience.splits && trouble.blocked) throw error;
       if (attempt >= patience.attemptMax || patience.signal?.aborted)
         throw refusal(db.dialect.name, trouble.code, error);
       await sleep(db.clock, delayMs(SCHEDULE, attempt), patience.signal);

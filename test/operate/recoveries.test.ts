@@ -2,11 +2,13 @@ import { saga, type Amends } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { gate } from "../sagas/support/gate.ts";
+import { gatekeeper } from "./support/hold.ts";
 
 const LEASE_MS = 60_000;
 
 onEachDatabase((database) => {
+  const gate = gatekeeper();
+
   it("[K-07] a saga whose worker dies in every act is ended before another call is made", async () => {
     const signals: unknown[] = [];
     const acts: number[] = [];

@@ -2,9 +2,11 @@ import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { gate } from "../sagas/support/gate.ts";
+import { gatekeeper } from "./support/hold.ts";
 
 onEachDatabase((database) => {
+  const gate = gatekeeper();
+
   it("[K-18] a stop lets the running call finish, books it, and gives the rest of the saga back", async () => {
     const held = gate<string>();
     const acts: string[] = [];

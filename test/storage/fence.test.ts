@@ -107,7 +107,7 @@ onEachDatabase((database) => {
     held.open("first");
     expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { one: "second" } });
     expect(await second.inspect("one")).toEqual(ended);
-    expect(first.counters).toMatchObject({ lost: 1, completed: 0 });
+    await expect.poll(() => first.counters).toMatchObject({ lost: 1, completed: 0 });
     expect(second.counters).toMatchObject({ lost: 0, recovered: 1, completed: 1 });
     expect(acts).toEqual([1, 2]);
   });

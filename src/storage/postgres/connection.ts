@@ -39,6 +39,8 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.clock = options.clock;
     // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
     options.pool.on("error", () => undefined);
+    // The same for one that breaks in the moment in which the pool hands it over.
+    options.pool.on("connect", (client) => void client.on("error", () => undefined));
   }
 
   open(): Promise<void> {
@@ -112,7 +114,9 @@ export class PostgresDatabase implements Database<ClientBase> {
       return await this.#withClient(await this.#options.pool.connect(), work);
     } catch (error) {
       // Whatever a pool that was closed meanwhile says: that it was closed is what matters.
-      throw this.#closed && this.dialect.trouble(error).code === "DATABASE_UNREACHABLE" ? closedError() : error;
+      throw this.#closed && this.dialect.trouble(error).code === "DATABASE_UNREACHABLE"
+        ? closedError()
+        : error;
     }
   }
 

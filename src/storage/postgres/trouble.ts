@@ -3,6 +3,7 @@ import type { Trouble } from "../database.ts";
 
 const UNREACHABLE_TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
 const UNREACHABLE_UNKNOWN: Trouble = { kind: "unknown", code: "DATABASE_UNREACHABLE" };
+const BLOCKED: Trouble = { ...UNREACHABLE_TRANSIENT, blocked: true };
 const READ_ONLY: Trouble = { kind: "transient", code: "DATABASE_READ_ONLY" };
 const MISSING: Trouble = { kind: "permanent", code: "SCHEMA_MISSING" };
 const REFUSED: Trouble = { kind: "permanent", code: "DATABASE_REFUSED" };
@@ -17,6 +18,7 @@ export function trouble(error: unknown): Trouble {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   // No class of SQLSTATE begins with E; EPIPE has five letters too.
   if (typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code)) {
+    if (code === "55P03") return BLOCKED;
     if (TRANSIENT.has(code) || code.startsWith("53") || code === "57P03") return UNREACHABLE_TRANSIENT;
     if (code.startsWith("57P") || code.startsWith("08")) return UNREACHABLE_UNKNOWN;
     if (code === "25006") return READ_ONLY;

@@ -66,6 +66,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     work: (session: Session, tx: SqliteHandle) => Promise<T>,
     foreign: boolean = false,
   ): Promise<T> {
+    if (this.#closed) throw closedError();
     this.#open.refuseInside();
     await this.#acquire();
     try {
@@ -105,10 +106,12 @@ export class SqliteDatabase implements Database<SqliteHandle> {
       this.#handle.close();
     }
     this.#handle = undefined;
+    this.#release();
   }
 
   /** Runs at once where nobody holds the connection, without a turn of the event loop. */
   async #alone<T>(work: () => T): Promise<T> {
+    if (this.#closed) throw closedError();
     this.#open.refuseInside();
     if (!this.#held && !this.#foreign()) return work();
     await this.#acquire();
