@@ -34,7 +34,7 @@ export async function onlooker(database: TestDatabase): Promise<Onlooker> {
     },
     async history(id) {
       const rows = await db.query(
-        sql`select step_name, action, status from ${table("saga_history")} where saga_id = ${id} order by id, part`,
+        sql`select step_name, action, status from ${table("saga_history")} where saga_id = ${id} and substr(step_name, 1, 1) <> '$' order by id, part`,
       );
       return rows.map(said);
     },
