@@ -1,4 +1,5 @@
 /** Whatever needs a person now, in one list, with what each item allows. */
+import { AmendsError } from "../core/errors.ts";
 import type { SagaAction } from "../sagas/operators.ts";
 import { allowedActions, skippable } from "../sagas/operators.ts";
 import {
@@ -41,7 +42,10 @@ export async function listAttention(
   limit: number,
   after: string | undefined,
 ): Promise<AttentionPage> {
-  const cursor = after === undefined ? undefined : (JSON.parse(after) as [number, string]);
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new AmendsError("BAD_OPTION", `A page of what needs attention has 1 to ${LIMIT_MAX} items.`);
+  }
+  const cursor = after === undefined ? undefined : readCursor(after);
   const { dialect } = db;
   const rows = await persist(db, () =>
     db.query(
@@ -62,6 +66,18 @@ export async function listAttention(
   const next =
     last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
   return { items, next };
+}
+
+const LIMIT_MAX = 1_000;
+
+function readCursor(after: string): readonly [number, string] {
+  try {
+    const [updatedAtMs, id] = JSON.parse(after) as unknown[];
+    if (typeof updatedAtMs === "number" && typeof id === "string") return [updatedAtMs, id];
+  } catch {
+    // Told below.
+  }
+  throw new AmendsError("BAD_OPTION", "`after` must be the `next` of the page before.");
 }
 
 function itemOf(row: Row, entries: readonly LogEntry[]): StalledSaga {

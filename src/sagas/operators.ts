@@ -22,6 +22,7 @@ export interface SkipNote extends OperatorNote {
 export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
 
 const REASON_MAX = 1_000;
+const NAME_MAX = 255;
 
 export class Operators {
   readonly #journal: Journal;
@@ -164,6 +165,9 @@ function readNote(note: OperatorNote | undefined): ControlDetails {
       "BAD_OPTION",
       `Give a reason of 1 to ${REASON_MAX} characters: it goes into the saga's log.`,
     );
+  }
+  if (by !== undefined && (typeof by !== "string" || by.length > NAME_MAX)) {
+    throw new AmendsError("BAD_OPTION", `\`by\` names who did it, in at most ${NAME_MAX} characters.`);
   }
   return { reason, ...(by !== undefined && { by }) };
 }

@@ -75,6 +75,8 @@ onEachDatabase((database) => {
     expect(() => amends.worker({ concurency: 1 } as never)).toThrow(/no option named concurency/);
     expect(() => saga("x", nothing, { retry: { attemps: 3 } as never })).toThrow(/no option named attemps/);
     await expect(amends.retry("x", undefined as never)).rejects.toThrow(AmendsError);
+    await expect(amends.attention.list({ after: "garbage" })).rejects.toMatchObject({ code: "BAD_OPTION" });
+    await expect(amends.attention.list({ limit: -1 })).rejects.toMatchObject({ code: "BAD_OPTION" });
   });
 });
 

@@ -20,7 +20,7 @@ onEachDatabase((database) => {
     const run = await amends.start(slow, {}, { id: "one" });
     await held.reached;
     for (let tick = 0; tick < 40; tick++) {
-      await clock.advance(LEASE_MS / 10);
+      await clock.advance(LEASE_MS / 8);
       // The renewal itself is under way on a real database: it may take a moment of real time.
       await expect
         .poll(async () => ((await amends.inspect("one"))?.dueAt?.getTime() ?? 0) - clock.virtualNowMs())

@@ -30,8 +30,13 @@ onEachDatabase((database) => {
       recoveryAttempts: 0,
     });
     expect(view?.timeline.some((line) => line.status === "FAILED")).toBe(false);
-    expect(await amends.inspect("late")).toMatchObject({ status: "PENDING" });
-    expect(amends.counters).toMatchObject({ released: 1, lost: 0 });
+    // A claim that was under way may have brought the late one in: then it was given back without a call.
+    expect(await amends.inspect("late")).toMatchObject({
+      owner: undefined,
+      recoveryAttempts: 0,
+      results: {},
+    });
+    expect(amends.counters).toMatchObject({ lost: 0, completed: 0, failed: 0 });
   });
 
   it("[K-18] what was given back is taken by the next worker at once, and is no recovery", async () => {

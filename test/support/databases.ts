@@ -48,7 +48,7 @@ const postgresName = (): string => `test_${process.pid}_${(count += 1)}`;
 
 /** The place of the test that runs now: made on first use, thrown away after the test. */
 class Places {
-  #place: string | undefined;
+  #place: Promise<string> | undefined;
   #cleanups: (() => Promise<unknown>)[] = [];
   readonly name: DatabaseName;
 
@@ -56,8 +56,8 @@ class Places {
     this.name = name;
   }
 
-  async place(): Promise<string> {
-    this.#place ??= this.name === "postgres" ? await this.#makePostgres() : this.#makeSqlite();
+  place(): Promise<string> {
+    this.#place ??= this.name === "postgres" ? this.#makePostgres() : Promise.resolve(this.#makeSqlite());
     return this.#place;
   }
 
