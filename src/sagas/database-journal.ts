@@ -12,6 +12,9 @@ import { moveFor } from "./move.ts";
 import { claimSagas, renewSagas, selectLogs, selectSaga, stallUnreadable } from "./queries.ts";
 import { toLogEntry, toRecord } from "./rows.ts";
 
+/** So many checkpoints that wait are worth a second commit beside the first, where the database has several writers. */
+const CROWD = 250;
+
 /** Lines that come from outside the worker carry a token that no worker has. */
 const OUTSIDER = -1;
 
@@ -39,7 +42,11 @@ export class DatabaseJournal implements Journal {
       ...(onTrouble && { onTrouble }),
     };
     this.#starts = new GroupWriter<Piece, boolean>({ ...options, hasty: () => true });
-    this.#lines = new GroupWriter<Piece, boolean>({ ...options, hasty: () => false });
+    this.#lines = new GroupWriter<Piece, boolean>({
+      ...options,
+      hasty: () => false,
+      ...(db.dialect.name === "postgres" && { crowd: CROWD }),
+    });
   }
 
   get flushes(): number {

@@ -24,6 +24,8 @@ export interface GroupWriterOptions<Piece, Answer> {
   readonly flush: (pieces: readonly Piece[]) => Promise<readonly Answer[]>;
   readonly bytes: (piece: Piece) => number;
   readonly signal?: AbortSignal;
+  /** So many waiting pieces are worth a second flush beside the first; never where the database has one writer. */
+  readonly crowd?: number;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
   /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
   readonly hasty: (piece: Piece) => boolean;
@@ -79,9 +81,11 @@ export class GroupWriter<Piece, Answer> {
     });
   }
 
-  /** One flush at a time gathers the most. One that is held up by somebody else's lock does not count. */
+  /** One flush at a time gathers the most; a crowd keeps two busy. One that waits for somebody's lock does not count. */
   #mayFly(): boolean {
-    return this.#flying === this.#slow && this.#flying < FLIGHTS_MAX;
+    const busy = this.#flying - this.#slow;
+    if (this.#flying >= FLIGHTS_MAX) return false;
+    return busy === 0 || (busy === 1 && this.#waiting.length >= (this.#options.crowd ?? Infinity));
   }
 
   async #fly(): Promise<void> {
