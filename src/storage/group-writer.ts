@@ -74,11 +74,14 @@ export class GroupWriter<Piece, Answer> {
   #plan(): void {
     if (this.#planned || !this.#mayFly()) return;
     this.#planned = true;
-    process.nextTick(() => {
+    const depart = (): void => {
       this.#planned = false;
       if (this.#waiting.length > 0 && this.#mayFly()) void this.#fly();
       if (this.#waiting.length > 0) this.#plan();
-    });
+    };
+    // A database that answers at once would otherwise keep everything else in the process from its turn.
+    if (this.#options.db.dialect.name === "sqlite") setImmediate(depart);
+    else process.nextTick(depart);
   }
 
   /** One flush at a time gathers the most; a crowd keeps two busy. One that waits for somebody's lock does not count. */

@@ -80,6 +80,20 @@ onEachDatabase((database) => {
     await worker.stop({ deadline: "0s" });
   });
 
+  it("[K-08] sagas that follow one another without a pause leave timers, and so renewals, their turn", async () => {
+    const order = saga("order", nothing).step("only", { act: () => 1 });
+    const amends = await database.amends({ sagas: [order] });
+    await database.worker(amends);
+    let fired = false;
+    setTimeout(() => (fired = true), 5);
+    let sagas = 0;
+    while (!fired && sagas < 2_000) {
+      await (await amends.start(order, {})).result();
+      sagas++;
+    }
+    expect(sagas).toBeLessThan(2_000);
+  });
+
   it("[K-08] a lease of a month can be asked for", async () => {
     const order = saga("order", nothing).step("only", { act: () => 1 });
     const amends = await database.amends({ sagas: [order], lease: "30d" });
