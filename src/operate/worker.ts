@@ -40,6 +40,9 @@ export interface WorkerTools {
   listen: ((onNotice: () => void) => () => void) | undefined;
 }
 
+/** How long a stop waits, beyond its deadline, for a claim or a renewal that is under way. */
+const LAST_LOOK_MS = 1_000;
+
 export class Worker {
   readonly #tools: WorkerTools;
   readonly #concurrency: number;
@@ -101,7 +104,10 @@ export class Worker {
     // Leases are still renewed while calls finish; only claiming has ended.
     await drained.finally(() => stopping.abort());
     this.#alarm?.cancel();
-    await this.#loop;
+    // A look at the database that hangs (a transactional act may keep it) ends when the database is closed.
+    const over = new AbortController();
+    await Promise.race([this.#loop, sleep(this.#tools.clock, deadlineMs + LAST_LOOK_MS, over.signal)]);
+    over.abort();
     // A claim that was under way when the stop came has brought sagas in: they are given back as well.
     await this.#tools.duty.drain(deadlineMs);
     this.#stopping = undefined;

@@ -22,6 +22,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** How long closing a database waits for whoever still uses it. */
+export const CLOSE_MS = 2_000;
+
 /** Waits, or stops waiting when the signal fires. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -3,6 +3,7 @@ import { openSqlite } from "amends/sqlite";
 import pg from "pg";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { transactionOn } from "../sagas/support/effects-table.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 
 const nothing = z.object({});
@@ -51,6 +52,19 @@ onEachDatabase((database) => {
       status: "COMPLETED",
       results: { label: { plate: "X 1" }, mail: "sent X 1" },
     });
+  });
+
+  it("[K-18] a transactional act that never ends and ignores its signal keeps neither stop nor close waiting for ever", async () => {
+    const stuck = saga("stuck", nothing).step("hold", {
+      transaction: transactionOn(database.name),
+      act: () => new Promise(() => undefined),
+    });
+    const amends = await database.amends({ sagas: [stuck] });
+    const worker = await database.worker(amends, { poll: "20ms" });
+    await amends.start(stuck, {});
+    await worker.stop({ deadline: "50ms" });
+    await amends.close();
+    await expect(amends.start(stuck, {})).rejects.toMatchObject({ code: "CLOSED" });
   });
 
   it("[K-16] a logger that throws hurts nobody", async () => {
