@@ -7,7 +7,7 @@ import { spread } from "../core/backoff.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, errorLabel } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { sleep, type Clock } from "../storage/clock.ts";
+import { sleep, within, type Clock } from "../storage/clock.ts";
 import type { Logger } from "./logger.ts";
 
 /** One kind of work that a worker drives. */
@@ -94,10 +94,7 @@ export class Worker {
   /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
   async stop(options: { readonly deadline?: Duration } = {}): Promise<void> {
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
-    if (this.#once) {
-      await this.#tools.duty.drain(deadlineMs);
-      await this.#once.catch(() => undefined);
-    }
+    if (this.#once) await this.#tools.duty.drain(deadlineMs);
     const stopping = this.#stopping;
     if (!stopping) return;
     const drained = this.#tools.duty.drain(deadlineMs);
@@ -105,9 +102,7 @@ export class Worker {
     await drained.finally(() => stopping.abort());
     this.#alarm?.cancel();
     // A look at the database that hangs (a transactional act may keep it) ends when the database is closed.
-    const over = new AbortController();
-    await Promise.race([this.#loop, sleep(this.#tools.clock, deadlineMs + LAST_LOOK_MS, over.signal)]);
-    over.abort();
+    await within(this.#tools.clock, deadlineMs + LAST_LOOK_MS, this.#loop ?? Promise.resolve());
     // A claim that was under way when the stop came has brought sagas in: they are given back as well.
     await this.#tools.duty.drain(deadlineMs);
     this.#stopping = undefined;

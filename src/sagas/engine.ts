@@ -8,7 +8,7 @@ import { checkId } from "../core/identity.ts";
 import { canonicalJson, encodeJson } from "../core/json.ts";
 import { misfit } from "../core/saga/plan.ts";
 import { initial } from "../core/saga/state.ts";
-import { sleep } from "../storage/clock.ts";
+import { within } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
 import type { DriveTools } from "./booking.ts";
@@ -308,20 +308,14 @@ export class Engine {
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true;
     const { clock, journal } = this.#options;
-    const goneWithin = async (ms: number): Promise<void> => {
-      const over = new AbortController();
-      const gone = Promise.all([...this.#runs].map((run) => run.gone));
-      await Promise.race([gone, sleep(clock, ms, over.signal)]);
-      over.abort();
-    };
+    const goneWithin = (ms: number): Promise<void> =>
+      within(clock, ms, Promise.all([...this.#runs].map((run) => run.gone)));
     await goneWithin(deadlineMs);
     for (const run of this.#runs) run.stop("shutdown");
     await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#capacity = 0;
     // A database that stays away must not keep the process: what is not durable is not booked, and the leases heal it.
-    const over = new AbortController();
-    await Promise.race([journal.drained(), sleep(clock, GRACE_MS, over.signal)]);
-    over.abort();
+    await within(clock, GRACE_MS, journal.drained());
   }
 }
 

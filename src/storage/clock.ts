@@ -38,3 +38,15 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener("abort", done, { once: true });
   });
 }
+
+const VIRTUAL_PATIENCE_MS = 250;
+
+/** Waits for an end, but not longer than this. Where time is moved by hand nobody moves it meanwhile: a short real wait then. */
+export async function within(clock: Clock, ms: number, end: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const limit = clock.virtualNowMs
+    ? sleep(systemClock, Math.min(ms, VIRTUAL_PATIENCE_MS), over.signal)
+    : sleep(clock, ms, over.signal);
+  await Promise.race([end, limit]);
+  over.abort();
+}

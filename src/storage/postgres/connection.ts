@@ -5,7 +5,7 @@
  */
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryResult } from "pg";
 import { AmendsError, closedError } from "../../core/errors.ts";
-import { CLOSE_MS, sleep, type Clock } from "../clock.ts";
+import { CLOSE_MS, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
@@ -105,9 +105,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#closed = true;
     if (!own || pool.ended || pool.ending) return;
     // A transactional act that never ends keeps its connection: that is no reason to wait for ever.
-    const over = new AbortController();
-    await Promise.race([pool.end(), sleep(this.clock, CLOSE_MS, over.signal)]);
-    over.abort();
+    await within(this.clock, CLOSE_MS, pool.end());
   }
 
   /** One connection for one piece of work; one that broke is thrown away. */

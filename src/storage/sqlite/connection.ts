@@ -4,7 +4,7 @@
  * durability and erasure rest on are set and then read back, because SQLite ignores what it cannot do.
  */
 import { AmendsError, closedError } from "../../core/errors.ts";
-import { CLOSE_MS, sleep, type Clock } from "../clock.ts";
+import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
@@ -100,9 +100,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     if (this.#closed) return;
     this.#closed = true;
     // A transactional act that never ends keeps the connection: closing it takes the act's writes back.
-    const over = new AbortController();
-    if (this.#held) await Promise.race([this.#acquire(), sleep(this.clock, CLOSE_MS, over.signal)]);
-    over.abort();
+    if (this.#held) await within(this.clock, CLOSE_MS, this.#acquire());
     this.#statements.clear();
     if (this.#handle && typeof this.#options.path === "string") {
       tidy(this.#handle);
