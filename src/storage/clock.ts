@@ -39,14 +39,13 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-const VIRTUAL_PATIENCE_MS = 250;
+const REAL_PATIENCE_MS = 2_000;
 
-/** Waits for an end, but not longer than this. Where time is moved by hand nobody moves it meanwhile: a short real wait then. */
+/** Waits for an end, but not longer than this. Time that is moved by hand may never be moved: then a short real wait ends it. */
 export async function within(clock: Clock, ms: number, end: Promise<unknown>): Promise<void> {
   const over = new AbortController();
-  const limit = clock.virtualNowMs
-    ? sleep(systemClock, Math.min(ms, VIRTUAL_PATIENCE_MS), over.signal)
-    : sleep(clock, ms, over.signal);
-  await Promise.race([end, limit]);
+  const limits = [sleep(clock, ms, over.signal)];
+  if (clock.virtualNowMs) limits.push(sleep(systemClock, REAL_PATIENCE_MS, over.signal));
+  await Promise.race([end, ...limits]);
   over.abort();
 }
