@@ -1,5 +1,10 @@
 /** What the tour writes on: prose that fits the window, marks that appear as things happen, no tricks off a terminal. */
-import pc from "picocolors";
+import picocolors from "picocolors";
+
+/** Colours are for a person who looks: never in a file, a pipe or a build's log, unless they were asked for. */
+const { FORCE_COLOR, NO_COLOR } = process.env;
+const isWanted = (FORCE_COLOR ?? "") !== "" && FORCE_COLOR !== "0";
+const pc = picocolors.createColors((process.stdout.isTTY || isWanted) && (NO_COLOR ?? "") === "");
 
 const MARGIN = "   ";
 const WIDTH_MAX = 100;

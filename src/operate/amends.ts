@@ -9,7 +9,7 @@ import { ContractJournal } from "../sagas/contract-journal.ts";
 import type { SagaStorage } from "../sagas/contract.ts";
 import { DatabaseJournal } from "../sagas/database-journal.ts";
 import type { AnySaga, SagaDefinition } from "../sagas/definition.ts";
-import { Engine, RENEWALS, type Counters } from "../sagas/engine.ts";
+import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
 import { Operators, type OperatorNote, type SkipNote } from "../sagas/operators.ts";
@@ -21,6 +21,8 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
+import type { Duty } from "../work/duty.ts";
+import { HOST, type Host } from "../work/host.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
@@ -93,6 +95,7 @@ export class Amends<Tx = unknown> {
   readonly #closing: AbortController = new AbortController();
   readonly #onStalled: CommonOptions["onStalled"];
   readonly #workers: Set<Worker> = new Set();
+  readonly #duties: Duty[] = [];
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     refuseUnknown(options, OPTIONS, "new Amends");
@@ -129,12 +132,9 @@ export class Amends<Tx = unknown> {
       leaseMs: this.#leaseMs,
       owner: this.#owner,
       onStalled: (run) => this.#stalled(run.id, run.definition.name, run.state),
-      onBug: (error) =>
-        this.#logger.error(
-          { error: String((error as Error | undefined)?.stack ?? error) },
-          "amends: unexpected; the lease heals it",
-        ),
+      onBug: (error) => this.#bug(error),
     });
+    this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
   }
 
@@ -181,11 +181,10 @@ export class Amends<Tx = unknown> {
     const database = this.#database as Database | undefined;
     const worker: Worker = new Worker(
       {
-        duty: this.#engine,
+        duties: () => this.#duties,
         clock: this.#clock,
         logger: this.#logger,
         owner: this.#owner,
-        renewEveryMs: this.#leaseMs / RENEWALS,
         check: () => this.#check(worker),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
@@ -238,6 +237,27 @@ export class Amends<Tx = unknown> {
     await this.#database?.close();
   }
 
+  /** What the parts beside it use; not for users. */
+  get [HOST](): Host<Tx> {
+    const database = this.#database;
+    if (!database) {
+      throw new AmendsError(
+        "NOT_SUPPORTED",
+        "A storage of your own carries sagas only: this needs a database.",
+      );
+    }
+    return {
+      database,
+      clock: this.#clock,
+      closing: this.#closing.signal,
+      newId,
+      employ: (duty) => this.#duties.push(duty),
+      onTrouble: (error, attempt) => this.#warn(error, attempt),
+      onBug: (error) => this.#bug(error),
+      warn: (fields, message) => this.#logger.warn(fields, message),
+    };
+  }
+
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
     return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
   }
@@ -275,6 +295,11 @@ export class Amends<Tx = unknown> {
     } catch {
       failed();
     }
+  }
+
+  #bug(error: unknown): void {
+    const text = String((error as Error | undefined)?.stack ?? error);
+    this.#logger.error({ error: text }, "amends: unexpected; the lease heals it");
   }
 
   #warn(error: unknown, attempt: number): void {

@@ -14,6 +14,8 @@ import type { AnySaga } from "./definition.ts";
 import type { DriveTools } from "./booking.ts";
 import { drive, stall } from "./drive.ts";
 import type { Journal, NewSaga, SagaRecord } from "./journal.ts";
+import { RENEWALS } from "../work/desk.ts";
+import type { Duty } from "../work/duty.ts";
 import { Newsroom } from "./news.ts";
 import type { Registry } from "./registry.ts";
 import { Run, type Departure } from "./run.ts";
@@ -43,9 +45,6 @@ export interface Counters {
   lost: number;
 }
 
-/** How often a lease is looked at in its lifetime. */
-export const RENEWALS = 8;
-
 /** How long a call that was told to stop may take to do so, when the worker shuts down. */
 const GRACE_MS = 1_000;
 
@@ -62,7 +61,9 @@ export interface Started {
   readonly sinceVersion: number;
 }
 
-export class Engine {
+export class Engine implements Duty {
+  readonly name = "sagas";
+  readonly renewEveryMs: number;
   readonly newsroom: Newsroom = new Newsroom();
   readonly active: Map<string, Run> = new Map();
   readonly counters: Counters = {
@@ -90,6 +91,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     checkLease(options.leaseMs, "The lease of sagas");
     this.#options = options;
+    this.renewEveryMs = options.leaseMs / RENEWALS;
     this.#tools = {
       ...options,
       newsroom: this.newsroom,

@@ -1,0 +1,207 @@
+/**
+ * Claimed rows at work: how many may run here at once, their leases, their ends. Every kind of row with a lease but
+ * the sagas' is worked on at such a desk. A row that was lost is told so through its signal, and keeps its place until
+ * its call has really ended: what still runs still costs.
+ */
+import { checkLease } from "../core/backoff.ts";
+import { within, type Clock } from "../storage/clock.ts";
+import type { Duty, Leaving } from "./duty.ts";
+
+export interface Claimed {
+  readonly id: string;
+  readonly token: number;
+}
+
+/** Why a call was told to stop. `shutdown` is no outcome: the row is given back. */
+export type StopReason = "lost" | "shutdown";
+
+export interface DeskOptions<Piece extends Claimed> {
+  readonly name: string;
+  readonly capacity?: number | undefined;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  /** Takes up to so many due rows. */
+  readonly claim: (limit: number) => Promise<readonly Piece[]>;
+  /** Extends the leases of these; answers with the ids that are still ours. */
+  readonly renew: (pieces: readonly Piece[]) => Promise<ReadonlySet<string>>;
+  /** Does the work and books what came of it. What it throws is a bug: the lease heals it. */
+  readonly run: (piece: Piece, hold: Hold) => Promise<void>;
+  /** Gives back what was told to stop and has no outcome. */
+  readonly release: (piece: Piece) => Promise<void>;
+  /** Resolves once nothing that was booked is still on its way to the database. */
+  readonly drained: () => Promise<void>;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** How often a lease is looked at in its lifetime: so none gets older than a quarter. */
+export const RENEWALS = 8;
+
+/** How long a call that was told to stop may take to do so, when the worker shuts down. */
+const GRACE_MS = 1_000;
+
+/** One claimed row at work. */
+export class Hold implements Leaving {
+  readonly gone: Promise<void>;
+  leasedAtMs: number;
+  #reason: StopReason | undefined;
+  readonly #controller: AbortController = new AbortController();
+  #leave: () => void = () => undefined;
+
+  constructor(leasedAtMs: number) {
+    this.leasedAtMs = leasedAtMs;
+    this.gone = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
+  }
+
+  /** For the call: fires when it should stop. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Set once the call was told to stop. */
+  get stopped(): StopReason | undefined {
+    return this.#reason;
+  }
+
+  stop(reason: StopReason): void {
+    if (this.#reason === "lost") return;
+    this.#reason = reason;
+    this.#controller.abort(new DOMException(`amends: ${reason}`, "AbortError"));
+  }
+
+  leave(): void {
+    this.#leave();
+  }
+}
+
+export class Desk<Piece extends Claimed> implements Duty {
+  readonly name: string;
+  readonly capacity: number | undefined;
+  readonly renewEveryMs: number;
+  readonly #options: DeskOptions<Piece>;
+  readonly #holds: Map<Hold, Piece> = new Map();
+  #accepted = 0;
+  #claiming = 0;
+  #draining = false;
+  #onDue: (ms: number) => void = () => undefined;
+  #onFree: () => void = () => undefined;
+  /** Claims that were lost to another worker: the fence held. */
+  lost = 0;
+
+  constructor(options: DeskOptions<Piece>) {
+    checkLease(options.leaseMs, `The lease of ${options.name}`);
+    this.#options = options;
+    this.name = options.name;
+    this.capacity = options.capacity;
+    this.renewEveryMs = options.leaseMs / RENEWALS;
+  }
+
+  accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void {
+    this.#accepted = capacity;
+    this.#draining = false;
+    this.#onDue = onDue;
+    this.#onFree = onFree;
+  }
+
+  get room(): number {
+    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+  }
+
+  /** Something will be due in so long: the worker looks then. */
+  dueIn(ms: number): void {
+    this.#onDue(ms);
+  }
+
+  async claim(limit: number = this.room): Promise<readonly Hold[]> {
+    if (limit <= 0) return [];
+    this.#claiming += limit; // these places are taken until it is known how many the claim fills
+    try {
+      // The lease counts from before the claim: its answer may have been long on its way.
+      const askedAtMs = this.#options.clock.monotonicMs();
+      const pieces = await this.#options.claim(limit);
+      return pieces.map((piece) => this.#launch(piece, askedAtMs));
+    } finally {
+      this.#claiming -= limit;
+    }
+  }
+
+  /** Keeps a place for rows that are about to be written as ours already; undefined where there is none. */
+  reserve(count: number): Reservation<Piece> | undefined {
+    if (this.room < count) return undefined;
+    this.#claiming += count;
+    const askedAtMs = this.#options.clock.monotonicMs();
+    let isOpen = true;
+    const close = (): void => {
+      if (isOpen) this.#claiming -= count;
+      isOpen = false;
+    };
+    return {
+      cancel: close,
+      fill: (pieces) => {
+        close();
+        return pieces.map((piece) => this.#launch(piece, askedAtMs));
+      },
+    };
+  }
+
+  #launch(piece: Piece, leasedAtMs: number): Hold {
+    const hold = new Hold(leasedAtMs);
+    this.#holds.set(hold, piece);
+    void this.#carry(piece, hold);
+    return hold;
+  }
+
+  async #carry(piece: Piece, hold: Hold): Promise<void> {
+    const { run, release, onBug } = this.#options;
+    try {
+      await run(piece, hold);
+      if (hold.stopped === "shutdown") await release(piece);
+    } catch (error) {
+      onBug(error);
+    }
+    this.#holds.delete(hold);
+    if (hold.stopped === "lost") this.lost++;
+    hold.leave();
+    this.#onFree();
+  }
+
+  /** Renews the leases of which an eighth is over. Called as often. */
+  async renew(): Promise<void> {
+    const { clock, leaseMs, renew } = this.#options;
+    const now = clock.monotonicMs();
+    const isDue = ([hold]: [Hold, Piece]): boolean =>
+      hold.stopped === undefined && now - hold.leasedAtMs >= leaseMs / RENEWALS;
+    // Rows are locked in this order by everybody, so that nobody waits in a circle.
+    const due = [...this.#holds].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
+    if (due.length === 0) return;
+    const held = await renew(due.map(([, piece]) => piece)).catch((error: unknown) => {
+      // The database is away: whoever is past its lease may have been taken by another worker already.
+      for (const [hold] of due) if (clock.monotonicMs() - hold.leasedAtMs >= leaseMs) hold.stop("lost");
+      throw error;
+    });
+    for (const [hold, piece] of due) {
+      if (held.has(piece.id)) hold.leasedAtMs = now;
+      else if (this.#holds.has(hold)) hold.stop("lost");
+    }
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, drained } = this.#options;
+    const goneWithin = (ms: number): Promise<void> =>
+      within(clock, ms, Promise.all([...this.#holds.keys()].map((hold) => hold.gone)));
+    await goneWithin(deadlineMs);
+    for (const hold of this.#holds.keys()) hold.stop("shutdown");
+    await goneWithin(Math.min(deadlineMs, GRACE_MS));
+    this.#accepted = 0;
+    // A database that stays away must not keep the process: what is not durable is not booked, and the leases heal it.
+    await within(clock, GRACE_MS, drained());
+  }
+}
+
+/** Places that were kept. Exactly one of the two is called. */
+export interface Reservation<Piece extends Claimed> {
+  fill(pieces: readonly Piece[]): readonly Hold[];
+  cancel(): void;
+}

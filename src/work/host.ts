@@ -1,0 +1,30 @@
+/**
+ * What an Amends lends to the parts that are made beside it (`new Erasure({ amends, … })`): its database and its
+ * worker. The key is a symbol, so that none of it stands among the methods that users call.
+ */
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
+import type { Duty } from "./duty.ts";
+
+export const HOST: unique symbol = Symbol.for("amends.host") as never;
+
+export interface Host<Tx = unknown> {
+  /** Throws NOT_SUPPORTED where sagas live in a storage of the user's own. */
+  readonly database: Database<Tx>;
+  readonly clock: Clock;
+  /** Fires when the Amends is closed: nothing waits for the database any longer. */
+  readonly closing: AbortSignal;
+  newId(): string;
+  /** The worker of this Amends drives it from its next start on. */
+  employ(duty: Duty): void;
+  /** Trouble with the database that passes, told to the logger. */
+  onTrouble(error: unknown, attempt: number): void;
+  /** Something that nobody foresaw; the lease heals it. */
+  onBug(error: unknown): void;
+  /** What an operator should know: ids, names and labels, never personal data. */
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+export interface Hosting<Tx = unknown> {
+  readonly [HOST]: Host<Tx>;
+}
