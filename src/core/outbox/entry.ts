@@ -1,0 +1,43 @@
+/** What an outbox entry for a data subject says: whom it concerns, which system, and what is to be done there. */
+import type { OutboxStatus } from "./machine.ts";
+
+export const OPERATIONS = ["erase", "rectify"] as const;
+export type OutboxOperation = (typeof OPERATIONS)[number];
+
+/** Under which name an outside system knows the subject: `{ kind: "stripe", value: "cus_9" }`. */
+export interface SubjectRef {
+  /** Names the resolver that it goes to. */
+  readonly kind: string;
+  readonly value: string;
+  readonly extra?: Readonly<Record<string, string>>;
+}
+
+export type CorrectedValue = string | number | boolean;
+
+/** The right value of one category of personal data, such as `email`. */
+export interface Correction {
+  readonly category: string;
+  readonly value: CorrectedValue;
+}
+
+export interface OutboxEntry {
+  /** Also the idempotency key of the call. */
+  readonly entryId: string;
+  readonly subjectId: string;
+  readonly resolver: string;
+  readonly ref: SubjectRef;
+  readonly operation: OutboxOperation;
+  /** Personal data: in the row only until the entry is done with. */
+  readonly corrections: readonly Correction[];
+  readonly status: OutboxStatus;
+  /** How often it was claimed. */
+  readonly attempts: number;
+  readonly enqueuedAt: Date;
+  readonly lastAttemptAt: Date | undefined;
+  /** The earliest instant at which it may be claimed; undefined means at once. */
+  readonly nextAttemptAt: Date | undefined;
+  /** A label, never a message. */
+  readonly lastError: string | undefined;
+  /** Names the claim that holds it: whoever settles gives it back. */
+  readonly token: number;
+}
