@@ -26,7 +26,7 @@ import { HOST, type Host } from "../work/host.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
-import { Worker, type WorkerOptions } from "./worker.ts";
+import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
 export interface StalledSignal {
@@ -231,8 +231,8 @@ export class Amends<Tx = unknown> {
   }
 
   /** Stops the worker, if one runs, and closes the connections that are ours. */
-  async close(): Promise<void> {
-    for (const worker of this.#workers) await worker.stop();
+  async close(options: StopOptions = {}): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
     await this.#database?.close();
   }
