@@ -211,7 +211,7 @@ function insertFencedLines(dialect: Dialect, moves: readonly Checkpoint[]): Sql 
   const rows = moves.map((one) => [...lineRow(one), (one.move as Move).from]);
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
     select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FENCED_LINE, rows)}
-    join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status = r.from_status and c.version < r.version
+    join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status = r.from_status
     where c.status in (${literals(LEAVABLE)}) ${dialect.forUpdateOf("c")}
     on conflict do nothing returning saga_id, id, token`;
 }
