@@ -53,7 +53,7 @@ export function defineCall<Schema extends StandardSchemaV1>(
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
     refuse("maxAttempts must be a whole number, 1 or more");
   const timeoutMs = timeout === undefined ? undefined : positiveMs(timeout, `The timeout of call ${name}`);
-  return { name, schema, handle: handle as CallDefinition["handle"], attemptMax: maxAttempts, timeoutMs };
+  return { name, schema, handle, attemptMax: maxAttempts, timeoutMs };
 }
 
 /** The input as it is stored. Says where it does not fit, never what was there. */

@@ -11,7 +11,7 @@ import type { Row, Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
 import type { Desk, Hold } from "../work/desk.ts";
 import type { Duty } from "../work/duty.ts";
-import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { tryHook } from "./abandoned.ts";
 import { Attempt } from "./attempt.ts";
 import { BackoffPolicy } from "./backoff-policy.ts";
@@ -60,14 +60,14 @@ export class Calls<Tx = unknown> {
   constructor(amends: Hosting<Tx>, options: CallsOptions) {
     refuseUnknown(options, ["calls", "backoff", "batchSize", "onAbandoned"], "new Calls");
     const { calls, backoff = new BackoffPolicy(), batchSize = 50 } = options;
-    this.#host = amends[HOST];
-    const host = this.#host as Host;
+    const host = amends[HOST];
+    this.#host = host;
     this.#books = new OutboxBooks(host);
     this.#known = byName(calls);
     this.#backoff = backoff;
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
-    this.#patience = { attemptMax: 8, signal: host.closing, onTrouble: host.onTrouble };
+    this.#patience = patienceOf(host);
     this.#desk = entryDesk({
       name: "calls",
       kind: "call",
