@@ -61,13 +61,23 @@ function anonymizing(dialect: Dialect, { sqlName, reach, set }: AnonymizeRows, s
   return sql`update ${raw(sqlName)} as t set ${join(assignments, ", ")} where ${reached("t", reach, subjectId)} ${open}`;
 }
 
-export function correctionStatements(dialect: Dialect, rows: CorrectRows, subjectId: string): readonly Sql[] {
-  const assignments = rows.set.map(
-    ({ column, type, value }) => sql`${raw(quoted(column))} = ${constant(dialect, type, value)}`,
-  );
+export function correctionStatements(
+  dialect: Dialect,
+  { sqlName, reach, set }: CorrectRows,
+  subjectId: string,
+): readonly Sql[] {
+  const assignments = set.map(({ column, type, value, while: retention }) => {
+    const right = constant(dialect, type, value);
+    const kept = retention
+      ? sql`case when ${lasts(dialect, "t", retention)} then ${right} else ${own("t", column)} end`
+      : right;
+    return sql`${raw(quoted(column))} = ${kept}`;
+  });
+  const lasting = set.flatMap((one) => (one.while ? [lasts(dialect, "t", one.while)] : []));
+  const some = lasting.length > 0 ? sql`and (${join(lasting, " or ")})` : empty;
   return counted(
     dialect,
-    sql`update ${raw(rows.sqlName)} as t set ${join(assignments, ", ")} where ${reached("t", rows.reach, subjectId)}`,
+    sql`update ${raw(sqlName)} as t set ${join(assignments, ", ")} where ${reached("t", reach, subjectId)} ${some}`,
   );
 }
 

@@ -3,6 +3,7 @@ import { AmendsError } from "../errors.ts";
 import type { Correction } from "../outbox/entry.ts";
 import type { Fitted, FittedColumn, FittedTable } from "./fit.ts";
 import type { Rows } from "./plan.ts";
+import type { Retention } from "./retention.ts";
 import type { ColumnType } from "./schema.ts";
 import { misfit } from "./value.ts";
 
@@ -10,20 +11,26 @@ export interface Assignment {
   readonly column: string;
   readonly type: ColumnType;
   readonly value: Correction["value"];
+  /** Only where this lasts. */
+  readonly while: Retention | undefined;
 }
 
 export interface CorrectRows extends Rows {
   readonly set: readonly Assignment[];
 }
 
+/** `retainedOnly`: of an erased subject only what is still retained holds anything that could be wrong. */
 export function planRectification(
   fitted: Fitted,
   corrections: readonly Correction[],
+  retainedOnly: boolean,
 ): readonly CorrectRows[] {
   return fitted.tables.flatMap((table) => {
     const set = table.columns.flatMap((column) => {
       const correction = corrections.find(({ category }) => category === column.category);
-      return correction ? [assignment(fitted, table, column, correction)] : [];
+      if (!correction || (retainedOnly && !column.retention)) return [];
+      const made = assignment(fitted, table, column, correction);
+      return [{ ...made, while: retainedOnly ? column.retention : undefined }];
     });
     const { name, sqlName, reach } = table;
     return set.length === 0 ? [] : [{ table: name, sqlName, reach, set }];
@@ -36,7 +43,7 @@ function assignment(
   table: FittedTable,
   { name, type, category }: FittedColumn,
   { value }: Correction,
-): Assignment {
+): Omit<Assignment, "while"> {
   const refuse = (why: string): never => {
     throw new AmendsError(
       "BAD_INPUT",
