@@ -49,41 +49,42 @@ export function stripeResolver(
 ): RectifyingResolver & VerifyingResolver {
   const { name, categories, limits } = checked(stripe, options);
 
-  /** The customer as Stripe has it, or undefined where it has none, or only the note that there was one. */
-  const find = async (ref: SubjectRef, call: ResolverCall): Promise<StripeCustomer | undefined> => {
-    const found = await send("find", call, (sending) =>
-      stripe.customers.retrieve(idOf(ref), {}, { ...sending, ...accountOf(ref) }),
-    );
-    return found === "absent" || found.deleted === true ? undefined : found;
-  };
-
-  const send = async <T extends object>(
+  const send = async <T>(
     operation: string,
+    ref: SubjectRef,
     call: ResolverCall,
-    request: (sending: StripeRequestOptions) => Promise<T>,
-  ): Promise<T | "absent"> => {
-    const sending = { maxNetworkRetries: 0, timeout: limits.timeoutMs };
+    request: (id: string, sending: StripeRequestOptions) => Promise<T>,
+  ): Promise<(T & object) | "absent"> => {
+    const id = idOf(ref);
+    const sending = { maxNetworkRetries: 0, timeout: limits.timeoutMs, ...accountOf(ref) };
     const answer = await limitedCall(limits, call.signal, async () => {
       try {
-        return await request(sending);
+        return await request(id, sending);
       } catch (thrown) {
         const trouble = stripeTrouble(thrown);
         if (trouble.kind === "absent") return "absent";
         throw stripeFailure(trouble, operation);
       }
     });
-    if (answer === "absent" || (typeof answer === "object" && answer !== null)) return answer;
+    if (answer === "absent") return "absent";
+    if (typeof answer === "object" && answer !== null) return answer;
     throw new ResolverError(
       "stripe-unfit-reply",
-      `Stripe's client gave nothing back when asked to ${operation}.`,
+      `Stripe's client answered nothing when asked to ${operation}.`,
     );
+  };
+
+  /** The customer as Stripe has it, or undefined where it has none, or only the note that there was one. */
+  const find = async (ref: SubjectRef, call: ResolverCall): Promise<StripeCustomer | undefined> => {
+    const found = await send("find", ref, call, (id, sending) => stripe.customers.retrieve(id, {}, sending));
+    return found === "absent" || found.deleted === true ? undefined : found;
   };
 
   return {
     name,
     async eraseSubject(ref, call) {
-      const gone = await send("delete", call, (sending) =>
-        stripe.customers.del(idOf(ref), {}, { ...sending, ...accountOf(ref), idempotencyKey: call.key }),
+      const gone = await send("delete", ref, call, (id, sending) =>
+        stripe.customers.del(id, {}, { ...sending, idempotencyKey: call.key }),
       );
       if (gone === "absent") return { alreadyAbsent: true };
       if (gone.deleted === true) return {};
@@ -96,18 +97,14 @@ export function stripeResolver(
       const wanted = wantedOf(corrections, categories);
       if (wanted.size === 0) return { alreadyConsistent: true };
       const customer = await find(ref, call);
-      if (!customer) return { alreadyConsistent: true };
-      if ([...wanted].every(([field, value]) => fieldOf(customer, field) === value)) {
+      if (!customer || [...wanted].every(([field, value]) => fieldOf(customer, field) === value)) {
         return { alreadyConsistent: true };
       }
       const change = changeOf(customer, wanted);
-      const updated = await send(
-        "update",
-        call,
-        (sending) =>
-          withFreshKey(call, (idempotencyKey) =>
-            stripe.customers.update(idOf(ref), change, { ...sending, ...accountOf(ref), idempotencyKey }),
-          ) as Promise<object>,
+      const updated = await send("update", ref, call, (id, sending) =>
+        underItsKey(call, (idempotencyKey) =>
+          stripe.customers.update(id, change, { ...sending, idempotencyKey }),
+        ),
       );
       return updated === "absent" ? { alreadyConsistent: true } : {};
     },
@@ -121,7 +118,7 @@ export function stripeResolver(
  * Stripe keeps the answer to a key, a failure of its own included, and gives it again for a day. The change sets
  * values and adds nothing, so that it may be sent under another key where the first one can only fail.
  */
-async function withFreshKey<T>(call: ResolverCall, request: (key: string) => Promise<T>): Promise<T> {
+async function underItsKey<T>(call: ResolverCall, request: (key: string) => Promise<T>): Promise<T> {
   try {
     return await request(call.key);
   } catch (thrown) {

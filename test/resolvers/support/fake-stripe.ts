@@ -1,6 +1,6 @@
 /** As much of Stripe's customers as the resolver uses, over real HTTP: errors, deleted notes and idempotency included. */
 import type { ResolverFault } from "amends/testing";
-import Stripe from "stripe";
+import { Stripe } from "stripe";
 import {
   httpServer,
   json,
