@@ -13,6 +13,7 @@ export type ErrorCode =
   | "BAD_POLICY"
   | "CANCEL_REFUSED"
   | "CLOSED"
+  | "CONFIGURATION"
   | "DATABASE_READ_ONLY"
   | "DATABASE_TOO_OLD"
   | "DATABASE_UNREACHABLE"
@@ -61,6 +62,14 @@ export class SagaConcurrencyError extends AmendsError {
       { sagaId, expected, found },
     );
     this.name = "SagaConcurrencyError";
+  }
+}
+
+/** The parts do not fit together as they were put together, or not to what is asked of them. Nothing was written. */
+export class ConfigurationError extends AmendsError {
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super("CONFIGURATION", message, details);
+    this.name = "ConfigurationError";
   }
 }
 
