@@ -52,6 +52,8 @@ export {
 export { BackoffPolicy, type BackoffOptions } from "./outbox/backoff-policy.ts";
 export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
 export { ResolverRegistry } from "./outbox/registry.ts";
+export { SagaRunner, type SagaRunnerOptions } from "./outbox/runner.ts";
+export { type AbandonedHook, type AbandonedSignal } from "./outbox/abandoned.ts";
 export { type RequeueNote } from "./outbox/requeue.ts";
 export {
   ResolverError,

@@ -16,7 +16,7 @@ import { BLOCKING, CLAIMABLE, settled, type Settle } from "../core/outbox/machin
 import { holding } from "../storage/claim.ts";
 import type { Column, Database, Dialect, Row, Session } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { HELD_ROWS } from "./queries.ts";
+import { HELD_ROWS, idRows } from "./queries.ts";
 
 /** Whose request an entry belongs to. */
 export interface Request {
@@ -154,7 +154,6 @@ const REQUEST: readonly Column[] = [
   { name: "subject_id", type: "text" },
   { name: "operation", type: "text" },
 ];
-const OWN: readonly Column[] = [{ name: "row_id", type: "uuid" }];
 
 /** Every row that this flush will touch, and every row that a request waits for, in one order. */
 function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
@@ -162,9 +161,9 @@ function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
   const requests = new Map<string, readonly string[]>();
   for (const { completes } of pieces)
     if (completes) requests.set(requestName(completes), [completes.subjectId, completes.operation]);
-  const own = dialect.rows(
-    OWN,
-    pieces.map(({ entryId }) => [entryId]),
+  const own = idRows(
+    dialect,
+    pieces.map(({ entryId }) => entryId),
   );
   const open = sql`w.kind = 'erasure' and w.status in (${literals(BLOCKING)})`;
   return sql`with ids as materialized (
@@ -203,7 +202,11 @@ function settleRow(piece: Settlement): readonly unknown[] {
   ];
 }
 
-/** A verification's mark is set once: told again after a lost answer, it is found and not written anew. */
+/**
+ * What an entry for a subject would have written is gone once nobody will call with it; a call of the user's keeps its
+ * input while it is abandoned, for a requeue. A verification's mark is set once: told again after a lost answer, it is
+ * found and not written anew.
+ */
 function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
   const rows = dialect.rows(SETTLE, pieces.map(settleRow));
   const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
@@ -217,7 +220,7 @@ function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
       horizons = c.horizons + case r.event when 'park' then 1 else 0 end,
       last_error = case when r.event = 'release' then c.last_error else r.error end,
       verification = coalesce(r.verification, c.verification),
-      payload = case when ${isOpen} then c.payload else null end,
+      payload = case when ${isOpen} or (r.event = 'abandon' and c.operation is null) then c.payload else null end,
       ref_value = coalesce(r.ref_value, c.ref_value),
       ref_extra = case when r.ref_value is null then c.ref_extra else null end
     from ${rows} where ${holding(HELD_ROWS, raw("entry_id"))} and (r.event <> 'verify' or c.verification is null)

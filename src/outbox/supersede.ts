@@ -9,9 +9,10 @@
 import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { Correction } from "../core/outbox/entry.ts";
-import type { Column, Dialect, Session } from "../storage/database.ts";
+import type { Dialect, Session } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { CheckedEntry } from "./check-entry.ts";
+import { idRows } from "./queries.ts";
 import { entryColumns, toEntry } from "./rows.ts";
 import { refHash, SCRUBBED } from "./scrub.ts";
 
@@ -91,16 +92,10 @@ function lockRectifications(dialect: Dialect, subjectId: string, which: Sql): Sq
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }
 
-const IDS: readonly Column[] = [{ name: "row_id", type: "uuid" }];
-
 /** The ref goes as well: nobody will call with it again. */
 function supersedeEntries(dialect: Dialect, ids: readonly string[]): Sql {
-  const given = dialect.rows(
-    IDS,
-    ids.map((id) => [id]),
-  );
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([GIVEN_WAY])}, payload = null, next_attempt_at = null, last_error = null,
       ref_value = ${SCRUBBED}, ref_extra = null
-    from ${given} where c.entry_id = r.row_id and c.status in (${literals(SUPERSEDABLE)})`;
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status in (${literals(SUPERSEDABLE)})`;
 }
