@@ -4,6 +4,7 @@
  * the worker looks for marks. Calls that end clear what they carried, in commits of their own: after each the file is
  * cut off too. PostgreSQL does the like by itself (vacuum), out of our reach.
  */
+import type { OutboxBooks } from "../outbox/books.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { raw } from "../storage/sql.ts";
@@ -19,11 +20,15 @@ export class CleanUp implements Duty {
   readonly renewEveryMs: number = 3_600_000;
   readonly #db: Database;
   readonly #host: Pick<Host, "onTrouble" | "closing">;
+  readonly #books: Pick<OutboxBooks, "flushes">;
   /** Something may be left from before this process began, too. */
   #isDue = true;
+  /** Bookings of this process that the file was cut off after. */
+  #flushes = 0;
   #isAccepted = false;
 
-  constructor(host: Host) {
+  constructor(host: Host, books: Pick<OutboxBooks, "flushes">) {
+    this.#books = books;
     this.#db = host.database;
     this.#host = host;
   }
@@ -32,7 +37,7 @@ export class CleanUp implements Duty {
     return this.#isAccepted ? 1 : 0;
   }
 
-  /** An entry was settled: what its row held is overwritten by now, or soon. */
+  /** The next run cuts the file off in any case. */
   due(): void {
     this.#isDue = true;
   }
@@ -57,8 +62,10 @@ export class CleanUp implements Duty {
     if (this.#db.dialect.name !== "sqlite") return true;
     for (;;) {
       const marked = await this.#query(listUnclean(this.#db.dialect, BATCH));
-      if (marked.length === 0 && !this.#isDue) return true;
+      const { flushes } = this.#books;
+      if (marked.length === 0 && !this.#isDue && flushes === this.#flushes) return true;
       this.#isDue = false;
+      this.#flushes = flushes;
       const [answer = {}] = await this.#query(raw("pragma wal_checkpoint(truncate)"));
       if (Number(answer["busy"]) !== 0) {
         this.#isDue = true;
@@ -74,7 +81,11 @@ export class CleanUp implements Duty {
   }
 
   #query(statement: Parameters<Database["query"]>[0]): ReturnType<Database["query"]> {
-    const { closing, onTrouble } = this.#host;
-    return persist(this.#db, () => this.#db.query(statement), { attemptMax: 8, signal: closing, onTrouble });
+    const host = this.#host;
+    return persist(this.#db, () => this.#db.query(statement), {
+      attemptMax: 8,
+      signal: host.closing,
+      onTrouble: (error, attempt) => host.onTrouble(error, attempt),
+    });
   }
 }

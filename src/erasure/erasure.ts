@@ -17,8 +17,10 @@ import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { ResolverRegistry } from "../outbox/registry.ts";
 import type { AnyResolver } from "../outbox/resolver.ts";
+import { SagaRunner, type SagaRunnerOptions } from "../outbox/runner.ts";
 import { persist } from "../storage/retry.ts";
 import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
 import { erase, type ErasureReport, type RequestTools } from "./erase.ts";
 import { fitLive } from "./live-schema.ts";
@@ -28,7 +30,7 @@ import { listReleased } from "./queries.ts";
 import { Recorder } from "./recorder.ts";
 import { rectify, type RectificationReport, type RectifyOptions } from "./rectify.ts";
 
-export interface ErasureOptions<Tx, Category extends string> {
+export interface ErasureOptions<Tx, Category extends string> extends SagaRunnerOptions {
   readonly amends: Hosting<Tx>;
   readonly dataMap: DataMap<Category>;
   readonly resolvers?: readonly AnyResolver[];
@@ -44,11 +46,25 @@ export interface SubjectVerification {
   readonly retained: readonly RetainedData[];
 }
 
-const OPTIONS = ["amends", "dataMap", "resolvers", "audit"];
+/** Every option, so that one that is added to the runner is not forgotten here. */
+const OPTIONS: Readonly<Record<keyof ErasureOptions<unknown, string>, true>> = {
+  amends: true,
+  dataMap: true,
+  resolvers: true,
+  audit: true,
+  maxAttempts: true,
+  batchSize: true,
+  backoff: true,
+  onAbandoned: true,
+  requireVerification: true,
+  callTimeout: true,
+};
 
 export class Erasure<Tx = unknown, Category extends string = string> {
   /** The entries for other systems: requeue those that were abandoned, list them, count them. */
   readonly outbox: Outbox<Tx>;
+  /** Makes the calls to other systems. The worker drives it; without one, call its `runOnce`. */
+  readonly runner: SagaRunner;
   readonly #host: Host<Tx>;
   readonly #amends: Hosting<Tx>;
   readonly #tools: RequestTools<Tx>;
@@ -56,19 +72,26 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   readonly #cleanUp: CleanUp;
 
   constructor(options: ErasureOptions<Tx, Category>) {
-    refuseUnknown(options, OPTIONS, "new Erasure");
-    const { amends, dataMap, resolvers = [] } = options;
-    if (!isDataMap(dataMap))
+    refuseUnknown(options, Object.keys(OPTIONS), "new Erasure");
+    const { amends, dataMap, resolvers = [], audit, ...runnerOptions } = options;
+    if (!isDataMap(dataMap)) {
       throw new AmendsError("BAD_OPTION", "Give `new Erasure` a dataMap: dataMap({ … }).");
+    }
     this.#amends = amends;
     this.#host = amends[HOST];
     const host = this.#host as Host;
-    this.#audit = options.audit ?? new DatabaseAuditSink(amends as Hosting);
+    const registry = new ResolverRegistry(resolvers);
+    this.#audit = audit ?? new DatabaseAuditSink(amends);
     this.outbox = new Outbox(amends, { audit: this.#audit });
-    const recorder = new Recorder(host, this.#audit, { hand: async () => undefined });
-    this.#tools = { map: dataMap, registry: new ResolverRegistry(resolvers), outbox: this.outbox, recorder };
-    this.#cleanUp = new CleanUp(host);
+    this.#cleanUp = new CleanUp(host, this.outbox.books);
+    this.runner = new SagaRunner(registry, this.outbox, this.#audit, runnerOptions).attach();
     host.employ(this.#cleanUp);
+    const relay = isTransactional(this.#audit)
+      ? undefined
+      : new AuditRelay(host, this.outbox.books, this.#audit);
+    if (relay) host.employ(relay.duty);
+    const recorder = new Recorder(host, this.#audit, relay);
+    this.#tools = { map: dataMap, registry, outbox: this.outbox, recorder };
   }
 
   /**
@@ -116,7 +139,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
 
   /** Erasures that were asked for longer ago than the deadline and are not complete, with what keeps each. */
   overdue(options: OverdueOptions = {}): Promise<OverduePage> {
-    return readOverdue(this.#host.database as Host["database"], options);
+    return readOverdue(this.#host.database, options);
   }
 
   /** Subjects of whom something had to be retained whose time is over: erase them again. The longest over come first. */
@@ -133,7 +156,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     if (!isTransactional(this.#audit)) {
       throw new AmendsError("NOT_SUPPORTED", "The audit events go to a sink of your own: read them there.");
     }
-    const trail = new AuditTrail(this.#amends as Hosting);
+    const trail = new AuditTrail(this.#amends);
     const events: AuditEvent[] = [];
     let page: TrailPage | undefined;
     do {

@@ -36,10 +36,12 @@ export function erasedPayload({ deleted, anonymized, retained }: Erased): Payloa
   return {
     ...prefixed("deleted", deleted),
     ...prefixed("anonymized", anonymized),
-    ...Object.fromEntries(kept),
+    ...(Object.fromEntries(kept) as Payload),
   };
 }
 
 export function prefixed(prefix: string, counts: RowCounts): Payload {
-  return Object.fromEntries(Object.entries(counts).map(([table, rows]) => [`${prefix}.${table}`, rows]));
+  return Object.fromEntries(
+    Object.entries(counts).map(([table, rows]) => [`${prefix}.${table}`, rows] as const),
+  );
 }

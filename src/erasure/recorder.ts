@@ -22,12 +22,12 @@ export interface Failure {
 export class Recorder {
   readonly #host: Host;
   readonly #sink: AnySink;
-  readonly #relay: Relay;
+  readonly #relay: Relay | undefined;
   readonly #notes: Set<Promise<void>> = new Set();
   /** Notes are written outside of the transaction that the caller may be in, also for whoever looks for that. */
   readonly #outside: AsyncResource = new AsyncResource("amends.erasure");
 
-  constructor(host: Host, sink: AnySink, relay: Relay) {
+  constructor(host: Host, sink: AnySink, relay: Relay | undefined) {
     this.#host = host;
     this.#sink = sink;
     this.#relay = relay;
@@ -36,7 +36,7 @@ export class Recorder {
   /** In the caller's transaction. A foreign sink is told after it was committed. */
   async tell(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
     if (isTransactional(this.#sink)) await this.#sink.appendIn(session, events);
-    else await this.#relay.hand(session, events);
+    else await this.#relay?.hand(session, events);
   }
 
   /** Outside of it, in its own time. */
@@ -52,11 +52,16 @@ export class Recorder {
   }
 
   async #write(events: readonly NewAuditEvent[], failure: Failure): Promise<void> {
-    const { database, closing, onTrouble, warn } = this.#host;
+    const host = this.#host;
+    const { database, closing } = host;
     // The caller's rollback comes first: it is waiting for the call that failed, not for this.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     try {
-      const patience = { attemptMax: Number.POSITIVE_INFINITY, signal: closing, onTrouble };
+      const patience = {
+        attemptMax: Number.POSITIVE_INFINITY,
+        signal: closing,
+        onTrouble: (error: unknown, attempt: number) => host.onTrouble(error, attempt),
+      };
       await persist(
         database,
         () => database.transaction((session) => this.#writeIn(session, events, failure)),
@@ -64,7 +69,7 @@ export class Recorder {
       );
     } catch {
       const { subjectId, label } = failure;
-      warn({ subjectId, error: label }, "amends: a request failed, and that could not be put on record");
+      host.warn({ subjectId, error: label }, "amends: a request failed, and that could not be put on record");
     }
   }
 

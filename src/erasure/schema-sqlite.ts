@@ -66,7 +66,7 @@ function toTable(name: string, row: Row, columns: readonly Row[], uniques: reado
     })),
     primaryKey,
     uniques: primaryKey.length > 0 ? [primaryKey, ...indexed] : indexed,
-    checks: checksIn(String(row["sql"] ?? ""), names),
+    checks: checksIn((row["sql"] as string | null) ?? "", names),
   };
 }
 
@@ -79,8 +79,8 @@ function primaryKeyOf(columns: readonly Row[]): readonly string[] {
 
 interface Lookups {
   readonly mapped: ReadonlyMap<string, string>;
-  parentOf(row: Row): string;
-  columnsOf(table: string): readonly Row[];
+  readonly parentOf: (row: Row) => string;
+  readonly columnsOf: (table: string) => readonly Row[];
 }
 
 function toForeignKey(rows: readonly Row[], { mapped, parentOf, columnsOf }: Lookups): ForeignKey {

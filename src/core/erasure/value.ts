@@ -22,7 +22,7 @@ type Rule = (value: SurrogateValue, type: ColumnType) => string | undefined;
 const texts: Rule = (value, { maxLength }) => {
   if (typeof value !== "string") return "is not a text";
   // Databases count characters, not the halves that JavaScript counts.
-  return maxLength !== undefined && [...value].length > maxLength
+  return maxLength !== undefined && Array.from(value).length > maxLength
     ? `is longer than the ${maxLength} characters that fit`
     : undefined;
 };

@@ -1,5 +1,5 @@
 /** A shop with people in it, on each database: its tables, its data map, and a caller with a connection of their own. */
-import { Amends } from "amends";
+import type { Amends } from "amends";
 import { Erasure, dataMap, type ErasureOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import pg from "pg";
