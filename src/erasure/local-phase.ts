@@ -4,7 +4,7 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import type { Fitted } from "../core/erasure/fit.ts";
-import { orphaned, type ErasurePlan } from "../core/erasure/plan.ts";
+import { orphaned, type DeleteRows, type ErasurePlan } from "../core/erasure/plan.ts";
 import { subjectColumn } from "../core/erasure/reach.ts";
 import type { CorrectRows } from "../core/erasure/rectification.ts";
 import { subjectMisfit } from "../core/erasure/value.ts";
@@ -13,6 +13,7 @@ import { ask, askAll } from "./foreign-trouble.ts";
 import {
   correctionStatements,
   guardStatement,
+  leafStatements,
   leftStatement,
   operationStatements,
   retainedStatement,
@@ -65,14 +66,30 @@ export async function carryOut(session: Session, plan: ErasurePlan, subjectId: s
   const counts = { delete: {} as Record<string, number>, anonymize: {} as Record<string, number> };
   for (const operation of plan.operations) {
     const { kind, table } = operation;
+    const leaves = kind === "delete" ? await deleteLeaves(session, operation, subjectId) : 0;
     const rows = await askAll(session, operationStatements(session.dialect, operation, subjectId), table);
-    counts[kind][table] = Number(rows[0]?.["n"]);
+    counts[kind][table] = leaves + Number(rows[0]?.["n"]);
   }
   return {
     deleted: counts.delete,
     anonymized: counts.anonymize,
     ...(await readRetained(session, plan, subjectId)),
   };
+}
+
+async function deleteLeaves(session: Session, operation: DeleteRows, subjectId: string): Promise<number> {
+  if (operation.among.length === 0) return 0;
+  let deleted = 0;
+  for (;;) {
+    const rows = await askAll(
+      session,
+      leafStatements(session.dialect, operation, subjectId),
+      operation.table,
+    );
+    const found = Number(rows[0]?.["n"]);
+    if (found === 0) return deleted;
+    deleted += found;
+  }
 }
 
 export async function readRetained(

@@ -43,6 +43,20 @@ export function operationStatements(
   );
 }
 
+/** Only rows that no row of their table refers to. To be repeated until there are none. */
+export function leafStatements(dialect: Dialect, operation: DeleteRows, subjectId: string): readonly Sql[] {
+  const { sqlName, among } = operation;
+  const leaves = among.map(
+    ({ columns, references }) =>
+      sql`${tuple("t", references)} not in (select ${names("c", columns)} from ${raw(sqlName)} as c where ${join(
+        columns.map((column) => sql`${own("c", column)} is not null`),
+        " and ",
+      )})`,
+  );
+  const going = goingRows(dialect, "t", operation, subjectId);
+  return counted(dialect, sql`delete from ${raw(sqlName)} as t where ${join([going, ...leaves], " and ")}`);
+}
+
 function anonymizing(dialect: Dialect, { sqlName, reach, set }: AnonymizeRows, subjectId: string): Sql {
   const assignments = set.map(({ column, type, surrogate, unless }) => {
     const value = surrogateSql(dialect, type, surrogate, "t", column);

@@ -24,6 +24,11 @@ export interface DeleteRows extends Rows {
   readonly kind: "delete";
   /** A row stays while one of these lasts. */
   readonly unless: readonly Retention[];
+  /**
+   * Keys by which rows of the table refer to one another, where the database looks at each row by itself (RESTRICT):
+   * rows that nobody refers to go first, then those that nobody refers to any longer.
+   */
+  readonly among: readonly Pick<ForeignKey, "columns" | "references">[];
 }
 
 export interface Replacement {
@@ -65,7 +70,9 @@ export interface ErasurePlan {
 
 export function planErasure({ tables, foreignKeys }: Fitted): ErasurePlan {
   const deletes = new Map(
-    tables.filter(({ mayDelete }) => mayDelete).map((table) => [table.name, deleteOf(table)] as const),
+    tables
+      .filter(({ mayDelete }) => mayDelete)
+      .map((table) => [table.name, deleteOf(table, foreignKeys)] as const),
   );
   const guards = foreignKeys.flatMap((key) => guardOf(key, tables, deletes));
   const operations = inOrder(tables, foreignKeys, deletes).flatMap((table) => [
@@ -87,8 +94,12 @@ function retentionsOf({ columns }: FittedTable): readonly Retention[] {
   return columns.flatMap(({ retention }) => retention ?? []);
 }
 
-function deleteOf(table: FittedTable): DeleteRows {
-  return { kind: "delete", ...rowsOf(table), unless: retentionsOf(table) };
+function deleteOf(table: FittedTable, foreignKeys: readonly ForeignKey[]): DeleteRows {
+  const { name } = table;
+  const among = foreignKeys.filter(
+    ({ child, parent, onDelete }) => child === name && parent === name && onDelete === "restrict",
+  );
+  return { kind: "delete", ...rowsOf(table), unless: retentionsOf(table), among };
 }
 
 /** Of a row that stays, everything personal that is not retained is replaced. */
