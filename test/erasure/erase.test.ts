@@ -37,6 +37,5 @@ onEachDatabase((database) => {
       "ERASURE_LOCAL_COMPLETED",
       "ERASURE_COMPLETED",
     ]);
-    await shop.own.close();
   });
 });

@@ -64,7 +64,6 @@ onEachDatabase((database) => {
           }),
           { numRuns: ROUNDS[database.name], seed: 20_261_116 },
         );
-        await own.close();
       },
     );
 

@@ -155,11 +155,8 @@ export function candidates(
   const near = found.flatMap((value): SurrogateValue[] =>
     typeof value === "number" ? [value, value + 1, value - 1] : [value],
   );
-  const all: readonly SurrogateValue[] = [
-    plainSurrogate(type),
-    ...near,
-    ...(type.family === "text" ? [`${WORD}@${WORD}.invalid`] : []),
-  ];
+  const address = type.family === "text" ? [`${WORD}@${WORD}.invalid`] : [];
+  const all: readonly SurrogateValue[] = [plainSurrogate(type), ...address, ...near];
   return all.filter((value) => misfit(value, type) === undefined).slice(0, CANDIDATES_MAX);
 }
 

@@ -3,6 +3,7 @@ import type { Amends } from "amends";
 import { Erasure, dataMap, type ErasureOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import pg from "pg";
+import { onTestFinished } from "vitest";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw } from "../../../src/storage/sql.ts";
 import { openSqlite } from "../../../src/storage/sqlite/driver.ts";
@@ -21,6 +22,7 @@ export interface Caller {
 export async function caller(database: TestDatabase): Promise<Caller> {
   const place = await database.place();
   const own = database.name === "postgres" ? await postgresCaller(place) : sqliteCaller(place);
+  onTestFinished(() => own.close());
   return {
     ...own,
     async transaction(work) {
@@ -41,12 +43,14 @@ type Connection = Omit<Caller, "transaction">;
 
 async function postgresCaller(place: string): Promise<Connection> {
   const client = new pg.Client(place);
+  // The database is thrown away, with whoever is connected, before a test is finished.
+  client.on("error", () => undefined);
   await client.connect();
   return {
     tx: client,
     exec: async (text) => void (await client.query(text)),
     rows: async (text) => (await client.query<Row>(text)).rows,
-    close: () => client.end(),
+    close: () => client.end().catch(() => undefined),
   };
 }
 
