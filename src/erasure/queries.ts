@@ -47,22 +47,41 @@ export function noteFailure(dialect: Dialect, subjectId: string, error: string):
     on conflict (subject_id) do update set failing_since = coalesce(s.failing_since, ${now}), last_error = ${error}`;
 }
 
-const NAMED: readonly Column[] = [
+const STAGED: readonly Column[] = [
   { name: "row_id", type: "text" },
   { name: "row_erasures", type: "int" },
   { name: "row_rectifications", type: "int" },
+  { name: "row_stage", type: "int" },
 ];
 
+/** Requests to clean up after: of stage 2 at once, of stage 1 when no entry of the subject is open any longer. */
 export function listUnclean(dialect: Dialect, limit: number): Sql {
-  return sql`select subject_id, erasures, rectifications from ${dialect.table("subjects")}
-    where ${words(dialect).unclean} order by subject_id limit ${limit}`;
+  const open = sql`exists (select 1 from ${dialect.table("outbox")} as c
+    where c.kind = 'erasure' and c.subject_id = s.subject_id and c.status in (${literals(BLOCKING)}))`;
+  return sql`select s.subject_id, s.erasures, s.rectifications, case when ${open} then 1 else 0 end as waits
+    from ${dialect.table("subjects")} as s where s.clean_up > 0 and (s.clean_up = 2 or not ${open})
+    order by s.subject_id limit ${limit}`;
 }
 
 /** Only as far as they are those that were listed: a newer request asks for a newer clean-up. */
-export function markClean(dialect: Dialect, subjects: readonly (readonly [string, number, number])[]): Sql {
-  return sql`update ${dialect.table("subjects")} as s set clean_up = ${words(dialect).clean}
-    from ${dialect.rows(NAMED, subjects)}
+export function markClean(
+  dialect: Dialect,
+  subjects: readonly (readonly [
+    subjectId: string,
+    erasures: number,
+    rectifications: number,
+    stage: number,
+  ])[],
+): Sql {
+  return sql`update ${dialect.table("subjects")} as s set clean_up = r.row_stage
+    from ${dialect.rows(STAGED, subjects)}
     where s.subject_id = r.row_id and s.erasures = r.row_erasures and s.rectifications = r.row_rectifications`;
+}
+
+export function findVirtualTable(): Sql {
+  return raw(
+    "select 1 as found from sqlite_schema where type = 'table' and sql like 'create virtual table%' limit 1",
+  );
 }
 
 export interface OverdueFilter {
@@ -111,13 +130,8 @@ interface Words {
   readonly now: Sql;
   /** PostgreSQL has nothing to clean up: what is overwritten there is gone with the next vacuum. */
   readonly mark: Sql;
-  readonly clean: Sql;
-  readonly unclean: Sql;
 }
 
 function words(dialect: Dialect): Words {
-  const now = dialect.now();
-  return dialect.name === "postgres"
-    ? { now, mark: raw("false"), clean: raw("false"), unclean: raw("clean_up") }
-    : { now, mark: raw("1"), clean: raw("0"), unclean: raw("clean_up = 1") };
+  return { now: dialect.now(), mark: raw(dialect.name === "postgres" ? "0" : "2") };
 }

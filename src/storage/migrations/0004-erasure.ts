@@ -6,11 +6,9 @@ import type { Dialect } from "../database.ts";
 import { indexName, words } from "./ddl.ts";
 
 export function erasure(dialect: Dialect): string[] {
-  const { instant, bool, id } = words(dialect);
+  const { instant, id } = words(dialect);
   const isPostgres = dialect.name === "postgres";
   const table = dialect.table("subjects").text;
-  const no = isPostgres ? "false" : "0";
-  const yes = isPostgres ? "" : " = 1";
   const index = (name: string): string => indexName(dialect, `subjects_${name}`);
   return [
     `create table ${table} (
@@ -21,10 +19,10 @@ export function erasure(dialect: Dialect): string[] {
       retained_until ${instant},
       failing_since ${instant},
       last_error text,
-      clean_up ${bool} not null default ${no}
+      clean_up integer not null default 0
     )${isPostgres ? "" : " strict, without rowid"}`,
     `create index ${index("retained")} on ${table} (retained_until, subject_id) where retained_until is not null`,
     `create index ${index("failing")} on ${table} (failing_since, subject_id) where failing_since is not null`,
-    `create index ${index("clean_up")} on ${table} (subject_id) where clean_up${yes}`,
+    `create index ${index("clean_up")} on ${table} (subject_id) where clean_up > 0`,
   ];
 }
