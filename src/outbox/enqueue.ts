@@ -6,7 +6,7 @@ import type { NewOutboxEntry } from "../core/outbox/entry.ts";
 import type { Session } from "../storage/database.ts";
 import { checkEntry, encodeCorrections, type CheckedEntry } from "./check-entry.ts";
 import { insertEntries, knownIds, type EntryRow } from "./queries.ts";
-import { cancelRectifications, mergeCorrections, supersedeRectifications } from "./supersede.ts";
+import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
 
 export interface EnqueueTools {
   newId(): string;
@@ -22,25 +22,8 @@ export async function enqueueIn(
   if (checked.length === 0) return [];
   refuseTwice(checked);
   await refuseKnown(session, entries, checked);
-  const rows: EntryRow[] = [];
-  const events: NewAuditEvent[] = [];
-  const busyUntilMs = new Map<string, number | undefined>();
-  for (const entry of checked) {
-    const { subjectId, operation } = entry;
-    if (operation === "rectify") {
-      const older = await supersedeRectifications(session, entry);
-      events.push(...older.events);
-      const corrections = mergeCorrections(older.corrections, entry.corrections);
-      rows.push(rowOf(entry, encodeCorrections(corrections), older.busyUntilMs));
-      continue;
-    }
-    if (!busyUntilMs.has(subjectId)) {
-      const older = await cancelRectifications(session, subjectId);
-      events.push(...older.events);
-      busyUntilMs.set(subjectId, older.busyUntilMs);
-    }
-    rows.push(rowOf(entry, null, busyUntilMs.get(subjectId)));
-  }
+  const { events, takeovers } = await supersedeFor(session, checked);
+  const rows = checked.map((entry) => rowOf(entry, takeovers.get(entry.entryId)));
   await session.query(insertEntries(session.dialect, rows));
   await tell(session, tools.audit, events);
   return checked.map(({ entryId }) => entryId);
@@ -89,8 +72,9 @@ async function refuseKnown(
   throw new AmendsError("BAD_ID", "entryId: an entry with this id exists already. Nothing was written.");
 }
 
-function rowOf(entry: CheckedEntry, payload: string | null, gateMs: number | undefined): EntryRow {
+function rowOf(entry: CheckedEntry, takeover: Takeover | undefined): EntryRow {
   const { entryId, resolver, subjectId, operation, ref, refExtra, generation } = entry;
+  const corrections = mergeCorrections(takeover?.corrections ?? [], entry.corrections);
   return [
     entryId,
     "erasure",
@@ -100,8 +84,8 @@ function rowOf(entry: CheckedEntry, payload: string | null, gateMs: number | und
     ref.kind,
     ref.value,
     refExtra,
-    payload,
+    operation === "rectify" ? encodeCorrections(corrections) : null,
     generation,
-    gateMs ?? null,
+    takeover?.busyUntilMs ?? null,
   ];
 }
