@@ -50,6 +50,14 @@ export {
   type SucceededOptions,
 } from "./outbox/outbox.ts";
 export { BackoffPolicy, type BackoffOptions } from "./outbox/backoff-policy.ts";
+export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
+export {
+  defineCall,
+  type CallContext,
+  type CallDefinition,
+  type CallOptions,
+} from "./outbox/call-definition.ts";
+export { type CallEntry } from "./outbox/call-row.ts";
 export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
 export { ResolverRegistry } from "./outbox/registry.ts";
 export { SagaRunner, type SagaRunnerOptions } from "./outbox/runner.ts";

@@ -18,16 +18,16 @@ export type AbandonedHook = (signal: AbandonedSignal) => unknown;
 
 const HOOK_MS = 1_000;
 
+export function abandonedSignal(entry: OutboxEntry, error: string): AbandonedSignal {
+  const { entryId, subjectId, resolver, operation, attempts } = entry;
+  return { entryId, subjectId, resolver, operation, attempts, error };
+}
+
 /** True where the hook neither threw nor took too long to be waited for. */
-export async function tellAbandoned(
-  clock: Clock,
-  hook: AbandonedHook,
-  { entryId, subjectId, resolver, operation, attempts }: OutboxEntry,
-  error: string,
-): Promise<boolean> {
+export async function tryHook(clock: Clock, hook: () => unknown): Promise<boolean> {
   let isFine = false;
   const told = (async () => {
-    await hook({ entryId, subjectId, resolver, operation, attempts, error });
+    await hook();
     isFine = true;
   })().catch(() => undefined);
   await within(clock, HOOK_MS, told);

@@ -30,11 +30,10 @@ export function eventsOf(entry: OutboxEntry, outcome: Outcome, decision: Decisio
       return outcome.kind === "present" ? [unverified(STILL_PRESENT)] : [];
     case "park":
       return [say("ERASURE_EXPIRY_SCHEDULED", horizon(entry, decision.notBeforeMs))];
-    case "abandon": {
-      const failed = say(STEP[operation].failed, { error: decision.error, abandoned: true });
-      return outcome.kind === "present" ? [unverified(STILL_PRESENT), failed] : [failed];
-    }
+    case "abandon":
   }
+  const failed = say(STEP[operation].failed, { error: decision.error, abandoned: true });
+  return outcome.kind === "present" ? [unverified(STILL_PRESENT), failed] : [failed];
 }
 
 function success({ operation, horizons }: OutboxEntry, outcome: Outcome): Record<string, Scalar> {

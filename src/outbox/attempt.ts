@@ -2,14 +2,17 @@
  * One call of foreign code under a claim: bounded in time, told to stop when its claim is lost or the worker shuts
  * down. A call that was told to stop and does not keeps its place at the desk, but nobody waits for its answer.
  */
+import type { Outcome } from "../core/outbox/decide.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Hold } from "../work/desk.ts";
 
 /** How long a call that ran out of time may take to notice that it was told to stop. */
 const GRACE_MS = 1_000;
 
+const TIMED_OUT: Outcome = { kind: "trouble", label: "TimedOut" };
+
 /** `interrupted` is no outcome: the claim was lost, or is given back. */
-export type Attempted<T> =
+type Attempted<T> =
   | { readonly kind: "answered"; readonly answer: T; readonly stopped: boolean }
   | { readonly kind: "timeout" }
   | { readonly kind: "interrupted" };
@@ -20,6 +23,7 @@ export class Attempt {
   readonly #timeoutMs: number;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
+  #isTimedOut = false;
 
   constructor(clock: Clock, hold: Hold, timeoutMs: number) {
     this.#clock = clock;
@@ -36,16 +40,25 @@ export class Attempt {
     return this.#controller.signal;
   }
 
-  /** `call` never rejects. */
-  async run<T>(call: () => Promise<T>): Promise<Attempted<T>> {
+  /** What the call came to, or undefined where it was interrupted. `call` never rejects. */
+  async outcome(call: () => Promise<Outcome>): Promise<Outcome | undefined> {
+    const ended = await this.#run(call);
+    if (ended.kind === "interrupted") return undefined;
+    if (ended.kind === "timeout") return TIMED_OUT;
+    const { answer, stopped } = ended;
+    // A call that was told to stop and fails says nothing about the other side; one that succeeds does.
+    if (!stopped || (answer.kind !== "trouble" && answer.kind !== "refused")) return answer;
+    return this.#isTimedOut ? TIMED_OUT : undefined;
+  }
+
+  async #run<T>(call: () => Promise<T>): Promise<Attempted<T>> {
     const hold = this.#hold;
     if (hold.stopped !== undefined) return { kind: "interrupted" };
-    let isOver = false;
     let cancel: () => void = () => undefined;
     let onStop: () => void = () => undefined;
     const limit = new Promise<Attempted<T>>((resolve) => {
       cancel = this.#clock.after(this.#timeoutMs, () => {
-        isOver = true;
+        this.#isTimedOut = true;
         this.#stop("timeout");
         cancel = this.#clock.after(GRACE_MS, () => resolve({ kind: "timeout" }));
       });
@@ -59,17 +72,13 @@ export class Attempt {
     const answered = answering.then((answer): Attempted<T> => ({
       kind: "answered",
       answer,
-      stopped: isOver || hold.stopped !== undefined,
+      stopped: this.#isTimedOut || hold.stopped !== undefined,
     }));
     const first = await Promise.race([answered, limit]);
     cancel();
     hold.signal.removeEventListener("abort", onStop);
     if (first.kind !== "answered") hold.linger(answering);
     return first;
-  }
-
-  get timedOut(): boolean {
-    return this.#reason?.message === "timeout";
   }
 
   #stop(reason: string): void {

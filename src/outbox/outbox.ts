@@ -12,7 +12,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../core/outbox/entry.ts";
 import type { Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { OutboxBooks } from "./books.ts";
 import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "./entry-page.ts";
 import { checkUuid, SUBJECT_MAX } from "./check-entry.ts";
@@ -62,10 +62,10 @@ export class Outbox<Tx = unknown> {
   constructor(amends: Hosting<Tx>, options: OutboxOptions = {}) {
     refuseUnknown(options, ["audit", "statusCountsSource"], "new Outbox");
     this.host = amends[HOST];
-    this.books = new OutboxBooks(this.host as Host);
+    this.books = new OutboxBooks(this.host);
     this.#audit = options.audit;
-    this.#counts = options.statusCountsSource ?? databaseCounts(this.host as Host);
-    this.#patience = { attemptMax: 8, signal: this.host.closing, onTrouble: this.host.onTrouble };
+    this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
+    this.#patience = patienceOf(this.host);
   }
 
   /** Calls back whenever something was enqueued here; not for users. */

@@ -16,7 +16,7 @@ import { within } from "../storage/clock.ts";
 import type { Row } from "../storage/database.ts";
 import type { Desk, Hold } from "../work/desk.ts";
 import type { Duty } from "../work/duty.ts";
-import { tellAbandoned, type AbandonedHook } from "./abandoned.ts";
+import { abandonedSignal, tryHook, type AbandonedHook } from "./abandoned.ts";
 import { eventsOf, keyed } from "./announce.ts";
 import { Attempt } from "./attempt.ts";
 import { BackoffPolicy } from "./backoff-policy.ts";
@@ -142,13 +142,7 @@ export class SagaRunner {
         return attempt.signal;
       },
     };
-    const ended = await attempt.run(() => dispatch(this.#registry, entry, call));
-    if (ended.kind === "interrupted") return undefined;
-    if (ended.kind === "timeout") return TIMED_OUT;
-    const { answer, stopped } = ended;
-    // A call that was told to stop and fails says nothing about the other side; one that succeeds does.
-    if (!stopped || (answer.kind !== "trouble" && answer.kind !== "refused")) return answer;
-    return attempt.timedOut ? TIMED_OUT : undefined;
+    return attempt.outcome(() => dispatch(this.#registry, entry, call));
   }
 
   #policyFor(entry: OutboxEntry): Policy {
@@ -168,8 +162,9 @@ export class SagaRunner {
     const booked = await this.#book(entry, outcome, decision);
     if (booked === "lost" || booked === "untold") return;
     if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
-    if (decision.event !== "abandon" || !this.#onAbandoned) return;
-    const isFine = await tellAbandoned(this.#host.clock, this.#onAbandoned, entry, decision.error);
+    const hook = this.#onAbandoned;
+    if (decision.event !== "abandon" || !hook) return;
+    const isFine = await tryHook(this.#host.clock, () => hook(abandonedSignal(entry, decision.error)));
     if (!isFine) this.#host.warn({ entryId: entry.entryId }, "amends: onAbandoned failed");
   }
 
@@ -226,8 +221,6 @@ export class SagaRunner {
 
 /** A caller's transaction commits a little later, and nobody tells us when. */
 const COMMIT_SOON_MS = 20;
-
-const TIMED_OUT: Outcome = { kind: "trouble", label: "TimedOut" };
 
 function wholeNumber(value: number, field: string): number {
   if (Number.isInteger(value) && value >= 1) return value;

@@ -57,8 +57,8 @@ export function decide(entry: Tried, outcome: Outcome, policy: Policy): Decision
     case "refused":
       return giveUp(entry, outcome.label);
     case "trouble":
-      return tryAgain(entry, outcome.label, outcome.thrown, policy);
   }
+  return tryAgain(entry, outcome.label, outcome.thrown, policy);
 }
 
 /** Before a call: an entry that has used up its budget without an outcome has lost its worker every time. */
