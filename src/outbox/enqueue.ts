@@ -24,22 +24,18 @@ export async function enqueueIn(
   await refuseKnown(session, entries, checked);
   const rows: EntryRow[] = [];
   const events: NewAuditEvent[] = [];
-  const busyUntilMs = new Map<string, number | undefined>();
+  const erased = checked.filter(({ operation }) => operation === "erase").map(({ subjectId }) => subjectId);
+  const cancelled = await cancelRectifications(session, [...new Set(erased)]);
+  for (const older of cancelled.values()) events.push(...older.events);
   for (const entry of checked) {
-    const { subjectId, operation } = entry;
-    if (operation === "rectify") {
+    if (entry.operation === "rectify") {
       const older = await supersedeRectifications(session, entry);
       events.push(...older.events);
       const corrections = mergeCorrections(older.corrections, entry.corrections);
       rows.push(rowOf(entry, encodeCorrections(corrections), older.busyUntilMs));
       continue;
     }
-    if (!busyUntilMs.has(subjectId)) {
-      const older = await cancelRectifications(session, subjectId);
-      events.push(...older.events);
-      busyUntilMs.set(subjectId, older.busyUntilMs);
-    }
-    rows.push(rowOf(entry, null, busyUntilMs.get(subjectId)));
+    rows.push(rowOf(entry, null, cancelled.get(entry.subjectId)?.busyUntilMs));
   }
   await session.query(insertEntries(session.dialect, rows));
   await tell(session, tools.audit, events);

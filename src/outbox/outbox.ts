@@ -95,7 +95,8 @@ export class Outbox<Tx = unknown> {
   async cancelRectifications(tx: Tx, subjectId: string): Promise<number> {
     checkId(subjectId, "subjectId", SUBJECT_MAX);
     const session = this.host.database.join(tx);
-    const { events } = await cancelRectifications(session, subjectId);
+    const cancelled = await cancelRectifications(session, [subjectId]);
+    const events = [...cancelled.values()].flatMap((older) => older.events);
     await tell(session, this.#audit, events);
     return events.length;
   }

@@ -165,10 +165,10 @@ function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
     dialect,
     pieces.map(({ entryId }) => entryId),
   );
-  const open = sql`w.kind = 'erasure' and w.status in (${literals(BLOCKING)})`;
+  const isOpen = sql`w.subject_id = r.subject_id and w.operation = r.operation
+    and w.kind = 'erasure' and w.status in (${literals(BLOCKING)})`;
   return sql`with ids as materialized (
-      select w.entry_id from ${dialect.rows(REQUEST, [...requests.values()])}
-        join ${table} as w on w.subject_id = r.subject_id and w.operation = r.operation and ${open}
+      select w.entry_id from ${dialect.lookup(dialect.rows(REQUEST, [...requests.values()]), table, "w", isOpen)}
       union select r.row_id from ${own})
     select c.entry_id, c.subject_id, c.operation, c.token from ids join ${table} as c on c.entry_id = ids.entry_id
     where c.status in (${literals(BLOCKING)}) and coalesce(c.verification, '') <> 'pending'

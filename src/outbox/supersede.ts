@@ -8,8 +8,8 @@
  */
 import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { NewAuditEvent } from "../audit/event.ts";
-import type { Correction } from "../core/outbox/entry.ts";
-import type { Dialect, Session } from "../storage/database.ts";
+import type { Correction, OutboxEntry } from "../core/outbox/entry.ts";
+import type { Column, Dialect, Session } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { CheckedEntry } from "./check-entry.ts";
 import { idRows } from "./queries.ts";
@@ -32,23 +32,28 @@ export async function supersedeRectifications(session: Session, entry: CheckedEn
   const { subjectId, resolver, ref, entryId } = entry;
   const refs = [ref.value, refHash(subjectId, ref)];
   const isSame = sql`c.name = ${resolver} and c.ref_kind = ${ref.kind} and ${session.dialect.among(raw("c.ref_value"), refs)}`;
-  return supersede(session, subjectId, isSame, { superseded_by: entryId });
+  const found = await supersede(session, [subjectId], isSame, { superseded_by: entryId });
+  return found.get(subjectId) ?? NOTHING;
 }
 
-/** An erasure has made every open rectification of its subject pointless. */
-export async function cancelRectifications(session: Session, subjectId: string): Promise<Superseded> {
-  return supersede(session, subjectId, raw("true"), { cancelled_by: "erasure" });
+/** An erasure has made every open rectification of its subject pointless. By subject; those without one are left out. */
+export async function cancelRectifications(
+  session: Session,
+  subjectIds: readonly string[],
+): Promise<ReadonlyMap<string, Superseded>> {
+  return supersede(session, subjectIds, raw("true"), { cancelled_by: "erasure" });
 }
 
 async function supersede(
   session: Session,
-  subjectId: string,
+  subjectIds: readonly string[],
   which: Sql,
   why: Readonly<Record<string, string>>,
-): Promise<Superseded> {
+): Promise<ReadonlyMap<string, Superseded>> {
+  if (subjectIds.length === 0) return new Map();
   const { dialect } = session;
-  const found = await session.query(lockRectifications(dialect, subjectId, which));
-  if (found.length === 0) return NOTHING;
+  const found = await session.query(lockRectifications(dialect, subjectIds, which));
+  if (found.length === 0) return new Map();
   // Locked by id, but merged by age: an id that the caller chose says nothing about it.
   const entries = found.map(toEntry).toSorted((a, b) => a.enqueuedAt.getTime() - b.enqueuedAt.getTime());
   await session.query(
@@ -57,6 +62,20 @@ async function supersede(
       entries.map(({ entryId }) => entryId),
     ),
   );
+  const bySubject = new Map<string, OutboxEntry[]>();
+  for (const entry of entries) {
+    const its = bySubject.get(entry.subjectId);
+    if (its) its.push(entry);
+    else bySubject.set(entry.subjectId, [entry]);
+  }
+  return new Map([...bySubject].map(([subjectId, its]) => [subjectId, superseded(subjectId, its, why)]));
+}
+
+function superseded(
+  subjectId: string,
+  entries: readonly OutboxEntry[],
+  why: Readonly<Record<string, string>>,
+): Superseded {
   const busy = entries
     .filter(({ status }) => status === "in_flight")
     .map(({ nextAttemptAt }) => nextAttemptAt);
@@ -84,11 +103,20 @@ export function mergeCorrections(
 const SUPERSEDABLE = outboxMachine.sources("supersede");
 const GIVEN_WAY = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
+const SUBJECT: readonly Column[] = [{ name: "subject_id", type: "text" }];
+
 /** In the order in which everybody locks them. */
-function lockRectifications(dialect: Dialect, subjectId: string, which: Sql): Sql {
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.kind = 'erasure' and c.subject_id = ${subjectId} and c.operation = 'rectify'
-      and c.status in (${literals(SUPERSEDABLE)}) and ${which}
+function lockRectifications(dialect: Dialect, subjectIds: readonly string[], which: Sql): Sql {
+  const table = dialect.table("outbox");
+  const subjects = dialect.rows(
+    SUBJECT,
+    subjectIds.map((id) => [id]),
+  );
+  const isOpen = sql`w.subject_id = r.subject_id and w.operation = 'rectify'
+    and w.kind = 'erasure' and w.status in (${literals(SUPERSEDABLE)})`;
+  return sql`with ids as materialized (select w.entry_id from ${dialect.lookup(subjects, table, "w", isOpen)})
+    select ${entryColumns(dialect, "c")} from ids join ${table} as c on c.entry_id = ids.entry_id
+    where c.status in (${literals(SUPERSEDABLE)}) and ${which}
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }
 
