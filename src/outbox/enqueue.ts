@@ -6,7 +6,7 @@ import type { NewOutboxEntry } from "../core/outbox/entry.ts";
 import type { Session } from "../storage/database.ts";
 import { checkEntry, encodeCorrections, type CheckedEntry } from "./check-entry.ts";
 import { insertEntries, knownIds, type EntryRow } from "./queries.ts";
-import { cancelRectifications, mergeCorrections, supersedeRectifications } from "./supersede.ts";
+import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
 
 export interface EnqueueTools {
   newId(): string;
@@ -22,21 +22,8 @@ export async function enqueueIn(
   if (checked.length === 0) return [];
   refuseTwice(checked);
   await refuseKnown(session, entries, checked);
-  const rows: EntryRow[] = [];
-  const events: NewAuditEvent[] = [];
-  const erased = checked.filter(({ operation }) => operation === "erase").map(({ subjectId }) => subjectId);
-  const cancelled = await cancelRectifications(session, [...new Set(erased)]);
-  for (const older of cancelled.values()) events.push(...older.events);
-  for (const entry of checked) {
-    if (entry.operation === "rectify") {
-      const older = await supersedeRectifications(session, entry);
-      events.push(...older.events);
-      const corrections = mergeCorrections(older.corrections, entry.corrections);
-      rows.push(rowOf(entry, encodeCorrections(corrections), older.busyUntilMs));
-      continue;
-    }
-    rows.push(rowOf(entry, null, cancelled.get(entry.subjectId)?.busyUntilMs));
-  }
+  const { events, takeovers } = await supersedeFor(session, checked);
+  const rows = checked.map((entry) => rowOf(entry, takeovers.get(entry.entryId)));
   await session.query(insertEntries(session.dialect, rows));
   await tell(session, tools.audit, events);
   return checked.map(({ entryId }) => entryId);
@@ -85,8 +72,9 @@ async function refuseKnown(
   throw new AmendsError("BAD_ID", "entryId: an entry with this id exists already. Nothing was written.");
 }
 
-function rowOf(entry: CheckedEntry, payload: string | null, gateMs: number | undefined): EntryRow {
+function rowOf(entry: CheckedEntry, takeover: Takeover | undefined): EntryRow {
   const { entryId, resolver, subjectId, operation, ref, refExtra, generation } = entry;
+  const corrections = mergeCorrections(takeover?.corrections ?? [], entry.corrections);
   return [
     entryId,
     "erasure",
@@ -96,8 +84,8 @@ function rowOf(entry: CheckedEntry, payload: string | null, gateMs: number | und
     ref.kind,
     ref.value,
     refExtra,
-    payload,
+    operation === "rectify" ? encodeCorrections(corrections) : null,
     generation,
-    gateMs ?? null,
+    takeover?.busyUntilMs ?? null,
   ];
 }

@@ -95,8 +95,7 @@ export class Outbox<Tx = unknown> {
   async cancelRectifications(tx: Tx, subjectId: string): Promise<number> {
     checkId(subjectId, "subjectId", SUBJECT_MAX);
     const session = this.host.database.join(tx);
-    const cancelled = await cancelRectifications(session, [subjectId]);
-    const events = [...cancelled.values()].flatMap((older) => older.events);
+    const events = await cancelRectifications(session, subjectId);
     await tell(session, this.#audit, events);
     return events.length;
   }

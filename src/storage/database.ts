@@ -44,11 +44,6 @@ export interface Dialect {
   readonly skipLocked: Sql;
   /** Rows as a relation with these columns: one parameter per column or one for all, however many rows. */
   rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
-  /**
-   * The rows of `table` (as `alias`) that fit each row of `relation`, looked up one after the other, through an index:
-   * what the statistics say of a table that was empty a moment ago must not turn this into a walk over all of it.
-   */
-  lookup(relation: Sql, table: Sql, alias: string, condition: Sql): Sql;
   /** `column` is one of these texts. */
   among(column: Sql, values: readonly string[]): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */

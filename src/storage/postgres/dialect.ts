@@ -19,9 +19,6 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),
     rows: unnest,
-    // An offset keeps the planner from joining in another way.
-    lookup: (relation, table, alias, condition) =>
-      sql`${relation} cross join lateral (select * from ${table} as ${raw(alias)} where ${condition} offset 0) as ${raw(alias)}`,
     among: (column, values) => sql`${column} = any(${arrayLiteral(values)}::text[])`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [

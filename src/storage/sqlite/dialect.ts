@@ -17,9 +17,6 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     forUpdateOf: () => empty,
     skipLocked: empty,
     rows: jsonRows,
-    // Its cross join is made in the order in which it is written.
-    lookup: (relation, table, alias, condition) =>
-      sql`${relation} cross join ${table} as ${raw(alias)} on ${condition}`,
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
     together: (first, second) => [first, second],
     firstWord: (column, without) =>
