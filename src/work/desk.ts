@@ -20,6 +20,8 @@ export interface DeskOptions<Piece extends Claimed> {
   readonly capacity?: number | undefined;
   readonly clock: Clock;
   readonly leaseMs: number;
+  /** A claim takes at most so many: while they are settled, there is room for the next. No limit unless given. */
+  readonly claimMax?: number;
   /** Takes up to so many due rows. */
   readonly claim: (limit: number) => Promise<readonly Piece[]>;
   /** Extends the leases of these; answers with the ids that are still ours. */
@@ -117,7 +119,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    const free = this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    return Math.min(free, this.#options.claimMax ?? free);
   }
 
   /** Something will be due in so long: the worker looks then. */
