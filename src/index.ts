@@ -9,7 +9,7 @@ export {
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
 export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
-export { Worker, type WorkerOptions } from "./operate/worker.ts";
+export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,
   type ActContext,

@@ -22,11 +22,11 @@ import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
-import { HOST, type Host } from "../work/host.ts";
+import { HOST, type Host, type Hosting } from "../work/host.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
-import { Worker, type WorkerOptions } from "./worker.ts";
+import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
 export interface StalledSignal {
@@ -82,6 +82,10 @@ const OPTIONS = [
   "onStalled",
 ];
 
+/** What the parts beside it use stands under a symbol: a class cannot declare that by itself, the constructor defines it. */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+export interface Amends<Tx = unknown> extends Hosting<Tx> {}
+
 export class Amends<Tx = unknown> {
   readonly #database: Database<Tx> | undefined;
   readonly #clock: Clock;
@@ -136,6 +140,7 @@ export class Amends<Tx = unknown> {
     });
     this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+    Object.defineProperty(this, HOST, { value: this.#host(), enumerable: false });
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
@@ -231,23 +236,22 @@ export class Amends<Tx = unknown> {
   }
 
   /** Stops the worker, if one runs, and closes the connections that are ours. */
-  async close(): Promise<void> {
-    for (const worker of this.#workers) await worker.stop();
+  async close(options: StopOptions = {}): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
     await this.#database?.close();
   }
 
-  /** What the parts beside it use; not for users. */
-  get [HOST](): Host<Tx> {
+  #host(): Host<Tx> {
     const database = this.#database;
-    if (!database) {
-      throw new AmendsError(
-        "NOT_SUPPORTED",
-        "A storage of your own carries sagas only: this needs a database.",
-      );
-    }
     return {
-      database,
+      get database(): Database<Tx> {
+        if (database) return database;
+        throw new AmendsError(
+          "NOT_SUPPORTED",
+          "A storage of your own carries sagas only: this needs a database.",
+        );
+      },
       clock: this.#clock,
       closing: this.#closing.signal,
       newId,
