@@ -26,3 +26,18 @@ export {
 export { type RectificationReport, type RectifyOptions } from "./erasure/rectify.ts";
 export { type ErasurePlan } from "./core/erasure/plan.ts";
 export { type Correction, type CorrectedValue, type SubjectRef } from "./core/outbox/entry.ts";
+export { httpResolver } from "./resolvers/http.ts";
+export {
+  type HttpAbout,
+  type HttpErasureOptions,
+  type HttpExpiryOptions,
+  type HttpRequest,
+  type HttpResolverOptions,
+  type HttpSchedule,
+  type HttpVerification,
+} from "./resolvers/http-options.ts";
+export { type HttpAddress } from "./resolvers/http-address.ts";
+export { type HttpReply } from "./resolvers/http-exchange.ts";
+export { type HttpOutcome, type HttpStatuses } from "./resolvers/http-outcome.ts";
+export { stripeResolver, type StripeResolverOptions } from "./resolvers/stripe.ts";
+export { type StripeClient, type StripeField } from "./resolvers/stripe-client.ts";
