@@ -7,6 +7,7 @@ export {
   type StorageOptions,
 } from "./operate/amends.ts";
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
+export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {

@@ -19,6 +19,8 @@ export type ErrorCode =
   | "DATABASE_UNREACHABLE"
   | "DATABASE_UNSAFE"
   | "DATABASE_REFUSED"
+  | "DATA_MAP_MISFIT"
+  | "ERASURE_REFUSED"
   | "MIGRATION_CHANGED"
   | "NEEDS_TRANSACTION"
   | "NOT_ALLOWED_NOW"
@@ -28,6 +30,7 @@ export type ErrorCode =
   | "SAGA_NOT_FOUND"
   | "SCHEMA_MISSING"
   | "SCHEMA_TOO_NEW"
+  | "SUBJECT_ERASED"
   | "UNKNOWN_SAGA";
 
 /** A call that Amends refused. Nothing was written unless the message says so. */

@@ -55,18 +55,16 @@ export class Attempt {
     const hold = this.#hold;
     if (hold.stopped !== undefined) return { kind: "interrupted" };
     let cancel: () => void = () => undefined;
-    let onStop: () => void = () => undefined;
     const limit = new Promise<Attempted<T>>((resolve) => {
       cancel = this.#clock.after(this.#timeoutMs, () => {
         this.#isTimedOut = true;
         this.#stop("timeout");
         cancel = this.#clock.after(GRACE_MS, () => resolve({ kind: "timeout" }));
       });
-      onStop = () => {
+      hold.onStop(() => {
         this.#stop(hold.stopped ?? "stopped");
         if (hold.stopped === "lost") resolve({ kind: "interrupted" });
-      };
-      hold.signal.addEventListener("abort", onStop);
+      });
     });
     const answering = call();
     const answered = answering.then((answer): Attempted<T> => ({
@@ -76,7 +74,7 @@ export class Attempt {
     }));
     const first = await Promise.race([answered, limit]);
     cancel();
-    hold.signal.removeEventListener("abort", onStop);
+    hold.onStop(undefined);
     if (first.kind !== "answered") hold.linger(answering);
     return first;
   }

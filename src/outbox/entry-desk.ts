@@ -6,6 +6,9 @@ import type { Host } from "../work/host.ts";
 import { DutyLoop } from "../work/loop.ts";
 import type { OutboxBooks } from "./books.ts";
 
+/** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
+const CLAIM_MAX = 500;
+
 export type DeskHost = Pick<Host, "clock" | "closing" | "employ" | "onBug" | "warn">;
 
 export interface ClaimedEntry extends Claimed {
@@ -29,6 +32,7 @@ export function entryDesk(options: EntryDeskOptions): Desk<ClaimedEntry> {
     name,
     clock: host.clock,
     leaseMs,
+    claimMax: CLAIM_MAX,
     claim: async (limit) => {
       const rows = await books.claim(kind, names?.(), limit, leaseMs);
       return rows.map((row) => ({ id: row["entry_id"] as string, token: Number(row["token"]), row }));

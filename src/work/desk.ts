@@ -20,6 +20,8 @@ export interface DeskOptions<Piece extends Claimed> {
   readonly capacity?: number | undefined;
   readonly clock: Clock;
   readonly leaseMs: number;
+  /** A claim takes at most so many: while they are settled, there is room for the next. No limit unless given. */
+  readonly claimMax?: number;
   /** Takes up to so many due rows. */
   readonly claim: (limit: number) => Promise<readonly Piece[]>;
   /** Extends the leases of these; answers with the ids that are still ours. */
@@ -44,7 +46,8 @@ export class Hold implements Leaving {
   readonly gone: Promise<void>;
   leasedAtMs: number;
   #reason: StopReason | undefined;
-  readonly #controller: AbortController = new AbortController();
+  #controller: AbortController | undefined;
+  #onStop: (() => void) | undefined;
   #leave: () => void = () => undefined;
   #lingering: Promise<unknown> | undefined;
 
@@ -55,9 +58,18 @@ export class Hold implements Leaving {
     });
   }
 
-  /** For the call: fires when it should stop. */
+  /** For the call: fires when it should stop. Made only for those that ask for it. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(abortError(this.#reason));
+    }
     return this.#controller.signal;
+  }
+
+  /** Calls back each time that it is told to stop: the last one who asks is told. */
+  onStop(listener: (() => void) | undefined): void {
+    this.#onStop = listener;
   }
 
   /** Set once the call was told to stop. */
@@ -68,7 +80,8 @@ export class Hold implements Leaving {
   stop(reason: StopReason): void {
     if (this.#reason === "lost") return;
     this.#reason = reason;
-    this.#controller.abort(new DOMException(`amends: ${reason}`, "AbortError"));
+    this.#controller?.abort(abortError(reason));
+    this.#onStop?.();
   }
 
   leave(): void {
@@ -83,6 +96,10 @@ export class Hold implements Leaving {
   get lingering(): Promise<unknown> | undefined {
     return this.#lingering;
   }
+}
+
+function abortError(reason: StopReason): DOMException {
+  return new DOMException(`amends: ${reason}`, "AbortError");
 }
 
 export class Desk<Piece extends Claimed> implements Duty {
@@ -117,7 +134,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    const free = this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    return Math.min(free, this.#options.claimMax ?? free);
   }
 
   /** Something will be due in so long: the worker looks then. */

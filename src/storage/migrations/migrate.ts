@@ -10,6 +10,7 @@ import { raw, sql } from "../sql.ts";
 import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
 import { audit } from "./0003-audit.ts";
+import { erasure } from "./0004-erasure.ts";
 import { words } from "./ddl.ts";
 
 interface Migration {
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "sagas", statements: sagas },
   { id: 2, name: "outbox", statements: outbox },
   { id: 3, name: "audit", statements: audit },
+  { id: 4, name: "erasure", statements: erasure },
 ];
 
 const NEWEST = MIGRATIONS.length;
