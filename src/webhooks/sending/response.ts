@@ -29,7 +29,7 @@ export function describeAnswer({ headers, body, truncated }: Answer): SendRespon
   const isPlain = (first(headers["content-encoding"]) ?? "identity") === "identity";
   return {
     headers: Object.fromEntries(kept),
-    body: isPlain ? storable(new TextDecoder().decode(body)) : "",
+    body: isPlain ? storable(body.toString("utf8")) : "",
     truncated,
   };
 }

@@ -16,7 +16,7 @@ import { exchange, type Answer } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
 import { signWebhook } from "./signature.ts";
-import { readTarget, targetError, type TargetPolicy } from "./target.ts";
+import { targetError, targetReader, type Target, type TargetRefusal } from "./target.ts";
 
 export interface SenderOptions {
   /** Allows plain http: everybody on the way can read it. Off by default. */
@@ -101,7 +101,7 @@ export function createSender(options: SenderOptions = {}): Sender {
 }
 
 class HttpSender implements Sender {
-  readonly #policy: TargetPolicy;
+  readonly #target: (url: string) => Target | TargetRefusal;
   readonly #connector: Connector;
   readonly #connections: number;
   readonly #clock: Clock;
@@ -111,7 +111,7 @@ class HttpSender implements Sender {
   constructor(options: SenderOptions) {
     const { allowHttp = false, allowNetworks = [], connections = CONNECTIONS, clock = systemClock } = options;
     const open = readNetworks(allowNetworks, "allowNetworks");
-    this.#policy = { http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open };
+    this.#target = targetReader({ http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open });
     this.#connector = new Connector({
       open,
       clock,
@@ -147,7 +147,7 @@ class HttpSender implements Sender {
   }
 
   checkUrl(url: string): void {
-    const target = readTarget(url, this.#policy);
+    const target = this.#target(url);
     if (typeof target === "string") throw targetError(target);
   }
 
@@ -161,7 +161,7 @@ class HttpSender implements Sender {
   async #attempt(request: SendRequest): Promise<Answer | string> {
     try {
       if (this.#closed) return "closed";
-      const target = readTarget(request.url, this.#policy);
+      const target = this.#target(request.url);
       if (typeof target === "string") return target;
       const headers = {
         "content-type": "application/json",

@@ -33,8 +33,9 @@ const URL_MAX = 2_048;
 const MISLEADING = /[\s\\\p{Cc}\p{Cf}]/u;
 
 export function readTarget(text: unknown, policy: TargetPolicy): Target | TargetRefusal {
-  if (typeof text !== "string" || text.length > URL_MAX || MISLEADING.test(text)) return "url_invalid";
-  if (!URL.canParse(text)) return "url_invalid";
+  if (typeof text !== "string" || text.length > URL_MAX || MISLEADING.test(text) || !URL.canParse(text)) {
+    return "url_invalid";
+  }
   const url = new URL(text);
   if (url.protocol !== "https:" && !(policy.http && url.protocol === "http:")) return "scheme_refused";
   // "https:example.org" and "https:/example.org" are read as if the slashes were there.
@@ -46,6 +47,22 @@ export function readTarget(text: unknown, policy: TargetPolicy): Target | Target
   const host = bare(url.hostname);
   if (isIP(host) !== 0 && !mayCall(host, policy.open)) return "address_refused";
   return { origin: url.origin, path: `${url.pathname}${url.search}` };
+}
+
+const REMEMBERED_MAX = 1_000;
+
+/** Reads each URL once. The policy never changes, so neither does the verdict. */
+export function targetReader(policy: TargetPolicy): (url: string) => Target | TargetRefusal {
+  const known = new Map<string, Target | TargetRefusal>();
+  return (url) => {
+    let read = known.get(url);
+    if (read === undefined) {
+      read = readTarget(url, policy);
+      if (known.size >= REMEMBERED_MAX) known.clear();
+      known.set(url, read);
+    }
+    return read;
+  };
 }
 
 /** A name, or an address without its brackets. */
