@@ -20,14 +20,16 @@ import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
 /** All addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
+/** Opens a plain connection. */
+export type Dial = (options: TcpNetConnectOpts) => Socket;
+
 export interface ConnectorOptions {
   readonly open: OpenNetworks;
   readonly connectMs: number;
   readonly clock: Clock;
   readonly resolve?: Resolve | undefined;
   readonly ca?: string | readonly string[] | undefined;
-  /** Opens a plain connection. Tests lead it astray. */
-  readonly dial?: (options: TcpNetConnectOpts) => Socket;
+  readonly dial?: Dial | undefined;
 }
 
 /** What the HTTP client tells about the connection it wants. */
