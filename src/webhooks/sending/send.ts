@@ -165,6 +165,7 @@ class HttpSender implements Sender {
       if (this.#closed) return "closed";
       const target = this.#target(request.url);
       if (typeof target === "string") return target;
+      if (!(request.body instanceof Uint8Array)) return "request_invalid";
       const headers = {
         "content-type": "application/json",
         "user-agent": "amends-webhooks",

@@ -26,9 +26,8 @@ function reason(
     verifyWebhook(headers, BODY, secret, { now });
     return "verified";
   } catch (error) {
-    if (!(error instanceof WebhookVerificationError)) throw error;
-    expect(error).toMatchObject({ code: "WEBHOOK_REFUSED", details: { reason: error.reason } });
-    return error.reason;
+    if (error instanceof WebhookVerificationError && error.code === "WEBHOOK_REFUSED") return error.reason;
+    throw error;
   }
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { virtualClock } from "amends/testing";
 import { verifyWebhook } from "amends/webhooks";
 import { createSender, type SenderOptions } from "../../../src/webhooks/sending/send.ts";
-import { sharing } from "../../../src/webhooks/sending/connector.ts";
+import { sharing, type Resolve } from "../../../src/webhooks/sending/connector.ts";
 import { bodyOf, receiver, type Receiver } from "./support/receivers.ts";
 import { LOOPBACK, message, SECRET, sender, turn, until } from "./support/senders.ts";
 
@@ -31,10 +31,15 @@ describe("sending", () => {
       body: Buffer;
     }[] = [];
     const target = await receiver((request, response) => {
-      void bodyOf(request).then((body) => {
-        seen.push({ method: request.method, url: request.url, headers: request.headers, body });
+      void (async () => {
+        seen.push({
+          method: request.method,
+          url: request.url,
+          headers: request.headers,
+          body: await bodyOf(request),
+        });
         response.end();
-      });
+      })();
     });
     const made = sender();
     const bodies = [
@@ -149,24 +154,23 @@ describe("sending", () => {
     expect(await sender().send(message(`http://127.0.0.1:${port}/`))).toMatchObject({
       code: "connect_refused",
     });
-    const failing = (error: unknown): SenderOptions => ({
-      ...LOOPBACK,
-      resolve: () => Promise.reject(error as Error),
-    });
-    const url = "http://receiver.example/";
-    expect(await sender(failing(new Error("secret detail"))).send(message(url))).toMatchObject({
-      code: "dns_failed",
-    });
-    expect(await sender(failing(undefined)).send(message(url))).toMatchObject({ code: "dns_failed" });
-    const throwing = sender({
-      ...LOOPBACK,
-      resolve: () => {
+    const resolvers: readonly (() => unknown)[] = [
+      () => Promise.reject(new Error("a detail")),
+      () => Promise.reject(undefined),
+      () => {
         throw new Error("at once");
       },
-    });
-    expect(await throwing.send(message(url))).toMatchObject({ code: "dns_failed" });
-    const odd = sender({ ...LOOPBACK, resolve: () => Promise.resolve(null as unknown as string[]) });
-    expect(await odd.send(message(url))).toMatchObject({ code: "dns_failed" });
+      () => Promise.resolve(null),
+      () => ["127.0.0.1", 7],
+    ];
+    for (const resolve of resolvers) {
+      const made = sender({ ...LOOPBACK, resolve: resolve as Resolve });
+      expect(await made.send(message("http://receiver.example/"))).toEqual({
+        ok: false,
+        code: resolve === resolvers.at(-1) ? "address_refused" : "dns_failed",
+        durationMs: expect.any(Number) as number,
+      });
+    }
   });
 
   it("[W-17] a second address of a name is tried when the first does not answer", async () => {
@@ -232,6 +236,24 @@ describe("sending", () => {
     }
     for (const value of ["a\r\nwebhook-id: forged", "a\nb", "a\0b", "日", "x".repeat(4_097)]) {
       expect(await made.send(message(at(target), { headers: { "x-a": value } }))).toMatchObject({
+        code: "request_invalid",
+      });
+    }
+    expect(target.connections()).toBe(0);
+  });
+
+  it("[W-16] a body that is not bytes is not sent", async () => {
+    const target = await answering(200);
+    for (const body of [
+      "text",
+      ["a", "b"],
+      { type: "order.placed" },
+      7,
+      undefined,
+      null,
+      new ArrayBuffer(3),
+    ]) {
+      expect(await sender().send(message(at(target), { body: body as never }))).toMatchObject({
         code: "request_invalid",
       });
     }

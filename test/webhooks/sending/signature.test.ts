@@ -119,15 +119,9 @@ describe("signatures", () => {
     ["halves of two keys", `whsk_${Buffer.alloc(64, 1).toString("base64")}`],
     ["a public key to sign with", generateWebhookKeyPair().publicKey],
   ])("[W-16] refuses %s, and does not repeat it", (_what, secret) => {
-    let message = "";
-    try {
-      signWebhook({ id: "m", timestamp: 1, body: "x" }, secret);
-    } catch (error) {
-      expect(error).toMatchObject({ name: "AmendsError", code: "BAD_SECRET" });
-      message = (error as Error).message;
-    }
-    expect(message).not.toBe("");
-    expect(message).not.toContain(secret.slice(7, 20) || "whsec_,");
+    const error = thrownBy(() => signWebhook({ id: "m", timestamp: 1, body: "x" }, secret));
+    expect(error).toMatchObject({ name: "AmendsError", code: "BAD_SECRET" });
+    expect((error as Error).message).not.toContain(secret.slice(7, 20) || "whsec_,");
   });
 
   it("[W-16] refuses to sign without a secret, under an id with a dot, or at no time", () => {
@@ -150,3 +144,12 @@ describe("signatures", () => {
     for (const secret of made) expect(Buffer.from(secret.slice(6), "base64").length).toBe(32);
   });
 });
+
+function thrownBy(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
