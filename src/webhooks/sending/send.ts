@@ -156,7 +156,9 @@ class HttpSender implements Sender {
   async close(): Promise<void> {
     this.#closed = true;
     const client = await this.#client?.catch(() => undefined);
-    await client?.destroy();
+    const ended = client?.destroy();
+    this.#connector.close();
+    await ended;
   }
 
   /** The answer, or the label of what kept it away. */

@@ -214,6 +214,32 @@ describe("sending", () => {
     await createSender(LOOPBACK).close();
   });
 
+  it("[W-17] closing does not wait for a name that is never resolved, and leaves no timer behind", async () => {
+    let asked = false;
+    const clock = virtualClock();
+    const after = clock.after.bind(clock);
+    let timers = 0;
+    clock.after = (ms, callback) => {
+      timers++;
+      const cancel = after(ms, callback);
+      return () => {
+        timers--;
+        cancel();
+      };
+    };
+    const resolve = (): Promise<never> => {
+      asked = true;
+      return new Promise(() => undefined);
+    };
+    const made = createSender({ ...LOOPBACK, clock, resolve });
+    const sent = made.send(message("http://receiver.example/"));
+    await until(() => asked);
+    expect(timers).toBe(2);
+    await made.close();
+    expect(await sent).toMatchObject({ ok: false, code: "closed" });
+    expect(timers).toBe(0);
+  });
+
   it("[W-16] headers that would forge, frame or reroute the request are refused", async () => {
     const target = await answering(200);
     const made = sender();

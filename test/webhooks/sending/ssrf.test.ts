@@ -49,7 +49,25 @@ describe("the guard", () => {
     for (const { url, code } of CORPUS.filter(({ answer }) => answer === undefined)) {
       expect([url, refusal(() => guarded.checkUrl(url))]).toEqual([url, code]);
     }
-    expect(refusal(() => guarded.checkUrl("https://receiver.example:8443/hook?x=1"))).toBe(undefined);
+  });
+
+  it("[W-18] lets plain URLs of public receivers pass", () => {
+    const guarded = sender({});
+    const plain = [
+      "https://receiver.example",
+      "https://receiver.example:443/",
+      "https://receiver.example:8443/hook?x=1&y=%20",
+      "HTTPS://RECEIVER.EXAMPLE/Hook",
+      "https://receiver.example./",
+      "https://receiver.example/@user/a:b?to=http://127.0.0.1@x",
+      "https://xn--mnchen-3ya.example/",
+      "https://münchen.example/straße",
+      "https://127.0.0.1.example.org/",
+      "https://8.8.8.8/hook",
+      "https://[2606:4700::1111]/hook",
+      "https://localhost/hook", // a name like any other: what it leads to is judged when it is resolved
+    ];
+    for (const url of plain) expect([url, refusal(() => guarded.checkUrl(url))]).toEqual([url, undefined]);
   });
 
   it("[W-18] the sink sees what is let through: a public address is dialled", async () => {

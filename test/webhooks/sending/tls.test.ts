@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { TLSSocket } from "node:tls";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { SenderOptions } from "../../../src/webhooks/sending/send.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { rawReceiver, receiver } from "./support/receivers.ts";
@@ -50,6 +50,10 @@ describe("TLS", () => {
     expect(await untrusting.send(message(`https://receiver.example:${port}/`))).toMatchObject({
       code: "tls_failed",
     });
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    const careless = await untrusting.send(message(`https://receiver.example:${port}/`));
+    vi.unstubAllEnvs();
+    expect(careless).toMatchObject({ code: "tls_failed" });
     const trusting = sender({ ...toLoopback, ca: certificate.cert });
     expect(await trusting.send(message(`https://other.example:${port}/`))).toMatchObject({
       code: "tls_failed",
