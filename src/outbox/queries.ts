@@ -109,7 +109,7 @@ export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([REQUEUED])}, attempts = 0, next_attempt_at = null, last_error = null,
       verification = null, requeues = c.requeues + 1
-    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status in (${literals(outboxMachine.sources("requeue"))})
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(outboxMachine.sources("requeue"))})
     returning ${entryColumns(dialect)}`;
 }
 
