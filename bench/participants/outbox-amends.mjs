@@ -23,7 +23,8 @@ export async function run({ url, entries, batch }) {
     },
   ]);
   new SagaRunner(registry, outbox, audit).attach();
-  const worker = amends.worker({ concurrency: batch });
+  // One batch is settled while the next is claimed and called.
+  const worker = amends.worker({ concurrency: 2 * batch });
   const figures = await measureDrain(entries, {
     async enqueue(from, to) {
       await client.query("begin");

@@ -70,14 +70,15 @@ export async function settleIn(
   const withheld = new Set(sorted.filter((piece) => piece.asks && isLast(piece, sorted, waiting)));
   const pieces = sorted.filter((piece) => !withheld.has(piece));
   const rows = pieces.length > 0 ? await session.query(settleEntries(dialect, pieces)) : [];
-  const written = new Set(rows.map(nameOf));
-  const isWritten = (piece: Settlement): boolean => written.has(nameFor(piece));
-  const completing = completed(pieces.filter(isWritten), waiting);
-  await append(session, pieces.filter(isWritten), completing);
+  const written = new Map(rows.map(held));
+  const isWritten = ({ entryId, token }: Settlement): boolean => written.get(entryId) === token;
+  const done = pieces.filter(isWritten);
+  const completing = completed(done, waiting);
+  await append(session, done, completing);
   for (const { completes } of completing) if (completes) await onComplete?.(completes);
-  const missing = pieces.filter((piece) => !isWritten(piece));
+  const missing = done.length < pieces.length ? pieces.filter((piece) => !isWritten(piece)) : [];
   const before = missing.length > 0 ? await session.query(findOurs(dialect, missing)) : [];
-  for (const row of before) written.add(nameOf(row));
+  for (const row of before) written.set(...held(row));
   return given.map((piece) => {
     if (withheld.has(piece)) return "completes";
     if (!isWritten(piece)) return "lost";
@@ -85,12 +86,9 @@ export async function settleIn(
   });
 }
 
-function nameOf(row: Row): string {
-  return `${row["entry_id"] as string}#${Number(row["token"])}`;
-}
-
-function nameFor({ entryId, token }: Settlement): string {
-  return `${entryId}#${token}`;
+/** An entry moves once under each token, so that both together name the claim. */
+function held(row: Row): [entryId: string, token: number] {
+  return [row["entry_id"] as string, Number(row["token"])];
 }
 
 function requestName({ subjectId, operation }: Request): string {
@@ -116,15 +114,15 @@ async function lockRequests(session: Session, pieces: readonly Settlement[]): Pr
 
 /** Those whose booking completes their request: the last of each request that has nothing else to wait for. */
 function completed(pieces: readonly Settlement[], waiting: Waiting): ReadonlySet<Settlement> {
-  const left = new Map([...waiting].map(([name, entries]) => [name, new Map(entries)]));
-  const last = new Map<string, Settlement>();
+  const last = new Map<string, { piece: Settlement; left: number }>();
   for (const piece of pieces) {
     if (!piece.completes) continue;
     const name = requestName(piece.completes);
-    left.get(name)?.delete(piece.entryId);
-    last.set(name, piece);
+    const entries = waiting.get(name);
+    const left = last.get(name)?.left ?? entries?.size ?? Infinity;
+    last.set(name, { piece, left: entries?.has(piece.entryId) ? left - 1 : left });
   }
-  return new Set([...last].filter(([name]) => left.get(name)?.size === 0).map(([, piece]) => piece));
+  return new Set([...last.values()].filter(({ left }) => left === 0).map(({ piece }) => piece));
 }
 
 /** Would its booking, together with the others', complete the request? Only a claim that still holds can. */

@@ -1,4 +1,5 @@
-// Calls of the user's own through the outbox: claimed, made and settled, without audit events or completion.
+// Calls of the user's own through the outbox: claimed, made and settled, as the peers do it, without audit events and
+// completion. They are enqueued by copying one that the library wrote, as nobody enqueues a hundred thousand one by one.
 import pg from "pg";
 import { Amends, Calls, defineCall } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
@@ -16,16 +17,16 @@ export async function run({ url, entries, batch }) {
   const { done, count } = countdown(entries);
   const nothing = defineCall("nothing", { schema: anything, handle: async () => count() });
   const calls = new Calls(amends, { calls: [nothing] }).attach();
-  const worker = amends.worker({ concurrency: batch });
-  const figures = await measureDrain(entries, {
+  const worker = amends.worker({ concurrency: 2 * batch });
+  const { drained_per_s, cpu_us_per_drained } = await measureDrain(entries, {
     async enqueue(from, to) {
       await client.query("begin");
-      await calls.enqueue(client, nothing, { ref: `ref-${from}` });
+      const id = await calls.enqueue(client, nothing, { ref: `ref-${from}` });
       await client.query(
         `insert into amends.outbox (entry_id, kind, name, payload, enqueued_at)
-         select gen_random_uuid(), kind, name, payload, enqueued_at from amends.outbox, generate_series(1, $1::int - 1)
-         where entry_id = (select entry_id from amends.outbox limit 1)`,
-        [to - from],
+         select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, kind, name, payload, enqueued_at
+         from amends.outbox, generate_series($2::int + 1, $3::int - 1) as n where entry_id = $1`,
+        [id, from, to],
       );
       await client.query("commit");
     },
@@ -35,7 +36,11 @@ export async function run({ url, entries, batch }) {
       await worker.stop();
     },
   });
+  const { rows } = await client.query(
+    "select count(*)::int as left from amends.outbox where status <> 'succeeded'",
+  );
+  if (rows[0].left !== 0) throw new Error(`${rows[0].left} calls are left.`);
   await client.end();
   await amends.close();
-  return figures;
+  return { drained_per_s, cpu_us_per_drained };
 }
