@@ -82,8 +82,8 @@ function arrayLiteral(values: readonly unknown[]): string {
 
 function element(value: unknown): string {
   if (typeof value === "string") {
-    const isPlain = value.indexOf('"') < 0 && value.indexOf("\\") < 0;
-    return isPlain ? `"${value}"` : `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+    const unslashed = value.indexOf("\\") < 0 ? value : value.replaceAll("\\", "\\\\");
+    return `"${unslashed.indexOf('"') < 0 ? unslashed : unslashed.replaceAll('"', '\\"')}"`;
   }
   return typeof value === "number" ? String(value) : "NULL";
 }
