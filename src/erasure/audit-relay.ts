@@ -4,7 +4,7 @@
  * keys that stay the same. A sink that is down is tried again for as long as it takes: nothing is ever given up.
  */
 import type { NewAuditEvent } from "../audit/event.ts";
-import type { AuditSink, KeyedAuditEvent } from "../audit/sink.ts";
+import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "../audit/sink.ts";
 import { DEFAULT_LEASE_MS, delayMs, type Backoff } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
 import { entryDesk, type ClaimedEntry } from "../outbox/entry-desk.ts";
@@ -16,9 +16,11 @@ import type { Host } from "../work/host.ts";
 
 /** Names with `$` are Amends' own. */
 const NAME = "$audit";
+/** A caller's transaction commits a little later, and nobody tells us when. */
+const COMMIT_SOON_MS = 20;
 const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 
-export class AuditRelay {
+export class AuditRelay implements TransactionalSink {
   readonly duty: Desk<ClaimedEntry>;
   readonly #sink: AuditSink;
   readonly #books: OutboxBooks;
@@ -39,11 +41,13 @@ export class AuditRelay {
     });
   }
 
-  async hand(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
+  async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
     const id = this.#host.newId();
     const keyed = events.map((event, at) => ({ ...event, dedupeKey: `${id}:${at}:${event.type}` }));
-    const row = [id, "call", NAME, null, null, null, null, null, JSON.stringify(keyed), 0, null];
-    if (events.length > 0) await session.query(insertEntries(session.dialect, [row]));
+    const row = [id, "call", NAME, null, null, null, null, null, null, JSON.stringify(keyed), 0, null];
+    if (events.length === 0) return;
+    await session.query(insertEntries(session.dialect, [row]));
+    this.duty.dueIn(COMMIT_SOON_MS);
   }
 
   async #deliver(row: Row): Promise<void> {

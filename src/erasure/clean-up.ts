@@ -12,7 +12,7 @@ import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { raw, type Sql } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../work/duty.ts";
-import type { Host } from "../work/host.ts";
+import { patienceOf, type Host } from "../work/host.ts";
 import { findVirtualTable, listUnclean, markClean } from "./queries.ts";
 
 const BATCH = 500;
@@ -107,12 +107,7 @@ export class CleanUp implements Duty {
   }
 
   #query(statement: Sql): Promise<readonly Row[]> {
-    const { host } = this.#options;
-    return persist(this.#db, () => this.#db.query(statement), {
-      attemptMax: 8,
-      signal: host.closing,
-      onTrouble: (error, attempt) => host.onTrouble(error, attempt),
-    });
+    return persist(this.#db, () => this.#db.query(statement), patienceOf(this.#options.host));
   }
 }
 

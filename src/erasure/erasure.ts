@@ -7,7 +7,7 @@
 import { AuditTrail, type TrailPage } from "../audit/trail.ts";
 import { DatabaseAuditSink } from "../audit/database-sink.ts";
 import type { AuditEvent } from "../audit/event.ts";
-import { isTransactional, type AnySink } from "../audit/sink.ts";
+import { isTransactional, type AnySink, type TransactionalSink } from "../audit/sink.ts";
 import { durationMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { isDataMap, type DataMap } from "../core/erasure/data-map.ts";
@@ -15,6 +15,7 @@ import { planErasure, type ErasurePlan } from "../core/erasure/plan.ts";
 import { checkSubjectId } from "../core/erasure/request.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
+import { OutboxBooks } from "../outbox/books.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { ResolverRegistry } from "../outbox/registry.ts";
 import type { AnyResolver } from "../outbox/resolver.ts";
@@ -90,17 +91,18 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     const host = this.#host as Host;
     const registry = new ResolverRegistry(resolvers);
     this.#audit = audit ?? new DatabaseAuditSink(amends);
-    this.outbox = new Outbox(amends, { audit: this.#audit });
+    const books = new OutboxBooks(host);
+    // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
+    const relay = isTransactional(this.#audit) ? undefined : new AuditRelay(host, books, this.#audit);
+    const sink = relay ?? (this.#audit as TransactionalSink);
+    if (relay) host.employ(relay.duty);
+    this.outbox = new Outbox(amends, { audit: sink });
+    this.runner = new SagaRunner(registry, this.outbox, this.#audit, runnerOptions).attach();
     const rebuildEveryMs =
       rebuildEvery === "never" ? Number.POSITIVE_INFINITY : durationMs(rebuildEvery, "rebuildEvery");
     this.#cleanUp = new CleanUp({ host, books: this.outbox.books, rebuildEveryMs });
-    this.runner = new SagaRunner(registry, this.outbox, this.#audit, runnerOptions).attach();
     host.employ(this.#cleanUp);
-    const relay = isTransactional(this.#audit)
-      ? undefined
-      : new AuditRelay(host, this.outbox.books, this.#audit);
-    if (relay) host.employ(relay.duty);
-    const recorder = new Recorder(host, this.#audit, relay);
+    const recorder = new Recorder(host, sink);
     this.#tools = { map: dataMap, registry, outbox: this.outbox, recorder };
   }
 

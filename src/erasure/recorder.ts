@@ -6,10 +6,10 @@
  */
 import { AsyncResource } from "node:async_hooks";
 import type { NewAuditEvent } from "../audit/event.ts";
-import { isTransactional, type AnySink } from "../audit/sink.ts";
+import type { TransactionalSink } from "../audit/sink.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import type { Host } from "../work/host.ts";
+import { patienceOf, type Host } from "../work/host.ts";
 import { noteFailure } from "./queries.ts";
 
 export interface Failure {
@@ -21,22 +21,19 @@ export interface Failure {
 
 export class Recorder {
   readonly #host: Host;
-  readonly #sink: AnySink;
-  readonly #relay: Relay | undefined;
+  readonly #sink: TransactionalSink;
   readonly #notes: Set<Promise<void>> = new Set();
   /** Notes are written outside of the transaction that the caller may be in, also for whoever looks for that. */
   readonly #outside: AsyncResource = new AsyncResource("amends.erasure");
 
-  constructor(host: Host, sink: AnySink, relay: Relay | undefined) {
+  constructor(host: Host, sink: TransactionalSink) {
     this.#host = host;
     this.#sink = sink;
-    this.#relay = relay;
   }
 
-  /** In the caller's transaction. A foreign sink is told after it was committed. */
-  async tell(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
-    if (isTransactional(this.#sink)) await this.#sink.appendIn(session, events);
-    else await this.#relay?.hand(session, events);
+  /** In the caller's transaction. */
+  tell(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
+    return this.#sink.appendIn(session, events);
   }
 
   /** Outside of it, in its own time. */
@@ -53,15 +50,11 @@ export class Recorder {
 
   async #write(events: readonly NewAuditEvent[], failure: Failure): Promise<void> {
     const host = this.#host;
-    const { database, closing } = host;
+    const { database } = host;
     // The caller's rollback comes first: it is waiting for the call that failed, not for this.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     try {
-      const patience = {
-        attemptMax: Number.POSITIVE_INFINITY,
-        signal: closing,
-        onTrouble: (error: unknown, attempt: number) => host.onTrouble(error, attempt),
-      };
+      const patience = { ...patienceOf(host), attemptMax: Number.POSITIVE_INFINITY };
       await persist(
         database,
         () => database.transaction((session) => this.#writeIn(session, events, failure)),
@@ -78,9 +71,4 @@ export class Recorder {
       await session.query(noteFailure(session.dialect, failure.subjectId, failure.label));
     await this.tell(session, events);
   }
-}
-
-/** Takes events to a sink that cannot join the transaction, once it is committed, at least once. */
-export interface Relay {
-  hand(session: Session, events: readonly NewAuditEvent[]): Promise<void>;
 }

@@ -4,15 +4,14 @@ import { raw } from "../storage/sql.ts";
 
 export async function inSavepoint<T>(session: Session, name: string, work: () => Promise<T>): Promise<T> {
   await session.query(raw(`savepoint ${name}`));
-  let result: T;
   try {
-    result = await work();
+    const result = await work();
+    await session.query(raw(`release savepoint ${name}`));
+    return result;
   } catch (error) {
     await takeBack(session, name);
     throw error;
   }
-  await session.query(raw(`release savepoint ${name}`));
-  return result;
 }
 
 async function takeBack(session: Session, name: string): Promise<void> {
