@@ -1,4 +1,4 @@
-import { AuditTrail, type AuditType, type NewAuditEvent } from "amends";
+import { AuditTrail, type AmendsError, type AuditType, type NewAuditEvent } from "amends";
 import { expect, it } from "vitest";
 import { AUDIT_TYPES } from "../../src/audit/event.ts";
 import { sql } from "../../src/storage/sql.ts";
@@ -17,7 +17,8 @@ onEachDatabase((database) => {
     const { amends, audit } = await shop(database, { clock });
     await audit.append([event("u-1")]);
     const { events } = await new AuditTrail(amends).list();
-    expect(events).toEqual([{ ...event("u-1"), id: expect.any(String), at: new Date(clock.virtualNowMs()) }]);
+    expect(events).toMatchObject([{ ...event("u-1"), at: new Date(clock.virtualNowMs()) }]);
+    expect(events[0]?.id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it("[E-09] the database refuses to change or to remove an event, from any client", async () => {
@@ -57,17 +58,15 @@ onEachDatabase((database) => {
     ["a long subject", event("x".repeat(256))],
   ])("[K-20] [E-09] %s is refused, and nothing of the list is written", async (_name, wrong) => {
     const { audit, trail } = await shop(database);
-    await expect(audit.append([event("fine"), wrong])).rejects.toMatchObject({
-      code: expect.stringMatching(/^BAD_/),
-    });
+    const refusal = await audit.append([event("fine"), wrong]).catch((error: unknown) => error);
+    expect((refusal as AmendsError).code).toMatch(/^BAD_/);
     expect(await trail()).toEqual([]);
   });
 
   it("[E-09] the trail is read oldest first, by subject and type, page by page", async () => {
     const { amends, audit } = await shop(database);
     const trail = new AuditTrail(amends);
-    for (let index = 0; index < 7; index++)
-      await audit.append([event(`u-${index % 2}`, AUDIT_TYPES[index] as AuditType)]);
+    for (let index = 0; index < 7; index++) await audit.append([event(`u-${index % 2}`, AUDIT_TYPES[index])]);
     const walk = async (subjectId: string | undefined, limit: number): Promise<readonly string[]> => {
       const found: string[] = [];
       let after: string | undefined;

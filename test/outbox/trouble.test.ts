@@ -1,4 +1,4 @@
-import { Outbox, DatabaseAuditSink } from "amends";
+import { AuditTrail, DatabaseAuditSink, Outbox, verifyAuditChain } from "amends";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
 import { faulty, withCode, type When } from "../storage/support/faults.ts";
@@ -72,5 +72,21 @@ onEachDatabase((database) => {
     expect(faults.fired()).toBe(1);
     expect(flipped.map(({ entryId }) => entryId)).toEqual([id]);
     expect((await real.trail()).filter((type) => type === "ERASURE_REQUEUED")).toHaveLength(1);
+  });
+
+  it("[K-12] [E-09] an event whose commit was in doubt is on record once, chained or not", async () => {
+    const key = "a key of at least thirty-two bytes, kept elsewhere";
+    for (const chain of [undefined, { key }]) {
+      const clock = virtualClock();
+      const faults = faulty(await database.open({ clock }));
+      const amends = await database.amends({ database: faults.db });
+      const audit = new DatabaseAuditSink(amends, { ...(chain && { chain }) });
+      const subjectId = chain ? "chained" : "plain";
+      faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
+      await patiently(clock, audit.append([{ type: "ERASURE_FAILED", subjectId, payload: {} }]));
+      expect(faults.fired()).toBe(1);
+      expect((await new AuditTrail(amends).list({ subjectId })).events).toHaveLength(1);
+      expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: chain ? 1 : 0 });
+    }
   });
 });
