@@ -84,7 +84,7 @@ onEachDatabase((database) => {
           await shop.erasure.recorded();
           // That it failed is on record, in tables of its own; nothing else is.
           await shop.own.exec(
-            `update ${shop.db.dialect.table("subjects").text} set failing_since = null, last_error = null`,
+            `update ${shop.db.dialect.table("subjects").text} set failing_since = null, last_error = null, last_note = null`,
           );
           expect([at, ["Fault", "AmendsError", "done"].includes(end), await everything(shop)]).toEqual([
             at,
