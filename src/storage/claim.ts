@@ -9,6 +9,8 @@ import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 export interface Claimable {
   readonly table: string;
   readonly id: string;
+  /** What the id is in the database; text unless said otherwise. */
+  readonly idType?: "text" | "bigint";
   readonly states: readonly string[];
   /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
   readonly classes: readonly Sql[];
@@ -66,7 +68,7 @@ export function renewStatement(
   const id = raw(queue.id);
   const held = dialect.rows(
     [
-      { name: "row_id", type: "text" },
+      { name: "row_id", type: queue.idType ?? "text" },
       { name: "row_token", type: "int" },
     ],
     holds,

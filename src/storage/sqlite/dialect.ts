@@ -16,7 +16,12 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     forUpdateOf: () => empty,
     skipLocked: empty,
     rows: jsonRows,
-    among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    among: (column, values, type = "text") =>
+      sql`${column} in (select value from json_each(${JSON.stringify(type === "text" ? values : values.map(Number))}))`,
+    // A limit cannot look at the row before it here, but the place in a list can be compared with it.
+    joinFirst: (query, count, countMax) =>
+      sql`join json_each((select json_group_array(listed.value) from (${query} limit ${countMax}) as listed)) as first
+        on first.key < ${count}`,
     together: (first, second) => [first, second],
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,
