@@ -11,6 +11,8 @@ export type ErrorCode =
   | "BAD_JSON"
   | "BAD_OPTION"
   | "BAD_POLICY"
+  | "BAD_SECRET"
+  | "BAD_URL"
   | "CANCEL_REFUSED"
   | "CLOSED"
   | "DATABASE_READ_ONLY"
@@ -27,7 +29,9 @@ export type ErrorCode =
   | "SAGA_NOT_FOUND"
   | "SCHEMA_MISSING"
   | "SCHEMA_TOO_NEW"
-  | "UNKNOWN_SAGA";
+  | "SECRET_UNREADABLE"
+  | "UNKNOWN_SAGA"
+  | "WEBHOOK_REFUSED";
 
 /** A call that Amends refused. Nothing was written unless the message says so. */
 export class AmendsError extends Error {
