@@ -31,6 +31,8 @@ export type ErrorCode =
   | "SCHEMA_TOO_NEW"
   | "SECRET_UNREADABLE"
   | "UNKNOWN_SAGA"
+  | "WEBHOOK_CONFLICT"
+  | "WEBHOOK_NOT_FOUND"
   | "WEBHOOK_REFUSED";
 
 /** A call that Amends refused. Nothing was written unless the message says so. */

@@ -19,9 +19,11 @@ import { Registry } from "../sagas/registry.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
+import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
+import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, type Host } from "../work/host.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
@@ -52,6 +54,8 @@ interface CommonOptions {
 
 export interface DatabaseOptions<Tx> extends CommonOptions {
   readonly database: Database<Tx>;
+  /** How webhooks are delivered, and where they may go. */
+  readonly webhooks?: WebhooksOptions;
   readonly storage?: never;
 }
 
@@ -61,6 +65,7 @@ export interface StorageOptions extends CommonOptions {
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
   readonly database?: never;
+  readonly webhooks?: never;
 }
 
 export interface StartOptions<Tx> {
@@ -80,6 +85,7 @@ const OPTIONS = [
   "lease",
   "errorCodes",
   "onStalled",
+  "webhooks",
 ];
 
 export class Amends<Tx = unknown> {
@@ -96,6 +102,7 @@ export class Amends<Tx = unknown> {
   readonly #onStalled: CommonOptions["onStalled"];
   readonly #workers: Set<Worker> = new Set();
   readonly #duties: Duty[] = [];
+  readonly #webhooks: Webhooks<Tx> | undefined;
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     refuseUnknown(options, OPTIONS, "new Amends");
@@ -136,11 +143,17 @@ export class Amends<Tx = unknown> {
     });
     this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+    if (options.database) this.#webhooks = new Webhooks<Tx>(this[HOST], this.#owner, options.webhooks);
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
-  async migrate(): Promise<readonly string[]> {
-    return this.#database ? migrate(this.#database) : [];
+  async migrate(options: MigrateOptions = {}): Promise<readonly string[]> {
+    return this.#database ? migrate(this.#database, options) : [];
+  }
+
+  /** Webhooks: publish, subscribe, and see what became of each delivery. */
+  get webhooks(): Webhooks<Tx> {
+    return this.#webhooks ?? noDatabase();
   }
 
   /** Starts a saga, or finds it: the same id with the same input is the same saga. */
@@ -234,18 +247,13 @@ export class Amends<Tx = unknown> {
   async close(): Promise<void> {
     for (const worker of this.#workers) await worker.stop();
     this.#closing.abort();
+    await this.#webhooks?.close();
     await this.#database?.close();
   }
 
   /** What the parts beside it use; not for users. */
   get [HOST](): Host<Tx> {
-    const database = this.#database;
-    if (!database) {
-      throw new AmendsError(
-        "NOT_SUPPORTED",
-        "A storage of your own carries sagas only: this needs a database.",
-      );
-    }
+    const database = this.#database ?? noDatabase();
     return {
       database,
       clock: this.#clock,
@@ -313,4 +321,8 @@ export class Amends<Tx = unknown> {
   #refuseClosed(): void {
     if (this.#closing.signal.aborted) throw closedError();
   }
+}
+
+function noDatabase(): never {
+  throw new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: this needs a database.");
 }

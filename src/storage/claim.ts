@@ -3,14 +3,14 @@
  * gate has passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes
  * the gate for the length of the lease. Whoever holds an older token can never write again.
  */
-import type { Dialect } from "./database.ts";
+import type { Column, Dialect } from "./database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
 export interface Claimable {
   readonly table: string;
   readonly id: string;
   /** What the id is in the database; text unless said otherwise. */
-  readonly idType?: "text" | "bigint";
+  readonly idType?: Column["type"];
   readonly states: readonly string[];
   /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
   readonly classes: readonly Sql[];

@@ -16,7 +16,7 @@ export interface LeasedJob {
 /** What was sent and what came back, for whoever looks at the attempts. */
 export interface AttemptRecord {
   readonly url: string | null;
-  /** When the request was made, by the worker's clock: the same instant as its signature. */
+  /** When the request was made, in milliseconds since the epoch; null where none was. */
   readonly sentAtMs: number | null;
   readonly status: number | null;
   readonly durationMs: number;

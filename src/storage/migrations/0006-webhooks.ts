@@ -136,7 +136,7 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit
     ${end}`,
     index("idx_saga_event", `${name} (event_id, subscription_id)`),
     index("idx_saga_status_retry", `${name} (status, next_attempt_at)`),
-    index("idx_saga_status", `${name} (status)`),
+    index("idx_saga_status", `${name} (status, id)`),
     index("uniq_saga_event_subscription", `${name} (event_id, subscription_id, generation)`, "unique"),
     index("uniq_saga_open", `${name} (event_id, subscription_id) where ${oneOf("status", OPEN)}`, "unique"),
     index("uniq_saga_requeued_from", `${name} (requeued_from) where requeued_from is not null`, "unique"),
@@ -146,6 +146,7 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit
     ),
     index("idx_saga_order", `${name} (subscription_id, event_id, id) where ${oneOf("status", WAITING)}`),
     index("idx_saga_subscription", `${name} (subscription_id, id)`),
+    index("idx_saga_ended", `${name} (updated_at, id) where ${oneOf("status", deliveryMachine.terminal)}`),
     ...refuse(dialect, {
       name: "webhook_delivery_sagas_terminal",
       table: "webhook_delivery_sagas",

@@ -11,6 +11,7 @@ import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
 import { webhooks } from "./0006-webhooks.ts";
 import { words } from "./ddl.ts";
+import { grantRoles } from "./webhook-roles.ts";
 
 interface Migration {
   readonly id: number;
@@ -29,11 +30,21 @@ const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
+export interface MigrateOptions {
+  /** Creates roles with the rights that each part of webhook delivery needs. PostgreSQL only; who migrates must be allowed to. */
+  readonly roles?: boolean;
+}
+
 /** Brings the database up to date. Returns the names of what was applied now. */
-export async function migrate(db: Database): Promise<readonly string[]> {
+export async function migrate(
+  db: Database,
+  { roles = false }: MigrateOptions = {},
+): Promise<readonly string[]> {
   await persist(db, () => db.open());
   await persist(db, () => prepare(db));
-  return persist(db, () => db.transaction((session) => apply(session)));
+  const applied = await persist(db, () => db.transaction((session) => apply(session)));
+  if (roles) await persist(db, () => db.transaction((session) => grantRoles(session)));
+  return applied;
 }
 
 async function prepare(db: Database): Promise<void> {

@@ -49,14 +49,14 @@ const SETTLED: readonly Column[] = [
   { name: "row_id", type: "bigint" },
   { name: "row_token", type: "int" },
   { name: "to_status", type: "text" },
-  { name: "report", type: "uuid" },
+  { name: "new_report", type: "uuid" },
 ];
 
 export type Settled = readonly [id: string, token: number, to: JobStatus, report: string];
 
 export function settleJobs(dialect: Dialect, settled: readonly Settled[]): Sql {
   return sql`update ${dialect.table("webhook_jobs")} as c
-    set status = r.to_status, report = r.report, next_attempt_at = null, owner = null, finished_at = ${dialect.now()}
+    set status = r.to_status, report = r.new_report, next_attempt_at = null, owner = null, finished_at = ${dialect.now()}
     from ${dialect.rows(SETTLED, settled)} where ${holding(HELD, raw("id"))} returning report`;
 }
 

@@ -8,7 +8,7 @@ const OUTCOME: readonly Column[] = [
   { name: "report", type: "uuid" },
   { name: "to_status", type: "text" },
   { name: "error", type: "text" },
-  { name: "attempt_max", type: "int" },
+  { name: "new_max", type: "int" },
   { name: "wait_ms", type: "int" },
 ];
 
@@ -27,19 +27,20 @@ const RUNNING = deliveryMachine.states.filter((state) =>
   LEAVES.every((event) => deliveryMachine.target(state, event) !== undefined),
 );
 
-/** A job's report names its job; the job names its delivery and which attempt of it it was. Nothing else fits twice. */
+/** A report names its job; the job names its delivery and which attempt of it it was. Nothing else fits twice. */
 const ofReport = (dialect: Dialect): Sql =>
-  sql`join ${dialect.table("webhook_jobs")} as j on j.id = r.job_id and j.report = r.report`;
+  sql`join (select id as of_job, report as of_report, saga_id as of_saga, subscription_id as of_lane, attempt as of_attempt
+      from ${dialect.table("webhook_jobs")}) as j on j.of_job = r.job_id and j.of_report = r.report`;
 
 /** Books results. A result counts for the attempt that its job was made for, and only while that is the next one. */
 export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[]): Sql {
   return sql`update ${dialect.table("webhook_delivery_sagas")} as c
-    set status = r.to_status, attempt_count = c.attempt_count + 1, attempt_max = r.attempt_max,
+    set status = r.to_status, attempt_count = c.attempt_count + 1, attempt_max = r.new_max,
       final_error_code = r.error, updated_at = ${dialect.now()},
       next_attempt_at = case when r.wait_ms is null then null
         else ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} end
     from ${dialect.rows(OUTCOME, outcomes)} ${ofReport(dialect)}
-    where c.id = j.saga_id and c.attempt_count = j.attempt - 1 and c.status || '' in (${literals(RUNNING)})
+    where c.id = j.of_saga and c.attempt_count = j.of_attempt - 1 and c.status || '' in (${literals(RUNNING)})
     returning id, status`;
 }
 
@@ -49,8 +50,8 @@ export type Report = readonly [jobId: string, report: string];
 
 export function noteFailures(dialect: Dialect, reports: readonly Report[]): Sql {
   return sql`insert into ${dialect.table("webhook_lanes")} as n (subscription_id, failing_since, failures)
-    select j.subscription_id, ${dialect.now()}, count(*) from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)}
-    where true group by j.subscription_id
+    select j.of_lane, ${dialect.now()}, count(*) from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)}
+    where true group by j.of_lane
     on conflict (subscription_id) do update set failures = n.failures + excluded.failures,
       failing_since = coalesce(n.failing_since, excluded.failing_since)`;
 }
@@ -59,7 +60,7 @@ export function noteFailures(dialect: Dialect, reports: readonly Report[]): Sql 
 export function noteSuccesses(dialect: Dialect, reports: readonly Report[]): Sql {
   return sql`update ${dialect.table("webhook_lanes")} set failing_since = null, failures = 0
     where failing_since is not null and subscription_id in (
-      select j.subscription_id from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)})`;
+      select j.of_lane from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)})`;
 }
 
 export function forgetFailures(dialect: Dialect, subscriptionId: string): Sql {

@@ -89,9 +89,9 @@ export function dueInOrder(dialect: Dialect, lanes: readonly (readonly [id: stri
 }
 
 const MOVE: readonly Column[] = [
-  { name: "id", type: "bigint" },
-  { name: "attempt_count", type: "int" },
-  { name: "attempt_max", type: "int" },
+  { name: "row_id", type: "bigint" },
+  { name: "from_count", type: "int" },
+  { name: "new_max", type: "int" },
 ];
 
 export type Move = readonly [id: string, attemptCount: number, attemptMax: number];
@@ -104,9 +104,9 @@ export function moveWaiting(dialect: Dialect, event: "createJob" | "exhaust", mo
   const sources = deliveryMachine.sources(event).filter((state) => WAITING.includes(state));
   const target = deliveryMachine.target(sources[0] as DeliveryStatus, event) as DeliveryStatus;
   return sql`update ${dialect.table("webhook_delivery_sagas")} as c
-    set status = ${literals([target])}, next_attempt_at = null, attempt_max = r.attempt_max, updated_at = ${dialect.now()}
+    set status = ${literals([target])}, next_attempt_at = null, attempt_max = r.new_max, updated_at = ${dialect.now()}
     from ${dialect.rows(MOVE, moves)}
-    where c.id = r.id and c.attempt_count = r.attempt_count and c.status || '' in (${literals(sources)})
+    where c.id = r.row_id and c.attempt_count = r.from_count and c.status || '' in (${literals(sources)})
     returning id`;
 }
 
