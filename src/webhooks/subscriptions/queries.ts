@@ -114,3 +114,18 @@ export function listSubscriptions(dialect: Dialect, { status, limit, after = "0"
     where p.id > ${after} ${status === undefined ? empty : sql`and p.status = ${literals([status])}`}
     order by p.id limit ${limit}`;
 }
+
+/** Disabled ones, the longest disabled first. */
+export function listDisabled(
+  dialect: Dialect,
+  limit: number,
+  after: readonly [updatedAtMs: number, id: string] | undefined,
+): Sql {
+  const updated = dialect.epochMs(raw("p.updated_at"));
+  const page = after
+    ? sql`and (${updated} > ${after[0]} or (${updated} = ${after[0]} and p.id > ${after[1]}))`
+    : empty;
+  const disabled = subscriptionMachine.target("Active", "disable") as SubscriptionStatus;
+  return sql`select p.id, p.url, p.reason, ${updated} as updated_at from ${table(dialect)} as p
+    where p.status = ${literals([disabled])} ${page} order by p.updated_at, p.id limit ${limit}`;
+}
