@@ -45,7 +45,8 @@ export function listDeadLetterItems(
 ): Promise<Page<DeadLetterItem>> {
   const page = (mark: Mark | undefined): Sql => listLetters(db.dialect, { limit, after: mark });
   return pageOf(db, limit, after, page, "created_at", (row) => {
-    const { id, createdAt, deliveryId, subscriptionId, eventId, eventType, errorCode, attemptCount } = toDeadLetter(row);
+    const { id, createdAt, deliveryId, subscriptionId, eventId, eventType, errorCode, attemptCount } =
+      toDeadLetter(row);
     return {
       kind: "dead-letter",
       id,

@@ -23,7 +23,12 @@ onEachDatabase((database) => {
     const made = await amends.webhooks.requeue(letter, { reason: "fixed", by: "ann" });
     const [still, fresh] = await rows("webhook_delivery_sagas");
     expect(still).toEqual(before);
-    expect(fresh).toMatchObject({ status: "Pending", attempt_count: 0, generation: 1, final_error_code: null });
+    expect(fresh).toMatchObject({
+      status: "Pending",
+      attempt_count: 0,
+      generation: 1,
+      final_error_code: null,
+    });
     expect(String(fresh?.["requeued_from"])).toBe(String(before?.["id"]));
     expect(String(fresh?.["id"])).toBe(made.get(letter));
     expect(Number(new Date(fresh?.["next_attempt_at"] as never))).toBe(clock.virtualNowMs());
@@ -33,7 +38,9 @@ onEachDatabase((database) => {
     expect(new Set(world.sent.map(({ id }) => id))).toEqual(new Set(["e-1"]));
     expect((await rows("webhook_delivery_sagas"))[0]).toEqual(before);
     expect(await amends.webhooks.deadLetters()).toEqual([]);
-    expect(await rows("dead_letters")).toMatchObject([{ status: "Requeued", reason: "fixed", settled_by: "ann" }]);
+    expect(await rows("dead_letters")).toMatchObject([
+      { status: "Requeued", reason: "fixed", settled_by: "ann" },
+    ]);
   });
 
   it("[W-12] requeuing twice, or at the same time, makes one", async () => {
@@ -63,7 +70,9 @@ onEachDatabase((database) => {
 
   it("[P-02] a requeue and a dismissal ask for a reason; a letter that was settled stays settled", async () => {
     const { amends, letter, rows } = await dead(database);
-    await expect(amends.webhooks.requeue(letter, { reason: " " })).rejects.toMatchObject({ code: "BAD_OPTION" });
+    await expect(amends.webhooks.requeue(letter, { reason: " " })).rejects.toMatchObject({
+      code: "BAD_OPTION",
+    });
     await expect(amends.webhooks.requeue("77", NOTE)).rejects.toMatchObject({ code: "WEBHOOK_NOT_FOUND" });
     await expect(amends.webhooks.requeue("x", NOTE)).rejects.toMatchObject({ code: "BAD_ID" });
     await amends.webhooks.dismiss(letter, NOTE);

@@ -31,7 +31,10 @@ onEachDatabase((database) => {
     for (let n = 0; n < 4; n++) await publish();
     const { take } = parts(db);
     const lanes = async (): Promise<string> =>
-      (await take(3)).map(({ subscriptionId }) => subscriptionId).toSorted().join();
+      (await take(3))
+        .map(({ subscriptionId }) => subscriptionId)
+        .toSorted()
+        .join();
     expect([await lanes(), await lanes(), await lanes(), await lanes()]).toEqual(Array(4).fill("1,2,3"));
   });
 
@@ -42,7 +45,14 @@ onEachDatabase((database) => {
     const { take, tell } = parts(db);
     const taken = await take();
     expect(taken).toHaveLength(4);
-    const sent = { url: "x", sentAtMs: 1, status: 500, durationMs: 1, responseHeaders: null, responseBody: null };
+    const sent = {
+      url: "x",
+      sentAtMs: 1,
+      status: 500,
+      durationMs: 1,
+      responseHeaders: null,
+      responseBody: null,
+    };
     const { courier, book } = parts(db);
     for (const errand of taken) await book(courier.report(errand, { ok: false, code: "http_500" }, sent));
     const [probe, ...others] = await take();
@@ -62,7 +72,9 @@ onEachDatabase((database) => {
     const arrivals: number[] = [];
     for (let ms = 0; ms < 3_000; ms += 100) arrivals.push(await second.later(100));
     expect(arrivals.reduce((sum, count) => sum + count)).toBe(5);
-    expect(arrivals.flatMap((count, index) => (count > 0 ? [(index + 1) * 100] : []))).toEqual([500, 1000, 1500, 2000, 2500]);
+    expect(arrivals.flatMap((count, index) => (count > 0 ? [(index + 1) * 100] : []))).toEqual([
+      500, 1000, 1500, 2000, 2500,
+    ]);
   });
 
   it("[W-19] in order, the next one waits until the one before has arrived or is dead", async () => {

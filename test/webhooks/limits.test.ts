@@ -18,7 +18,11 @@ onEachDatabase((database) => {
     await work();
     for (const wait of [30_000, 60_000, 120_000, 240_000]) await later(wait);
     const of = async (subscriptionId: string): Promise<unknown> =>
-      (await amends.webhooks.deliveries({ subscriptionId })).map((one) => [one.status, one.attemptCount, one.attemptMax]);
+      (await amends.webhooks.deliveries({ subscriptionId })).map((one) => [
+        one.status,
+        one.attemptCount,
+        one.attemptMax,
+      ]);
     expect(await of(general)).toEqual([["DeadLettered", 3, 3]]);
     expect(await of(own)).toEqual([["DeadLettered", 2, 2]]);
     expect(await of(once)).toEqual([["DeadLettered", 1, 1]]);
@@ -44,7 +48,9 @@ onEachDatabase((database) => {
   });
 
   it("[W-03] a limit that is raised lets it go on", async () => {
-    const { amends, subscribe, publish, work, later, world, states } = await stage(database, { maxAttempts: 2 });
+    const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
+      maxAttempts: 2,
+    });
     world.answer = () => failed();
     const id = await subscribe("a");
     await publish();
@@ -70,7 +76,9 @@ onEachDatabase((database) => {
     for (let n = 0; n < 8; n++) await subscribe(`a${n}`);
     await publish();
     await work();
-    const gates = (await rows("webhook_delivery_sagas")).map((row) => Number(new Date(row["next_attempt_at"] as never)));
+    const gates = (await rows("webhook_delivery_sagas")).map((row) =>
+      Number(new Date(row["next_attempt_at"] as never)),
+    );
     expect(new Set(gates).size).toBeGreaterThan(6);
   });
 
@@ -81,14 +89,18 @@ onEachDatabase((database) => {
     });
     const watcher = await subscribe("ops", { events: ["amends.*"] });
     const id = await subscribe("a", { concurrency: 1 });
-    world.answer = ({ url }) => (url.includes("//a.") ? { ok: false, code: "gone", status: 410, gone: true } : {});
+    world.answer = ({ url }) =>
+      url.includes("//a.") ? { ok: false, code: "gone", status: 410, gone: true } : {};
     await publish();
     await publish();
     expect(await work()).toBe(3);
     // The second one is not sent, and ends as well.
     expect(world.calls).toEqual({ "https://a.example/hook": 1, "https://ops.example/hook": 1 });
     expect((await states()).toSorted()).toEqual(["Completed 1", "DeadLettered 1", "DeadLettered 1"]);
-    expect((await amends.webhooks.deadLetters()).map(({ errorCode }) => errorCode)).toEqual(["gone", "subscription_disabled"]);
+    expect((await amends.webhooks.deadLetters()).map(({ errorCode }) => errorCode)).toEqual([
+      "gone",
+      "subscription_disabled",
+    ]);
     expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Disabled", reason: "gone" });
     expect(signals).toEqual([{ subscriptionId: id, reason: "gone" }]);
     const notice = world.sent.find(({ url }) => url.includes("ops"));
@@ -123,6 +135,11 @@ onEachDatabase((database) => {
     expect(await amends.webhooks.subscription(dead)).toMatchObject({ status: "Disabled", reason: "failing" });
     expect(await amends.webhooks.subscription(flaky)).toMatchObject({ status: "Active" });
     const enabled = await amends.webhooks.enable(dead);
-    expect(enabled).toMatchObject({ status: "Active", reason: undefined, failures: 0, failingSince: undefined });
+    expect(enabled).toMatchObject({
+      status: "Active",
+      reason: undefined,
+      failures: 0,
+      failingSince: undefined,
+    });
   });
 });

@@ -11,7 +11,11 @@ onEachDatabase((database) => {
 
   it("[W-11] a job whose worker vanished is leased again, then fails by itself, and its delivery goes on", async () => {
     const clock = virtualClock();
-    const { amends, db, subscribe, publish, work, later, world, states } = await stage(database, { maxLeases: 3 }, clock);
+    const { amends, db, subscribe, publish, work, later, world, states } = await stage(
+      database,
+      { maxLeases: 3 },
+      clock,
+    );
     await subscribe("a");
     await publish();
     // Three workers take it, one after the other, and never say anything again.
@@ -103,7 +107,8 @@ onEachDatabase((database) => {
     await publish();
     const worker = amends.worker();
     await worker.start();
-    const arrived = async (): Promise<boolean> => (await states()).filter((one) => one === "Completed 1").length === 2;
+    const arrived = async (): Promise<boolean> =>
+      (await states()).filter((one) => one === "Completed 1").length === 2;
     while (!(await arrived())) await clock.advance(1);
     expect((await states()).toSorted()).toEqual(["Completed 1", "Completed 1", "InProgress 0"]);
     await worker.stop({ deadline: 0 });

@@ -18,7 +18,10 @@ onEachDatabase((database) => {
     });
     const eventId = await publish("order.placed", { attributes: { region: "eu" } });
     await work();
-    const [delivery, ...others] = await amends.webhooks.deliveries({ subscriptionId: id, status: "PendingRetry" });
+    const [delivery, ...others] = await amends.webhooks.deliveries({
+      subscriptionId: id,
+      status: "PendingRetry",
+    });
     expect(others).toEqual([]);
     expect(delivery).toMatchObject({ eventId, eventType: "order.placed", generation: 0, attemptCount: 1 });
     expect(await amends.webhooks.delivery(delivery?.id as string)).toEqual(delivery);
@@ -128,7 +131,7 @@ onEachDatabase((database) => {
       { kind: "disabled-subscription", id, reason: "gone", actions: ["enable", "delete"] },
     ]);
     const seen = [];
-    for (let after: string | undefined; ; ) {
+    for (let after: string | undefined; ;) {
       const page = await amends.attention.list({ limit: 1, ...(after !== undefined && { after }) });
       seen.push(...page.items);
       after = page.next;
@@ -141,7 +144,9 @@ onEachDatabase((database) => {
   });
 
   it("[P-06] what ended long ago is forgotten in batches; what is open, and what needs a person, stays", async () => {
-    const { amends, clock, subscribe, publish, work, world, rows } = await stage(database, { maxAttempts: 1 });
+    const { amends, clock, subscribe, publish, work, world, rows } = await stage(database, {
+      maxAttempts: 1,
+    });
     world.answer = ({ url }) => (url.includes("bad") ? failed() : {});
     await subscribe("good");
     const bad = await subscribe("bad");

@@ -21,7 +21,11 @@ onEachDatabase((database) => {
         if (end) throw end;
       });
     await expect(order("o-1", new Error("no"))).rejects.toThrow("no");
-    expect([await rows("orders"), await rows("webhook_events"), await rows("webhook_delivery_sagas")]).toEqual([[], [], []]);
+    expect([
+      await rows("orders"),
+      await rows("webhook_events"),
+      await rows("webhook_delivery_sagas"),
+    ]).toEqual([[], [], []]);
     await order("o-2");
     expect(await rows("webhook_events")).toMatchObject([{ event_key: "o-2" }]);
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
@@ -84,17 +88,30 @@ onEachDatabase((database) => {
     const { amends, subscribe, publish, rows } = await stage(database);
     const word = fc.constantFrom("a", "b");
     const type = fc.array(word, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("."));
-    const pattern = fc.oneof(fc.constant("*"), type, type.map((one) => `${one}.*`));
-    const filter = fc.dictionary(fc.constantFrom("x", "y"), fc.uniqueArray(word, { minLength: 1 }), { maxKeys: 2 });
+    const pattern = fc.oneof(
+      fc.constant("*"),
+      type,
+      type.map((one) => `${one}.*`),
+    );
+    const filter = fc.dictionary(fc.constantFrom("x", "y"), fc.uniqueArray(word, { minLength: 1 }), {
+      maxKeys: 2,
+    });
     const attributes = fc.dictionary(fc.constantFrom("x", "y", "z"), word, { maxKeys: 3 });
-    const sample = <T>(arbitrary: fc.Arbitrary<T>, count: number, seed: number): T[] => fc.sample(arbitrary, { numRuns: count, seed });
-    const wishes = sample(fc.record({ events: fc.uniqueArray(pattern, { minLength: 1, maxLength: 3 }), filter }), 40, 7);
+    const sample = <T>(arbitrary: fc.Arbitrary<T>, count: number, seed: number): T[] =>
+      fc.sample(arbitrary, { numRuns: count, seed });
+    const wishes = sample(
+      fc.record({ events: fc.uniqueArray(pattern, { minLength: 1, maxLength: 3 }), filter }),
+      40,
+      7,
+    );
     for (const [index, wish] of wishes.entries()) await subscribe(`s${index}`, wish);
     const subscriptions = await amends.webhooks.subscriptions();
     for (const event of sample(fc.record({ type, attributes }), 25, 8)) {
       const before = (await rows("webhook_delivery_sagas")).length;
       await publish(event.type, { attributes: event.attributes });
-      const routed = (await rows("webhook_delivery_sagas")).slice(before).map((row) => Number(row["subscription_id"]));
+      const routed = (await rows("webhook_delivery_sagas"))
+        .slice(before)
+        .map((row) => Number(row["subscription_id"]));
       const wanted = subscriptions.filter((one) => wants(one, event)).map(({ id }) => Number(id));
       expect([event, routed.toSorted((a, b) => a - b)]).toEqual([event, wanted.toSorted((a, b) => a - b)]);
     }

@@ -27,7 +27,11 @@ onEachDatabase((database) => {
     expect(await tell(errand, OK)).toBe("repeated");
     expect(await rows("webhook_delivery_sagas")).toEqual(before);
     expect(await states()).toEqual(["PendingRetry 1"]);
-    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual(["accepted", "repeated", "repeated"]);
+    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual([
+      "accepted",
+      "repeated",
+      "repeated",
+    ]);
   });
 
   it("[W-07] the same report many times in one flush counts once", async () => {
@@ -60,7 +64,11 @@ onEachDatabase((database) => {
     expect(await tell(held, BAD)).toBe("accepted");
     expect(await tell(lost, OK)).toBe("late");
     expect(await states()).toEqual(["PendingRetry 1"]);
-    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual(["late", "accepted", "late"]);
+    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual([
+      "late",
+      "accepted",
+      "late",
+    ]);
   });
 
   it("[W-07] a result of an earlier attempt does not touch the next one", async () => {

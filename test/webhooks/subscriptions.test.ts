@@ -50,7 +50,9 @@ onEachDatabase((database) => {
     await later(60_000);
     expect(world.sent).toHaveLength(1);
     expect(await states()).toEqual(["DeadLettered 2", "DeadLettered 1"]);
-    expect((await amends.webhooks.deadLetters()).map(({ errorCode }) => errorCode)).toEqual(Array(2).fill("subscription_deleted"));
+    expect((await amends.webhooks.deadLetters()).map(({ errorCode }) => errorCode)).toEqual(
+      Array(2).fill("subscription_deleted"),
+    );
     for (const order of [
       () => amends.webhooks.enable(id),
       () => amends.webhooks.pause(id, NOTE),
@@ -72,7 +74,10 @@ onEachDatabase((database) => {
 
   it("[W-16][W-19] a secret that is replaced signs beside the new one for the overlap, and then no longer", async () => {
     const { amends, publish, later, work, world } = await stage(database);
-    const { id, secret: first } = await amends.webhooks.subscribe({ url: "https://a.example", events: ["*"] });
+    const { id, secret: first } = await amends.webhooks.subscribe({
+      url: "https://a.example",
+      events: ["*"],
+    });
     const { secret: second } = await amends.webhooks.rotateSecret(id, { overlap: "1h" });
     await publish();
     await work();
@@ -126,12 +131,18 @@ onEachDatabase((database) => {
   it("[W-19] what is changed holds for what comes next; what is set to undefined returns to its default", async () => {
     const { amends, subscribe, publish, work, world } = await stage(database);
     const id = await subscribe("a", { events: ["order.*"], rate: { max: 10, per: "1s" }, maxAttempts: 3 });
-    const changed = await amends.webhooks.update(id, { events: ["user.*"], url: "https://b.example/hook", maxAttempts: undefined as never });
+    const changed = await amends.webhooks.update(id, {
+      events: ["user.*"],
+      url: "https://b.example/hook",
+      maxAttempts: undefined as never,
+    });
     expect(changed).toMatchObject({ events: ["user.*"], intervalMs: 100, maxAttempts: undefined });
     await publish("order.placed");
     await publish("user.born");
     await work();
-    expect(world.sent.map(({ url, body }) => [url, body.includes("user.born")])).toEqual([["https://b.example/hook", true]]);
+    expect(world.sent.map(({ url, body }) => [url, body.includes("user.born")])).toEqual([
+      ["https://b.example/hook", true],
+    ]);
   });
 
   it.each([
@@ -153,7 +164,15 @@ onEachDatabase((database) => {
 
   it("[W-18][K-20] a URL that would never be called is refused when it is subscribed", async () => {
     const amends = await database.amends({});
-    for (const url of ["http://a.example", "https://127.0.0.1/x", "https://user:pw@a.example", "ftp://a", "x"])
-      await expect(amends.webhooks.subscribe({ url, events: ["*"] })).rejects.toMatchObject({ code: "BAD_URL" });
+    for (const url of [
+      "http://a.example",
+      "https://127.0.0.1/x",
+      "https://user:pw@a.example",
+      "ftp://a",
+      "x",
+    ])
+      await expect(amends.webhooks.subscribe({ url, events: ["*"] })).rejects.toMatchObject({
+        code: "BAD_URL",
+      });
   });
 });

@@ -16,8 +16,9 @@ async function insertDelivery(db: Database, values: Readonly<Record<string, unkn
 }
 
 async function insertJob(db: Database, saga: number, attempt: number, status: string): Promise<void> {
-  await db.query(sql`insert into ${db.dialect.table("webhook_jobs")} (saga_id, subscription_id, attempt, status, created_at)
-    values (${saga}, 1, ${attempt}, ${status}, ${db.dialect.now()})`);
+  await db.query(sql`insert into ${db.dialect.table("webhook_jobs")} (saga_id, subscription_id, attempt, status, created_at, finished_at)
+    values (${saga}, 1, ${attempt}, ${status}, ${db.dialect.now()},
+      case when ${status} in ('Pending', 'Leased') then null else ${db.dialect.now()} end)`);
 }
 
 onEachDatabase((database) => {
@@ -39,8 +40,13 @@ onEachDatabase((database) => {
       "created_at",
       "updated_at",
     ]);
-    expect([row?.["attempt_count"], row?.["next_attempt_at"], row?.["final_error_code"]]).toEqual([0, null, null]);
-    for (const [index, status] of deliveryMachine.states.entries()) await insertDelivery(db, { event_id: 10 + index, status });
+    expect([row?.["attempt_count"], row?.["next_attempt_at"], row?.["final_error_code"]]).toEqual([
+      0,
+      null,
+      null,
+    ]);
+    for (const [index, status] of deliveryMachine.states.entries())
+      await insertDelivery(db, { event_id: 10 + index, status });
     for (const status of ["pending", "Failed", ""])
       await expect(insertDelivery(db, { event_id: 20, status })).rejects.toThrow(/check constraint/i);
   });
@@ -55,11 +61,15 @@ onEachDatabase((database) => {
         : await db.query(
             sql`select name, sql as text from sqlite_master where tbl_name = 'amends_webhook_delivery_sagas' and type = 'index'`,
           );
-    const found = new Map(rows.map((row) => [String(row["name"]).replace("amends_", ""), String(row["text"])]));
+    const found = new Map(
+      rows.map((row) => [String(row["name"]).replace("amends_", ""), String(row["text"])]),
+    );
     expect(found.get("idx_saga_event")).toMatch(/\(event_id, subscription_id\)$/);
     expect(found.get("idx_saga_status_retry")).toMatch(/\(status, next_attempt_at\)$/);
     expect(found.get("idx_saga_status")).toMatch(/\(status, id\)$/);
-    expect(found.get("uniq_saga_event_subscription")).toMatch(/unique index.*\(event_id, subscription_id, generation\)$/i);
+    expect(found.get("uniq_saga_event_subscription")).toMatch(
+      /unique index.*\(event_id, subscription_id, generation\)$/i,
+    );
   });
 
   it("[W-02] one event has one delivery of each generation to a subscription, one open one, and one that takes a dead one's place", async () => {
@@ -86,16 +96,24 @@ onEachDatabase((database) => {
     await expect(insertJob(db, 3, 1, "Running")).rejects.toThrow(/check constraint/i);
   });
 
-  it.each(["Completed", "DeadLettered"])("[K-13] a delivery that is %s never changes, and one that is open cannot vanish", async (status) => {
-    const db = await database.open();
-    const table = db.dialect.table("webhook_delivery_sagas");
-    await insertDelivery(db, { status });
-    for (const change of [sql`status = 'Pending'`, sql`attempt_count = 9`, sql`final_error_code = null`, sql`status = status`])
-      await expect(db.query(sql`update ${table} set ${change}`)).rejects.toThrow("never changes");
-    await db.query(sql`delete from ${table}`);
-    await insertDelivery(db);
-    await expect(db.query(sql`delete from ${table}`)).rejects.toThrow("cannot be deleted");
-  });
+  it.each(["Completed", "DeadLettered"])(
+    "[K-13] a delivery that is %s never changes, and one that is open cannot vanish",
+    async (status) => {
+      const db = await database.open();
+      const table = db.dialect.table("webhook_delivery_sagas");
+      await insertDelivery(db, { status });
+      for (const change of [
+        sql`status = 'Pending'`,
+        sql`attempt_count = 9`,
+        sql`final_error_code = null`,
+        sql`status = status`,
+      ])
+        await expect(db.query(sql`update ${table} set ${change}`)).rejects.toThrow("never changes");
+      await db.query(sql`delete from ${table}`);
+      await insertDelivery(db);
+      await expect(db.query(sql`delete from ${table}`)).rejects.toThrow("cannot be deleted");
+    },
+  );
 
   it("[K-13] jobs that ended, attempts, events, settled letters and deleted subscriptions never change", async () => {
     const db = await database.open();
@@ -118,6 +136,8 @@ onEachDatabase((database) => {
       webhook_attempts: "code = 'y'",
     };
     for (const [name, change] of Object.entries(changes))
-      await expect(db.query(sql`update ${dialect.table(name)} set ${raw(change)}`)).rejects.toThrow("amends:");
+      await expect(db.query(sql`update ${dialect.table(name)} set ${raw(change)}`)).rejects.toThrow(
+        "amends:",
+      );
   });
 });

@@ -161,14 +161,16 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit
       when: oneOf("old.status", OPEN),
       message: "amends: a delivery that has not ended cannot be deleted",
     }),
-    // What the orchestrator knows of each subscription: its pace and its health. Lane 0 is whose turn it is.
+    // What the orchestrator knows of each subscription: its pace and its health.
     `create table ${lanes} (
       subscription_id ${bigint} primary key,
       next_due_at ${instant},
       failing_since ${instant},
       failures integer not null default 0
     ${end}`,
-    `insert into ${lanes} (subscription_id) values (0)`,
+    // One row: whoever holds it may create jobs.
+    `create table ${table("webhook_turn")} (id integer primary key check (id = 1)${end}`,
+    `insert into ${table("webhook_turn")} (id) values (1)`,
   ];
 }
 
@@ -189,12 +191,14 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, end 
       last_attempt_at ${instant},
       report ${uuid},
       created_at ${instant} not null,
-      finished_at ${instant}
+      finished_at ${instant},
+      check ((finished_at is null) = (${active}))
     ${end}`,
     index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
-    index("webhook_jobs_active", `${name} (saga_id) where ${active}`, "unique"),
+    // The same rows under another condition, so that no planner takes these for a look at what is due.
+    index("webhook_jobs_active", `${name} (saga_id) where finished_at is null`, "unique"),
+    index("webhook_jobs_lane", `${name} (subscription_id) where finished_at is null`),
     index("webhook_jobs_attempt", `${name} (saga_id, attempt)`, "unique"),
-    index("webhook_jobs_lane", `${name} (subscription_id) where ${active}`),
     ...refuse(dialect, {
       name: "webhook_jobs_terminal",
       table: "webhook_jobs",

@@ -23,6 +23,7 @@ export const WEBHOOK_ROLES: readonly Role[] = [
       webhook_delivery_sagas: "select, insert, update",
       webhook_jobs: "select, insert",
       webhook_lanes: "select, insert, update",
+      webhook_turn: "select, update",
       webhook_events: `select (${EVENT})`,
       webhook_subscriptions: `select (${SUBSCRIPTION})`,
       webhook_subscription_types: "select",

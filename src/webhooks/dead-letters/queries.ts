@@ -3,7 +3,8 @@ import { deadLetterMachine, deliveryMachine, type DeadLetterStatus } from "../..
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
-const OPEN = literals(deadLetterMachine.sources("requeue"));
+/** As the partial indexes say it. */
+const IS_OPEN = sql`d.status = ${literals(deadLetterMachine.sources("requeue"))}`;
 
 /** A letter for each of these deliveries that is dead, taken from what the delivery says of itself. */
 export function insertLetters(dialect: Dialect, deliveryIds: readonly string[]): Sql {
@@ -66,7 +67,7 @@ export function listLetters(dialect: Dialect, { subscriptionId, limit, after }: 
     : empty;
   return sql`select ${COLUMNS(dialect)} from ${dialect.table("dead_letters")} as d
     join ${dialect.table("webhook_events")} as e on e.id = d.event_id
-    where d.status in (${OPEN}) ${subscriptionId === undefined ? empty : sql`and d.subscription_id = ${subscriptionId}`}
+    where ${IS_OPEN} ${subscriptionId === undefined ? empty : sql`and d.subscription_id = ${subscriptionId}`}
       ${page}
     order by d.created_at, d.id limit ${limit}`;
 }

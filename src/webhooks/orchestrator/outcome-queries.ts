@@ -76,8 +76,9 @@ export function dueBehind(dialect: Dialect, lanes: readonly string[]): Sql {
     LANE,
     lanes.map((id) => [id]),
   )}
-    where exists (select 1 from ${dialect.table("webhook_delivery_sagas")} as w
-      where w.status in (${literals(WAITING)}) and w.subscription_id = r.id and w.next_attempt_at <= ${dialect.now()})
+    where (select w.next_attempt_at from ${dialect.table("webhook_delivery_sagas")} as w
+      where w.status in (${literals(WAITING)}) and w.subscription_id = r.id
+      order by w.next_attempt_at limit 1) <= ${dialect.now()}
     limit 1`;
 }
 

@@ -29,7 +29,9 @@ export async function checkBooks(db: Database): Promise<readonly string[]> {
       .filter((row) => !deliveryMachine.isTerminal(row["status"] as DeliveryStatus))
       .map((row) => `${String(row["event_id"])} ${String(row["subscription_id"])}`),
   );
-  const openCount = deliveries.filter((row) => !deliveryMachine.isTerminal(row["status"] as DeliveryStatus)).length;
+  const openCount = deliveries.filter(
+    (row) => !deliveryMachine.isTerminal(row["status"] as DeliveryStatus),
+  ).length;
   if (open.size !== openCount) wrong.push("W-02: two open deliveries of one event to one subscription");
   for (const job of jobs) {
     if (deliveries.every((row) => String(row["id"]) !== String(job["saga_id"])))
@@ -57,8 +59,10 @@ function checkDelivery(
     say("I5", `it is ${status} with next_attempt_at ${String(delivery["next_attempt_at"])}`);
   for (const job of active) if (job["next_attempt_at"] === null) say("I5", "its job is neither held nor due");
   if (count !== ended.length) say("W-07", `attempt_count is ${count}, but ${ended.length} jobs have ended`);
-  if (count !== accepted.length) say("W-07", `attempt_count is ${count}, ${accepted.length} results were accepted`);
-  if (jobs.some((job, index) => Number(job["attempt"]) !== index + 1)) say("W-05", "its jobs are not numbered one by one");
+  if (count !== accepted.length)
+    say("W-07", `attempt_count is ${count}, ${accepted.length} results were accepted`);
+  if (jobs.some((job, index) => Number(job["attempt"]) !== index + 1))
+    say("W-05", "its jobs are not numbered one by one");
   for (const job of ended) {
     const [report, second] = accepted.filter((row) => String(row["job_id"]) === String(job["id"]));
     if (!report || second || report["report"] !== job["report"])

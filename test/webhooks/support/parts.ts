@@ -27,7 +27,10 @@ export interface Parts {
 }
 
 export function parts(db: Database, owner: string = "test"): Parts {
-  const { policy, attemptMax, leaseMs, leaseMax, timeoutMs, payloadMax } = readSettings({ spread: 0, maxAttempts: 3 });
+  const { policy, attemptMax, leaseMs, leaseMax, timeoutMs, payloadMax } = readSettings({
+    spread: 0,
+    maxAttempts: 3,
+  });
   const sender = new World();
   const box = secretBox(undefined, "");
   const orchestrator = new Orchestrator({ policy, attemptMax, concurrencyMax: 256 });
