@@ -62,20 +62,21 @@ const METADATA: readonly string[] = [
   "fe80::a9fe:a9fe", // OpenStack
 ];
 
-/** Networks that the user opened. */
+/** Networks that the user opened. The families lie apart, as one list would take every IPv4 address for part of ::/0. */
 export interface OpenNetworks {
-  readonly networks: BlockList;
+  readonly ipv4: BlockList;
+  readonly ipv6: BlockList;
   /** Those of them that are one single address. */
   readonly hosts: BlockList;
 }
 
-const special = readNetworks([...SPECIAL_V4, ...SPECIAL_V6], "special").networks;
-const global = readNetworks([GLOBAL_V6], "global").networks;
+const special = readNetworks([...SPECIAL_V4, ...SPECIAL_V6], "special");
+const globalV6 = readNetworks([GLOBAL_V6], "global").ipv6;
 const metadata = readNetworks(METADATA, "metadata").hosts;
 
 /** Reads "10.1.0.0/16", "fd00::/8" or single addresses. `field` names the option in the error. */
 export function readNetworks(list: readonly string[], field: string): OpenNetworks {
-  const open: OpenNetworks = { networks: new BlockList(), hosts: new BlockList() };
+  const open: OpenNetworks = { ipv4: new BlockList(), ipv6: new BlockList(), hosts: new BlockList() };
   for (const entry of list) {
     const [, base = "", length] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
     const bits = isIPv4(base) ? 32 : 128;
@@ -87,7 +88,7 @@ export function readNetworks(list: readonly string[], field: string): OpenNetwor
         { entry },
       );
     }
-    open.networks.addSubnet(base, prefix, family(base));
+    open[family(base)].addSubnet(base, prefix, family(base));
     if (prefix === bits) open.hosts.addAddress(base, family(base));
   }
   return open;
@@ -99,13 +100,17 @@ export function mayCall(address: string, open: OpenNetworks): boolean {
   if (isIP(address) === 0 || address.includes("%")) return false;
   return [address, ...carried(address)].every((one) => {
     if (metadata.check(one, family(one))) return open.hosts.check(one, family(one));
-    return isPublic(one) || open.networks.check(one, family(one));
+    return isPublic(one) || isIn(open, one);
   });
 }
 
 function isPublic(address: string): boolean {
-  if (special.check(address, family(address))) return false;
-  return isIPv4(address) || global.check(address, "ipv6");
+  return !isIn(special, address) && (isIPv4(address) || globalV6.check(address, "ipv6"));
+}
+
+/** The list of IPv4 networks also knows their addresses when they come mapped into IPv6. */
+function isIn({ ipv4, ipv6 }: OpenNetworks, address: string): boolean {
+  return isIPv4(address) ? ipv4.check(address) : ipv6.check(address, "ipv6") || ipv4.check(address, "ipv6");
 }
 
 function family(address: string): "ipv4" | "ipv6" {

@@ -20,14 +20,16 @@ import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
 /** All addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
+/** Opens a plain connection. */
+export type Dial = (options: TcpNetConnectOpts) => Socket;
+
 export interface ConnectorOptions {
   readonly open: OpenNetworks;
   readonly connectMs: number;
   readonly clock: Clock;
   readonly resolve?: Resolve | undefined;
   readonly ca?: string | readonly string[] | undefined;
-  /** Opens a plain connection. Tests lead it astray. */
-  readonly dial?: (options: TcpNetConnectOpts) => Socket;
+  readonly dial?: Dial | undefined;
 }
 
 /** What the HTTP client tells about the connection it wants. */
@@ -45,6 +47,8 @@ const ATTEMPT_MS = 1_000;
 export class Connector {
   readonly #options: ConnectorOptions;
   readonly #resolve: Resolve;
+  /** What ends the attempts that are under way. */
+  readonly #underWay = new Set<() => void>();
   #context: SecureContext | undefined;
 
   constructor(options: ConnectorOptions) {
@@ -59,13 +63,21 @@ export class Connector {
       if (attempt.over) return;
       attempt.over = true;
       cancel();
+      this.#underWay.delete(abandon);
       if (outcome[0]) attempt.socket?.destroy();
       callback(...outcome);
     };
     const cancel = this.#options.clock.after(this.#options.connectMs, () =>
       finish(new Trouble("connect_timeout"), null),
     );
+    const abandon = (): void => finish(new Trouble("closed"), null);
+    this.#underWay.add(abandon);
     void this.#begin(wanted, attempt, finish);
+  }
+
+  /** Ends what is under way, so that no timer of it holds the process. */
+  close(): void {
+    for (const abandon of this.#underWay) abandon();
   }
 
   async #begin(wanted: Wanted, attempt: Attempt, finish: Connected): Promise<void> {
@@ -121,6 +133,8 @@ export class Connector {
       servername: isIP(name) === 0 ? name : "",
       ...(this.#context && { secureContext: this.#context }),
       ALPNProtocols: ["http/1.1"],
+      // Said explicitly, because a variable of the environment would turn it off otherwise.
+      rejectUnauthorized: true,
     });
     attempt.socket = socket;
     socket.on("error", (error) => finish(new Trouble(phaseCode(attempt.phase, error)), null));

@@ -8,10 +8,10 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { statusMeaning } from "../../core/delivery/response.ts";
-import { retryAfterMs } from "../../core/delivery/retry-after.ts";
+import { retryAfterMs } from "../../core/retry-after.ts";
 import { systemClock, type Clock } from "../../storage/clock.ts";
 import { readNetworks } from "./address.ts";
-import { Connector, type Resolve } from "./connector.ts";
+import { Connector, type Dial, type Resolve } from "./connector.ts";
 import { exchange, type Answer } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
@@ -95,9 +95,10 @@ const OPTIONS: readonly (keyof SenderOptions)[] = [
   "clock",
 ];
 
-export function createSender(options: SenderOptions = {}): Sender {
+/** `dial` opens plain connections; only tests give one, to see where they would go and to lead them astray. */
+export function createSender(options: SenderOptions = {}, dial?: Dial): Sender {
   refuseUnknown(options, OPTIONS, "webhooks.sending");
-  return new HttpSender(options);
+  return new HttpSender(options, dial);
 }
 
 class HttpSender implements Sender {
@@ -108,7 +109,7 @@ class HttpSender implements Sender {
   #client: Promise<Dispatcher> | undefined;
   #closed = false;
 
-  constructor(options: SenderOptions) {
+  constructor(options: SenderOptions, dial: Dial | undefined) {
     const { allowHttp = false, allowNetworks = [], connections = CONNECTIONS, clock = systemClock } = options;
     const open = readNetworks(allowNetworks, "allowNetworks");
     this.#target = targetReader({ http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open });
@@ -118,6 +119,7 @@ class HttpSender implements Sender {
       connectMs: positiveMs(options.connectTimeout ?? CONNECT_MS, "connectTimeout"),
       resolve: options.resolve,
       ca: options.ca,
+      dial,
     });
     if (!Number.isInteger(connections) || connections < 1) {
       throw new AmendsError("BAD_OPTION", "connections must be a whole number of at least 1.");
@@ -154,7 +156,9 @@ class HttpSender implements Sender {
   async close(): Promise<void> {
     this.#closed = true;
     const client = await this.#client?.catch(() => undefined);
-    await client?.destroy();
+    const ended = client?.destroy();
+    this.#connector.close();
+    await ended;
   }
 
   /** The answer, or the label of what kept it away. */
@@ -163,6 +167,7 @@ class HttpSender implements Sender {
       if (this.#closed) return "closed";
       const target = this.#target(request.url);
       if (typeof target === "string") return target;
+      if (!(request.body instanceof Uint8Array)) return "request_invalid";
       const headers = {
         "content-type": "application/json",
         "user-agent": "amends-webhooks",

@@ -42,8 +42,8 @@ const CODES: Readonly<Record<string, TroubleCode>> = {
 /** What something thrown by the platform or the HTTP client amounts to. */
 export function troubleCode(thrown: unknown): TroubleCode {
   if (thrown instanceof Trouble) return thrown.code;
-  const code = (thrown as { code?: unknown } | null | undefined)?.code;
-  if (typeof code !== "string") return "send_failed";
-  if (code.startsWith("HPE_")) return "response_invalid";
-  return CODES[code] ?? "send_failed";
+  if (!(thrown instanceof Error)) return "send_failed";
+  if (thrown.name === "HTTPParserError") return "response_invalid";
+  const { code } = thrown as { code?: unknown };
+  return (typeof code === "string" && CODES[code]) || "send_failed";
 }

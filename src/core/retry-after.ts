@@ -1,12 +1,12 @@
 /**
- * What a receiver asks for with Retry-After: seconds, or an HTTP date. It is a wish, so it is bounded, and anything
+ * What a server asks for with Retry-After: seconds, or an HTTP date. It is a wish, so it is bounded, and anything
  * that is not exactly one of the two forms counts as not said.
  */
 
-/** However long a receiver asks for, its delivery is looked at again within a day. */
+/** However long a server asks for, it is tried again within a day. */
 export const RETRY_AFTER_MAX_MS = 86_400_000;
 
-/** The three forms of RFC 9110: the current one, and the two old ones that receivers must still be understood in. */
+/** The three forms of RFC 9110: the current one, and the two old ones that must still be understood. */
 const HTTP_DATES: readonly RegExp[] = [
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
   /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
