@@ -1,7 +1,7 @@
 /** The options of `new Amends({ webhooks: … })`, read and checked once. */
 import { checkBackoff, checkLease, DEFAULT_BACKOFF } from "../core/backoff.ts";
 import type { DeliveryPolicy } from "../core/delivery/decide.ts";
-import { RETRY_AFTER_MAX_MS } from "../core/delivery/retry-after.ts";
+import { RETRY_AFTER_MAX_MS } from "../core/retry-after.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { BYTES_MAX } from "../core/json.ts";

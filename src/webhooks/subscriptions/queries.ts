@@ -1,5 +1,9 @@
 /** The statements on subscriptions. */
-import { subscriptionMachine, type SubscriptionStatus } from "../../core/delivery/machine.ts";
+import {
+  subscriptionMachine,
+  type SubscriptionEvent,
+  type SubscriptionStatus,
+} from "../../core/delivery/machine.ts";
 import type { Filter } from "../../core/delivery/filter.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -63,8 +67,6 @@ export function replaceRoutes(
 export function setSecrets(dialect: Dialect, id: string, secrets: string): Sql {
   return sql`update ${table(dialect)} set secrets = ${secrets}, updated_at = ${dialect.now()} where id = ${id}`;
 }
-
-export type SubscriptionEvent = (typeof subscriptionMachine.events)[number];
 
 /** Moves subscriptions along one arrow; those that have none from where they are stay. */
 export function moveSubscriptions(

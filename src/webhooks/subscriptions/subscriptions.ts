@@ -2,6 +2,7 @@
  * Who gets what, where, and how fast. Everything happens in the transaction of whoever asks. A secret is given out once,
  * when it is made; a secret that is replaced stays alive for a while, so that receivers can change over.
  */
+import type { SubscriptionEvent } from "../../core/delivery/machine.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { Session } from "../../storage/database.ts";
 import { generateWebhookSecret, readSecret } from "../sending/secret.ts";
@@ -15,7 +16,6 @@ import {
   selectSubscription,
   setSecrets,
   updateSettings,
-  type SubscriptionEvent,
   type SubscriptionFilter,
 } from "./queries.ts";
 import { toSubscription, type KeptSecret, type StoredSubscription, type Subscription } from "./rows.ts";
