@@ -32,7 +32,7 @@ export {
 } from "./core/delivery/machine.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
 export { type Logger } from "./operate/logger.ts";
-export { Worker, type WorkerOptions } from "./operate/worker.ts";
+export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,
   type ActContext,

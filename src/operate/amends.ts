@@ -24,11 +24,11 @@ import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
-import { HOST, type Host } from "../work/host.ts";
+import { HOST, type Host, type Hosting } from "../work/host.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
-import { Worker, type WorkerOptions } from "./worker.ts";
+import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
 export interface StalledSignal {
@@ -88,6 +88,10 @@ const OPTIONS = [
   "webhooks",
 ];
 
+/** What the parts beside it use stands under a symbol: a class cannot declare that by itself, the constructor defines it. */
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+export interface Amends<Tx = unknown> extends Hosting<Tx> {}
+
 export class Amends<Tx = unknown> {
   readonly #database: Database<Tx> | undefined;
   readonly #clock: Clock;
@@ -143,7 +147,9 @@ export class Amends<Tx = unknown> {
     });
     this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
-    if (options.database) this.#webhooks = new Webhooks<Tx>(this[HOST], this.#owner, options.webhooks);
+    const host = this.#host();
+    Object.defineProperty(this, HOST, { value: host, enumerable: false });
+    if (options.database) this.#webhooks = new Webhooks<Tx>(host, this.#owner, options.webhooks);
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
@@ -244,18 +250,19 @@ export class Amends<Tx = unknown> {
   }
 
   /** Stops the worker, if one runs, and closes the connections that are ours. */
-  async close(): Promise<void> {
-    for (const worker of this.#workers) await worker.stop();
+  async close(options: StopOptions = {}): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
     await this.#webhooks?.close();
     await this.#database?.close();
   }
 
-  /** What the parts beside it use; not for users. */
-  get [HOST](): Host<Tx> {
-    const database = this.#database ?? noDatabase();
+  #host(): Host<Tx> {
+    const database = this.#database;
     return {
-      database,
+      get database(): Database<Tx> {
+        return database ?? noDatabase();
+      },
       clock: this.#clock,
       closing: this.#closing.signal,
       newId,

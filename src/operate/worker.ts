@@ -17,6 +17,11 @@ export interface WorkerOptions {
   readonly poll?: Duration;
 }
 
+export interface StopOptions {
+  /** How long running calls may still take. 25 seconds unless said otherwise. */
+  readonly deadline?: Duration;
+}
+
 export interface WorkerTools {
   /** What there is to do; asked anew at each start. */
   readonly duties: () => readonly Duty[];
@@ -77,7 +82,7 @@ export class Worker {
   }
 
   /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
-  async stop(options: { readonly deadline?: Duration } = {}): Promise<void> {
+  async stop(options: StopOptions = {}): Promise<void> {
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     if (this.#once) await this.#drain(deadlineMs);
     const stopping = this.#stopping;

@@ -232,7 +232,8 @@ const MOVE: readonly Column[] = [
 
 /**
  * Moves sagas' rows. A saga that nobody may claim has no owner and no gate. With `written`, only those whose line is
- * there; without, whoever moves a row that is no longer ours finds the line's version taken right after.
+ * there; without, whoever moves a row that is no longer ours finds the line's version taken right after. A row only
+ * ever moves to a later version: a repeat, after an answer was lost, must not take back what a person did meanwhile.
  */
 function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
   const rows = moves.map(({ sagaId, version, token, move }) => {
@@ -250,7 +251,8 @@ function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: bool
       error = coalesce(r.error, c.error),
       recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}
     from ${dialect.rows(MOVE, rows)}
-    where c.id = r.id and c.token = r.token and c.status = r.from_status ${written ? isWritten : empty}`;
+    where c.id = r.id and c.token = r.token and c.status = r.from_status and c.version < r.version
+      ${written ? isWritten : empty}`;
 }
 
 const EMISSION: readonly Column[] = [

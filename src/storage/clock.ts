@@ -45,7 +45,7 @@ const REAL_PATIENCE_MS = 2_000;
 export async function within(clock: Clock, ms: number, end: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const limits = [sleep(clock, ms, over.signal)];
-  if (clock.virtualNowMs) limits.push(sleep(systemClock, REAL_PATIENCE_MS, over.signal));
+  if (clock.virtualNowMs) limits.push(sleep(systemClock, Math.min(ms, REAL_PATIENCE_MS), over.signal));
   await Promise.race([end, ...limits]);
   over.abort();
 }

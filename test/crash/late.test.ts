@@ -1,5 +1,4 @@
 /** Claims and connections that were lost, in one process: what the harness has found, as short as it gets. */
-import { once } from "node:events";
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
 import { decodePlan } from "../../src/core/saga/plan.ts";
@@ -56,7 +55,7 @@ describe("connections", () => {
     it("[K-12] a connection that breaks inside a transaction is trouble with the database, not the end of the process", async () => {
       const db = await database.open({ connections: 2 });
       const broken = db.transaction(async (session, tx) => {
-        const ended = once(tx as pg.Client, "end");
+        const ended = new Promise<void>((resolve) => void (tx as pg.Client).once("end", resolve));
         const [row] = await session.query(raw("select pg_backend_pid() as pid"));
         const pid = Number(row?.["pid"]);
         await db.query(sql`select pg_terminate_backend(${pid}::int)`);

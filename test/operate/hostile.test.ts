@@ -2,6 +2,7 @@ import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { raw } from "../../src/storage/sql.ts";
+import { systemClock } from "../../src/storage/clock.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 
 const nothing = z.object({});
@@ -92,6 +93,14 @@ onEachDatabase((database) => {
       sagas++;
     }
     expect(sagas).toBeLessThan(2_000);
+  });
+
+  it("[K-08] a wait that is longer than a timer can count does not end at once", async () => {
+    let fired = false;
+    const cancel = systemClock.after(2 ** 31, () => (fired = true));
+    await new Promise((resolve) => systemClock.after(20, () => resolve(undefined)));
+    cancel();
+    expect(fired).toBe(false);
   });
 
   it("[K-08] a lease of a month can be asked for", async () => {

@@ -122,13 +122,14 @@ export function onDatabase(name: DatabaseName, tests: (database: TestDatabase) =
       async amends({ clock, database, connections, ...options }) {
         const db = database ?? (await open({ clock, ...(connections !== undefined && { connections }) }));
         const amends = new Amends({ ...options, database: db });
-        places.onEnd(() => amends.close().catch(() => undefined));
+        // A test that is over waits for no call that it has left hanging.
+        places.onEnd(() => amends.close({ deadline: "0s" }).catch(() => undefined));
         return amends;
       },
       async worker(amends, options) {
         const worker = amends.worker(options);
         await worker.start();
-        places.onEnd(() => worker.stop({ deadline: "2s" }));
+        places.onEnd(() => worker.stop({ deadline: "0s" }));
         return worker;
       },
     });
