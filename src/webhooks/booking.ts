@@ -1,13 +1,14 @@
 /**
- * The one commit after a call: the job's end, the attempt, what it means for the delivery, the dead letter, and what
- * follows for the subscription. Each part writes its own tables; here they are put into one transaction, for as many
- * results as have gathered.
+ * The one commit after a call: the job's end, the attempt, what it means for the delivery, and the dead letter. Each part
+ * writes its own tables; here they are put into one transaction and one round trip, for as many results as have gathered.
+ * Nothing here waits for an answer before it asks on: what counts is decided by the rows themselves.
  */
 import type { JobReport, Verdict } from "../core/delivery/job.ts";
-import type { Database, Session } from "../storage/database.ts";
+import type { Database } from "../storage/database.ts";
+import { gather } from "../storage/gather.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
-import type { JobLayer, Taken } from "./jobs/job-layer.ts";
+import type { JobLayer } from "./jobs/job-layer.ts";
 import type { Orchestrator } from "./orchestrator/orchestrator.ts";
 import type { Publisher } from "./publishing.ts";
 import type { Disabled, Subscriptions } from "./subscriptions/subscriptions.ts";
@@ -35,14 +36,6 @@ export const DISABLED_EVENT = "amends.subscription.disabled";
 /** So many waiting results are worth a second flush beside the first. */
 const CROWD = 64;
 const BYTES_BESIDES = 500;
-
-interface Effects {
-  readonly taken: ReadonlyMap<string, Taken>;
-  readonly dead: readonly string[];
-  readonly disabled: readonly Disabled[];
-  readonly soonestMs: number | undefined;
-  readonly more: boolean;
-}
 
 export class Booking {
   readonly #parts: BookingParts;
@@ -74,44 +67,49 @@ export class Booking {
   }
 
   async #flush(reports: readonly JobReport[]): Promise<readonly Verdict[]> {
-    const { db, onDue, onDead, onDisabled } = this.#parts;
-    const effects = await db.transaction((session) => this.#write(session, reports));
-    const { taken, dead, disabled, soonestMs, more } = effects;
-    if (dead.length > 0) onDead(dead);
-    if (disabled.length > 0) onDisabled(disabled);
-    if (more) onDue(0);
-    else if (soonestMs !== undefined) onDue(soonestMs);
-    return reports.map(({ report }) => taken.get(report)?.verdict ?? "foreign");
-  }
-
-  async #write(session: Session, reports: readonly JobReport[]): Promise<Effects> {
-    const { jobs, courier, orchestrator, deadLetters } = this.#parts;
-    const taken = await jobs.settle(session, reports);
-    const verdictOf = ({ report }: JobReport): Verdict => taken.get(report)?.verdict ?? "foreign";
-    await courier.record(
-      session,
-      reports.map((report) => ({ report, verdict: verdictOf(report) })),
+    const { db, jobs, courier, orchestrator, deadLetters, onDue, onDead } = this.#parts;
+    const decided = orchestrator.decide(reports);
+    const [settled, applied] = await gather(db, (session) =>
+      Promise.all([
+        jobs.settle(session, reports),
+        orchestrator.apply(session, reports, decided),
+        deadLetters.record(session, decided.exhausted),
+        courier.record(session, reports),
+      ]),
     );
-    const fresh = reports.filter(({ report }) => taken.get(report)?.now === true);
-    if (fresh.length === 0) return { taken, dead: [], disabled: [], soonestMs: undefined, more: false };
-    const applied = await orchestrator.apply(session, fresh);
-    await deadLetters.record(session, applied.dead);
-    return { taken, ...applied, disabled: await this.#disable(session, fresh) };
+    if (applied.dead.length > 0) onDead(applied.dead);
+    if (applied.more) onDue(0);
+    else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
+    await this.#disableHopeless(reports);
+    const others = reports.filter(({ report }) => !settled.has(report)).map(({ report }) => report);
+    const verdicts = others.length > 0 ? await courier.verdicts(db, others) : undefined;
+    return reports.map(({ report }) =>
+      settled.has(report) ? "accepted" : (verdicts?.get(report) ?? "foreign"),
+    );
   }
 
-  async #disable(session: Session, fresh: readonly JobReport[]): Promise<readonly Disabled[]> {
-    const { subscriptions, publisher } = this.#parts;
+  /**
+   * After the commit, in one of its own together with the notice: a process that dies in between leaves it to whoever
+   * meets the next failure.
+   */
+  async #disableHopeless(reports: readonly JobReport[]): Promise<void> {
+    const { db, subscriptions, publisher, onDisabled } = this.#parts;
     const lanesOf = (some: readonly JobReport[]): readonly string[] => [
       ...new Set(some.map(({ job }) => job.subscriptionId)),
     ];
-    const sent = fresh.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
-    if (sent.length === 0) return [];
-    const gone = sent.filter(({ result }) => result.final === true);
-    const disabled = await subscriptions.disableHopeless(session, lanesOf(gone), lanesOf(sent));
-    for (const { id, reason, updatedAtMs } of disabled) {
-      const key = `amends-disabled-${id}-${updatedAtMs}`;
-      await publisher.announce(session, key, DISABLED_EVENT, { subscriptionId: id, reason });
-    }
-    return disabled;
+    const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
+    if (failed.length === 0) return;
+    const gone = lanesOf(failed.filter(({ result }) => result.final === true));
+    const lasting = await subscriptions.hopeless(db, lanesOf(failed));
+    if (gone.length + lasting.length === 0) return;
+    const disabled = await db.transaction(async (session) => {
+      const done = await subscriptions.disable(session, gone, lasting);
+      for (const { id, reason, updatedAtMs } of done) {
+        const key = `amends-disabled-${id}-${updatedAtMs}`;
+        await publisher.announce(session, key, DISABLED_EVENT, { subscriptionId: id, reason });
+      }
+      return done;
+    });
+    if (disabled.length > 0) onDisabled(disabled);
   }
 }

@@ -144,8 +144,8 @@ onDatabase("postgres", (database) => {
       const [errand] = await courier.read(session, await jobs.lease(session, 10));
       if (!errand) throw new Error("nothing was due");
       const report = courier.report(errand, { ok: false, code: "gone", final: true });
-      const taken = await jobs.settle(session, [report]);
-      await courier.record(session, [{ report, verdict: taken.get(report.report)?.verdict ?? "foreign" }]);
+      await jobs.settle(session, [report]);
+      await courier.record(session, [report]);
       await as("webhook_orchestrator");
       const { dead } = await orchestrator.apply(session, [report]);
       await as("webhook_dead_letters");

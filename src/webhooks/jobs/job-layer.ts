@@ -2,24 +2,18 @@
  * Jobs and their leases. A job whose worker vanished is leased again; one that lost its worker too often gets a synthetic
  * failed result, so that its delivery goes on. A job is settled once, under its token, by one report.
  */
-import { LEASE_EXPIRED, type JobReport, type LeasedJob, type Verdict } from "../../core/delivery/job.ts";
+import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
 import type { Session } from "../../storage/database.ts";
-import { leaseJobs, releaseJob, renewJobs, selectJobs, settleJobs } from "./queries.ts";
-import { toKnownJob, toLeasedJob, type KnownJob } from "./rows.ts";
+import { leaseJobs, releaseJob, renewJobs, settleJobs } from "./queries.ts";
+import { toLeasedJob } from "./rows.ts";
 
 export interface JobLayerOptions {
   readonly leaseMs: number;
   /** How often a job may be leased before it is given up. */
   readonly leaseMax: number;
   readonly owner: string;
-}
-
-/** How a report was taken: `now` says that this transaction has settled the job by it. */
-export interface Taken {
-  readonly verdict: Verdict;
-  readonly now: boolean;
 }
 
 type Ask = Pick<Session, "dialect" | "query">;
@@ -49,24 +43,13 @@ export class JobLayer {
     return leases > this.#options.leaseMax ? { ok: false, code: LEASE_EXPIRED } : undefined;
   }
 
-  async settle(session: Session, reports: readonly JobReport[]): Promise<ReadonlyMap<string, Taken>> {
-    const { dialect } = session;
+  /** Ends the jobs that these reports are about. Answers with the reports that did so now. */
+  async settle(session: Session, reports: readonly JobReport[]): Promise<ReadonlySet<string>> {
     const settled = reports
       .toSorted((a, b) => Number(a.job.id) - Number(b.job.id))
       .map(({ job, report, result }) => [job.id, job.token, statusAfter(result), report] as const);
-    const rows = await session.query(settleJobs(dialect, settled));
-    const taken = new Map<string, Taken>(
-      rows.map((row) => [row["report"] as string, { verdict: "accepted", now: true }]),
-    );
-    const others = reports.filter(({ report }) => !taken.has(report));
-    if (others.length === 0) return taken;
-    const ids = others.map(({ job }) => job.id);
-    const known = new Map(
-      (await session.query(selectJobs(dialect, ids))).map(toKnownJob).map((job) => [job.id, job]),
-    );
-    for (const one of others)
-      taken.set(one.report, { verdict: verdictOf(one, known.get(one.job.id)), now: false });
-    return taken;
+    const rows = await session.query(settleJobs(session.dialect, settled));
+    return new Set(rows.map((row) => row["report"] as string));
   }
 
   async release(session: Ask, { id, token }: LeasedJob): Promise<void> {
@@ -76,11 +59,4 @@ export class JobLayer {
 
 function statusAfter({ ok }: JobResult): JobStatus {
   return jobMachine.target("Leased", ok ? "complete" : "fail") as JobStatus;
-}
-
-/** What a report is that settles nothing now. One that has settled its job before comes from a commit without an answer. */
-export function verdictOf({ report, job }: JobReport, known: KnownJob | undefined): Verdict {
-  if (known?.deliveryId !== job.deliveryId) return "foreign";
-  if (known.report === report) return "accepted";
-  return known.token === job.token ? "repeated" : "late";
 }

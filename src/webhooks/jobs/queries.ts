@@ -67,8 +67,3 @@ export function releaseJob(dialect: Dialect, id: string, token: number): Sql {
     set status = ${pending}, attempts = c.attempts - 1, owner = null, next_attempt_at = ${dialect.now()}
     from ${dialect.rows(SETTLED.slice(0, 2), [[id, token]])} where ${holding(HELD, raw("id"))}`;
 }
-
-export function selectJobs(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`select id, saga_id, token, report from ${dialect.table("webhook_jobs")}
-    where ${dialect.among(raw("id"), ids, "bigint")}`;
-}

@@ -12,20 +12,3 @@ export function toLeasedJob(row: Row): LeasedJob {
     leases: Number(row["attempts"]),
   };
 }
-
-/** A job as far as it matters to a report that came too late. */
-export interface KnownJob {
-  readonly id: string;
-  readonly deliveryId: string;
-  readonly token: number;
-  readonly report: string | undefined;
-}
-
-export function toKnownJob(row: Row): KnownJob {
-  return {
-    id: String(row["id"]),
-    deliveryId: String(row["saga_id"]),
-    token: Number(row["token"]),
-    report: (row["report"] as string | null) ?? undefined,
-  };
-}

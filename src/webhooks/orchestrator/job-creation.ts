@@ -4,7 +4,7 @@
  */
 import { nextJob } from "../../core/delivery/decide.ts";
 import { CLOSING_MAX, paced, roomOf, type Lane } from "../../core/delivery/lane.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Row, Session } from "../../storage/database.ts";
 import {
   dueInLanes,
   dueInOrder,
@@ -44,13 +44,22 @@ export class JobCreation {
 
   /** In the caller's transaction, in which the jobs are then leased. */
   async create(session: Session, jobsMax: number): Promise<Created> {
-    const { dialect } = session;
-    if ((await session.query(takeTurn(dialect))).length === 0) return { jobs: 0, dead: [], again: true };
     const start = this.#after;
-    const first = await this.#walk(session, start, jobsMax);
+    const [turn, survey] = await Promise.all([
+      session.query(takeTurn(session.dialect)),
+      session.query(surveyLanes(session.dialect, start, LANES_MAX)),
+    ]);
+    if (turn.length === 0) return { jobs: 0, dead: [], again: true };
+    const first = await this.#walk(session, survey, jobsMax);
     // Behind the last lane comes the first one again.
     const isRound = first.ended && start !== "0" && first.jobs < jobsMax;
-    const second = isRound ? await this.#walk(session, "0", jobsMax - first.jobs) : undefined;
+    const second = isRound
+      ? await this.#walk(
+          session,
+          await session.query(surveyLanes(session.dialect, "0", LANES_MAX)),
+          jobsMax - first.jobs,
+        )
+      : undefined;
     return {
       jobs: first.jobs + (second?.jobs ?? 0),
       dead: [...first.dead, ...(second?.dead ?? [])],
@@ -60,11 +69,9 @@ export class JobCreation {
 
   async #walk(
     session: Session,
-    after: string,
+    rows: readonly Row[],
     jobsMax: number,
   ): Promise<{ jobs: number; dead: readonly string[]; ended: boolean }> {
-    const { dialect } = session;
-    const rows = await session.query(surveyLanes(dialect, after, LANES_MAX));
     const lanes = new Map<string, Lane>();
     for (const row of rows) {
       const lane = toLane(row, this.#options.attemptMax);
@@ -89,11 +96,11 @@ export class JobCreation {
     const free = pairs(open.filter((one) => !isOrdered(one)));
     const ordered = pairs(open.filter(isOrdered));
     const roomMax = Math.max(this.#options.concurrencyMax, CLOSING_MAX);
-    const found = [
-      ...(free.length > 0 ? await session.query(dueInLanes(dialect, free, roomMax)) : []),
-      ...(ordered.length > 0 ? await session.query(dueInOrder(dialect, ordered)) : []),
-    ];
-    return found.map(toDueDelivery);
+    const found = await Promise.all([
+      free.length > 0 ? session.query(dueInLanes(dialect, free, roomMax)) : [],
+      ordered.length > 0 ? session.query(dueInOrder(dialect, ordered)) : [],
+    ]);
+    return found.flat().map(toDueDelivery);
   }
 }
 
@@ -127,21 +134,19 @@ async function move(
     const next = nextJob({ status, attemptCount, attemptMax, due: true, hasActiveJob: false });
     if (next !== "wait") moves[next].push([id, attemptCount, attemptMax]);
   }
-  const idsOf = async (event: "createJob" | "exhaust"): Promise<ReadonlySet<string>> =>
-    moves[event].length === 0
-      ? new Set()
-      : new Set(
-          (await session.query(moveWaiting(dialect, event, moves[event]))).map((row) => String(row["id"])),
-        );
-  const moved = await idsOf("createJob");
-  const dead = await idsOf("exhaust");
+  const creating = new Set(moves.createJob.map(([id]) => id));
   const { jobs, paces } = schedule(
-    due.filter(({ id }) => moved.has(id)),
+    due.filter(({ id }) => creating.has(id)),
     lanes,
   );
-  if (jobs.length > 0) await session.query(insertJobs(dialect, jobs));
-  if (paces.length > 0) await session.query(paceLanes(dialect, paces));
-  return { jobs: jobs.length, dead: [...dead] };
+  // Sent together, carried out in this order: a job is inserted only for a delivery that was moved.
+  const [dead, moved] = await Promise.all([
+    moves.exhaust.length > 0 ? session.query(moveWaiting(dialect, "exhaust", moves.exhaust)) : [],
+    jobs.length > 0 ? session.query(moveWaiting(dialect, "createJob", moves.createJob)) : [],
+    jobs.length > 0 ? session.query(insertJobs(dialect, jobs)) : [],
+    paces.length > 0 ? session.query(paceLanes(dialect, paces)) : [],
+  ]);
+  return { jobs: moved.length, dead: dead.map((row) => String(row["id"])) };
 }
 
 /** When each new job is due: at once, or as far apart as the rate of its subscription asks for. */

@@ -7,7 +7,8 @@ import { patternsFor } from "../../core/delivery/event-type.ts";
 import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
 import type { JobReport } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect, Row, Session } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
 import {
   applyOutcomes,
@@ -32,12 +33,19 @@ export interface OrchestratorOptions {
   readonly concurrencyMax: number;
 }
 
+/** What results mean, before they are booked. */
+export interface Verdicts {
+  readonly outcomes: readonly Outcome[];
+  /** Deliveries that end here, if their result counts. */
+  readonly exhausted: readonly string[];
+  /** The shortest time until one of them is due again. */
+  readonly soonestMs: number | undefined;
+}
+
 /** What results led to. */
 export interface Applied {
   /** Deliveries that are dead-lettered now. */
   readonly dead: readonly string[];
-  /** The shortest time until one of them is due again. */
-  readonly soonestMs: number | undefined;
   /** More is due in the lanes that these results have left. */
   readonly more: boolean;
 }
@@ -66,27 +74,38 @@ export class Orchestrator {
     return this.#creation.create(session, jobsMax);
   }
 
-  /** Books results of jobs that have just ended. Each counts once, for the attempt that its job was made for. */
-  async apply(session: Session, reports: readonly JobReport[]): Promise<Applied> {
-    const { dialect } = session;
-    const { policy } = this.#options;
+  /** What each result would mean for its delivery. */
+  decide(reports: readonly JobReport[]): Verdicts {
     const outcomes: Outcome[] = [];
+    const exhausted: string[] = [];
     let soonestMs: number | undefined;
     for (const { report, job, result, attemptMax } of reports.toSorted(byDelivery)) {
       const soFar = { id: job.deliveryId, attemptCount: job.attempt - 1, attemptMax };
-      const decision = decide(soFar, result, policy);
+      const decision = decide(soFar, result, this.#options.policy);
       outcomes.push(outcomeOf(job.id, report, decision, attemptMax));
+      if (decision.event === "exhaust") exhausted.push(job.deliveryId);
       if (decision.event === "fail") soonestMs = Math.min(soonestMs ?? Infinity, decision.waitMs);
     }
-    const rows = await session.query(applyOutcomes(dialect, outcomes));
-    await this.#noteHealth(session, reports);
+    return { outcomes, exhausted, soonestMs };
+  }
+
+  /** Books results whose jobs they have ended. Each counts once, for the attempt that its job was made for. */
+  async apply(
+    session: Session,
+    reports: readonly JobReport[],
+    { outcomes }: Verdicts = this.decide(reports),
+  ): Promise<Applied> {
+    const { dialect } = session;
     const lanes = [...new Set(reports.map(({ job }) => job.subscriptionId))];
-    const behind = await session.query(dueBehind(dialect, lanes));
+    const [rows, behind] = await Promise.all([
+      session.query(applyOutcomes(dialect, outcomes)),
+      session.query(dueBehind(dialect, lanes)),
+      ...healthNotes(dialect, reports).map((statement) => session.query(statement)),
+    ]);
     const dead = deliveryMachine.target(IN_PROGRESS, "exhaust");
     return {
-      dead: rows.filter((row) => row["status"] === dead).map((row) => String(row["id"])),
-      soonestMs,
-      more: behind.length > 0,
+      dead: (rows as readonly Row[]).filter((row) => row["status"] === dead).map((row) => String(row["id"])),
+      more: (behind as readonly Row[]).length > 0,
     };
   }
 
@@ -121,15 +140,18 @@ export class Orchestrator {
   async forgetFailures(session: Session, subscriptionId: string): Promise<void> {
     await session.query(forgetFailures(session.dialect, subscriptionId));
   }
+}
 
-  async #noteHealth(session: Session, reports: readonly JobReport[]): Promise<void> {
-    const keysOf = (of: readonly JobReport[]): readonly Report[] =>
-      of.map(({ job, report }) => [job.id, report] as const);
-    const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
-    const succeeded = reports.filter(({ result }) => result.ok);
-    if (failed.length > 0) await session.query(noteFailures(session.dialect, keysOf(failed)));
-    if (succeeded.length > 0) await session.query(noteSuccesses(session.dialect, keysOf(succeeded)));
-  }
+/** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
+function healthNotes(dialect: Dialect, reports: readonly JobReport[]): readonly Sql[] {
+  const keysOf = (of: readonly JobReport[]): readonly Report[] =>
+    of.map(({ job, report }) => [job.id, report] as const);
+  const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
+  const succeeded = reports.filter(({ result }) => result.ok);
+  return [
+    ...(failed.length > 0 ? [noteFailures(dialect, keysOf(failed))] : []),
+    ...(succeeded.length > 0 ? [noteSuccesses(dialect, keysOf(succeeded))] : []),
+  ];
 }
 
 function outcomeOf(jobId: string, report: string, decision: Decision, attemptMax: number): Outcome {

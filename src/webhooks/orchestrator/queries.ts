@@ -119,10 +119,14 @@ const JOB: readonly Column[] = [
 
 export type NewJob = readonly [deliveryId: string, subscriptionId: string, attempt: number, waitMs: number];
 
+/** For deliveries that were moved just now: they are in progress for this attempt, and have no job. */
 export function insertJobs(dialect: Dialect, jobs: readonly NewJob[]): Sql {
+  const target = deliveryMachine.target("Pending", "createJob") as DeliveryStatus;
   return sql`insert into ${dialect.table("webhook_jobs")} (saga_id, subscription_id, attempt, next_attempt_at, created_at)
     select r.saga_id, r.subscription_id, r.attempt, ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))}, ${dialect.now()}
-    from ${dialect.rows(JOB, jobs)}`;
+    from ${dialect.rows(JOB, jobs)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.saga_id
+    where s.status || '' = ${literals([target])} and s.attempt_count = r.attempt - 1
+      and ${noActiveJob(dialect, raw("s.id"))}`;
 }
 
 const PACE: readonly Column[] = [

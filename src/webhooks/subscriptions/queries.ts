@@ -74,20 +74,25 @@ export function moveSubscriptions(
   event: SubscriptionEvent,
   ids: readonly string[],
   reason: string | null,
-  where: Sql = raw("true"),
 ): Sql {
   const sources = subscriptionMachine.sources(event);
   const target = subscriptionMachine.target(sources[0] as SubscriptionStatus, event) as SubscriptionStatus;
   return sql`update ${table(dialect)} set status = ${literals([target])}, reason = ${reason}, updated_at = ${dialect.now()}
-    where ${dialect.among(raw("id"), ids, "bigint")} and status in (${literals(sources)}) and ${where}
+    where ${dialect.among(raw("id"), ids, "bigint")} and status in (${literals(sources)})
     returning id, url, ${dialect.epochMs(raw("updated_at"))} as updated_at`;
 }
 
-/** Has nothing but failed for so long, and so often. */
-export function lastingFailure(dialect: Dialect, afterMs: number, failures: number): Sql {
-  return sql`id in (select n.subscription_id from ${dialect.table("webhook_lanes")} as n
-    where n.subscription_id = id and n.failures >= ${failures}
-      and ${dialect.plusMs(raw("n.failing_since"), afterMs)} <= ${dialect.now()})`;
+/** Those that have done nothing but fail for so long, and so often, and are not disabled yet. */
+export function lastingFailures(
+  dialect: Dialect,
+  ids: readonly string[],
+  afterMs: number,
+  failures: number,
+): Sql {
+  return sql`select p.id from ${table(dialect)} as p
+    join ${dialect.table("webhook_lanes")} as n on n.subscription_id = p.id
+    where ${dialect.among(raw("p.id"), ids, "bigint")} and p.status in (${literals(subscriptionMachine.sources("disable"))})
+      and n.failures >= ${failures} and ${dialect.plusMs(raw("n.failing_since"), afterMs)} <= ${dialect.now()}`;
 }
 
 const columns = (

@@ -9,7 +9,7 @@ import { generateWebhookSecret, readSecret } from "../sending/secret.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import {
   insertSubscription,
-  lastingFailure,
+  lastingFailures,
   listSubscriptions,
   moveSubscriptions,
   replaceRoutes,
@@ -120,29 +120,31 @@ export class Subscriptions {
     return rows.map((row) => toSubscription(row).view);
   }
 
-  /** Of those that failed just now: whoever is gone, or has failed for too long, gets nothing more. */
-  async disableHopeless(
+  /** Of those that failed just now: who has failed for too long. */
+  async hopeless(session: Ask, failed: readonly string[]): Promise<readonly string[]> {
+    const { disableAfterMs, disableAfterFailures } = this.#options;
+    const rows = await session.query(
+      lastingFailures(session.dialect, failed, disableAfterMs, disableAfterFailures),
+    );
+    return rows.map((row) => String(row["id"]));
+  }
+
+  /** Whoever is gone, or has failed for too long, gets nothing more. */
+  async disable(
     session: Session,
     gone: readonly string[],
-    failed: readonly string[],
+    failing: readonly string[],
   ): Promise<readonly Disabled[]> {
-    const { dialect } = session;
-    const { disableAfterMs, disableAfterFailures } = this.#options;
-    const lasting = lastingFailure(dialect, disableAfterMs, disableAfterFailures);
-    const disable = async (
-      ids: readonly string[],
-      reason: Disabled["reason"],
-      where?: typeof lasting,
-    ): Promise<readonly Disabled[]> => {
-      if (ids.length === 0) return [];
-      const rows = await session.query(moveSubscriptions(dialect, "disable", ids, reason, where));
-      return rows.map((row) => ({
-        id: String(row["id"]),
-        reason,
-        updatedAtMs: Math.floor(Number(row["updated_at"])),
-      }));
-    };
-    return [...(await disable(gone, "gone")), ...(await disable(failed, "failing", lasting))];
+    const disabled: Disabled[] = [];
+    for (const [ids, reason] of [
+      [gone, "gone"],
+      [failing, "failing"],
+    ] as const) {
+      if (ids.length === 0) continue;
+      for (const row of await session.query(moveSubscriptions(session.dialect, "disable", ids, reason)))
+        disabled.push({ id: String(row["id"]), reason, updatedAtMs: Math.floor(Number(row["updated_at"])) });
+    }
+    return disabled;
   }
 
   async #route(session: Session, id: string, { events, filter }: CheckedSettings): Promise<void> {

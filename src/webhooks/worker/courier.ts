@@ -15,7 +15,7 @@ import type { Clock } from "../../storage/clock.ts";
 import type { Session } from "../../storage/database.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Sender, SendResult } from "../sending/send.ts";
-import { insertAttempts, selectPayloads, selectTargets } from "./queries.ts";
+import { insertAttempts, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
 /** A leased job with all that is needed to carry it out. */
@@ -70,13 +70,12 @@ export class Courier {
     const { dialect } = session;
     const ids = jobs.map(({ id }) => id);
     const readAtMs = this.#options.clock.monotonicMs();
-    const targets = new Map<string, Target>();
-    for (const row of await session.query(selectTargets(dialect, ids)))
-      targets.set(String(row["job_id"]), toTarget(row));
-    const events = [...new Set([...targets.values()].map(({ eventId }) => eventId))];
-    const messages = new Map<string, Message>();
-    for (const row of await session.query(selectPayloads(dialect, events)))
-      messages.set(String(row["event_id"]), toMessage(row));
+    const [targetRows, payloadRows] = await Promise.all([
+      session.query(selectTargets(dialect, ids)),
+      session.query(selectPayloads(dialect, ids)),
+    ]);
+    const targets = new Map(targetRows.map((row) => [String(row["job_id"]), toTarget(row)]));
+    const messages = new Map(payloadRows.map((row) => [String(row["event_id"]), toMessage(row)]));
     return jobs.map((job) => {
       const target = targets.get(job.id);
       const message = target && messages.get(target.eventId);
@@ -107,11 +106,17 @@ export class Courier {
   }
 
   /** Every report becomes a line that stays, whatever else it leads to. */
-  async record(
-    session: Session,
-    reports: readonly { readonly report: JobReport; readonly verdict: Verdict }[],
-  ): Promise<void> {
+  async record(session: Session, reports: readonly JobReport[]): Promise<void> {
     await session.query(insertAttempts(session.dialect, reports));
+  }
+
+  /** How reports were taken that are on record. */
+  async verdicts(
+    session: Pick<Session, "dialect" | "query">,
+    reports: readonly string[],
+  ): Promise<ReadonlyMap<string, Verdict>> {
+    const rows = await session.query(selectVerdicts(session.dialect, reports));
+    return new Map(rows.map((row) => [row["report"] as string, row["verdict"] as Verdict]));
   }
 
   async #send(errand: Errand, signal: AbortSignal): Promise<JobReport> {

@@ -1,5 +1,5 @@
 /** The worker's statements: what to send where, and what became of it. It reads views, and adds attempts. */
-import type { JobReport, Verdict } from "../../core/delivery/job.ts";
+import type { JobReport } from "../../core/delivery/job.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -10,9 +10,11 @@ export function selectTargets(dialect: Dialect, jobIds: readonly string[]): Sql 
 }
 
 /** Each payload once, to however many subscriptions it goes. */
-export function selectPayloads(dialect: Dialect, eventIds: readonly string[]): Sql {
-  return sql`select e.event_id, e.event_key, e.type, e.payload
-    from ${dialect.table("webhook_payloads")} as e where ${dialect.among(raw("e.event_id"), eventIds, "bigint")}`;
+export function selectPayloads(dialect: Dialect, jobIds: readonly string[]): Sql {
+  return sql`select e.event_id, e.event_key, e.type, e.payload from (
+      select distinct t.event_id as wanted from ${dialect.table("webhook_targets")} as t
+      where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}) as picked
+    join ${dialect.table("webhook_payloads")} as e on e.event_id = picked.wanted`;
 }
 
 const ATTEMPT: readonly Column[] = [
@@ -20,7 +22,6 @@ const ATTEMPT: readonly Column[] = [
   { name: "job_id", type: "bigint" },
   { name: "saga_id", type: "bigint" },
   { name: "token", type: "int" },
-  { name: "verdict", type: "text" },
   { name: "ok", type: "int" },
   { name: "code", type: "text" },
   { name: "url", type: "text" },
@@ -33,28 +34,34 @@ const ATTEMPT: readonly Column[] = [
 
 const PLAIN = ATTEMPT.map(({ name }) => name).filter((name) => name !== "ok" && name !== "sent_ms");
 
-/** The same report again adds nothing. */
-export function insertAttempts(
-  dialect: Dialect,
-  reports: readonly { readonly report: JobReport; readonly verdict: Verdict }[],
-): Sql {
-  const sent = dialect.instantOf(raw("r.sent_ms"));
+/**
+ * What a report came to, by the job as it is after the jobs of this transaction were settled. The same report again adds
+ * nothing: a commit whose answer was lost is only repeated.
+ */
+export function insertAttempts(dialect: Dialect, reports: readonly JobReport[]): Sql {
+  const verdict = sql`case when j.id is null or j.saga_id <> r.saga_id then 'foreign' when j.report = r.report then 'accepted'
+    when j.token = r.token then 'repeated' else 'late' end`;
   return sql`insert into ${dialect.table("webhook_attempts")}
-      (${raw(PLAIN.join(", "))}, ok, sent_at, created_at)
-    select ${raw(PLAIN.map((name) => `r.${name}`).join(", "))},
-      r.ok = 1, ${sent}, ${dialect.now()}
-    from ${dialect.rows(ATTEMPT, reports.map(attemptRow))} where true
+      (${raw(PLAIN.join(", "))}, verdict, ok, sent_at, created_at)
+    select ${raw(PLAIN.map((name) => `r.${name}`).join(", "))}, ${verdict}, r.ok = 1,
+      ${dialect.instantOf(raw("r.sent_ms"))}, ${dialect.now()}
+    from ${dialect.rows(ATTEMPT, reports.map(attemptRow))}
+    left join ${dialect.table("webhook_jobs")} as j on j.id = r.job_id where true
     on conflict (report) do nothing`;
 }
 
-function attemptRow({ report: one, verdict }: { report: JobReport; verdict: Verdict }): readonly unknown[] {
-  const { report, job, result, attempt } = one;
+export function selectVerdicts(dialect: Dialect, reports: readonly string[]): Sql {
+  const rows = reports.map((report) => [report]);
+  return sql`select a.report, a.verdict from ${dialect.rows(ATTEMPT.slice(0, 1), rows)}
+    join ${dialect.table("webhook_attempts")} as a on a.report = r.report`;
+}
+
+function attemptRow({ report, job, result, attempt }: JobReport): readonly unknown[] {
   return [
     report,
     job.id,
     job.deliveryId,
     job.token,
-    verdict,
     result.ok ? 1 : 0,
     result.code,
     attempt.url,
