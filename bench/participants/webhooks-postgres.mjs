@@ -1,22 +1,24 @@
 // Webhooks to a receiver in another process: bare undici, and deliveries through the library with one worker.
-import { fork } from "node:child_process";
 import pg from "pg";
 import { Agent } from "undici";
 import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
-import { median } from "../statistics.mjs";
 
 const subscriptions = 100;
 const body = JSON.stringify({ type: "order.placed", data: { orderId: "o-1", note: "x".repeat(200) } });
 const sending = { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] };
 
 /** Tables and subscriptions, and an amount of published events that nobody has delivered yet. */
-export async function prepare({ url, port, events, dead = false }) {
+export async function prepare({ url, port, events, dead = false, each = 10 }) {
   const amends = new Amends({ database: postgres({ url }), webhooks: { sending } });
   await amends.migrate();
   for (let n = 0; n < subscriptions; n++) {
     const path = dead && n === 0 ? "dead" : "hook";
-    await amends.webhooks.subscribe({ url: `http://127.0.0.1:${port}/${path}/${n}`, events: ["*"] });
+    await amends.webhooks.subscribe({
+      url: `http://127.0.0.1:${port}/${path}/${n}`,
+      events: ["*"],
+      concurrency: each,
+    });
   }
   await publish(amends, url, events);
   await amends.close();
@@ -33,7 +35,7 @@ async function publish(amends, url, events) {
 }
 
 /** Delivers what was prepared; the one subscription that is dead is not waited for. */
-export async function run({ url, events, dead = false, concurrency = 256 }) {
+async function deliver({ url, events, dead = false, concurrency = 1000 }) {
   const amends = new Amends({ database: postgres({ url }), webhooks: { sending, concurrency } });
   const expected = events * (subscriptions - (dead ? 1 : 0));
   const client = new pg.Client({ connectionString: url });
@@ -44,7 +46,7 @@ export async function run({ url, events, dead = false, concurrency = 256 }) {
   const begun = performance.now();
   const cpu = process.cpuUsage();
   await worker.start();
-  for (let count = 0; count < expected; count = await arrived()) await pause(25);
+  for (let count = 0; count < expected; count = await arrived()) await pause(100);
   const seconds = (performance.now() - begun) / 1000;
   const { user, system } = process.cpuUsage(cpu);
   await worker.stop({ deadline: 0 });
@@ -58,14 +60,20 @@ export async function run({ url, events, dead = false, concurrency = 256 }) {
 }
 
 /** The same client and the same number of connections, with nothing around them. */
-export async function bare({ port, requests, lanes = 256 }) {
+async function bare({ port, requests, lanes = 256 }) {
   const agent = new Agent({ connections: 32, pipelining: 1 });
   let left = requests;
   const drive = async () => {
     while (left-- > 0) {
       const path = `/hook/${left % subscriptions}`;
       const headers = { "content-type": "application/json" };
-      const answer = await agent.request({ origin: `http://127.0.0.1:${port}`, path, method: "POST", headers, body });
+      const answer = await agent.request({
+        origin: `http://127.0.0.1:${port}`,
+        path,
+        method: "POST",
+        headers,
+        body,
+      });
       await answer.body.text();
     }
   };
@@ -76,29 +84,9 @@ export async function bare({ port, requests, lanes = 256 }) {
   return { requests_per_s: requests / seconds };
 }
 
-/** One after the other, each published, delivered and waited for. */
-export async function lone({ url, port, deliveries }) {
-  const amends = new Amends({ database: postgres({ url }), webhooks: { sending } });
-  await amends.migrate();
-  await amends.webhooks.subscribe({ url: `http://127.0.0.1:${port}/hook`, events: ["*"] });
-  const worker = amends.worker();
-  await publish(amends, url, deliveries);
-  const took = [];
-  for (let n = 0; n < deliveries; n++) {
-    const begun = performance.now();
-    await amends.worker === undefined;
-    await worker.runOnce();
-    took.push(performance.now() - begun);
-  }
-  await amends.close();
-  return { deliveries, lone_ms_p50: median(took) };
-}
+/** One of these in a process of its own. */
+export const run = ({ what, ...options }) => ({ bare, deliver })[what](options);
 
 function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-export function startReceiver() {
-  const child = fork(new URL("../receiver.mjs", import.meta.url), { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  return new Promise((resolve) => child.once("message", ({ port }) => resolve({ port, stop: () => child.kill() })));
 }
