@@ -1,5 +1,5 @@
 /** A shop tells its partners what happened: in the transaction that made it true, signed, and until they have it. */
-import { Amends, AmendsError } from "amends";
+import { Amends, type AmendsError } from "amends";
 import { openSqlite, sqlite } from "amends/sqlite";
 import { openReceivers } from "./receivers.ts";
 

@@ -23,11 +23,11 @@ export interface BookingParts {
   readonly deadLetters: DeadLetters;
   readonly subscriptions: Subscriptions;
   readonly publisher: Publisher;
-  onTrouble(error: unknown, attempt: number): void;
+  readonly onTrouble: (error: unknown, attempt: number) => void;
   /** After the commit: something is due now, or in so long. */
-  onDue(ms: number): void;
-  onDead(deliveryIds: readonly string[]): void;
-  onDisabled(disabled: readonly Disabled[]): void;
+  readonly onDue: (ms: number) => void;
+  readonly onDead: (deliveryIds: readonly string[]) => void;
+  readonly onDisabled: (disabled: readonly Disabled[]) => void;
 }
 
 /** The type of the event that tells of a subscription that Amends has disabled. */

@@ -26,9 +26,9 @@ export interface DispatchParts {
   readonly courier: Courier;
   readonly deadLetters: DeadLetters;
   readonly booking: () => Booking;
-  onDead(deliveryIds: readonly string[]): void;
-  onTrouble(error: unknown, attempt: number): void;
-  onBug(error: unknown): void;
+  readonly onDead: (deliveryIds: readonly string[]) => void;
+  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly onBug: (error: unknown) => void;
 }
 
 /** Another process creates jobs at this very moment, or there are further lanes: look again after so long. */

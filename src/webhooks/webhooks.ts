@@ -56,7 +56,10 @@ export class Webhooks<Tx = unknown> {
 
   constructor(host: Host<Tx>, owner: string, options: WebhooksOptions = {}) {
     const settings = readSettings(options);
-    const { clock, closing: signal, newId, onTrouble, onBug } = host;
+    const { clock, closing: signal } = host;
+    const newId = (): string => host.newId();
+    const onTrouble = (error: unknown, attempt: number): void => host.onTrouble(error, attempt);
+    const onBug = (error: unknown): void => host.onBug(error);
     const db = host.database as Host["database"];
     this.#host = host;
     this.#patience = { attemptMax: 8, signal, onTrouble };

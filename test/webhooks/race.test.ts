@@ -17,6 +17,7 @@ onDatabase("postgres", (database) => {
     const racers = await Promise.all(
       [1, 2, 3, 4].map(async (n) => parts(await database.open({ clock }), `racer ${n}`)),
     );
+    const first = racers[0] as (typeof racers)[0];
     const seen = new Set<string>();
     for (let round = 0; round < 60; round++) {
       await publish();
@@ -29,7 +30,7 @@ onDatabase("postgres", (database) => {
         seen.add(`${id} ${token}`);
       }
       await Promise.all(
-        taken.map((errand, index) => racers[index % 4]?.tell(errand, round % 7 === 0 ? BAD : OK)),
+        taken.map((errand, index) => (racers[index % 4] ?? first).tell(errand, round % 7 === 0 ? BAD : OK)),
       );
       clock.jump(10_000);
     }

@@ -114,6 +114,7 @@ onDatabase("postgres", (database) => {
       const client = await connect();
       await client.query(`set role amends_${role}`);
       const tried: Record<string, string[]> = {};
+      const odd: string[] = [];
       for (const [table, statements] of Object.entries(STATEMENTS))
         for (const [what, text] of Object.entries(statements)) {
           await client.query("begin");
@@ -124,8 +125,9 @@ onDatabase("postgres", (database) => {
           );
           await client.query("rollback");
           if (outcome === "allowed") (tried[table] ??= []).push(what);
-          else expect([table, what, outcome]).toEqual([table, what, "denied"]);
+          else if (outcome !== "denied") odd.push(`${table} ${what}: ${outcome}`);
         }
+      expect(odd).toEqual([]);
       expect(tried).toEqual(ALLOWED[role]);
     },
   );

@@ -68,9 +68,7 @@ export function nextJob(delivery: WaitingDelivery): "createJob" | "exhaust" | "w
       return "createJob";
     case "PendingRetry":
       return attemptCount < attemptMax ? "createJob" : "exhaust";
-    case "InProgress":
-    case "Completed":
-    case "DeadLettered":
+    default: // it is under way, or has ended
       return "wait";
   }
 }

@@ -31,7 +31,7 @@ export function roomOf({ status, concurrency, ordered, failing, active }: Lane):
     case "Deleted":
     case "Disabled":
       return Math.max(0, CLOSING_MAX - active);
-    case "Active":
+    default:
       return Math.max(0, (ordered || failing ? 1 : concurrency) - active);
   }
 }

@@ -72,7 +72,8 @@ export const WEBHOOK_ROLES: readonly Role[] = [
   },
 ];
 
-export async function grantRoles({ dialect, query }: Session): Promise<void> {
+export async function grantRoles(session: Session): Promise<void> {
+  const { dialect } = session;
   if (dialect.name !== "postgres") {
     throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave `roles` out.");
   }
@@ -80,13 +81,13 @@ export async function grantRoles({ dialect, query }: Session): Promise<void> {
   for (const { name, grants } of WEBHOOK_ROLES) {
     const role = `${schema}_${name}`;
     // Another process, or another schema's migration, may create it at this very moment.
-    await query(
+    await session.query(
       raw(
         `do $$ begin create role ${role} nologin; exception when duplicate_object or unique_violation then null; end $$`,
       ),
     );
-    await query(raw(`grant usage on schema ${schema} to ${role}`));
+    await session.query(raw(`grant usage on schema ${schema} to ${role}`));
     for (const [table, rights] of Object.entries(grants))
-      await query(raw(`grant ${rights} on ${dialect.table(table).text} to ${role}`));
+      await session.query(raw(`grant ${rights} on ${dialect.table(table).text} to ${role}`));
   }
 }

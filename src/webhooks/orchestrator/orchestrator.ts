@@ -7,7 +7,7 @@ import { patternsFor } from "../../core/delivery/event-type.ts";
 import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
 import type { JobReport } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
-import type { Dialect, Row, Session } from "../../storage/database.ts";
+import type { Dialect, Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
 import {
@@ -104,8 +104,8 @@ export class Orchestrator {
     ]);
     const dead = deliveryMachine.target(IN_PROGRESS, "exhaust");
     return {
-      dead: (rows as readonly Row[]).filter((row) => row["status"] === dead).map((row) => String(row["id"])),
-      more: (behind as readonly Row[]).length > 0,
+      dead: rows.filter((row) => row["status"] === dead).map((row) => String(row["id"])),
+      more: behind.length > 0,
     };
   }
 

@@ -5,10 +5,10 @@ import type { Row } from "../../storage/database.ts";
 
 /** Undefined for the row that says that there are no further lanes. */
 export function toLane(row: Row, attemptMax: number): Lane | undefined {
-  if (row["id"] === null || row["status"] === null) return undefined;
+  if (row["id"] === null) return undefined;
   const nextDueAt = row["next_due_at"];
   return {
-    subscriptionId: String(row["id"]),
+    subscriptionId: String(row["id"] as string),
     status: row["status"] as SubscriptionStatus,
     concurrency: Number(row["concurrency"]),
     ordered: Number(row["ordered"]) === 1,

@@ -32,7 +32,7 @@ export interface CourierOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly attemptMax: number;
-  newId(): string;
+  readonly newId: () => string;
 }
 
 const NOTHING_SENT: AttemptRecord = {
@@ -91,8 +91,7 @@ export class Courier {
         return this.report(errand, { ok: false, code: SUBSCRIPTION_DELETED, final: true });
       case "Disabled":
         return this.report(errand, { ok: false, code: SUBSCRIPTION_DISABLED, final: true });
-      case "Paused": // it was sent on its way before: that is not taken back
-      case "Active":
+      default: // also a paused one: it was sent on its way before, and that is not taken back
         return this.#send(errand, signal);
     }
   }
