@@ -115,6 +115,39 @@ export const ratios = [
     of: ({ "amends-postgres": amends }) =>
       amends?.["at_2048.peak_rss_mb"] && Math.max(...amends["at_2048.peak_rss_mb"].rounds),
   },
+  {
+    name: "webhooks_deliveries_vs_bare_client",
+    says: "Webhooks: deliveries/s against the same HTTP client with nothing around it",
+    atLeast: 0.5,
+    of: ({ "webhooks-postgres": webhooks }) =>
+      perRound(webhooks?.deliveries_per_s, webhooks?.bare_requests_per_s),
+  },
+  {
+    name: "webhooks_commits_per_delivery",
+    says: "Webhooks: commits per delivery under load",
+    atMost: 0.5,
+    of: ({ "webhooks-postgres": webhooks }) => webhooks?.commits_per_delivery?.median,
+  },
+  {
+    name: "webhooks_lone_commits_per_delivery",
+    says: "Webhooks: commits per delivery one at a time, looks included",
+    atMost: 3.2,
+    of: ({ "webhooks-postgres": webhooks }) => webhooks?.lone_commits_per_delivery?.median,
+  },
+  {
+    name: "webhooks_beside_dead_endpoint",
+    says: "Webhooks: deliveries/s beside one dead endpoint in a hundred",
+    atLeast: 0.9,
+    of: ({ "webhooks-postgres": webhooks }) =>
+      perRound(webhooks?.beside_dead_per_s, webhooks?.deliveries_per_s),
+  },
+  {
+    name: "webhooks_claim_1m_finished_vs_empty",
+    says: "Webhooks: delivering beside 1,000,000 finished deliveries against empty tables (time)",
+    atMost: 1.25,
+    of: ({ "webhooks-claim-postgres": claim }) =>
+      perRound(claim?.beside_finished_us_per_delivery, claim?.empty_us_per_delivery),
+  },
 ];
 
 /** @param {Figures} figures */

@@ -19,9 +19,11 @@ import { Registry } from "../sagas/registry.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
+import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
+import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, type Host, type Hosting } from "../work/host.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newId, newOwner } from "./identifiers.ts";
@@ -52,6 +54,8 @@ interface CommonOptions {
 
 export interface DatabaseOptions<Tx> extends CommonOptions {
   readonly database: Database<Tx>;
+  /** How webhooks are delivered, and where they may go. */
+  readonly webhooks?: WebhooksOptions;
   readonly storage?: never;
 }
 
@@ -61,6 +65,7 @@ export interface StorageOptions extends CommonOptions {
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
   readonly database?: never;
+  readonly webhooks?: never;
 }
 
 export interface StartOptions<Tx> {
@@ -80,6 +85,7 @@ const OPTIONS = [
   "lease",
   "errorCodes",
   "onStalled",
+  "webhooks",
 ];
 
 /** What the parts beside it use stands under a symbol: a class cannot declare that by itself, the constructor defines it. */
@@ -100,6 +106,7 @@ export class Amends<Tx = unknown> {
   readonly #onStalled: CommonOptions["onStalled"];
   readonly #workers: Set<Worker> = new Set();
   readonly #duties: Duty[] = [];
+  readonly #webhooks: Webhooks<Tx> | undefined;
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     refuseUnknown(options, OPTIONS, "new Amends");
@@ -140,12 +147,19 @@ export class Amends<Tx = unknown> {
     });
     this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
-    Object.defineProperty(this, HOST, { value: this.#host(), enumerable: false });
+    const host = this.#host();
+    Object.defineProperty(this, HOST, { value: host, enumerable: false });
+    if (options.database) this.#webhooks = new Webhooks<Tx>(host, this.#owner, options.webhooks);
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
-  async migrate(): Promise<readonly string[]> {
-    return this.#database ? migrate(this.#database) : [];
+  async migrate(options: MigrateOptions = {}): Promise<readonly string[]> {
+    return this.#database ? migrate(this.#database, options) : [];
+  }
+
+  /** Webhooks: publish, subscribe, and see what became of each delivery. */
+  get webhooks(): Webhooks<Tx> {
+    return this.#webhooks ?? noDatabase();
   }
 
   /** Starts a saga, or finds it: the same id with the same input is the same saga. */
@@ -239,6 +253,7 @@ export class Amends<Tx = unknown> {
   async close(options: StopOptions = {}): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
+    await this.#webhooks?.close();
     await this.#database?.close();
   }
 
@@ -246,11 +261,7 @@ export class Amends<Tx = unknown> {
     const database = this.#database;
     return {
       get database(): Database<Tx> {
-        if (database) return database;
-        throw new AmendsError(
-          "NOT_SUPPORTED",
-          "A storage of your own carries sagas only: this needs a database.",
-        );
+        return database ?? noDatabase();
       },
       clock: this.#clock,
       closing: this.#closing.signal,
@@ -317,4 +328,8 @@ export class Amends<Tx = unknown> {
   #refuseClosed(): void {
     if (this.#closing.signal.aborted) throw closedError();
   }
+}
+
+function noDatabase(): never {
+  throw new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: this needs a database.");
 }

@@ -20,6 +20,12 @@ import { toLogEntry, toRecord } from "../sagas/rows.ts";
 import type { LogEntry } from "../sagas/journal.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
+import {
+  listDeadLetterItems,
+  listDisabledItems,
+  type DeadLetterItem,
+  type DisabledItem,
+} from "../webhooks/attention.ts";
 
 export interface StalledSaga {
   readonly kind: "stalled-saga";
@@ -35,7 +41,7 @@ export interface StalledSaga {
   readonly skippable: readonly string[];
 }
 
-export type AttentionItem = StalledSaga | AbandonedItem | OverdueItem;
+export type AttentionItem = StalledSaga | AbandonedItem | OverdueItem | DeadLetterItem | DisabledItem;
 
 export interface AttentionPage {
   readonly items: readonly AttentionItem[];
@@ -46,7 +52,13 @@ export interface AttentionPage {
 /** One kind of item after the other, each kind the longest waiting first. */
 type Source = (db: Database, limit: number, after: string | undefined) => Promise<AttentionPage>;
 
-const SOURCES: readonly Source[] = [listStalled, listAbandonedItems, listOverdueItems];
+const SOURCES: readonly Source[] = [
+  listStalled,
+  listAbandonedItems,
+  listOverdueItems,
+  listDeadLetterItems,
+  listDisabledItems,
+];
 
 /** The cursor names the source, and where in it the page ended. */
 export async function listAttention(

@@ -1,6 +1,7 @@
 /** What a person may do to a saga. Every action asks for a reason and becomes a line of the saga's log. */
 import { AmendsError } from "../core/errors.ts";
 import { encodeJson } from "../core/json.ts";
+import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
@@ -8,11 +9,7 @@ import { canTurn, type SagaState } from "../core/saga/state.ts";
 import type { Engine } from "./engine.ts";
 import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 
-/** Why something was done, and by whom. */
-export interface OperatorNote {
-  readonly reason: string;
-  readonly by?: string;
-}
+export type { OperatorNote };
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
 export interface SkipNote extends OperatorNote {
@@ -20,9 +17,6 @@ export interface SkipNote extends OperatorNote {
 }
 
 export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
-
-const REASON_MAX = 1_000;
-const NAME_MAX = 255;
 
 export class Operators {
   readonly #journal: Journal;
@@ -105,7 +99,7 @@ export class Operators {
     note: OperatorNote,
     decide: (record: SagaRecord, details: ControlDetails) => Intrusion | undefined,
   ): Promise<SagaRecord> {
-    const details = readNote(note);
+    const details: ControlDetails = checkNote(note, "the saga's log");
     const record = await this.#journal.intrude(id, (found) => decide(found, details));
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.
     if (record.state.cancel && record.state.status === "RUNNING") this.#engine.interrupt(id);
@@ -156,18 +150,4 @@ function refuse(
 
 function line(name: ControlName, details: ControlDetails): Intrusion {
   return { entry: control(name, details) };
-}
-
-function readNote(note: OperatorNote | undefined): ControlDetails {
-  const { reason, by } = note ?? {};
-  if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MAX) {
-    throw new AmendsError(
-      "BAD_OPTION",
-      `Give a reason of 1 to ${REASON_MAX} characters: it goes into the saga's log.`,
-    );
-  }
-  if (by !== undefined && (typeof by !== "string" || by.length > NAME_MAX)) {
-    throw new AmendsError("BAD_OPTION", `\`by\` names who did it, in at most ${NAME_MAX} characters.`);
-  }
-  return { reason, ...(by !== undefined && { by }) };
 }

@@ -22,7 +22,7 @@ export interface Trouble {
 
 export interface Column {
   readonly name: string;
-  readonly type: "text" | "int" | "uuid";
+  readonly type: "text" | "int" | "bigint" | "uuid";
 }
 
 /** The words in which the two databases differ. */
@@ -44,8 +44,13 @@ export interface Dialect {
   readonly skipLocked: Sql;
   /** Rows as a relation with these columns: one parameter per column or one for all, however many rows. */
   rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
-  /** `column` is one of these texts. */
-  among(column: Sql, values: readonly string[]): Sql;
+  /** `column` is one of these. */
+  among(column: Sql, values: readonly string[], type?: "text" | "bigint"): Sql;
+  /**
+   * Joins, to each row of what stands before it in the FROM, the first so many of the rows of a query with the one
+   * column `value`, as `first(value)`. `countMax` is the most that `count` can be.
+   */
+  joinFirst(query: Sql, count: Sql, countMax: number): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */
   together(first: Sql, second: Sql): readonly Sql[];
   /** The first word of a text, without the given characters at its end. */

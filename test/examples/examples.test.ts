@@ -97,6 +97,23 @@ describe("sqlite", () => {
   });
 });
 
+describe("sqlite", () => {
+  it("[W-08][W-15][W-17][W-18] a shop's webhooks meet healthy, slow, failing, gone, redirecting and hostile receivers (example webhooks)", async () => {
+    const { code, output } = await runExample("examples/webhooks/main.ts");
+    expect(output).toContain("http://169.254.169.254/: BAD_URL\n");
+    expect(output).toContain("healthy: Completed after http_204\n");
+    expect(output).toContain("failing: Completed after http_500, http_500, http_200\n");
+    expect(output).toContain("slow: DeadLettered after timeout, timeout, timeout\n");
+    expect(output).toContain("gone: DeadLettered after gone\n");
+    expect(output).toContain("redirecting: DeadLettered after redirect, redirect, redirect\n");
+    expect(output).toContain("endless: DeadLettered after http_500, http_500, http_500\n");
+    expect(output).toContain("healthy took o-1-placed\n");
+    expect(output).toContain("needs a person: disabled-subscription, gone\n");
+    expect(output).toMatch(/requeued: DeadLettered, generation 1\n/);
+    expect(code).toBe(0);
+  });
+});
+
 describe("postgres", () => {
   it("[E-02][E-08][E-11][O-11][O-16] the shop forgets a person everywhere, and corrects another (example erasure-shop)", async () => {
     const server = inject("postgresUrl");

@@ -11,7 +11,9 @@ import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
 import { audit } from "./0003-audit.ts";
 import { erasure } from "./0004-erasure.ts";
+import { webhooks } from "./0006-webhooks.ts";
 import { words } from "./ddl.ts";
+import { grantRoles } from "./webhook-roles.ts";
 
 interface Migration {
   readonly id: number;
@@ -24,18 +26,29 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 2, name: "outbox", statements: outbox },
   { id: 3, name: "audit", statements: audit },
   { id: 4, name: "erasure", statements: erasure },
+  { id: 6, name: "webhooks", statements: webhooks },
 ];
 
-const NEWEST = MIGRATIONS.length;
+const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));
 
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
+export interface MigrateOptions {
+  /** Creates roles with the rights that each part of webhook delivery needs. PostgreSQL only; who migrates must be allowed to. */
+  readonly roles?: boolean;
+}
+
 /** Brings the database up to date. Returns the names of what was applied now. */
-export async function migrate(db: Database): Promise<readonly string[]> {
+export async function migrate(
+  db: Database,
+  { roles = false }: MigrateOptions = {},
+): Promise<readonly string[]> {
   await persist(db, () => db.open());
   await persist(db, () => prepare(db));
-  return persist(db, () => db.transaction((session) => apply(session)));
+  const applied = await persist(db, () => db.transaction((session) => apply(session)));
+  if (roles) await persist(db, () => db.transaction((session) => grantRoles(session)));
+  return applied;
 }
 
 async function prepare(db: Database): Promise<void> {
@@ -83,7 +96,7 @@ export async function checkSchema(db: Database): Promise<void> {
   const table = db.dialect.table("migrations");
   const applied = await persist(db, () => db.query(sql`select id, name from ${table} order by id`));
   refuseNewer(applied);
-  if (applied.length < NEWEST) {
+  if (MIGRATIONS.some(({ id }) => applied.every((row) => row["id"] !== id))) {
     throw new AmendsError(
       "SCHEMA_MISSING",
       "Amends' tables are older than this version. Run `await amends.migrate()`.",

@@ -19,7 +19,8 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),
     rows: unnest,
-    among: (column, values) => sql`${column} = any(${arrayLiteral(values)}::text[])`,
+    among: (column, values, type = "text") => sql`${column} = any(${arrayLiteral(values)}::${raw(type)}[])`,
+    joinFirst: (query, count) => sql`cross join unnest(array(${query} limit ${count})) as first(value)`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [
       sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,
