@@ -1,5 +1,11 @@
 /** Whatever needs a person now, in one list, with what each item allows. */
 import { AmendsError } from "../core/errors.ts";
+import {
+  listAbandonedItems,
+  listOverdueItems,
+  type AbandonedItem,
+  type OverdueItem,
+} from "../erasure/attention.ts";
 import type { SagaAction } from "../sagas/operators.ts";
 import { allowedActions, skippable } from "../sagas/operators.ts";
 import {
@@ -35,7 +41,7 @@ export interface StalledSaga {
   readonly skippable: readonly string[];
 }
 
-export type AttentionItem = StalledSaga | DeadLetterItem | DisabledItem;
+export type AttentionItem = StalledSaga | AbandonedItem | OverdueItem | DeadLetterItem | DisabledItem;
 
 export interface AttentionPage {
   readonly items: readonly AttentionItem[];
@@ -46,7 +52,13 @@ export interface AttentionPage {
 /** One kind of item after the other, each kind the longest waiting first. */
 type Source = (db: Database, limit: number, after: string | undefined) => Promise<AttentionPage>;
 
-const SOURCES: readonly Source[] = [listStalled, listDeadLetterItems, listDisabledItems];
+const SOURCES: readonly Source[] = [
+  listStalled,
+  listAbandonedItems,
+  listOverdueItems,
+  listDeadLetterItems,
+  listDisabledItems,
+];
 
 /** The cursor names the source, and where in it the page ended. */
 export async function listAttention(

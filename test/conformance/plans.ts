@@ -1,4 +1,4 @@
-/** How a database would carry a statement out: which tables it would read from one end to the other. */
+/** How a database would carry a statement out: which of our tables it would read from one end to the other. */
 import pg from "pg";
 import { connectionDefaults } from "../../src/storage/postgres/connection.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -13,7 +13,10 @@ export interface Watch {
   readonly tables: readonly string[];
 }
 
-const SAGAS: Watch = { small: /saga_executions_(due|stalled)/, tables: ["saga_executions", "saga_logs"] };
+const KERNEL: Watch = {
+  small: /saga_executions_(due|stalled)|outbox_(abandoned|scheduled)/,
+  tables: ["saga_executions", "saga_logs", "outbox", "audit_events"],
+};
 
 interface PlanNode {
   readonly "Node Type": string;
@@ -33,7 +36,7 @@ export interface Explainer {
 export async function explainPostgres(
   url: string,
   mode: "generic" | "custom",
-  watch: Watch = SAGAS,
+  watch: Watch = KERNEL,
 ): Promise<Explainer> {
   const ours = mode === "generic" ? connectionDefaults() : {};
   const client = new pg.Client({ ...ours, connectionString: url });
@@ -81,7 +84,7 @@ function scanOf(node: PlanNode, ofList: boolean, watch: Watch): string[] {
   return ofList && watch.small.test(index) ? [] : [`${type} of all of ${index}`];
 }
 
-export function explainSqlite(db: Database, watch: Watch = SAGAS): Explainer {
+export function explainSqlite(db: Database, watch: Watch = KERNEL): Explainer {
   return {
     async scans(statement) {
       const rows = await db.query(sql`explain query plan ${statement}`);
@@ -89,7 +92,7 @@ export function explainSqlite(db: Database, watch: Watch = SAGAS): Explainer {
       // What is not a table of ours: rows that were given as JSON, and what the statement itself picked.
       return details.filter(
         (detail) =>
-          /^SCAN (?!json_each|r\b|picked|pick_|value|CONSTANT ROW|lane|listed|first)/.test(detail) &&
+          /^SCAN (?!json_each|r\b|ids\b|picked|pick_|value|CONSTANT ROW|lane|listed|first)/.test(detail) &&
           !(isList(statement) && watch.small.test(detail)),
       );
     },

@@ -9,6 +9,8 @@ import { persist } from "../retry.ts";
 import { raw, sql } from "../sql.ts";
 import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
+import { audit } from "./0003-audit.ts";
+import { erasure } from "./0004-erasure.ts";
 import { webhooks } from "./0006-webhooks.ts";
 import { words } from "./ddl.ts";
 import { grantRoles } from "./webhook-roles.ts";
@@ -22,6 +24,8 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "sagas", statements: sagas },
   { id: 2, name: "outbox", statements: outbox },
+  { id: 3, name: "audit", statements: audit },
+  { id: 4, name: "erasure", statements: erasure },
   { id: 6, name: "webhooks", statements: webhooks },
 ];
 

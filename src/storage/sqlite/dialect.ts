@@ -12,8 +12,8 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     // The sum has no affinity: compared with a cast, an index on an expression would not be searched but scanned.
     now: now ? () => sql`${now()}` : () => raw("(cast(unixepoch('subsec') * 1000 as integer) + 0)"),
     plusMs: (instant, ms) => sql`${instant} + cast(${ms} as integer)`,
-    epochMs: (instant) => instant,
     instantOf: (ms) => sql`cast(${ms} as integer)`,
+    epochMs: (instant) => instant,
     gate: (column) => sql`coalesce(${column}, 0)`,
     forUpdateOf: () => empty,
     skipLocked: empty,

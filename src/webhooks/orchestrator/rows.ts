@@ -8,7 +8,7 @@ export function toLane(row: Row, attemptMax: number): Lane | undefined {
   if (row["id"] === null) return undefined;
   const nextDueAt = row["next_due_at"];
   return {
-    subscriptionId: String(row["id"] as string | number),
+    subscriptionId: `${row["id"] as string | number}`,
     status: row["status"] as SubscriptionStatus,
     concurrency: Number(row["concurrency"]),
     ordered: Number(row["ordered"]) === 1,

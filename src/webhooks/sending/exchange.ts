@@ -83,8 +83,7 @@ class Reader implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
     const room = this.#limits.maxBytes - this.#size;
-    // A copy, as the client may use the chunk's memory again.
-    if (room > 0) this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
+    if (room > 0) this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     this.#size += chunk.length;
     if (this.#size > this.#limits.maxBytes) this.end("response_invalid");
   }

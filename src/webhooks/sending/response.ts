@@ -22,13 +22,14 @@ const KEPT: readonly string[] = [
 const VALUE_MAX = 256;
 
 export function describeAnswer({ headers, body, truncated }: Answer): SendResponse {
-  const kept = KEPT.flatMap((name) => {
+  const kept: Record<string, string> = {};
+  for (const name of KEPT) {
     const value = first(headers[name]);
-    return value === undefined ? [] : [[name, storable(value).slice(0, VALUE_MAX)] as const];
-  });
+    if (value !== undefined) kept[name] = value.slice(0, VALUE_MAX);
+  }
   const isPlain = (first(headers["content-encoding"]) ?? "identity") === "identity";
   return {
-    headers: Object.fromEntries(kept),
+    headers: kept,
     body: isPlain ? storable(body.toString("utf8")) : "",
     truncated,
   };

@@ -15,8 +15,10 @@ import { Connector, type Dial, type Resolve } from "./connector.ts";
 import { exchange, type Answer } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
-import { signWebhook } from "./signature.ts";
-import { targetError, targetReader, type Target, type TargetRefusal } from "./target.ts";
+import { signMessage } from "./signature.ts";
+import { readSecret, type AnySecret } from "./secret.ts";
+import { remembered, type Remembered } from "./remembered.ts";
+import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
 
 export interface SenderOptions {
   /** Allows plain http: everybody on the way can read it. Off by default. */
@@ -102,7 +104,8 @@ export function createSender(options: SenderOptions = {}, dial?: Dial): Sender {
 }
 
 class HttpSender implements Sender {
-  readonly #target: (url: string) => Target | TargetRefusal;
+  readonly #targets: Remembered<Target | TargetRefusal>;
+  readonly #secrets: Remembered<AnySecret> = remembered((text) => readSecret(text, "A webhook's secret"));
   readonly #connector: Connector;
   readonly #connections: number;
   readonly #clock: Clock;
@@ -112,7 +115,8 @@ class HttpSender implements Sender {
   constructor(options: SenderOptions, dial: Dial | undefined) {
     const { allowHttp = false, allowNetworks = [], connections = CONNECTIONS, clock = systemClock } = options;
     const open = readNetworks(allowNetworks, "allowNetworks");
-    this.#target = targetReader({ http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open });
+    const policy: TargetPolicy = { http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open };
+    this.#targets = remembered((url) => readTarget(url, policy));
     this.#connector = new Connector({
       open,
       clock,
@@ -149,12 +153,13 @@ class HttpSender implements Sender {
   }
 
   checkUrl(url: string): void {
-    const target = this.#target(url);
+    const target = this.#targets.get(url);
     if (typeof target === "string") throw targetError(target);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#secrets.forget();
     const client = await this.#client?.catch(() => undefined);
     const ended = client?.destroy();
     this.#connector.close();
@@ -165,14 +170,17 @@ class HttpSender implements Sender {
   async #attempt(request: SendRequest): Promise<Answer | string> {
     try {
       if (this.#closed) return "closed";
-      const target = this.#target(request.url);
+      const target = this.#targets.get(request.url);
       if (typeof target === "string") return target;
       if (!(request.body instanceof Uint8Array)) return "request_invalid";
       const headers = {
         "content-type": "application/json",
         "user-agent": "amends-webhooks",
         ...readHeaders(request.headers ?? {}),
-        ...signWebhook(request, request.secrets),
+        ...signMessage(
+          request,
+          request.secrets.map((secret) => this.#secrets.get(secret)),
+        ),
       };
       const client = await this.#open();
       return await exchange(

@@ -32,6 +32,15 @@ export interface WebhookHeaders {
 
 /** Signs with every secret given (`whsec_…` or `whsk_…`), newest first. */
 export function signWebhook(message: WebhookMessage, secrets: string | readonly string[]): WebhookHeaders {
+  const all = typeof secrets === "string" ? [secrets] : secrets;
+  return signMessage(
+    message,
+    all.map((secret) => readSecret(secret, "A webhook's secret")),
+  );
+}
+
+/** The same, with secrets that were read before. */
+export function signMessage(message: WebhookMessage, secrets: readonly AnySecret[]): WebhookHeaders {
   const { id, timestamp } = message;
   if (!isWebhookId(id)) {
     throw new AmendsError(
@@ -42,14 +51,13 @@ export function signWebhook(message: WebhookMessage, secrets: string | readonly 
   if (!Number.isSafeInteger(timestamp) || timestamp < 0) {
     throw new AmendsError("BAD_INPUT", "A webhook's timestamp must be whole seconds since the epoch.");
   }
-  const all = typeof secrets === "string" ? [secrets] : secrets;
-  if (all.length === 0)
+  if (secrets.length === 0) {
     throw new AmendsError("BAD_SECRET", "A webhook needs at least one secret to be signed with.");
-  const signatures = all.map((secret) => signOne(message, readSecret(secret, "A webhook's secret")));
+  }
   return {
     [ID_HEADER]: id,
     [TIMESTAMP_HEADER]: String(timestamp),
-    [SIGNATURE_HEADER]: writeSignatures(signatures),
+    [SIGNATURE_HEADER]: writeSignatures(secrets.map((secret) => signOne(message, secret))),
   };
 }
 

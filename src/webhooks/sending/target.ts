@@ -49,22 +49,6 @@ export function readTarget(text: unknown, policy: TargetPolicy): Target | Target
   return { origin: url.origin, path: `${url.pathname}${url.search}` };
 }
 
-const REMEMBERED_MAX = 1_000;
-
-/** Reads each URL once. The policy never changes, so neither does the verdict. */
-export function targetReader(policy: TargetPolicy): (url: string) => Target | TargetRefusal {
-  const known = new Map<string, Target | TargetRefusal>();
-  return (url) => {
-    let read = known.get(url);
-    if (read === undefined) {
-      read = readTarget(url, policy);
-      if (known.size >= REMEMBERED_MAX) known.clear();
-      known.set(url, read);
-    }
-    return read;
-  };
-}
-
 /** A name, or an address without its brackets. */
 export function bare(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
