@@ -7,7 +7,6 @@ export {
   type StorageOptions,
 } from "./operate/amends.ts";
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
-export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
 export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
@@ -32,6 +31,7 @@ export {
   type SubscriptionStatus,
 } from "./core/delivery/machine.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
+export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {

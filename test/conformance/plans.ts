@@ -13,7 +13,7 @@ export interface Watch {
   readonly tables: readonly string[];
 }
 
-const OURS: Watch = {
+const KERNEL: Watch = {
   small: /saga_executions_(due|stalled)|outbox_(abandoned|scheduled)/,
   tables: ["saga_executions", "saga_logs", "outbox", "audit_events"],
 };
@@ -36,7 +36,7 @@ export interface Explainer {
 export async function explainPostgres(
   url: string,
   mode: "generic" | "custom",
-  watch: Watch = OURS,
+  watch: Watch = KERNEL,
 ): Promise<Explainer> {
   const ours = mode === "generic" ? connectionDefaults() : {};
   const client = new pg.Client({ ...ours, connectionString: url });
@@ -84,7 +84,7 @@ function scanOf(node: PlanNode, ofList: boolean, watch: Watch): string[] {
   return ofList && watch.small.test(index) ? [] : [`${type} of all of ${index}`];
 }
 
-export function explainSqlite(db: Database, watch: Watch = OURS): Explainer {
+export function explainSqlite(db: Database, watch: Watch = KERNEL): Explainer {
   return {
     async scans(statement) {
       const rows = await db.query(sql`explain query plan ${statement}`);

@@ -35,6 +35,6 @@ export function toDeadLetter(row: Row): DeadLetter {
     settledAt: row["settled_at"] === null ? undefined : new Date(Number(row["settled_at"])),
     reason: text("reason"),
     settledBy: text("settled_by"),
-    requeuedAs: row["requeued_as"] === null ? undefined : (row["requeued_as"] as string | number).toString(),
+    requeuedAs: row["requeued_as"] === null ? undefined : `${row["requeued_as"] as string | number}`,
   };
 }

@@ -8,7 +8,7 @@ export function toLane(row: Row, attemptMax: number): Lane | undefined {
   if (row["id"] === null) return undefined;
   const nextDueAt = row["next_due_at"];
   return {
-    subscriptionId: (row["id"] as string | number).toString(),
+    subscriptionId: `${row["id"] as string | number}`,
     status: row["status"] as SubscriptionStatus,
     concurrency: Number(row["concurrency"]),
     ordered: Number(row["ordered"]) === 1,
@@ -29,7 +29,7 @@ export interface DueDelivery {
 
 export function toDueDelivery(row: Row): DueDelivery {
   return {
-    id: (row["id"] as string | number).toString(),
+    id: String(row["id"]),
     subscriptionId: String(row["subscription_id"]),
     status: row["status"] as DeliveryStatus,
     attemptCount: Number(row["attempt_count"]),
