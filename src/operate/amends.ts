@@ -23,8 +23,9 @@ import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
 import { HOST, type Host } from "../work/host.ts";
+import { newId } from "../work/identifiers.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
-import { newId, newOwner } from "./identifiers.ts";
+import { newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 

@@ -1,11 +1,5 @@
-/** Where ids come from: the only randomness of the library. */
+/** Where the names of processes come from. */
 import { randomBytes } from "node:crypto";
-import { uuidv7 } from "uuidv7";
-
-/** Sorts by the time it was made. */
-export function newId(): string {
-  return uuidv7();
-}
 
 /** Names one start of one process. */
 export function newOwner(): string {

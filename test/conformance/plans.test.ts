@@ -3,7 +3,7 @@ import { err, saga, SqlSagaStorage } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
-import { newId } from "../../src/operate/identifiers.ts";
+import { newId } from "../../src/work/identifiers.ts";
 import { flush, flushInside, type Execute, type Piece } from "../../src/sagas/flush.ts";
 import { claimSagas, renewSagas, selectLogs } from "../../src/sagas/queries.ts";
 import type { Database } from "../../src/storage/database.ts";
