@@ -1,0 +1,27 @@
+/** Typed event flow: events, handlers that answer with `ok` or `err`, and sagas over them. */
+export {
+  event,
+  type AnyEvent,
+  type DataOf,
+  type DeliveredEvent,
+  type DeliveredOf,
+  type EventMeta,
+  type EventOptions,
+  type EventType,
+  type EventValue,
+  type NewEventOptions,
+} from "./events/event.ts";
+export {
+  handler,
+  type AnyHandler,
+  type Handler,
+  type HandlerContext,
+  type HandlerOptions,
+  type HandlerOutbox,
+} from "./events/handler.ts";
+export { SagaStep, step, type SagaStepOptions } from "./events/saga-step.ts";
+export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/saga-def.ts";
+export { SagaContractViolation } from "./events/violation.ts";
+export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
+export { type FlowFailure } from "./core/flow/state.ts";
+export { type FlowStatus } from "./core/flow/machine.ts";

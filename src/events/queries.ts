@@ -1,0 +1,121 @@
+/** The statements on events that are not hot: claims, renewals, reads. The hot ones are in settle.ts. */
+import { flowMachine } from "../core/flow/machine.ts";
+import { CLAIMABLE, outboxMachine } from "../core/outbox/machine.ts";
+import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
+import type { Dialect } from "../storage/database.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
+import type { Delivery } from "./delivery.ts";
+import { deliveryColumns, runColumns } from "./rows.ts";
+
+export interface Known {
+  /** As `handler@version`. */
+  readonly deliverable: readonly string[];
+  /** As `name@version`. */
+  readonly routable: readonly string[];
+}
+
+/** Fresh deliveries first, then those that were tried, then events that are still to be routed. */
+function deliveries(dialect: Dialect, { deliverable, routable }: Known): Claimable {
+  const kept = dialect.among(sql`due.handler || '@' || due.event_version`, deliverable);
+  const open = literals(CLAIMABLE);
+  // What came before in the same process, to the same handler, must have ended.
+  const turn = sql`(due.correlation is null or not exists (
+    select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
+      and b.entry_id < due.entry_id and b.status in (${open})))`;
+  const tried = (rank: string): Sql =>
+    sql`due.kind = 'delivery' and ${raw(FRESH_FIRST("due.attempts"))} = ${raw(rank)} and ${kept} and ${turn}`;
+  const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
+  const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
+    and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
+  return {
+    table: "outbox",
+    id: "entry_id",
+    idType: "uuid",
+    states: CLAIMABLE,
+    classes: [tried("0"), tried("1"), unrouted],
+  };
+}
+
+export function claimDeliveries(dialect: Dialect, known: Known, limit: number, leaseMs: number): Sql {
+  return claimStatement(dialect, deliveries(dialect, known), {
+    limit,
+    leaseMs,
+    where: raw("true"),
+    set: sql`status = ${literals([outboxMachine.target("pending", "claim") as string])}, attempts = c.attempts + 1`,
+    returning: deliveryColumns(dialect),
+  });
+}
+
+export function renewDeliveries(dialect: Dialect, held: readonly Delivery[], leaseMs: number): Sql {
+  const queue = { table: "outbox", id: "entry_id", idType: "uuid", classes: [] } as const;
+  const rows = held.map(({ id, token }) => [id, token] as const);
+  const states = outboxMachine.sources("succeed");
+  return renewStatement(dialect, { ...queue, states }, rows, leaseMs, raw("entry_id"));
+}
+
+export function selectRuns(dialect: Dialect, sagaIds: readonly string[]): Sql {
+  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
+    where ${dialect.among(raw("s.saga_id"), sagaIds)}`;
+}
+
+/** The newest run of a process. */
+export function selectRunOf(dialect: Dialect, sagaType: string, processId: string): Sql {
+  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
+    where s.saga_type = ${sagaType} and s.process_id = ${processId} order by s.run desc limit 1`;
+}
+
+/** Runs whose time is up. */
+export function selectExpired(dialect: Dialect, limit: number): Sql {
+  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
+    where s.due_at <= ${dialect.now()} and s.status in (${literals(flowMachine.sources("turnBack"))})
+    order by s.due_at, s.saga_id limit ${limit}`;
+}
+
+/** What is under way for a run: the delivery to the handler that is waited for. */
+export function selectAwaited(dialect: Dialect, sagaId: string, handler: string): Sql {
+  return sql`select entry_id, token, status, attempts,
+      case when next_attempt_at > ${dialect.now()} then 1 else 0 end as leased
+    from ${dialect.table("outbox")} where saga_id = ${sagaId} and handler = ${handler}
+      and status in (${literals(outboxMachine.sources("supersede"))}) order by entry_id desc limit 1`;
+}
+
+export function selectRunEvents(dialect: Dialect, sagaId: string): Sql {
+  return sql`select entry_id, name, handler, status, attempts, last_error, ${dialect.epochMs(raw("enqueued_at"))} as enqueued_at
+    from ${dialect.table("outbox")} where saga_id = ${sagaId} order by enqueued_at, event_id, entry_id`;
+}
+
+export function selectDelivery(dialect: Dialect, id: string): Sql {
+  return sql`select ${deliveryColumns(dialect)}, status, last_error from ${dialect.table("outbox")}
+    where entry_id = ${id} and event_id is not null`;
+}
+
+/** A person wants an abandoned one tried again, with new tries. */
+export function requeueDelivery(dialect: Dialect, id: string): Sql {
+  return sql`update ${dialect.table("outbox")} set status = 'pending', attempts = 0, next_attempt_at = null, requeues = requeues + 1
+    where entry_id = ${id} and event_id is not null and status in (${literals(outboxMachine.sources("requeue"))})
+    returning entry_id`;
+}
+
+export function listStalledRuns(
+  dialect: Dialect,
+  limit: number,
+  after: { readonly updatedAtMs: number; readonly id: string } | undefined,
+): Sql {
+  const updated = dialect.epochMs(raw("s.updated_at"));
+  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s where s.status = 'stalled'
+    ${after ? sql`and (${updated} > ${after.updatedAtMs} or (${updated} = ${after.updatedAtMs} and s.saga_id > ${after.id}))` : empty}
+    order by s.updated_at, s.saga_id limit ${limit}`;
+}
+
+export function listAbandoned(
+  dialect: Dialect,
+  limit: number,
+  after: { readonly updatedAtMs: number; readonly id: string } | undefined,
+): Sql {
+  const enqueued = dialect.epochMs(raw("enqueued_at"));
+  return sql`select ${deliveryColumns(dialect)}, status, last_error from ${dialect.table("outbox")}
+    where status = 'abandoned' and kind in ('delivery', 'event')
+    ${after ? sql`and (${enqueued} > ${after.updatedAtMs} or (${enqueued} = ${after.updatedAtMs} and entry_id > ${after.id}))` : empty}
+    order by enqueued_at, entry_id limit ${limit}`;
+}
