@@ -9,6 +9,7 @@ import { persist } from "../retry.ts";
 import { raw, sql } from "../sql.ts";
 import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
+import { audit } from "./0003-audit.ts";
 import { events } from "./0005-events.ts";
 import { words } from "./ddl.ts";
 
@@ -21,6 +22,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "sagas", statements: sagas },
   { id: 2, name: "outbox", statements: outbox },
+  { id: 3, name: "audit", statements: audit },
   { id: 5, name: "events", statements: events },
 ];
 

@@ -11,6 +11,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     table: (name) => raw(`${prefix}${name}`),
     now: now ? () => sql`${now()}` : () => raw("cast(unixepoch('subsec') * 1000 as integer)"),
     plusMs: (instant, ms) => sql`${instant} + cast(${ms} as integer)`,
+    instantOf: (ms) => sql`cast(${ms} as integer)`,
     epochMs: (instant) => instant,
     gate: (column) => sql`coalesce(${column}, 0)`,
     forUpdateOf: () => empty,

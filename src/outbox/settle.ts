@@ -1,0 +1,231 @@
+/**
+ * Books outcomes of claims, many in one transaction: status, audit events and the completion of requests. Everything
+ * is fenced by entry, token and state. Where an entry's end may complete its subject's request, all entries that the
+ * request waits for are locked first, in the order of their ids, so that of two who finish the last two exactly one
+ * sees that nothing is left.
+ *
+ * Cost: one commit and at most five round trips (begin, lock, update, events, commit) for up to a thousand outcomes;
+ * outcomes without events and completion, such as retries, are one statement.
+ *
+ * Safe to repeat after a commit whose fate is unknown: an entry that is where we wanted it, under our token, is booked.
+ */
+import type { NewAuditEvent } from "../audit/event.ts";
+import type { TransactionalSink } from "../audit/sink.ts";
+import type { OutboxOperation, Verification } from "../core/outbox/entry.ts";
+import { BLOCKING, CLAIMABLE, settled, type Settle } from "../core/outbox/machine.ts";
+import { holding } from "../storage/claim.ts";
+import type { Column, Database, Dialect, Row, Session } from "../storage/database.ts";
+import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { HELD_ROWS } from "./queries.ts";
+
+/** Whose request an entry belongs to. */
+export interface Request {
+  readonly subjectId: string;
+  readonly operation: OutboxOperation;
+}
+
+/** One claim's outcome. */
+export interface Settlement {
+  readonly entryId: string;
+  readonly token: number;
+  readonly event: Settle;
+  /** Milliseconds until it is due again, for what is tried again or parked. */
+  readonly waitMs?: number | undefined;
+  /** Not before this instant. */
+  readonly notBeforeMs?: number | undefined;
+  readonly error?: string | undefined;
+  readonly verification?: Verification | undefined;
+  /** What takes the place of a personal ref. */
+  readonly refValue?: string | undefined;
+  /** Written in the same transaction, if the claim still holds. */
+  readonly events?: readonly NewAuditEvent[] | undefined;
+  readonly sink?: TransactionalSink | undefined;
+  /** With this the request may be complete; it is looked at under lock. */
+  readonly completes?: Request | undefined;
+  /** What is written when the request is complete. */
+  readonly completion?: NewAuditEvent | undefined;
+  /** Do not book what would complete the request, say so: somebody must be told first. */
+  readonly asks?: boolean | undefined;
+  /** Somebody waits for the answer. */
+  readonly hasty?: boolean | undefined;
+}
+
+/** `lost`: the claim does not hold any more, nothing was written. `completes`: not booked, because it was asked. */
+export type Booked = "booked" | "completed" | "lost" | "completes";
+
+export async function settle(db: Database, pieces: readonly Settlement[]): Promise<readonly Booked[]> {
+  const isPlain = pieces.every(({ events, completes }) => !completes && (events ?? []).length === 0);
+  return isPlain ? settleIn(db, pieces) : db.transaction((session) => settleIn(session, pieces));
+}
+
+/** `onComplete` runs inside the transaction: what it throws takes the booking back. */
+export async function settleIn(
+  session: Session,
+  given: readonly Settlement[],
+  onComplete?: (request: Request) => Promise<void>,
+): Promise<readonly Booked[]> {
+  const { dialect } = session;
+  const sorted = given.toSorted((a, b) => (a.entryId < b.entryId ? -1 : 1));
+  const waiting = await lockRequests(session, sorted);
+  const withheld = new Set(sorted.filter((piece) => piece.asks && isLast(piece, sorted, waiting)));
+  const pieces = sorted.filter((piece) => !withheld.has(piece));
+  const rows = pieces.length > 0 ? await session.query(settleEntries(dialect, pieces)) : [];
+  const written = new Set(rows.map(nameOf));
+  const isWritten = (piece: Settlement): boolean => written.has(nameFor(piece));
+  const completing = completed(pieces.filter(isWritten), waiting);
+  await append(session, pieces.filter(isWritten), completing);
+  for (const { completes } of completing) if (completes) await onComplete?.(completes);
+  const missing = pieces.filter((piece) => !isWritten(piece));
+  const before = missing.length > 0 ? await session.query(findOurs(dialect, missing)) : [];
+  for (const row of before) written.add(nameOf(row));
+  return given.map((piece) => {
+    if (withheld.has(piece)) return "completes";
+    if (!isWritten(piece)) return "lost";
+    return completing.has(piece) ? "completed" : "booked";
+  });
+}
+
+function nameOf(row: Row): string {
+  return `${row["entry_id"] as string}#${Number(row["token"])}`;
+}
+
+function nameFor({ entryId, token }: Settlement): string {
+  return `${entryId}#${token}`;
+}
+
+function requestName({ subjectId, operation }: Request): string {
+  return `${operation} ${subjectId}`;
+}
+
+/** The entries that each request waits for, by request: ids and the tokens that hold them. */
+type Waiting = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+async function lockRequests(session: Session, pieces: readonly Settlement[]): Promise<Waiting> {
+  const waiting = new Map<string, Map<string, number>>();
+  for (const { completes } of pieces) if (completes) waiting.set(requestName(completes), new Map());
+  if (waiting.size === 0) return waiting;
+  for (const row of await session.query(lockStatement(session.dialect, pieces))) {
+    const name = requestName({
+      subjectId: row["subject_id"] as string,
+      operation: row["operation"] as OutboxOperation,
+    });
+    waiting.get(name)?.set(row["entry_id"] as string, Number(row["token"]));
+  }
+  return waiting;
+}
+
+/** Those whose booking completes their request: the last of each request that has nothing else to wait for. */
+function completed(pieces: readonly Settlement[], waiting: Waiting): ReadonlySet<Settlement> {
+  const left = new Map([...waiting].map(([name, entries]) => [name, new Map(entries)]));
+  const last = new Map<string, Settlement>();
+  for (const piece of pieces) {
+    if (!piece.completes) continue;
+    const name = requestName(piece.completes);
+    left.get(name)?.delete(piece.entryId);
+    last.set(name, piece);
+  }
+  return new Set([...last].filter(([name]) => left.get(name)?.size === 0).map(([, piece]) => piece));
+}
+
+/** Would its booking, together with the others', complete the request? Only a claim that still holds can. */
+function isLast(piece: Settlement, pieces: readonly Settlement[], waiting: Waiting): boolean {
+  const holds = ({ entryId, token, completes }: Settlement): boolean =>
+    completes !== undefined && waiting.get(requestName(completes))?.get(entryId) === token;
+  return completed(pieces.filter(holds), waiting).has(piece);
+}
+
+async function append(
+  session: Session,
+  pieces: readonly Settlement[],
+  completing: ReadonlySet<Settlement>,
+): Promise<void> {
+  const bySink = new Map<TransactionalSink, NewAuditEvent[]>();
+  for (const piece of pieces) {
+    if (!piece.sink) continue;
+    const events = bySink.get(piece.sink) ?? [];
+    bySink.set(piece.sink, events);
+    events.push(...(piece.events ?? []));
+    if (completing.has(piece) && piece.completion) events.push(piece.completion);
+  }
+  for (const [sink, events] of bySink) if (events.length > 0) await sink.appendIn(session, events);
+}
+
+const REQUEST: readonly Column[] = [
+  { name: "subject_id", type: "text" },
+  { name: "operation", type: "text" },
+];
+const OWN: readonly Column[] = [{ name: "row_id", type: "uuid" }];
+
+/** Every row that this flush will touch, and every row that a request waits for, in one order. */
+function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
+  const table = dialect.table("outbox");
+  const requests = new Map<string, readonly string[]>();
+  for (const { completes } of pieces)
+    if (completes) requests.set(requestName(completes), [completes.subjectId, completes.operation]);
+  const own = dialect.rows(
+    OWN,
+    pieces.map(({ entryId }) => [entryId]),
+  );
+  const open = sql`w.kind = 'erasure' and w.status in (${literals(BLOCKING)})`;
+  return sql`with ids as materialized (
+      select w.entry_id from ${dialect.rows(REQUEST, [...requests.values()])}
+        join ${table} as w on w.subject_id = r.subject_id and w.operation = r.operation and ${open}
+      union select r.row_id from ${own})
+    select c.entry_id, c.subject_id, c.operation, c.token from ids join ${table} as c on c.entry_id = ids.entry_id
+    where c.status in (${literals(BLOCKING)}) and coalesce(c.verification, '') <> 'pending'
+    order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+const SETTLE: readonly Column[] = [
+  { name: "row_id", type: "uuid" },
+  { name: "row_token", type: "int" },
+  { name: "event", type: "text" },
+  { name: "to_status", type: "text" },
+  { name: "wait_ms", type: "text" },
+  { name: "not_before_ms", type: "text" },
+  { name: "error", type: "text" },
+  { name: "verification", type: "text" },
+  { name: "ref_value", type: "text" },
+];
+
+function settleRow(piece: Settlement): readonly unknown[] {
+  const { entryId, token, event, waitMs, notBeforeMs, error, verification, refValue } = piece;
+  return [
+    entryId,
+    token,
+    event,
+    settled(event),
+    waitMs ?? null,
+    notBeforeMs ?? null,
+    error ?? null,
+    verification ?? null,
+    refValue ?? null,
+  ];
+}
+
+/** A verification's mark is set once: told again after a lost answer, it is found and not written anew. */
+function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
+  const rows = dialect.rows(SETTLE, pieces.map(settleRow));
+  const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
+  const soonest = dialect.plusMs(dialect.now(), raw("r.wait_ms"));
+  const horizon = dialect.instantOf(raw("r.not_before_ms"));
+  const gate = sql`case when r.event = 'verify' then c.next_attempt_at when r.wait_ms is null then null
+    when ${horizon} > ${soonest} then ${horizon} else ${soonest} end`;
+  return sql`update ${dialect.table("outbox")} as c
+    set status = r.to_status, next_attempt_at = ${gate},
+      attempts = case r.event when 'park' then 0 when 'release' then c.attempts - 1 else c.attempts end,
+      horizons = c.horizons + case r.event when 'park' then 1 else 0 end,
+      last_error = case when r.event = 'release' then c.last_error else r.error end,
+      verification = coalesce(r.verification, c.verification),
+      payload = case when ${isOpen} then c.payload else null end,
+      ref_value = coalesce(r.ref_value, c.ref_value),
+      ref_extra = case when r.ref_value is null then c.ref_extra else null end
+    from ${rows} where ${holding(HELD_ROWS, raw("entry_id"))} and (r.event <> 'verify' or c.verification is null)
+    returning entry_id, token`;
+}
+
+function findOurs(dialect: Dialect, pieces: readonly Settlement[]): Sql {
+  return sql`select c.entry_id, c.token from ${dialect.rows(SETTLE, pieces.map(settleRow))}
+    join ${dialect.table("outbox")} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status
+    where r.event <> 'verify' or c.verification = r.verification`;
+}
