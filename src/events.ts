@@ -25,3 +25,6 @@ export { SagaContractViolation } from "./events/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";
 export { type FlowStatus } from "./core/flow/machine.ts";
+export { EventFlow } from "./events/flow.ts";
+export { type FlowNote, type FlowView } from "./events/view.ts";
+export { type RunEvent } from "./events/rows.ts";

@@ -8,7 +8,6 @@ export interface RunRecord {
   readonly sagaId: string;
   readonly sagaType: string;
   readonly processId: string;
-  readonly run: number;
   readonly version: number;
   readonly state: FlowState;
   /** By this process's clock: when its time is up. */
@@ -86,5 +85,7 @@ export interface Settlement {
   /** The claim does not count as a try. */
   readonly uncounted?: boolean;
   readonly move?: Move | undefined;
+  /** Where others may wait behind it. */
+  readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
   readonly out: Fanout;
 }

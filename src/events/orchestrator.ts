@@ -4,12 +4,14 @@
  * what the saga as a whole has to say. It reads and writes nothing: whoever asks carries out what it answers.
  */
 import { decide, expects, type FlowEmission, type FlowEvent } from "../core/flow/decide.ts";
+import type { FlowPlan } from "../core/flow/state.ts";
 import { settled, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import { NOTHING_OUT, type Delivery, type Fanout, type Move, type RunRecord, type Settlement } from "./delivery.ts";
 import type { EventValue } from "./event.ts";
 import { fanOut, type Origin } from "./fanout.ts";
 import type { Place, SagaRegistry } from "./registry.ts";
 import type { AnySagaDef } from "./saga-def.ts";
+import type { SagaStep } from "./saga-step.ts";
 
 /** How a handler ended, once and for all. */
 export type HandlerEnd =
@@ -79,7 +81,7 @@ export class SagaOrchestrator {
   steer(run: RunRecord, event: FlowEvent, note?: string): { readonly move: Move; readonly out: Fanout } | undefined {
     const saga = this.#registry.saga(run.sagaType);
     if (!saga) return undefined;
-    const verdict = decide(this.#registry.plan(saga), run.state, event);
+    const verdict = decide(this.#backward(saga, run), run.state, event);
     if (verdict.kind !== "applied") return undefined;
     const move = { run, state: verdict.state, stepMs: undefined, ...(note !== undefined && { note }) };
     return { move, out: this.#emit(saga, run, verdict.emit, undefined, undefined) };
@@ -90,9 +92,11 @@ export class SagaOrchestrator {
     if (end.end === "exhausted") {
       return { delivery, to: settled("abandon"), error: end.error, out: NOTHING_OUT };
     }
+    const { handler, correlation } = delivery;
     return {
       delivery,
       to: settled("succeed"),
+      ...(handler !== undefined && correlation !== undefined && { queue: { handler, correlation } }),
       out: fanOut(this.#registry, [...end.extras, end.event], originOf(delivery)),
     };
   }
@@ -105,7 +109,9 @@ export class SagaOrchestrator {
     }
     const error = end.end === "exhausted" ? end.error : (event?.type ?? "");
     const result: FlowEvent = { kind, step: step.name, end: end.end, error };
-    const verdict = decide(this.#registry.plan(saga), run.state, result);
+    const isForward = kind === "act" && end.end === "ok" && run.state.status === "running";
+    const plan = isForward ? this.#registry.plan(saga) : this.#backward(saga, run);
+    const verdict = decide(plan, run.state, result);
     if (verdict.kind === "early") return this.#breach(delivery);
     if (verdict.kind === "ignored") return { delivery, to: SUPERSEDED, out: NOTHING_OUT };
     const { state, emit } = verdict;
@@ -121,6 +127,18 @@ export class SagaOrchestrator {
       move: { run, state, stepMs },
       out: { rows: [...side.rows, ...own.rows], runs: [...side.runs, ...own.runs] },
     };
+  }
+
+  /** The plan for going back: a step for which the saga makes no command has nothing to undo. */
+  #backward(saga: AnySagaDef, { processId }: RunRecord): FlowPlan {
+    const plan = this.#registry.plan(saga);
+    if (!saga.makesCommands) return plan;
+    const steps = plan.steps.map((planned) => {
+      const step = saga.step(planned.name) as SagaStep;
+      const isUndone = planned.undo !== "none" && saga.onCompensate(processId, step) !== undefined;
+      return isUndone ? planned : ({ name: planned.name, undo: "none" } as const);
+    });
+    return { steps };
   }
 
   #emit(

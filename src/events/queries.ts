@@ -5,6 +5,7 @@ import { claimStatement, renewStatement, type Claimable } from "../storage/claim
 import type { Dialect } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
+import { HELD_ROWS, OUTBOX } from "../outbox/queries.ts";
 import type { Delivery } from "./delivery.ts";
 import { deliveryColumns, runColumns } from "./rows.ts";
 
@@ -28,13 +29,7 @@ function deliveries(dialect: Dialect, { deliverable, routable }: Known): Claimab
   const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
   const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
     and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
-  return {
-    table: "outbox",
-    id: "entry_id",
-    idType: "uuid",
-    states: CLAIMABLE,
-    classes: [tried("0"), tried("1"), unrouted],
-  };
+  return { ...OUTBOX, classes: [tried("0"), tried("1"), unrouted] };
 }
 
 export function claimDeliveries(dialect: Dialect, known: Known, limit: number, leaseMs: number): Sql {
@@ -48,10 +43,8 @@ export function claimDeliveries(dialect: Dialect, known: Known, limit: number, l
 }
 
 export function renewDeliveries(dialect: Dialect, held: readonly Delivery[], leaseMs: number): Sql {
-  const queue = { table: "outbox", id: "entry_id", idType: "uuid", classes: [] } as const;
   const rows = held.map(({ id, token }) => [id, token] as const);
-  const states = outboxMachine.sources("succeed");
-  return renewStatement(dialect, { ...queue, states }, rows, leaseMs, raw("entry_id"));
+  return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
 }
 
 export function selectRuns(dialect: Dialect, sagaIds: readonly string[]): Sql {
@@ -63,6 +56,16 @@ export function selectRuns(dialect: Dialect, sagaIds: readonly string[]): Sql {
 export function selectRunOf(dialect: Dialect, sagaType: string, processId: string): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
     where s.saga_type = ${sagaType} and s.process_id = ${processId} order by s.run desc limit 1`;
+}
+
+export function selectRun(dialect: Dialect, sagaId: string): Sql {
+  return selectRuns(dialect, [sagaId]);
+}
+
+/** All runs of a process, the newest first. */
+export function selectRunsOf(dialect: Dialect, sagaType: string, processId: string): Sql {
+  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
+    where s.saga_type = ${sagaType} and s.process_id = ${processId} order by s.run desc`;
 }
 
 /** Runs whose time is up. */
@@ -90,11 +93,31 @@ export function selectDelivery(dialect: Dialect, id: string): Sql {
     where entry_id = ${id} and event_id is not null`;
 }
 
+/** A claim that has been settled: its token is still the last one, and nobody holds it. */
+export function selectSettled(dialect: Dialect, { id, token }: Delivery): Sql {
+  return sql`select entry_id from ${dialect.table("outbox")}
+    where entry_id = ${id} and token = ${token} and status not in (${literals(HELD_ROWS.states)})`;
+}
+
 /** A person wants an abandoned one tried again, with new tries. */
-export function requeueDelivery(dialect: Dialect, id: string): Sql {
-  return sql`update ${dialect.table("outbox")} set status = 'pending', attempts = 0, next_attempt_at = null, requeues = requeues + 1
+export function requeueDelivery(dialect: Dialect, id: string, note: string): Sql {
+  return sql`update ${dialect.table("outbox")}
+    set status = ${literals([outboxMachine.target("abandoned", "requeue") as string])}, attempts = 0,
+      next_attempt_at = null, requeues = requeues + 1, notes = ${added(note)}
     where entry_id = ${id} and event_id is not null and status in (${literals(outboxMachine.sources("requeue"))})
     returning entry_id`;
+}
+
+/** A person is done with an abandoned one. */
+export function supersedeDelivery(dialect: Dialect, id: string, note: string): Sql {
+  return sql`update ${dialect.table("outbox")}
+    set status = ${literals([outboxMachine.target("abandoned", "supersede") as string])}, notes = ${added(note)}
+    where entry_id = ${id} and event_id is not null and status in (${literals(outboxMachine.sources("requeue"))})
+    returning entry_id`;
+}
+
+function added(note: string): Sql {
+  return sql`case when notes is null then '[' else substr(notes, 1, length(notes) - 1) || ',' end || ${note} || ']'`;
 }
 
 export function listStalledRuns(
@@ -118,4 +141,8 @@ export function listAbandoned(
     where status = 'abandoned' and kind in ('delivery', 'event')
     ${after ? sql`and (${enqueued} > ${after.updatedAtMs} or (${enqueued} = ${after.updatedAtMs} and entry_id > ${after.id}))` : empty}
     order by enqueued_at, entry_id limit ${limit}`;
+}
+
+export function selectNow(dialect: Dialect): Sql {
+  return sql`select ${dialect.epochMs(dialect.now())} as now_at`;
 }

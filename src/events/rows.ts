@@ -76,7 +76,6 @@ export function toRun(row: Row, hereMs: number): RunRecord {
     sagaId: row["saga_id"] as string,
     sagaType: row["saga_type"] as string,
     processId: row["process_id"] as string,
-    run: Number(row["run"]),
     version: Number(row["version"]),
     state: toState(row),
     dueAtMs: left("due_at"),

@@ -110,6 +110,11 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     this.#checkChain(where);
   }
 
+  /** The commands that undo are made by a function of the saga's own. */
+  get makesCommands(): boolean {
+    return this.#given.onCompensate !== undefined;
+  }
+
   step(name: string): SagaStep | undefined {
     return this.steps.find((one) => one.name === name);
   }

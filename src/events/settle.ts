@@ -16,6 +16,8 @@ export interface Settled {
   readonly applied: boolean;
   /** Of the rows that were to be claimed at once: those that are ours, and since when they exist. */
   readonly claimed: ReadonlyMap<string, number>;
+  /** Something waits behind one of those that were settled together, and may be claimed now. */
+  readonly more: boolean;
 }
 
 export interface Piece {
@@ -43,6 +45,8 @@ export async function settleTogether(
   const marked = add(held.length > 0, () => markDeliveries(dialect, held));
   add(runs.length > 0, () => insertRuns(dialect, runs));
   const inserted = add(rows.length > 0, () => insertRows(dialect, rows, claims, leaseMs));
+  const queued = held.filter((one) => one.queue !== undefined);
+  const behind = add(queued.length > 0, () => selectBehind(dialect, queued));
   const notice = rows.some(([row]) => !claims.has(row.id)) ? dialect.notify() : undefined;
   if (notice) statements.push(notice);
   const results = await execute(statements);
@@ -57,7 +61,7 @@ export async function settleTogether(
       const at = claims.has(id) ? ours.get(id) : undefined;
       return at === undefined ? [] : [[id, at] as const];
     });
-    return { applied, claimed: new Map(applied ? taken : []) };
+    return { applied, claimed: new Map(applied ? taken : []), more: (results[behind] ?? []).length > 0 };
   });
 }
 
@@ -192,6 +196,17 @@ function markDeliveries(dialect: Dialect, held: readonly Settlement[]): Sql {
     where ${HOLDING} and (r.saga_id is null or ${moved}) returning entry_id`;
 }
 
+const QUEUE: readonly Column[] = [
+  { name: "handler", type: "text" },
+  { name: "correlation", type: "text" },
+];
+
+function selectBehind(dialect: Dialect, queued: readonly Settlement[]): Sql {
+  const rows = queued.map(({ queue }) => [queue?.handler, queue?.correlation]);
+  return sql`select b.entry_id from ${dialect.rows(QUEUE, rows)} join ${dialect.table("outbox")} as b
+    on b.handler = r.handler and b.correlation = r.correlation and b.status in (${literals(CLAIMABLE)}) limit 1`;
+}
+
 const CAUSE: readonly Column[] = [
   { name: "cause_id", type: "uuid" },
   { name: "cause_token", type: "int" },
@@ -259,13 +274,21 @@ const NEW_ROW: readonly Column[] = [
   ...CAUSE,
 ];
 
-const NEW_NAMES = NEW_ROW.slice(0, 10).map(({ name }) => name);
+const PUBLISHED: readonly Column[] = NEW_ROW.slice(0, 10);
+const NEW_NAMES = PUBLISHED.map(({ name }) => name);
 
-/** As `dialect.rows` takes them, for whoever writes rows without any outcome: a publication. */
-export function newRow(row: NewRow, isClaimed: boolean, cause: readonly unknown[]): unknown[] {
+function newRow(row: NewRow, isClaimed: boolean, cause: readonly unknown[]): unknown[] {
   const { id, kind, name, eventId, version, payload, handler, correlation, causation, sagaId, opens } = row;
   const more = [handler ?? null, correlation ?? null, causation ?? null, sagaId ?? null];
   return [id, kind, name, eventId, version, payload, ...more, opens ? 1 : 0, isClaimed ? 1 : 0, ...cause];
+}
+
+/** Rows that nobody here takes at once and that nothing depends on: a publication is little more than an insert. */
+function publishRows(dialect: Dialect, news: readonly NewRow[]): Sql {
+  const rows = news.map((row) => newRow(row, false, []).slice(0, NEW_NAMES.length));
+  return sql`insert into ${dialect.table("outbox")} (${raw(NEW_NAMES.join(", "))}, enqueued_at)
+    select ${raw(NEW_NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.now()}
+    from ${dialect.rows(PUBLISHED, rows)} where true on conflict do nothing`;
 }
 
 /**
@@ -279,6 +302,8 @@ function insertRows(
   leaseMs: number,
 ): Sql {
   const outbox = dialect.table("outbox");
+  const isPlain = news.every(([row, { delivery }]) => !row.opens && !delivery && !claims.has(row.id));
+  if (isPlain) return publishRows(dialect, news.map(([row]) => row));
   const rows = news.map(([row, settlement]) => newRow(row, claims.has(row.id), causeOf(settlement)));
   const begun = sql`exists (select 1 from ${dialect.table("saga_state")} as s where s.saga_id = r.saga_id)`;
   const isFirst = sql`(r.correlation is null or not exists (select 1 from ${outbox} as b where b.handler = r.handler

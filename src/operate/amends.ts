@@ -4,6 +4,12 @@ import { checkLease } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
+import { EventEngine } from "../events/engine.ts";
+import { EventFlow } from "../events/flow.ts";
+import type { AnyHandler } from "../events/handler.ts";
+import { Reaper } from "../events/reaper.ts";
+import { SagaRegistry } from "../events/registry.ts";
+import type { AnySagaDef } from "../events/saga-def.ts";
 import type { Middleware } from "../sagas/call.ts";
 import { ContractJournal } from "../sagas/contract-journal.ts";
 import type { SagaStorage } from "../sagas/contract.ts";
@@ -53,6 +59,10 @@ interface CommonOptions {
 
 export interface DatabaseOptions<Tx> extends CommonOptions {
   readonly database: Database<Tx>;
+  /** The event handlers that this process knows; those of `eventSagas` need not be repeated. */
+  readonly handlers?: readonly AnyHandler[];
+  /** The sagas over events that this process knows. */
+  readonly eventSagas?: readonly AnySagaDef[];
   readonly storage?: never;
 }
 
@@ -76,6 +86,8 @@ const OPTIONS = [
   "storage",
   "clock",
   "sagas",
+  "handlers",
+  "eventSagas",
   "middleware",
   "logger",
   "lease",
@@ -97,6 +109,7 @@ export class Amends<Tx = unknown> {
   readonly #onStalled: CommonOptions["onStalled"];
   readonly #workers: Set<Worker> = new Set();
   readonly #duties: Duty[] = [];
+  readonly #events: EventFlow<Tx> | undefined;
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     refuseUnknown(options, OPTIONS, "new Amends");
@@ -137,6 +150,7 @@ export class Amends<Tx = unknown> {
     });
     this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+    this.#events = options.database && this.#eventFlow(options.database, options);
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
@@ -206,6 +220,12 @@ export class Amends<Tx = unknown> {
     },
   };
 
+  /** Publishes events, and shows and steers the sagas over them. */
+  get events(): EventFlow<Tx> {
+    if (this.#events) return this.#events;
+    throw new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: events need a database.");
+  }
+
   /** Undoes a saga that has not reached its pivot. */
   async cancel(id: string, note: OperatorNote): Promise<SagaView> {
     return viewOf(await this.#operators.cancel(id, note));
@@ -257,6 +277,26 @@ export class Amends<Tx = unknown> {
       onBug: (error) => this.#bug(error),
       warn: (fields, message) => this.#logger.warn(fields, message),
     };
+  }
+
+  #eventFlow(database: Database<Tx>, options: DatabaseOptions<Tx>): EventFlow<Tx> {
+    const db = database as Database;
+    const registry = new SagaRegistry(options.handlers ?? [], options.eventSagas ?? [], db.dialect.name);
+    const engine = new EventEngine({
+      db,
+      registry,
+      leaseMs: this.#leaseMs,
+      errorCodes: new Set(options.errorCodes),
+      closing: this.#closing.signal,
+      onTrouble: (error, attempt) => this.#warn(error, attempt),
+      onBug: (error) => this.#bug(error),
+      onAttention: (fields, message) => this.#logger.error(fields, message),
+    });
+    if (!registry.isEmpty) {
+      const warn: Logger["warn"] = (fields, message) => this.#logger.warn(fields, message);
+      this.#duties.push(engine.desk, new Reaper({ engine, dialect: db.dialect, clock: db.clock, warn }));
+    }
+    return new EventFlow(engine, database);
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

@@ -158,7 +158,7 @@ function line(name: ControlName, details: ControlDetails): Intrusion {
   return { entry: control(name, details) };
 }
 
-function readNote(note: OperatorNote | undefined): ControlDetails {
+export function readNote(note: OperatorNote | undefined): ControlDetails {
   const { reason, by } = note ?? {};
   if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MAX) {
     throw new AmendsError(

@@ -126,9 +126,13 @@ export class Desk<Piece extends Claimed> implements Duty {
     }
   }
 
-  /** Keeps a place for rows that are about to be written as ours already; undefined where there is none. */
-  reserve(count: number): Reservation<Piece> | undefined {
-    if (this.room < count) return undefined;
+  /**
+   * Keeps a place for rows that are about to be written as ours already; undefined where there is none. Whoever asks
+   * while it settles a row of its own may count on the place that is `leaving`.
+   */
+  reserve(count: number, leaving: number = 0): Reservation<Piece> | undefined {
+    const free = this.#accepted - this.#holds.size - this.#claiming + leaving;
+    if (this.#draining || free < count) return undefined;
     this.#claiming += count;
     const askedAtMs = this.#options.clock.monotonicMs();
     let isOpen = true;

@@ -21,6 +21,8 @@ export function events(dialect: Dialect): string[] {
     column("handler", id),
     column("correlation", id),
     column("causation", uuid),
+    // What people did to it and why.
+    column("notes", "text"),
     // Whoever has handlers looks for the events that they take by name, and walks over nobody else's.
     `create index ${index("outbox_unrouted")} on ${outbox} (name, entry_id) where event_id is not null and handler is null and ${oneOf("status", CLAIMABLE)}`,
     // What came before in the same process waits or runs: then the next one waits, too.

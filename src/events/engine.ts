@@ -1,0 +1,277 @@
+/**
+ * Claimed deliveries at work: read the event, call the handler, let the orchestrator decide, book everything at once.
+ * What a handler's answer brings on is claimed as it is written and goes on in this process, so that a chain costs one
+ * commit per handler; with many chains at once, many of them share one.
+ */
+import { errorLabel } from "../core/errors.ts";
+import { BEGUN } from "../core/flow/state.ts";
+import { settled } from "../core/outbox/machine.ts";
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
+import { Desk, type Hold } from "../work/desk.ts";
+import { callHandler, readEvent, type Again, type CallOptions } from "./call.ts";
+import { NOTHING_OUT, type Delivery, type NewRow, type RunRecord, type Settlement } from "./delivery.ts";
+import type { EventValue } from "./event.ts";
+import { fanOut } from "./fanout.ts";
+import type { AnyHandler } from "./handler.ts";
+import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
+import { selectSettled } from "./queries.ts";
+import type { SagaRegistry } from "./registry.ts";
+import { SagaStore } from "./store.ts";
+import type { Settled } from "./settle.ts";
+import { callInTransaction } from "./transactional.ts";
+
+export interface EventEngineOptions {
+  readonly db: Database;
+  readonly registry: SagaRegistry;
+  readonly leaseMs: number;
+  readonly errorCodes: ReadonlySet<string>;
+  readonly closing: AbortSignal;
+  onTrouble(error: unknown, attempt: number): void;
+  onBug(error: unknown): void;
+  /** Something needs a person now: ids, names and labels. */
+  onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Places for what comes next: exactly one of the two is called. */
+interface Next {
+  readonly claims: ReadonlySet<string>;
+  accept(answer: Settled): void;
+  cancel(): void;
+}
+
+/** What an end of a handler still needs: nothing, or another look at a run that has moved on. */
+type Booked = "done" | "again";
+
+export class EventEngine {
+  readonly registry: SagaRegistry;
+  readonly store: SagaStore;
+  readonly orchestrator: SagaOrchestrator;
+  readonly desk: Desk<Delivery>;
+  readonly #options: EventEngineOptions;
+  readonly #clock: Clock;
+  /** Calls whose time is up: their leases are left to run out. */
+  readonly #adrift: Set<string> = new Set();
+
+  constructor(options: EventEngineOptions) {
+    const { db, registry, leaseMs, closing, onTrouble, onBug } = options;
+    this.#options = options;
+    this.#clock = db.clock;
+    this.registry = registry;
+    this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
+    this.orchestrator = new SagaOrchestrator(registry);
+    const known = { deliverable: registry.deliverable, routable: registry.routable };
+    this.desk = new Desk<Delivery>({
+      name: "events",
+      clock: db.clock,
+      leaseMs,
+      claim: (limit) => this.store.claim(known, limit),
+      renew: (held) => this.store.renew(held.filter(({ id }) => !this.#adrift.has(id))),
+      run: (delivery, hold) => this.#run(delivery, hold),
+      release: (delivery) => this.#release(delivery),
+      drained: () => this.store.drained(),
+      onBug,
+    });
+  }
+
+  /** Writes what was settled, and takes what it brings on where there is room for it. */
+  async settle(settlement: Settlement, leaving: number = 0): Promise<Settled> {
+    const next = this.#next(settlement, leaving);
+    try {
+      const answer = await this.store.settle(settlement, next.claims);
+      next.accept(answer);
+      return answer;
+    } catch (error) {
+      next.cancel();
+      throw error;
+    }
+  }
+
+  /** Keeps places for what a settlement brings on here. */
+  #next(settlement: Settlement, leaving: number): Next {
+    const mine = settlement.out.rows.filter(({ handler }) => handler && this.registry.handler(handler));
+    const places = mine.length > 0 ? this.desk.reserve(mine.length, leaving) : undefined;
+    return {
+      claims: new Set(places ? mine.map(({ id }) => id) : []),
+      cancel: () => places?.cancel(),
+      accept: ({ applied, claimed, more }) => {
+        const next = mine.flatMap((row) => {
+          const timeMs = claimed.get(row.id);
+          return timeMs === undefined ? [] : [this.#claimedRow(row, settlement, timeMs)];
+        });
+        if (next.length > 0) places?.fill(next);
+        else places?.cancel();
+        if (more || (applied && mine.length > claimed.size)) this.desk.dueIn(0);
+      },
+    };
+  }
+
+  #claimedRow(row: NewRow, { out, move }: Settlement, timeMs: number): Delivery {
+    const now = this.#clock.monotonicMs();
+    const later = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : now + ms);
+    const least = (a: number | undefined, b: number | undefined): number | undefined =>
+      a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+    const begun = row.opens ? out.runs.find(({ sagaId }) => sagaId === row.sagaId) : undefined;
+    let run: RunRecord | undefined;
+    if (begun) {
+      const deadlineAtMs = later(begun.deadlineMs);
+      const { sagaId, sagaType, processId, stepMs } = begun;
+      run = { sagaId, sagaType, processId, version: 1, state: BEGUN, deadlineAtMs, dueAtMs: least(deadlineAtMs, later(stepMs)) };
+    } else if (move && move.run.sagaId === row.sagaId) {
+      const { deadlineAtMs } = move.run;
+      const dueAtMs = move.state.status === "running" ? least(deadlineAtMs, later(move.stepMs)) : undefined;
+      run = { ...move.run, version: move.run.version + 1, state: move.state, dueAtMs };
+    }
+    return { ...row, token: 1, attempts: 1, timeMs, run };
+  }
+
+  async #run(delivery: Delivery, hold: Hold): Promise<void> {
+    const handler = this.registry.handler(delivery.handler ?? "");
+    try {
+      if (!handler) return await this.#route(delivery);
+      let { run } = delivery;
+      run ??= await this.#runOf(delivery);
+      // A run that moved on meanwhile is decided on again, from how it stands then.
+      while ((await this.#handle(handler, delivery, run, hold)) === "again") run = await this.#runOf(delivery);
+    } finally {
+      this.#adrift.delete(delivery.id);
+    }
+  }
+
+  /** The run that a delivery belongs to: its own, or the newest of its process where it came from outside. */
+  async #runOf({ sagaId, handler, correlation }: Delivery): Promise<RunRecord | undefined> {
+    if (sagaId !== undefined) return (await this.store.runs([sagaId])).get(sagaId);
+    const place = this.registry.mapping.get(handler ?? "");
+    return place && correlation !== undefined ? this.store.get(place.saga.name, correlation) : undefined;
+  }
+
+  async #handle(
+    handler: AnyHandler,
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    hold: Hold,
+  ): Promise<Booked> {
+    const role = this.orchestrator.role(delivery, run);
+    if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END);
+    // It was claimed anew although its run has turned back: whoever ran it is gone, and may have done it or not.
+    const isLate = role.kind === "act" && run?.state.status !== "running";
+    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired" });
+    if (delivery.attempts > handler.retry.attemptMax) {
+      return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" });
+    }
+    const event = readEvent(handler, delivery);
+    if (!event) return this.#abandon(delivery, "UnreadableEvent");
+    const options: CallOptions = {
+      clock: this.#clock,
+      errorCodes: this.#options.errorCodes,
+      tx: undefined,
+      dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
+      onTimeUp: () => this.#adrift.add(delivery.id),
+    };
+    const end = handler.transaction
+      ? await this.#inTransaction(handler, event, delivery, run, hold, options)
+      : (await callHandler(handler, event, delivery, hold, options)).end;
+    if (end === "done" || end === "again") return end;
+    if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
+    return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end);
+  }
+
+  /** The handler has run and must not run again: only the decision is made anew, until it holds. */
+  async #bookUntilDone(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Promise<Booked> {
+    let now = run;
+    while ((await this.#book(delivery, now, end)) === "again") now = await this.#runOf(delivery);
+    return "done";
+  }
+
+  async #book(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Promise<Booked> {
+    const settlement = this.#decide(delivery, run, end);
+    const { applied } = await this.settle(settlement, 1);
+    if (applied) this.#tell(settlement, delivery);
+    if (applied || !settlement.move) return "done"; // or the claim was lost
+    const now = await this.#runOf(delivery);
+    return now && now.version !== run?.version ? "again" : "done";
+  }
+
+  #inTransaction(
+    handler: AnyHandler,
+    event: EventValue,
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    hold: Hold,
+    options: CallOptions,
+  ): Promise<HandlerEnd | Again | Booked | undefined> {
+    const { db } = this.#options;
+    return callInTransaction({
+      db,
+      signal: hold.signal,
+      call: (tx) => callHandler(handler, event, delivery, hold, { ...options, tx }),
+      write: async (session, end) => {
+        const settlement = this.#decide(delivery, run, end);
+        const next = this.#next(settlement, 1);
+        const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
+          next.cancel();
+          throw error;
+        });
+        return { applied: answer.applied, accept: () => next.accept(answer), cancel: () => next.cancel() };
+      },
+      isBooked: async () => (await this.store.query(selectSettled(db.dialect, delivery))).length > 0,
+    });
+  }
+
+  /** What the saga's own functions throw must not send the delivery round in circles. */
+  #decide(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Settlement {
+    try {
+      return this.orchestrator.handleResult(delivery, run, end);
+    } catch (error) {
+      const label = errorLabel(error, this.#options.errorCodes);
+      return { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
+    }
+  }
+
+  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery): void {
+    const fields = { id, event: name, handler, error };
+    if (to === settled("abandon"))
+      this.#options.onAttention(fields, "amends: an event was given up and needs a person");
+    if (move?.state.status === "stalled") {
+      const { sagaId, sagaType } = move.run;
+      const stalled = { id: sagaId, saga: sagaType, step: move.state.undoSteps[0], error };
+      this.#options.onAttention(stalled, "amends: a saga over events has stalled and needs a person");
+    }
+  }
+
+  async #later(delivery: Delivery, { waitMs, error, uncounted }: Again): Promise<Booked> {
+    const to = settled(uncounted ? "park" : "fail");
+    const note = uncounted ? { uncounted } : { error };
+    const { applied } = await this.settle({ delivery, to, waitMs, ...note, out: NOTHING_OUT });
+    if (applied) this.desk.dueIn(waitMs);
+    return "done";
+  }
+
+  async #abandon(delivery: Delivery, error: string): Promise<Booked> {
+    const settlement = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
+    const { applied } = await this.settle(settlement);
+    if (applied) this.#tell(settlement, delivery);
+    return "done";
+  }
+
+  async #release(delivery: Delivery): Promise<void> {
+    await this.store.settle({ delivery, to: settled("release"), uncounted: true, out: NOTHING_OUT });
+  }
+
+  /** An event that was sent where nobody knew its handlers: here they are known. */
+  async #route(delivery: Delivery): Promise<void> {
+    const [taker] = this.registry.subscribers(delivery.name);
+    const event = taker && readEvent(taker, delivery);
+    const { correlation, causation } = delivery;
+    try {
+      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent"));
+      const out = fanOut(this.registry, [event], { correlation, causation });
+      await this.settle({ delivery, to: settled("succeed"), out }, 1);
+    } catch (error) {
+      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes));
+    }
+  }
+}
+
+/** For deliveries that nobody waits for: the orchestrator says so, whatever their handler would have answered. */
+const NO_END: HandlerEnd = { end: "exhausted", error: "NotAwaited" };
