@@ -28,3 +28,4 @@ export { type FlowStatus } from "./core/flow/machine.ts";
 export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowView } from "./events/view.ts";
 export { type RunEvent } from "./events/rows.ts";
+export { FlowRun } from "./events/run-handle.ts";

@@ -17,6 +17,7 @@ import type { AnyHandler } from "./handler.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
 import { selectSettled } from "./queries.ts";
 import type { SagaRegistry } from "./registry.ts";
+import { FlowNews } from "./run-handle.ts";
 import { SagaStore } from "./store.ts";
 import type { Settled } from "./settle.ts";
 import { callInTransaction } from "./transactional.ts";
@@ -48,6 +49,7 @@ export class EventEngine {
   readonly store: SagaStore;
   readonly orchestrator: SagaOrchestrator;
   readonly desk: Desk<Delivery>;
+  readonly news: FlowNews = new FlowNews();
   readonly #options: EventEngineOptions;
   readonly #clock: Clock;
   /** Calls whose time is up: their leases are left to run out. */
@@ -75,8 +77,8 @@ export class EventEngine {
   }
 
   /** Writes what was settled, and takes what it brings on where there is room for it. */
-  async settle(settlement: Settlement, leaving: number = 0): Promise<Settled> {
-    const next = this.#next(settlement, leaving);
+  async settle(settlement: Settlement, from?: Hold): Promise<Settled> {
+    const next = this.#next(settlement, from);
     try {
       const answer = await this.store.settle(settlement, next.claims);
       next.accept(answer);
@@ -88,9 +90,9 @@ export class EventEngine {
   }
 
   /** Keeps places for what a settlement brings on here. */
-  #next(settlement: Settlement, leaving: number): Next {
+  #next(settlement: Settlement, from: Hold | undefined): Next {
     const mine = settlement.out.rows.filter(({ handler }) => handler && this.registry.handler(handler));
-    const places = mine.length > 0 ? this.desk.reserve(mine.length, leaving) : undefined;
+    const places = mine.length > 0 ? this.desk.reserve(mine.length, from) : undefined;
     return {
       claims: new Set(places ? mine.map(({ id }) => id) : []),
       cancel: () => places?.cancel(),
@@ -128,7 +130,7 @@ export class EventEngine {
   async #run(delivery: Delivery, hold: Hold): Promise<void> {
     const handler = this.registry.handler(delivery.handler ?? "");
     try {
-      if (!handler) return await this.#route(delivery);
+      if (!handler) return await this.#route(delivery, hold);
       let { run } = delivery;
       run ??= await this.#runOf(delivery);
       // A run that moved on meanwhile is decided on again, from how it stands then.
@@ -152,12 +154,12 @@ export class EventEngine {
     hold: Hold,
   ): Promise<Booked> {
     const role = this.orchestrator.role(delivery, run);
-    if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END);
+    if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, hold);
     // It was claimed anew although its run has turned back: whoever ran it is gone, and may have done it or not.
     const isLate = role.kind === "act" && run?.state.status !== "running";
-    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired" });
+    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired" }, hold);
     if (delivery.attempts > handler.retry.attemptMax) {
-      return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" });
+      return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, hold);
     }
     const event = readEvent(handler, delivery);
     if (!event) return this.#abandon(delivery, "UnreadableEvent");
@@ -173,19 +175,29 @@ export class EventEngine {
       : (await callHandler(handler, event, delivery, hold, options)).end;
     if (end === "done" || end === "again") return end;
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
-    return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end);
+    return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end, hold);
   }
 
   /** The handler has run and must not run again: only the decision is made anew, until it holds. */
-  async #bookUntilDone(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Promise<Booked> {
+  async #bookUntilDone(
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    end: HandlerEnd,
+    hold: Hold,
+  ): Promise<Booked> {
     let now = run;
-    while ((await this.#book(delivery, now, end)) === "again") now = await this.#runOf(delivery);
+    while ((await this.#book(delivery, now, end, hold)) === "again") now = await this.#runOf(delivery);
     return "done";
   }
 
-  async #book(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Promise<Booked> {
+  async #book(
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    end: HandlerEnd,
+    hold: Hold,
+  ): Promise<Booked> {
     const settlement = this.#decide(delivery, run, end);
-    const { applied } = await this.settle(settlement, 1);
+    const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery);
     if (applied || !settlement.move) return "done"; // or the claim was lost
     const now = await this.#runOf(delivery);
@@ -207,12 +219,16 @@ export class EventEngine {
       call: (tx) => callHandler(handler, event, delivery, hold, { ...options, tx }),
       write: async (session, end) => {
         const settlement = this.#decide(delivery, run, end);
-        const next = this.#next(settlement, 1);
+        const next = this.#next(settlement, hold);
         const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
           next.cancel();
           throw error;
         });
-        return { applied: answer.applied, accept: () => next.accept(answer), cancel: () => next.cancel() };
+        const accept = (): void => {
+          next.accept(answer);
+          this.#tell(settlement, delivery);
+        };
+        return { applied: answer.applied, accept, cancel: () => next.cancel() };
       },
       isBooked: async () => (await this.store.query(selectSettled(db.dialect, delivery))).length > 0,
     });
@@ -230,6 +246,7 @@ export class EventEngine {
 
   #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery): void {
     const fields = { id, event: name, handler, error };
+    if (move) this.news.tell(move.run.sagaId, move.state.status);
     if (to === settled("abandon"))
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
     if (move?.state.status === "stalled") {
@@ -259,14 +276,14 @@ export class EventEngine {
   }
 
   /** An event that was sent where nobody knew its handlers: here they are known. */
-  async #route(delivery: Delivery): Promise<void> {
+  async #route(delivery: Delivery, hold: Hold): Promise<void> {
     const [taker] = this.registry.subscribers(delivery.name);
     const event = taker && readEvent(taker, delivery);
     const { correlation, causation } = delivery;
     try {
       if (!event) return void (await this.#abandon(delivery, "UnreadableEvent"));
       const out = fanOut(this.registry, [event], { correlation, causation });
-      await this.settle({ delivery, to: settled("succeed"), out }, 1);
+      await this.settle({ delivery, to: settled("succeed"), out }, hold);
     } catch (error) {
       await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes));
     }

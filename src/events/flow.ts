@@ -19,6 +19,7 @@ import {
   supersedeDelivery,
 } from "./queries.ts";
 import { toDelivery, toRun } from "./rows.ts";
+import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./saga-def.ts";
 import { flowView, type FlowView } from "./view.ts";
 
@@ -41,9 +42,12 @@ export class EventFlow<Tx = unknown> {
 
   /**
    * Publishes events in the caller's own transaction: they exist exactly if it commits. Without a transaction they are
-   * durable when this resolves.
+   * durable when this resolves. Returns the runs of sagas that they begin.
    */
-  async publish(tx: Tx | undefined, events: EventValue | readonly EventValue[]): Promise<void> {
+  async publish(
+    tx: Tx | undefined,
+    events: EventValue | readonly EventValue[],
+  ): Promise<readonly FlowRun[]> {
     const list = (Array.isArray(events) ? events : [events]) as readonly EventValue[];
     for (const event of list) {
       if (!sealOf(event)) throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
@@ -52,11 +56,18 @@ export class EventFlow<Tx = unknown> {
     if (tx === undefined) {
       this.#db.refuseInside?.();
       await this.#engine.settle({ delivery: undefined, to: RELEASED, out });
-      return;
+      return this.#handles(out);
     }
     const session = this.#db.join(tx);
     for (const part of parts(out)) await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part });
     this.#engine.desk.dueIn(COMMIT_SOON_MS);
+    return this.#handles(out);
+  }
+
+  #handles({ runs }: Fanout): readonly FlowRun[] {
+    const { news } = this.#engine;
+    const tools = { news, clock: this.#db.clock, inspect: (id: string) => this.inspect(id) };
+    return runs.map((run) => new FlowRun(tools, run));
   }
 
   /** A run by its id. */

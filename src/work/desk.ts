@@ -81,6 +81,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   readonly renewEveryMs: number;
   readonly #options: DeskOptions<Piece>;
   readonly #holds: Map<Hold, Piece> = new Map();
+  /** Rows that are being booked, whose places belong to what comes after them already. */
+  readonly #handedOn: Set<Hold> = new Set();
   #accepted = 0;
   #claiming = 0;
   #draining = false;
@@ -105,7 +107,7 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size + this.#handedOn.size - this.#claiming);
   }
 
   /** Something will be due in so long: the worker looks then. */
@@ -128,11 +130,13 @@ export class Desk<Piece extends Claimed> implements Duty {
 
   /**
    * Keeps a place for rows that are about to be written as ours already; undefined where there is none. Whoever asks
-   * while it settles a row of its own may count on the place that is `leaving`.
+   * while it books its own row, and is done then, hands its place on.
    */
-  reserve(count: number, leaving: number = 0): Reservation<Piece> | undefined {
-    const free = this.#accepted - this.#holds.size - this.#claiming + leaving;
-    if (this.#draining || free < count) return undefined;
+  reserve(count: number, from?: Hold): Reservation<Piece> | undefined {
+    const given = from && this.#holds.has(from) && !this.#handedOn.has(from) ? from : undefined;
+    const taken = this.#holds.size - this.#handedOn.size + this.#claiming - (given ? 1 : 0);
+    if (this.#draining || this.#accepted - taken < count) return undefined;
+    if (given) this.#handedOn.add(given);
     this.#claiming += count;
     const askedAtMs = this.#options.clock.monotonicMs();
     let isOpen = true;
@@ -141,7 +145,10 @@ export class Desk<Piece extends Claimed> implements Duty {
       isOpen = false;
     };
     return {
-      cancel: close,
+      cancel: () => {
+        if (given) this.#handedOn.delete(given);
+        close();
+      },
       fill: (pieces) => {
         close();
         return pieces.map((piece) => this.#launch(piece, askedAtMs));
@@ -165,6 +172,7 @@ export class Desk<Piece extends Claimed> implements Duty {
       onBug(error);
     }
     this.#holds.delete(hold);
+    this.#handedOn.delete(hold);
     if (hold.stopped === "lost") this.lost++;
     hold.leave();
     this.#onFree();

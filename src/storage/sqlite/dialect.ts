@@ -19,6 +19,8 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     rows: jsonRows,
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
     together: (first, second) => [first, second],
+    chain: (stages) => stages.filter(({ forOthers }) => !forOthers).map(({ statement }) => statement),
+    linked: (_byName, byTable) => byTable,
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,
     notify: () => undefined,
