@@ -1,5 +1,5 @@
 /** The stages that book an outcome: the delivery's mark, and the run that it moves, each fenced by the other. */
-import { flowMachine, OPEN_FLOWS } from "../core/flow/machine.ts";
+import { flowMachine } from "../core/flow/machine.ts";
 import { CLAIMABLE, HELD as IN_HAND, outboxMachine } from "../core/outbox/machine.ts";
 import type { Column, Dialect } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
@@ -49,6 +49,7 @@ const MOVE: readonly Column[] = [
   { name: "row_id", type: "uuid" },
   { name: "row_token", type: "int" },
   { name: "to_status", type: "text" },
+  { name: "from_status", type: "text" },
   { name: "flow_status", type: "text" },
   { name: "current_step", type: "int" },
   { name: "completed_steps", type: "text" },
@@ -58,9 +59,10 @@ const MOVE: readonly Column[] = [
   { name: "error_label", type: "text" },
   { name: "step_ms", type: "text" },
   { name: "note", type: "text" },
+  { name: "trail", type: "text" },
 ];
 
-function moveRow({ delivery, to, move }: Settlement): unknown[] {
+function moveRow({ delivery, to, move, out }: Settlement): unknown[] {
   const { run, state, stepMs, note } = move as NonNullable<typeof move>;
   const { status, currentStep, completedSteps, undoSteps, lateStep, failure } = state;
   return [
@@ -69,6 +71,7 @@ function moveRow({ delivery, to, move }: Settlement): unknown[] {
     delivery?.id ?? null,
     delivery?.token ?? null,
     to,
+    run.state.status,
     status,
     currentStep,
     JSON.stringify(completedSteps),
@@ -78,6 +81,7 @@ function moveRow({ delivery, to, move }: Settlement): unknown[] {
     failure?.error ?? null,
     stepMs ?? null,
     note ?? null,
+    out.rows.map(({ id, sagaId }) => (sagaId === run.sagaId ? ` ${id}` : "")).join(""),
   ];
 }
 
@@ -86,17 +90,17 @@ export function moveRuns(dialect: Dialect, moves: readonly Settlement[], isLinke
   const step = dialect.plusMs(dialect.now(), raw("r.step_ms"));
   const watched = sql`r.flow_status in (${literals(flowMachine.sources("turnBack"))})`;
   const byTable = sql`exists (select 1 from ${dialect.table("outbox")} as c where ${HOLDING})`;
-  const byName = isLinked ? sql`exists (select 1 from held where held.row_id = r.row_id)` : raw("false");
+  const byName = isLinked ? raw("r.row_id in (select row_id from held)") : raw("false");
   return sql`update ${dialect.table("saga_state")} as s
     set status = r.flow_status, version = r.version + 1, mark = r.row_id, current_step = r.current_step,
       completed_steps = r.completed_steps, undo_steps = r.undo_steps, late_step = r.late_step,
-      error = r.error, error_label = r.error_label, updated_at = ${dialect.now()},
+      error = r.error, error_label = r.error_label, trail = s.trail || r.trail, updated_at = ${dialect.now()},
       notes = case when r.note is null then s.notes else substr(s.notes, 1, length(s.notes) - 1)
         || case when s.notes = '[]' then '' else ',' end || r.note || ']' end,
       due_at = case when not ${watched} then null when r.step_ms is null then s.deadline_at
         when s.deadline_at < ${step} then s.deadline_at else ${step} end
     from ${dialect.rows(MOVE, moves.map(moveRow))}
-    where s.saga_id = r.run_id and s.version = r.version and s.status in (${literals(OPEN_FLOWS)})
+    where s.saga_id = r.run_id and s.version = r.version and s.status = r.from_status
       and (r.row_id is null or ${dialect.linked(byName, byTable)})
     returning ${answer("moved", "saga_id", dialect)}${dialect.linked(raw(", mark as moved_by"), raw(""))}`;
 }
@@ -104,7 +108,7 @@ export function moveRuns(dialect: Dialect, moves: readonly Settlement[], isLinke
 export function markDeliveries(dialect: Dialect, held: readonly Settlement[], isLinked: boolean): Sql {
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s
     where s.saga_id = r.run_id and s.version = r.run_version and s.mark = r.row_id)`;
-  const byName = isLinked ? sql`exists (select 1 from moved where moved.moved_by = r.row_id)` : raw("false");
+  const byName = isLinked ? raw("r.row_id in (select moved_by from moved)") : raw("false");
   const rows = dialect.rows(HELD, held.map(heldRow));
   const given = isLinked ? dialect.linked(raw("held as r"), rows) : rows;
   return sql`update ${dialect.table("outbox")} as c

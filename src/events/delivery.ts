@@ -54,6 +54,8 @@ export interface NewRun {
   readonly sagaType: string;
   readonly processId: string;
   readonly triggerId: string;
+  /** The trigger's delivery to the first handler. */
+  readonly entryId: string;
   readonly stepMs: number | undefined;
   readonly deadlineMs: number | undefined;
 }

@@ -198,7 +198,7 @@ export class EventEngine {
   ): Promise<Booked> {
     const settlement = this.#decide(delivery, run, end);
     const { applied } = await this.settle(settlement, hold);
-    if (applied) this.#tell(settlement, delivery);
+    if (applied) this.#tell(settlement, delivery, hold);
     if (applied || !settlement.move) return "done"; // or the claim was lost
     const now = await this.#runOf(delivery);
     return now && now.version !== run?.version ? "again" : "done";
@@ -226,7 +226,7 @@ export class EventEngine {
         });
         const accept = (): void => {
           next.accept(answer);
-          this.#tell(settlement, delivery);
+          this.#tell(settlement, delivery, hold);
         };
         return { applied: answer.applied, accept, cancel: () => next.cancel() };
       },
@@ -244,9 +244,10 @@ export class EventEngine {
     }
   }
 
-  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery): void {
+  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold?: Hold): void {
     const fields = { id, event: name, handler, error };
-    if (move) this.news.tell(move.run.sagaId, move.state.status);
+    // Whoever waits for the end finds the place free that it had.
+    if (move) void hold?.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
     if (to === settled("abandon"))
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
     if (move?.state.status === "stalled") {

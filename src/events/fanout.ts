@@ -76,6 +76,7 @@ function runOf(registry: SagaRegistry, row: NewRow): NewRun {
     sagaType: saga.name,
     processId: row.correlation as string,
     triggerId: row.eventId,
+    entryId: row.id,
     stepMs: step.deadlineMs,
     deadlineMs: saga.deadlineMs,
   };

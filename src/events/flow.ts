@@ -18,7 +18,7 @@ import {
   selectRunsOf,
   supersedeDelivery,
 } from "./queries.ts";
-import { toDelivery, toRun } from "./rows.ts";
+import { toDelivery, toRun, trailOf } from "./rows.ts";
 import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./saga-def.ts";
 import { flowView, type FlowView } from "./view.ts";
@@ -65,8 +65,9 @@ export class EventFlow<Tx = unknown> {
   }
 
   #handles({ runs }: Fanout): readonly FlowRun[] {
-    const { news } = this.#engine;
-    const tools = { news, clock: this.#db.clock, inspect: (id: string) => this.inspect(id) };
+    const { news, store } = this.#engine;
+    const look = async (id: string) => (await store.runs([id])).get(id)?.state.status;
+    const tools = { news, clock: this.#db.clock, look };
     return runs.map((run) => new FlowRun(tools, run));
   }
 
@@ -125,7 +126,7 @@ export class EventFlow<Tx = unknown> {
   }
 
   async #view(row: Row): Promise<FlowView> {
-    const events = await this.#engine.store.query(selectRunEvents(this.#db.dialect, row["saga_id"] as string));
+    const events = await this.#engine.store.query(selectRunEvents(this.#db.dialect, trailOf(row)));
     return flowView(row, events);
   }
 

@@ -2,7 +2,7 @@
 import { flowMachine } from "../core/flow/machine.ts";
 import { CLAIMABLE, outboxMachine } from "../core/outbox/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
-import type { Dialect } from "../storage/database.ts";
+import type { Column, Dialect } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
 import { HELD_ROWS, OUTBOX } from "../outbox/queries.ts";
@@ -75,17 +75,25 @@ export function selectExpired(dialect: Dialect, limit: number): Sql {
     order by s.due_at, s.saga_id limit ${limit}`;
 }
 
-/** What is under way for a run: the delivery to the handler that is waited for. */
-export function selectAwaited(dialect: Dialect, sagaId: string, handler: string): Sql {
-  return sql`select entry_id, token, status, attempts,
-      case when next_attempt_at > ${dialect.now()} then 1 else 0 end as leased
-    from ${dialect.table("outbox")} where saga_id = ${sagaId} and handler = ${handler}
-      and status in (${literals(outboxMachine.sources("supersede"))}) order by entry_id desc limit 1`;
+const TRAIL: readonly Column[] = [{ name: "row_id", type: "uuid" }];
+
+function onTrail(dialect: Dialect, trail: readonly string[]): Sql {
+  const ids = trail.map((id) => [id]);
+  return sql`from ${dialect.rows(TRAIL, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id`;
 }
 
-export function selectRunEvents(dialect: Dialect, sagaId: string): Sql {
-  return sql`select entry_id, name, handler, status, attempts, last_error, ${dialect.epochMs(raw("enqueued_at"))} as enqueued_at
-    from ${dialect.table("outbox")} where saga_id = ${sagaId} order by enqueued_at, event_id, entry_id`;
+/** What is under way for a run: the delivery to the handler that is waited for. */
+export function selectAwaited(dialect: Dialect, trail: readonly string[], handler: string): Sql {
+  return sql`select c.entry_id, c.token, c.status, c.attempts,
+      case when c.next_attempt_at > ${dialect.now()} then 1 else 0 end as leased
+    ${onTrail(dialect, trail)} where c.handler = ${handler}
+      and c.status || '' in (${literals(outboxMachine.sources("supersede"))}) order by c.entry_id desc limit 1`;
+}
+
+/** Everything that was sent out for a run. */
+export function selectRunEvents(dialect: Dialect, trail: readonly string[]): Sql {
+  return sql`select c.entry_id, c.name, c.handler, c.status, c.attempts, c.last_error, ${dialect.epochMs(raw("c.enqueued_at"))} as enqueued_at
+    ${onTrail(dialect, trail)} order by c.enqueued_at, c.event_id, c.entry_id`;
 }
 
 export function selectDelivery(dialect: Dialect, id: string): Sql {

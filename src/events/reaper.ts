@@ -8,7 +8,7 @@ import type { Duty, Leaving } from "../work/duty.ts";
 import type { RunRecord } from "./delivery.ts";
 import type { EventEngine } from "./engine.ts";
 import { selectAwaited, selectExpired } from "./queries.ts";
-import { toRun } from "./rows.ts";
+import { toRun, trailOf } from "./rows.ts";
 
 const BATCH = 100;
 /** It holds no leases. */
@@ -62,17 +62,17 @@ export class Reaper implements Duty {
     const rows = await engine.store.query(selectExpired(dialect, limit));
     const hereMs = clock.monotonicMs();
     let turned = 0;
-    for (const row of rows) if (await this.#turn(toRun(row, hereMs))) turned++;
+    for (const row of rows) if (await this.#turn(toRun(row, hereMs), trailOf(row))) turned++;
     if (turned > 0) engine.desk.dueIn(0);
     return Array.from({ length: turned }, () => ({ gone: Promise.resolve() }));
   }
 
   /** True where the run turned back now; another process, or an answer in the very moment, may have been first. */
-  async #turn(run: RunRecord): Promise<boolean> {
+  async #turn(run: RunRecord, trail: readonly string[]): Promise<boolean> {
     const { engine, dialect, warn } = this.#options;
     const step = engine.registry.saga(run.sagaType)?.steps[run.state.currentStep];
     if (!step) return false; // a saga that this process does not know is left to whoever does
-    const [row] = await engine.store.query(selectAwaited(dialect, run.sagaId, step.handler.name));
+    const [row] = await engine.store.query(selectAwaited(dialect, trail, step.handler.name));
     const delivery = conditionOf(row);
     try {
       const decided = engine.orchestrator.steer(run, { kind: "deadline", delivery });

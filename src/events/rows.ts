@@ -57,6 +57,7 @@ const RUN = [
   "error_label",
   "version",
   "notes",
+  "trail",
 ];
 const RUN_INSTANTS = ["due_at", "deadline_at", "started_at", "updated_at"];
 
@@ -81,6 +82,11 @@ export function toRun(row: Row, hereMs: number): RunRecord {
     dueAtMs: left("due_at"),
     deadlineAtMs: left("deadline_at"),
   };
+}
+
+/** The rows of the outbox that were written for a run, in their order. */
+export function trailOf(row: Row): readonly string[] {
+  return (row["trail"] as string).split(" ");
 }
 
 export function toState(row: Row): FlowState {

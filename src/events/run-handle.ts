@@ -2,12 +2,12 @@
  * A run that an event has begun: wait for its end. What happens in this process is known at once, what happens in
  * another is found by looking.
  */
+import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
 import { OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.ts";
 import { sleep, type Clock } from "../storage/clock.ts";
-import type { FlowView } from "./view.ts";
 
-const LOOK_AGAIN_MS = 1_000;
+const LOOK_AGAIN: Backoff = { baseMs: 1_000, capMs: 10_000, factor: 2 };
 
 /** A run that is stalled waits for a person: whoever waits for its end is told. */
 export function isAtRest(status: FlowStatus): boolean {
@@ -38,7 +38,8 @@ export class FlowNews {
 export interface FlowRunTools {
   readonly news: FlowNews;
   readonly clock: Clock;
-  inspect(id: string): Promise<FlowView | undefined>;
+  /** How the run stands in the database. */
+  look(id: string): Promise<FlowStatus | undefined>;
 }
 
 export class FlowRun {
@@ -56,8 +57,8 @@ export class FlowRun {
 
   /** Resolves when the run has completed, has failed, or has stalled and waits for a person. */
   async ended(options: { readonly signal?: AbortSignal } = {}): Promise<FlowStatus> {
-    const { news, clock, inspect } = this.#tools;
-    for (;;) {
+    const { news, clock, look: lookUp } = this.#tools;
+    for (let look = 1; ; look++) {
       const nap = new AbortController();
       const wake = (): void => nap.abort();
       let heard: FlowStatus | undefined;
@@ -66,11 +67,11 @@ export class FlowRun {
         wake();
       });
       options.signal?.addEventListener("abort", wake, { once: true });
-      await sleep(clock, LOOK_AGAIN_MS, nap.signal);
+      await sleep(clock, delayMs(LOOK_AGAIN, look), nap.signal);
       unlisten();
       options.signal?.removeEventListener("abort", wake);
       if (options.signal?.aborted) throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
-      heard ??= (await inspect(this.id))?.status;
+      heard ??= await lookUp(this.id);
       if (heard === undefined) {
         throw new AmendsError(
           "SAGA_NOT_FOUND",

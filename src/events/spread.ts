@@ -20,7 +20,8 @@ function caused(dialect: Dialect, isLinked: boolean): Sql {
   if (!isLinked) return raw("true");
   const byTable = sql`exists (select 1 from ${dialect.table("outbox")} as c
     where c.entry_id = r.cause_id and c.token = r.cause_token and c.status = r.cause_status)`;
-  const byName = sql`exists (select 1 from marked where marked.id = cast(r.cause_id as text))`;
+  // Beside an "or" this is looked up in a hash, not in a loop over all of them.
+  const byName = raw("cast(r.cause_id as text) in (select id from marked)");
   return sql`(r.cause_id is null or ${dialect.linked(byName, byTable)})`;
 }
 
@@ -29,6 +30,7 @@ const NEW_RUN: readonly Column[] = [
   { name: "saga_type", type: "text" },
   { name: "process_id", type: "text" },
   { name: "trigger_id", type: "uuid" },
+  { name: "trail", type: "text" },
   { name: "step_ms", type: "text" },
   { name: "deadline_ms", type: "text" },
   ...CAUSE,
@@ -46,6 +48,7 @@ export function insertRuns(
     run.sagaType,
     run.processId,
     run.triggerId,
+    run.entryId,
     run.stepMs ?? null,
     run.deadlineMs ?? null,
     ...causeOf(settlement),
@@ -55,10 +58,10 @@ export function insertRuns(
     when cast(r.step_ms as bigint) < cast(r.deadline_ms as bigint) then r.step_ms else r.deadline_ms end`;
   const after = (ms: Sql): Sql =>
     sql`case when ${ms} is null then null else ${dialect.plusMs(now, sql`(${ms})`)} end`;
-  return sql`insert into ${table} (saga_id, saga_type, process_id, run, status, trigger_id, deadline_at, due_at, started_at, updated_at)
+  return sql`insert into ${table} (saga_id, saga_type, process_id, run, status, trigger_id, trail, deadline_at, due_at, started_at, updated_at)
     select r.saga_id, r.saga_type, r.process_id,
       (select coalesce(max(o.run), 0) + 1 from ${table} as o where o.saga_type = r.saga_type and o.process_id = r.process_id),
-      'running', r.trigger_id, ${after(raw("r.deadline_ms"))}, ${after(least)}, ${now}, ${now}
+      'running', r.trigger_id, r.trail, ${after(raw("r.deadline_ms"))}, ${after(least)}, ${now}, ${now}
     from ${dialect.rows(NEW_RUN, rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
       where o.saga_type = r.saga_type and o.process_id = r.process_id and o.trigger_id = r.trigger_id)
     on conflict do nothing returning saga_id`;
@@ -121,7 +124,7 @@ export function insertRows(
     ...causeOf(settlement),
   ]);
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s where s.saga_id = r.saga_id)`;
-  const byName = known.runs ? sql`exists (select 1 from begun where begun.saga_id = r.saga_id)` : raw("false");
+  const byName = known.runs ? raw("r.saga_id in (select saga_id from begun)") : raw("false");
   const isFirst = sql`(r.correlation is null or not exists (select 1 from ${outbox} as b where b.handler = r.handler
     and b.correlation = r.correlation and b.entry_id < r.entry_id and b.status in (${literals(CLAIMABLE)})
     and (r.cause_id is null or b.entry_id <> r.cause_id)))`;

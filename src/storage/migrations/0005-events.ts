@@ -1,7 +1,8 @@
 /**
  * Events and the sagas over them. In the outbox a row of kind `event` is an event that nobody has routed yet, and one
  * of kind `delivery` is one event on its way to one handler; `entry_id` is made from the two, so that the primary key
- * books each pair once. `saga_state` has one row per run of a process, and at most one of them is open.
+ * books each pair once. `saga_state` has one row per run of a process, and at most one of them is open; its `trail`
+ * names the rows of the outbox that were written for it, so that the outbox needs no index by run.
  */
 import { CLAIMABLE } from "../../core/outbox/machine.ts";
 import { flowMachine, OPEN_FLOWS } from "../../core/flow/machine.ts";
@@ -27,7 +28,6 @@ export function events(dialect: Dialect): string[] {
     `create index ${index("outbox_unrouted")} on ${outbox} (name, entry_id) where event_id is not null and handler is null and ${oneOf("status", CLAIMABLE)}`,
     // What came before in the same process waits or runs: then the next one waits, too.
     `create index ${index("outbox_order")} on ${outbox} (handler, correlation, entry_id) where correlation is not null and ${oneOf("status", CLAIMABLE)}`,
-    `create index ${index("outbox_saga")} on ${outbox} (saga_id, entry_id) where saga_id is not null`,
     `create table ${state} (
       saga_id ${id} not null unique,
       saga_type ${id} not null,
@@ -43,6 +43,7 @@ export function events(dialect: Dialect): string[] {
       version integer not null default 1,
       mark ${uuid},
       trigger_id ${uuid} not null,
+      trail text not null,
       deadline_at ${instant},
       due_at ${instant},
       notes text not null default '[]',
