@@ -50,8 +50,18 @@ export {
   type SucceededOptions,
 } from "./outbox/outbox.ts";
 export { BackoffPolicy, type BackoffOptions } from "./outbox/backoff-policy.ts";
+export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
+export {
+  defineCall,
+  type CallContext,
+  type CallDefinition,
+  type CallOptions,
+} from "./outbox/call-definition.ts";
+export { type CallEntry } from "./outbox/call-row.ts";
 export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
 export { ResolverRegistry } from "./outbox/registry.ts";
+export { SagaRunner, type SagaRunnerOptions } from "./outbox/runner.ts";
+export { type AbandonedHook, type AbandonedSignal } from "./outbox/abandoned.ts";
 export { type RequeueNote } from "./outbox/requeue.ts";
 export {
   ResolverError,

@@ -7,7 +7,7 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
 import { insertEvents, insertLinked, lockHead, moveHead, type EventRow, type LinkedRow } from "./queries.ts";
@@ -41,13 +41,10 @@ export class DatabaseAuditSink implements TransactionalSink {
 
   /** In a transaction of its own: for what must be on record whatever becomes of the caller's. */
   async append(events: readonly NewAuditEvent[]): Promise<void> {
-    const { database, closing, onTrouble } = this.#host;
+    const { database } = this.#host;
     database.refuseInside?.();
-    await persist(database, () => database.transaction((session) => this.appendIn(session, events)), {
-      attemptMax: 8,
-      signal: closing,
-      onTrouble,
-    });
+    const work = (): Promise<void> => database.transaction((session) => this.appendIn(session, events));
+    await persist(database, work, patienceOf(this.#host));
   }
 }
 

@@ -63,5 +63,5 @@ function isSame(one: ChainHead | undefined, other: ChainHead): boolean {
 
 async function readHead(database: Database): Promise<ChainHead> {
   const [row] = await persist(database, () => database.query(selectHead(database.dialect)));
-  return { link: Number(row?.["link"] ?? -1), hash: String(row?.["hash"] ?? "") };
+  return row ? { link: Number(row["link"]), hash: row["hash"] as string } : { link: -1, hash: "" };
 }

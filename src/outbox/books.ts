@@ -6,7 +6,7 @@ import type { OutboxKind } from "../core/outbox/entry.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import type { Host } from "../work/host.ts";
+import { patienceOf, type Host } from "../work/host.ts";
 import { claimEntries, renewEntries, type HeldEntry } from "./queries.ts";
 import { settle, type Booked, type Settlement } from "./settle.ts";
 
@@ -19,15 +19,16 @@ export class OutboxBooks {
   readonly #patience: Patience;
   readonly #writer: GroupWriter<Settlement, Booked>;
 
-  constructor({ database, closing, onTrouble }: Pick<Host, "database" | "closing" | "onTrouble">) {
+  constructor(host: Pick<Host, "database" | "closing" | "onTrouble">) {
+    const { database } = host;
     this.#db = database;
-    this.#patience = { attemptMax: 8, signal: closing, onTrouble };
+    this.#patience = patienceOf(host);
     this.#writer = new GroupWriter({
       db: database,
       flush: (pieces) => settle(database, pieces),
       bytes: () => PIECE_BYTES,
-      signal: closing,
-      onTrouble,
+      signal: host.closing,
+      onTrouble: (error, attempt) => host.onTrouble(error, attempt),
       hasty: ({ hasty }) => hasty === true,
       ...(database.dialect.name === "postgres" && { crowd: CROWD }),
     });

@@ -3,8 +3,7 @@
  * local change and its follow-ups outside are committed together or not at all, and are claimed afterwards by a runner.
  * Whoever settles names the claim: one that was lost changes nothing, and is told so by `false`.
  */
-import type { NewAuditEvent } from "../audit/event.ts";
-import { isTransactional, type AnySink } from "../audit/sink.ts";
+import type { AnySink } from "../audit/sink.ts";
 import { DEFAULT_LEASE_MS } from "../core/backoff.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, ConfigurationError } from "../core/errors.ts";
@@ -13,23 +12,18 @@ import { refuseUnknown } from "../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../core/outbox/entry.ts";
 import type { Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { OutboxBooks } from "./books.ts";
 import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "./entry-page.ts";
-import { checkEntry, checkUuid, encodeCorrections, SUBJECT_MAX, type CheckedEntry } from "./check-entry.ts";
-import {
-  findEntries,
-  insertEntries,
-  listAbandonedEntries,
-  listScheduledEntries,
-  type EntryRow,
-} from "./queries.ts";
+import { checkUuid, SUBJECT_MAX } from "./check-entry.ts";
+import { enqueueIn, tell } from "./enqueue.ts";
+import { listAbandonedEntries, listScheduledEntries } from "./queries.ts";
 import { completeIn } from "./complete.ts";
-import { requeueIn, type RequeueNote } from "./requeue.ts";
+import { requeue, type RequeueNote } from "./requeue.ts";
 import { toEntry } from "./rows.ts";
 import { settleIn, type Request, type Settlement } from "./settle.ts";
 import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
-import { cancelRectifications, mergeCorrections, supersedeRectifications } from "./supersede.ts";
+import { cancelRectifications } from "./supersede.ts";
 
 export interface OutboxOptions {
   /** Needed for `requeue`, and for superseding: each leaves an event. */
@@ -63,14 +57,20 @@ export class Outbox<Tx = unknown> {
   readonly #audit: AnySink | undefined;
   readonly #counts: StatusCountsSource;
   readonly #patience: Patience;
+  readonly #listeners: (() => void)[] = [];
 
   constructor(amends: Hosting<Tx>, options: OutboxOptions = {}) {
     refuseUnknown(options, ["audit", "statusCountsSource"], "new Outbox");
     this.host = amends[HOST];
-    this.books = new OutboxBooks(this.host as Host);
+    this.books = new OutboxBooks(this.host);
     this.#audit = options.audit;
-    this.#counts = options.statusCountsSource ?? databaseCounts(this.host as Host);
-    this.#patience = { attemptMax: 8, signal: this.host.closing, onTrouble: this.host.onTrouble };
+    this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
+    this.#patience = patienceOf(this.host);
+  }
+
+  /** Calls back whenever something was enqueued here; not for users. */
+  onEnqueued(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /**
@@ -82,32 +82,10 @@ export class Outbox<Tx = unknown> {
   }
 
   async enqueueIn(session: Session, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
-    const checked = entries.map((entry) => checkEntry(entry, () => this.host.newId()));
-    if (checked.length === 0) return [];
-    await this.#refuseKnown(session, entries, checked);
-    const rows: EntryRow[] = [];
-    const events: NewAuditEvent[] = [];
-    const cancelled = new Map<string, number | undefined>();
-    for (const entry of checked) {
-      const { subjectId, operation } = entry;
-      let { corrections } = entry;
-      if (operation === "erase" && !cancelled.has(subjectId)) {
-        const done = await cancelRectifications(session, subjectId);
-        cancelled.set(subjectId, done.busyUntilMs);
-        events.push(...done.events);
-      }
-      let gateMs = cancelled.get(subjectId);
-      if (operation === "rectify") {
-        const done = await supersedeRectifications(session, entry);
-        events.push(...done.events);
-        corrections = mergeCorrections(done.corrections, corrections);
-        gateMs = done.busyUntilMs;
-      }
-      rows.push(rowOf(entry, encodeCorrections(corrections), gateMs));
-    }
-    await session.query(insertEntries(session.dialect, rows));
-    await this.#tell(session, events);
-    return checked.map(({ entryId }) => entryId);
+    const tools = { newId: () => this.host.newId(), audit: this.#audit };
+    const ids = await enqueueIn(session, tools, entries);
+    if (ids.length > 0) await this.#wake(session);
+    return ids;
   }
 
   /**
@@ -117,8 +95,8 @@ export class Outbox<Tx = unknown> {
   async cancelRectifications(tx: Tx, subjectId: string): Promise<number> {
     checkId(subjectId, "subjectId", SUBJECT_MAX);
     const session = this.host.database.join(tx);
-    const { events } = await cancelRectifications(session, subjectId);
-    await this.#tell(session, events);
+    const events = await cancelRectifications(session, subjectId);
+    await tell(session, this.#audit, events);
     return events.length;
   }
 
@@ -197,7 +175,7 @@ export class Outbox<Tx = unknown> {
     const given = [...new Set([...ids].map((id) => checkUuid(id, "An entry's id")))];
     if (given.length === 0) return [];
     database.refuseInside?.();
-    return persist(database, () => requeueIn(database, audit, given, note), this.#patience);
+    return requeue(database, this.#patience, audit, given, note);
   }
 
   /** Entries that need a person, oldest first. */
@@ -223,6 +201,13 @@ export class Outbox<Tx = unknown> {
     return pageOf(await persist(database, () => database.query(list), this.#patience), by, limit);
   }
 
+  /** Runners of this process and of others look sooner: a hint, no more. */
+  async #wake(session: Session): Promise<void> {
+    const notice = session.dialect.notify();
+    if (notice) await session.query(notice);
+    for (const listener of this.#listeners) listener();
+  }
+
   #sink(what: string): AnySink {
     if (this.#audit) return this.#audit;
     throw new ConfigurationError(
@@ -233,49 +218,6 @@ export class Outbox<Tx = unknown> {
   async #settle(piece: Settlement): Promise<boolean> {
     return (await this.books.settle({ ...piece, hasty: true })) !== "lost";
   }
-
-  /** An id that the caller chose and that exists would fail the caller's transaction half-way. */
-  async #refuseKnown(
-    session: Session,
-    given: readonly NewOutboxEntry[],
-    checked: readonly CheckedEntry[],
-  ): Promise<void> {
-    const chosen = checked
-      .filter((_, index) => given[index]?.entryId !== undefined)
-      .map(({ entryId }) => entryId);
-    if (chosen.length === 0) return;
-    const known = await session.query(findEntries(session.dialect, chosen));
-    if (known.length === 0 && new Set(chosen).size === chosen.length) return;
-    throw new AmendsError("BAD_ID", "entryId: an entry with this id exists already. Nothing was written.");
-  }
-
-  /** What was superseded is on record, in the same transaction where the sink can. */
-  async #tell(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
-    if (events.length === 0 || !this.#audit) return;
-    if (isTransactional(this.#audit)) return this.#audit.appendIn(session, events);
-    const keyed = events.map((event) => ({
-      ...event,
-      dedupeKey: `${String(event.payload["entry_id"])}:${event.type}`,
-    }));
-    await this.#audit.append(keyed);
-  }
-}
-
-function rowOf(entry: CheckedEntry, payload: string | null, gateMs: number | undefined): EntryRow {
-  const { entryId, resolver, subjectId, operation, ref, refExtra, generation } = entry;
-  return [
-    entryId,
-    "erasure",
-    resolver,
-    subjectId,
-    operation,
-    ref.kind,
-    ref.value,
-    refExtra,
-    payload,
-    generation,
-    gateMs ?? null,
-  ];
 }
 
 function pieceOf({ entryId, token }: OutboxEntry, event: Settlement["event"]): Settlement {

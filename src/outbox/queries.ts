@@ -79,34 +79,33 @@ export function insertEntries(dialect: Dialect, rows: readonly EntryRow[]): Sql 
 const IDS: readonly Column[] = [{ name: "row_id", type: "uuid" }];
 
 /** The rows of these ids, locked in the order in which everybody locks them. */
-export function lockEntries(dialect: Dialect, ids: readonly string[]): Sql {
-  const given = dialect.rows(
-    IDS,
-    ids.map((id) => [id]),
-  );
-  return sql`select ${entryColumns(dialect, "c")} from ${given}
-    join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
-    order by c.entry_id ${dialect.forUpdateOf("c")}`;
+export function lockEntries(dialect: Dialect, kind: OutboxKind, ids: readonly string[]): Sql {
+  return sql`${findEntries(dialect, kind, ids)} ${dialect.forUpdateOf("c")}`;
 }
 
-export function findEntries(dialect: Dialect, ids: readonly string[]): Sql {
-  const given = dialect.rows(
+export function findEntries(dialect: Dialect, kind: OutboxKind, ids: readonly string[]): Sql {
+  return sql`select ${entryColumns(dialect, "c")} from ${idRows(dialect, ids)}
+    join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
+    where c.kind = ${literals([kind])} order by c.entry_id`;
+}
+
+/** Of these ids, those that exist, whatever their kind. */
+export function knownIds(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select c.entry_id from ${idRows(dialect, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id`;
+}
+
+export function idRows(dialect: Dialect, ids: readonly string[]): Sql {
+  return dialect.rows(
     IDS,
     ids.map((id) => [id]),
   );
-  return sql`select ${entryColumns(dialect, "c")} from ${given}
-    join ${dialect.table("outbox")} as c on c.entry_id = r.row_id order by c.entry_id`;
 }
 
 export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
-  const given = dialect.rows(
-    IDS,
-    ids.map((id) => [id]),
-  );
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([REQUEUED])}, attempts = 0, next_attempt_at = null, last_error = null,
       verification = null, requeues = c.requeues + 1
-    from ${given} where c.entry_id = r.row_id and c.status in (${literals(outboxMachine.sources("requeue"))})
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status in (${literals(outboxMachine.sources("requeue"))})
     returning ${entryColumns(dialect)}`;
 }
 

@@ -34,7 +34,7 @@ export function entryColumns(dialect: Dialect, alias?: string): Sql {
 }
 
 export function toEntry(row: Row): OutboxEntry {
-  const extra = row["ref_extra"] as string | null;
+  const extra = parsed(row["ref_extra"]) as Record<string, string> | undefined;
   const operation = row["operation"] as OutboxOperation;
   return {
     entryId: row["entry_id"] as string,
@@ -43,10 +43,10 @@ export function toEntry(row: Row): OutboxEntry {
     ref: {
       kind: row["ref_kind"] as string,
       value: row["ref_value"] as string,
-      ...(extra !== null && { extra: JSON.parse(extra) as Record<string, string> }),
+      ...(extra && { extra }),
     },
     operation,
-    corrections: operation === "rectify" ? toCorrections(row["payload"]) : [],
+    corrections: operation === "rectify" ? ((parsed(row["payload"]) as Correction[] | undefined) ?? []) : [],
     status: row["status"] as OutboxStatus,
     attempts: Number(row["attempts"]),
     generation: Number(row["generation"]),
@@ -61,8 +61,19 @@ export function toEntry(row: Row): OutboxEntry {
   };
 }
 
-export function toCorrections(payload: unknown): readonly Correction[] {
-  return payload === null ? [] : (JSON.parse(payload as string) as Correction[]);
+/** A row that somebody changed by hand: nothing can be done with it but tell a person. It must not stop the others. */
+export function isReadable(row: Row): boolean {
+  const isFine = (text: unknown): boolean => text === null || parsed(text) !== undefined;
+  return isFine(row["ref_extra"]) && isFine(row["payload"]);
+}
+
+function parsed(text: unknown): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text as string);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function instant(value: unknown): Date | undefined {

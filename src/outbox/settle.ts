@@ -11,12 +11,12 @@
  */
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
-import type { OutboxOperation, Verification } from "../core/outbox/entry.ts";
+import { OPERATIONS, type OutboxOperation, type Verification } from "../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE, settled, type Settle } from "../core/outbox/machine.ts";
 import { holding } from "../storage/claim.ts";
 import type { Column, Database, Dialect, Row, Session } from "../storage/database.ts";
-import { literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { HELD_ROWS } from "./queries.ts";
+import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { HELD_ROWS, idRows } from "./queries.ts";
 
 /** Whose request an entry belongs to. */
 export interface Request {
@@ -150,29 +150,26 @@ async function append(
   for (const [sink, events] of bySink) if (events.length > 0) await sink.appendIn(session, events);
 }
 
-const REQUEST: readonly Column[] = [
-  { name: "subject_id", type: "text" },
-  { name: "operation", type: "text" },
-];
-const OWN: readonly Column[] = [{ name: "row_id", type: "uuid" }];
-
-/** Every row that this flush will touch, and every row that a request waits for, in one order. */
+/**
+ * Every row that this flush will touch, and every row that a request waits for, in one order. Subjects are looked up
+ * one by one in their index, and ids by the key: a plan made on an empty table would scan the open rows instead.
+ */
 function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
   const table = dialect.table("outbox");
-  const requests = new Map<string, readonly string[]>();
-  for (const { completes } of pieces)
-    if (completes) requests.set(requestName(completes), [completes.subjectId, completes.operation]);
-  const own = dialect.rows(
-    OWN,
-    pieces.map(({ entryId }) => [entryId]),
-  );
-  const open = sql`w.kind = 'erasure' and w.status in (${literals(BLOCKING)})`;
-  return sql`with ids as materialized (
-      select w.entry_id from ${dialect.rows(REQUEST, [...requests.values()])}
-        join ${table} as w on w.subject_id = r.subject_id and w.operation = r.operation and ${open}
-      union select r.row_id from ${own})
-    select c.entry_id, c.subject_id, c.operation, c.token from ids join ${table} as c on c.entry_id = ids.entry_id
-    where c.status in (${literals(BLOCKING)}) and coalesce(c.verification, '') <> 'pending'
+  const requests = pieces.flatMap(({ completes }) => completes ?? []);
+  const waiting = OPERATIONS.flatMap((operation) => {
+    const subjects = requests.filter((one) => one.operation === operation).map(({ subjectId }) => subjectId);
+    if (subjects.length === 0) return [];
+    return [
+      sql`select w.entry_id from ${table} as w where w.kind = 'erasure' and w.operation = ${literals([operation])}
+        and ${dialect.among(raw("w.subject_id"), [...new Set(subjects)])} and w.status in (${literals(BLOCKING)})`,
+    ];
+  });
+  const own = pieces.map(({ entryId }) => entryId);
+  const all = join([...waiting, sql`select r.row_id from ${idRows(dialect, own)}`], " union ");
+  return sql`with ids(row_id) as materialized (${all})
+    select c.entry_id, c.subject_id, c.operation, c.token from ids join ${table} as c on c.entry_id = ids.row_id
+    where c.status || '' in (${literals(BLOCKING)}) and coalesce(c.verification, '') <> 'pending'
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }
 
@@ -203,7 +200,11 @@ function settleRow(piece: Settlement): readonly unknown[] {
   ];
 }
 
-/** A verification's mark is set once: told again after a lost answer, it is found and not written anew. */
+/**
+ * What an entry for a subject would have written is gone once nobody will call with it; a call of the user's keeps its
+ * input while it is abandoned, for a requeue. A verification's mark is set once: told again after a lost answer, it is
+ * found and not written anew.
+ */
 function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
   const rows = dialect.rows(SETTLE, pieces.map(settleRow));
   const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
@@ -217,7 +218,7 @@ function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
       horizons = c.horizons + case r.event when 'park' then 1 else 0 end,
       last_error = case when r.event = 'release' then c.last_error else r.error end,
       verification = coalesce(r.verification, c.verification),
-      payload = case when ${isOpen} then c.payload else null end,
+      payload = case when ${isOpen} or (r.event = 'abandon' and c.operation is null) then c.payload else null end,
       ref_value = coalesce(r.ref_value, c.ref_value),
       ref_extra = case when r.ref_value is null then c.ref_extra else null end
     from ${rows} where ${holding(HELD_ROWS, raw("entry_id"))} and (r.event <> 'verify' or c.verification is null)

@@ -6,69 +6,63 @@
  * A call of a superseded entry may still be under way. Its worker hears of it with the next renewal, and whatever
  * takes its place waits until the claim's lease is over, so that the older call cannot land after the newer one.
  */
-import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { NewAuditEvent } from "../audit/event.ts";
-import type { Correction } from "../core/outbox/entry.ts";
-import type { Column, Dialect, Session } from "../storage/database.ts";
+import type { Correction, OutboxEntry } from "../core/outbox/entry.ts";
+import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import type { Dialect, Session } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { CheckedEntry } from "./check-entry.ts";
+import { idRows } from "./queries.ts";
 import { entryColumns, toEntry } from "./rows.ts";
 import { refHash, SCRUBBED } from "./scrub.ts";
 
-export interface Superseded {
-  /** One event for each. */
-  readonly events: readonly NewAuditEvent[];
-  /** Until when a call of a superseded entry may still be under way; undefined where none is. */
+/** What a new entry takes over from those that it supersedes. */
+export interface Takeover {
+  /** Until when a call of a superseded entry may still be under way. */
   readonly busyUntilMs: number | undefined;
-  /** What superseded entries still had to correct. */
+  /** What the superseded entries still had to correct, newer values last. */
   readonly corrections: readonly Correction[];
 }
 
-const NOTHING: Superseded = { events: [], busyUntilMs: undefined, corrections: [] };
+export interface Superseded {
+  /** One event for each superseded entry. */
+  readonly events: readonly NewAuditEvent[];
+  /** By the id of the entry that takes their place. */
+  readonly takeovers: ReadonlyMap<string, Takeover>;
+}
 
-/** An older rectification gives way to this one. */
-export async function supersedeRectifications(session: Session, entry: CheckedEntry): Promise<Superseded> {
-  const { subjectId, resolver, ref, entryId } = entry;
-  const refs = [ref.value, refHash(subjectId, ref)];
-  const isSame = sql`c.name = ${resolver} and c.ref_kind = ${ref.kind} and ${session.dialect.among(raw("c.ref_value"), refs)}`;
-  return supersede(session, subjectId, isSame, { superseded_by: entryId });
+/** Supersedes whatever the new entries make pointless: one look and at most one change, however many entries. */
+export async function supersedeFor(session: Session, entries: readonly CheckedEntry[]): Promise<Superseded> {
+  const subjects = [...new Set(entries.map(({ subjectId }) => subjectId))];
+  const open = await lockOpenRectifications(session, subjects);
+  const events: NewAuditEvent[] = [];
+  const takeovers = new Map<string, Takeover>();
+  const given = new Map<string, OutboxEntry>();
+  for (const entry of entries) {
+    const older = (open.get(entry.subjectId) ?? []).filter((one) => givesWay(one, entry));
+    if (older.length === 0) continue;
+    takeovers.set(entry.entryId, takeoverOf(older));
+    for (const one of older) {
+      if (given.has(one.entryId)) continue;
+      given.set(one.entryId, one);
+      events.push(eventOf(one, reasonOf(entry)));
+    }
+  }
+  await supersede(session, [...given.keys()]);
+  return { events, takeovers };
 }
 
 /** An erasure has made every open rectification of its subject pointless. */
-export async function cancelRectifications(session: Session, subjectId: string): Promise<Superseded> {
-  return supersede(session, subjectId, raw("true"), { cancelled_by: "erasure" });
-}
-
-async function supersede(
+export async function cancelRectifications(
   session: Session,
   subjectId: string,
-  which: Sql,
-  why: Readonly<Record<string, string>>,
-): Promise<Superseded> {
-  const { dialect } = session;
-  const found = await session.query(lockRectifications(dialect, subjectId, which));
-  if (found.length === 0) return NOTHING;
-  // Locked by id, but merged by age: an id that the caller chose says nothing about it.
-  const entries = found.map(toEntry).toSorted((a, b) => a.enqueuedAt.getTime() - b.enqueuedAt.getTime());
-  await session.query(
-    supersedeEntries(
-      dialect,
-      entries.map(({ entryId }) => entryId),
-    ),
+): Promise<readonly NewAuditEvent[]> {
+  const open = (await lockOpenRectifications(session, [subjectId])).get(subjectId) ?? [];
+  await supersede(
+    session,
+    open.map(({ entryId }) => entryId),
   );
-  const busy = entries
-    .filter(({ status }) => status === "in_flight")
-    .map(({ nextAttemptAt }) => nextAttemptAt);
-  const busyUntilMs = Math.max(0, ...busy.map((until) => (until?.getTime() ?? 0) + 1));
-  return {
-    events: entries.map(({ entryId, resolver, status }) => ({
-      type: "RECTIFICATION_STEP_SUPERSEDED",
-      subjectId,
-      payload: { entry_id: entryId, resolver, prior_status: status, ...why },
-    })),
-    busyUntilMs: busyUntilMs === 0 ? undefined : busyUntilMs,
-    corrections: entries.flatMap(({ corrections }) => corrections),
-  };
+  return open.map((one) => eventOf(one, CANCELLED));
 }
 
 /** Newer values win; what only the older ones named is kept. */
@@ -80,27 +74,66 @@ export function mergeCorrections(
   return [...merged.values()];
 }
 
+function givesWay(older: OutboxEntry, newer: CheckedEntry): boolean {
+  if (newer.operation === "erase") return true;
+  const { ref, resolver } = older;
+  const isSameRef = ref.value === newer.ref.value || ref.value === refHash(newer.subjectId, newer.ref);
+  return resolver === newer.resolver && ref.kind === newer.ref.kind && isSameRef;
+}
+
+function takeoverOf(older: readonly OutboxEntry[]): Takeover {
+  const busy = older.filter(({ status }) => status === "in_flight");
+  // An instant may have been cut off to a whole millisecond: one more is certainly after it.
+  const untilMs = Math.max(0, ...busy.map(({ nextAttemptAt }) => (nextAttemptAt?.getTime() ?? 0) + 1));
+  return {
+    busyUntilMs: untilMs === 0 ? undefined : untilMs,
+    corrections: older.flatMap(({ corrections }) => corrections),
+  };
+}
+
+const CANCELLED = { cancelled_by: "erasure" };
+
+function reasonOf({ operation, entryId }: CheckedEntry): Readonly<Record<string, string>> {
+  return operation === "erase" ? CANCELLED : { superseded_by: entryId };
+}
+
+function eventOf(older: OutboxEntry, why: Readonly<Record<string, string>>): NewAuditEvent {
+  const { entryId, subjectId, resolver, status } = older;
+  const payload = { entry_id: entryId, resolver, prior_status: status, ...why };
+  return { type: "RECTIFICATION_STEP_SUPERSEDED", subjectId, payload };
+}
+
+/** By subject, oldest first. Locked by id, but ordered by age: an id that the caller chose says nothing about it. */
+async function lockOpenRectifications(
+  session: Session,
+  subjects: readonly string[],
+): Promise<ReadonlyMap<string, readonly OutboxEntry[]>> {
+  const rows = await session.query(lockRectifications(session.dialect, subjects));
+  const found = rows.map(toEntry).toSorted((a, b) => a.enqueuedAt.getTime() - b.enqueuedAt.getTime());
+  const bySubject = new Map<string, OutboxEntry[]>();
+  for (const one of found) bySubject.set(one.subjectId, [...(bySubject.get(one.subjectId) ?? []), one]);
+  return bySubject;
+}
+
+async function supersede(session: Session, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await session.query(supersedeEntries(session.dialect, ids));
+}
+
 const SUPERSEDABLE = outboxMachine.sources("supersede");
 const GIVEN_WAY = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
 /** In the order in which everybody locks them. */
-function lockRectifications(dialect: Dialect, subjectId: string, which: Sql): Sql {
+function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql {
   return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.kind = 'erasure' and c.subject_id = ${subjectId} and c.operation = 'rectify'
-      and c.status in (${literals(SUPERSEDABLE)}) and ${which}
+    where c.kind = 'erasure' and ${dialect.among(raw("c.subject_id"), subjects)} and c.operation = 'rectify'
+      and c.status in (${literals(SUPERSEDABLE)})
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }
 
-const IDS: readonly Column[] = [{ name: "row_id", type: "uuid" }];
-
 /** The ref goes as well: nobody will call with it again. */
 function supersedeEntries(dialect: Dialect, ids: readonly string[]): Sql {
-  const given = dialect.rows(
-    IDS,
-    ids.map((id) => [id]),
-  );
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([GIVEN_WAY])}, payload = null, next_attempt_at = null, last_error = null,
       ref_value = ${SCRUBBED}, ref_extra = null
-    from ${given} where c.entry_id = r.row_id and c.status in (${literals(SUPERSEDABLE)})`;
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(SUPERSEDABLE)})`;
 }

@@ -46,6 +46,7 @@ export class Hold implements Leaving {
   #reason: StopReason | undefined;
   readonly #controller: AbortController = new AbortController();
   #leave: () => void = () => undefined;
+  #lingering: Promise<unknown> | undefined;
 
   constructor(leasedAtMs: number) {
     this.leasedAtMs = leasedAtMs;
@@ -73,6 +74,15 @@ export class Hold implements Leaving {
   leave(): void {
     this.#leave();
   }
+
+  /** The call does not stop although it was told to. Nobody waits for it, but its place stays taken until it ends. */
+  linger(call: Promise<unknown>): void {
+    this.#lingering = call.catch(() => undefined);
+  }
+
+  get lingering(): Promise<unknown> | undefined {
+    return this.#lingering;
+  }
 }
 
 export class Desk<Piece extends Claimed> implements Duty {
@@ -83,6 +93,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   readonly #holds: Map<Hold, Piece> = new Map();
   /** Rows that are being booked, whose places belong to what comes after them already. */
   readonly #handedOn: Set<Hold> = new Set();
+  /** Their claims are settled; only their calls are still here. */
+  readonly #left: Set<Hold> = new Set();
   #accepted = 0;
   #claiming = 0;
   #draining = false;
@@ -171,10 +183,13 @@ export class Desk<Piece extends Claimed> implements Duty {
     } catch (error) {
       onBug(error);
     }
-    this.#holds.delete(hold);
-    this.#handedOn.delete(hold);
     if (hold.stopped === "lost") this.lost++;
+    this.#left.add(hold);
     hold.leave();
+    if (hold.lingering) await hold.lingering;
+    this.#left.delete(hold);
+    this.#handedOn.delete(hold);
+    this.#holds.delete(hold);
     this.#onFree();
   }
 
@@ -183,7 +198,7 @@ export class Desk<Piece extends Claimed> implements Duty {
     const { clock, leaseMs, renew } = this.#options;
     const now = clock.monotonicMs();
     const isDue = ([hold]: [Hold, Piece]): boolean =>
-      hold.stopped === undefined && now - hold.leasedAtMs >= leaseMs / RENEWALS;
+      hold.stopped === undefined && !this.#left.has(hold) && now - hold.leasedAtMs >= leaseMs / RENEWALS;
     // Rows are locked in this order by everybody, so that nobody waits in a circle.
     const due = [...this.#holds].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
     if (due.length === 0) return;
@@ -194,7 +209,7 @@ export class Desk<Piece extends Claimed> implements Duty {
     });
     for (const [hold, piece] of due) {
       if (held.has(piece.id)) hold.leasedAtMs = now;
-      else if (this.#holds.has(hold)) hold.stop("lost");
+      else if (this.#holds.has(hold) && !this.#left.has(hold)) hold.stop("lost");
     }
   }
 

@@ -1,7 +1,7 @@
 /** One entry of the outbox: a durable call that awaits its execution, or is done with it. */
-import { machine, type EventOf, type StateOf } from "../machine.ts";
+import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
 
-export const outboxMachine = machine({
+const table = {
   pending: { claim: "in_flight", supersede: "superseded" },
   in_flight: {
     claim: "in_flight",
@@ -18,7 +18,9 @@ export const outboxMachine = machine({
   abandoned: { requeue: "pending", supersede: "superseded" },
   succeeded: {},
   superseded: {},
-});
+} as const;
+
+export const outboxMachine: Machine<typeof table> = machine(table);
 
 /** Stored as text, and only ever added to: rows of every release stay readable. */
 export type OutboxStatus = StateOf<typeof outboxMachine>;

@@ -2,6 +2,7 @@
  * The audit trail is only ever added to: the database refuses to change or to remove an event. Where it is chained,
  * each event holds a keyed hash over itself and the one before, and `audit_head` the newest link: who appends locks
  * it, so that the links form one line. An event that is gone from the end leaves a head that is ahead of the trail.
+ * Events are many and written with every outcome: there are no more indexes than the lists need.
  */
 import type { Dialect } from "../database.ts";
 import { indexName, refuse, words } from "./ddl.ts";
@@ -19,7 +20,7 @@ export function audit(dialect: Dialect): string[] {
   return [
     `create table ${events} (
       seq ${seq},
-      id ${uuid} not null unique,
+      id ${uuid} not null,
       type text not null,
       subject_id ${id} not null,
       at ${instant} not null,
@@ -30,7 +31,7 @@ export function audit(dialect: Dialect): string[] {
     )${strict}`,
     `create index ${indexName(dialect, "audit_events_subject")} on ${events} (subject_id, seq)`,
     `create unique index ${indexName(dialect, "audit_events_link")} on ${events} (link) where link is not null`,
-    `create index ${indexName(dialect, "audit_events_type")} on ${events} (type, seq)`,
+    `create index ${indexName(dialect, "audit_events_requested")} on ${events} (at, seq) where type in ('ERASURE_REQUESTED', 'RECTIFICATION_REQUESTED')`,
     ...refuse(dialect, { name: "audit_events_unchanged", table: "audit_events", on: "update", message }),
     ...refuse(dialect, { name: "audit_events_kept", table: "audit_events", on: "delete", message }),
     `create table ${head} (id integer primary key check (id = 1), link integer not null, hash text not null)${strict}`,

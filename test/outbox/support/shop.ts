@@ -1,6 +1,6 @@
 /** An outbox with its audit trail on a test's database, and a way to write in a transaction of the caller's. */
 import {
-  Amends,
+  type Amends,
   AuditTrail,
   DatabaseAuditSink,
   Outbox,
