@@ -29,3 +29,6 @@ export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowView } from "./events/view.ts";
 export { type RunEvent } from "./events/rows.ts";
 export { FlowRun } from "./events/run-handle.ts";
+export { flowDiagram, flowRunDiagram } from "./events/flow-diagram.ts";
+export { type EventAction, type GivenUpEvent, type StalledFlow } from "./events/attention.ts";
+export { sagaHandler, type SagaHandlerOptions } from "./events/saga-handler.ts";

@@ -9,7 +9,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Hold } from "../work/desk.ts";
 import type { Delivery } from "./delivery.ts";
 import { valueOf, type EventValue } from "./event.ts";
-import { readAnswer, type AnyHandler, type HandlerContext } from "./handler.ts";
+import { readAnswer, RUN_SAGA, type AnyHandler, type HandlerContext, type RunSaga } from "./handler.ts";
 import type { HandlerEnd } from "./orchestrator.ts";
 
 /** It is tried again after this long. */
@@ -27,6 +27,7 @@ export interface CallOptions {
   readonly tx: unknown;
   /** By the process's clock: when the run's time is up. */
   readonly dueAtMs: number | undefined;
+  readonly runSaga: RunSaga;
   /** The call's time is up: its lease is no longer renewed. */
   onTimeUp(): void;
 }
@@ -50,7 +51,7 @@ export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | 
   }
 }
 
-/** Throw this from inside a handler of our own to wait without holding a place. */
+/** Thrown from inside a handler of our own to wait without holding a place. */
 export class Parked extends Error {
   readonly waitMs: number;
 
@@ -69,7 +70,8 @@ export async function callHandler(
 ): Promise<Called> {
   const watch = watched(handler, hold, options);
   const extras: EventValue[] = [];
-  const context: HandlerContext<unknown> = {
+  const context: HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } = {
+    [RUN_SAGA]: options.runSaga,
     tx: options.tx,
     outbox: { append: (...events) => extras.push(...events.map(checkedEvent)) },
     key: `${delivery.eventId}:${handler.name}`,

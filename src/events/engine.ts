@@ -8,8 +8,10 @@ import { BEGUN } from "../core/flow/state.ts";
 import { settled } from "../core/outbox/machine.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { AnySaga } from "../sagas/definition.ts";
+import type { SagaOutcome } from "../sagas/outcome.ts";
 import { Desk, type Hold } from "../work/desk.ts";
-import { callHandler, readEvent, type Again, type CallOptions } from "./call.ts";
+import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
 import { NOTHING_OUT, type Delivery, type NewRow, type RunRecord, type Settlement } from "./delivery.ts";
 import type { EventValue } from "./event.ts";
 import { fanOut } from "./fanout.ts";
@@ -28,6 +30,8 @@ export interface EventEngineOptions {
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly closing: AbortSignal;
+  /** Starts a saga of steps, or finds it, and waits for its end; undefined where that takes longer. */
+  runSaga(saga: AnySaga, input: unknown, id: string, waitMs: number): Promise<SagaOutcome | undefined>;
   onTrouble(error: unknown, attempt: number): void;
   onBug(error: unknown): void;
   /** Something needs a person now: ids, names and labels. */
@@ -167,6 +171,7 @@ export class EventEngine {
       clock: this.#clock,
       errorCodes: this.#options.errorCodes,
       tx: undefined,
+      runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
       dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
       onTimeUp: () => this.#adrift.add(delivery.id),
     };
@@ -202,6 +207,14 @@ export class EventEngine {
     if (applied || !settlement.move) return "done"; // or the claim was lost
     const now = await this.#runOf(delivery);
     return now && now.version !== run?.version ? "again" : "done";
+  }
+
+  /** A saga of steps may take its time: it is looked at again and again, without a place being held. */
+  async #runSaga(saga: AnySaga, input: unknown, id: string): Promise<SagaOutcome> {
+    const outcome = await this.#options.runSaga(saga, input, id, SAGA_WAIT_MS);
+    // One that has stalled waits for a person, who will help it on.
+    if (outcome && outcome.status !== "STALLED") return outcome;
+    throw new Parked(SAGA_WAIT_MS);
   }
 
   #inTransaction(
@@ -290,6 +303,9 @@ export class EventEngine {
     }
   }
 }
+
+/** How long a saga of steps is waited for at once. */
+const SAGA_WAIT_MS = 5_000;
 
 /** For deliveries that nobody waits for: the orchestrator says so, whatever their handler would have answered. */
 const NO_END: HandlerEnd = { end: "exhausted", error: "NotAwaited" };

@@ -9,7 +9,8 @@ import { sealOf } from "../core/flow/sealed.ts";
 import { checkName } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { isErr, isOk, type Err, type Ok } from "../core/result.ts";
-import type { RetryOptions, TransactionKind } from "../sagas/definition.ts";
+import type { AnySaga, RetryOptions, TransactionKind } from "../sagas/definition.ts";
+import type { SagaOutcome } from "../sagas/outcome.ts";
 import { DEFAULT_RETRY, readRetry } from "../sagas/settings.ts";
 import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";
 import { SagaContractViolation } from "./violation.ts";
@@ -32,6 +33,11 @@ export interface HandlerContext<Tx = undefined> {
   /** Fires when the call's time is up, when its claim was lost, or when the worker shuts down. */
   readonly signal: AbortSignal;
 }
+
+/** For handlers of our own: runs a saga of steps to its end, or gives the place up until later. */
+export const RUN_SAGA: unique symbol = Symbol.for("amends.run-saga") as never;
+
+export type RunSaga = (saga: AnySaga, input: unknown, id: string) => Promise<SagaOutcome>;
 
 export type Answer<Success extends AnyEvent, Failure extends AnyEvent> =
   | Ok<ValueOf<Success>>

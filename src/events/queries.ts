@@ -128,27 +128,31 @@ function added(note: string): Sql {
   return sql`case when notes is null then '[' else substr(notes, 1, length(notes) - 1) || ',' end || ${note} || ']'`;
 }
 
-export function listStalledRuns(
-  dialect: Dialect,
-  limit: number,
-  after: { readonly updatedAtMs: number; readonly id: string } | undefined,
-): Sql {
-  const updated = dialect.epochMs(raw("s.updated_at"));
+/** Goes on after this one: the instant and the id of the last one of the page before. */
+export type Cursor = readonly [atMs: number, id: string];
+
+export function listStalledRuns(dialect: Dialect, limit: number, after: Cursor | undefined): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s where s.status = 'stalled'
-    ${after ? sql`and (${updated} > ${after.updatedAtMs} or (${updated} = ${after.updatedAtMs} and s.saga_id > ${after.id}))` : empty}
+    ${after ? sql`and ${later(dialect, "s.updated_at", "s.saga_id", after)}` : empty}
     order by s.updated_at, s.saga_id limit ${limit}`;
 }
 
-export function listAbandoned(
+/** Deliveries, and events that could not be routed, that were given up. */
+export function listGivenUp(
   dialect: Dialect,
+  kind: "delivery" | "event",
   limit: number,
-  after: { readonly updatedAtMs: number; readonly id: string } | undefined,
+  after: Cursor | undefined,
 ): Sql {
-  const enqueued = dialect.epochMs(raw("enqueued_at"));
   return sql`select ${deliveryColumns(dialect)}, status, last_error from ${dialect.table("outbox")}
-    where status = 'abandoned' and kind in ('delivery', 'event')
-    ${after ? sql`and (${enqueued} > ${after.updatedAtMs} or (${enqueued} = ${after.updatedAtMs} and entry_id > ${after.id}))` : empty}
+    where status = 'abandoned' and kind = ${literals([kind])}
+    ${after ? sql`and ${later(dialect, "enqueued_at", "cast(entry_id as text)", after)}` : empty}
     order by enqueued_at, entry_id limit ${limit}`;
+}
+
+function later(dialect: Dialect, instant: string, id: string, [atMs, last]: Cursor): Sql {
+  const at = dialect.epochMs(raw(instant));
+  return sql`(${at} > ${atMs} or (${at} = ${atMs} and ${raw(id)} > ${last}))`;
 }
 
 export function selectNow(dialect: Dialect): Sql {

@@ -19,7 +19,7 @@ import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
 import { Operators, type OperatorNote, type SkipNote } from "../sagas/operators.ts";
-import { outcomeOf } from "../sagas/outcome.ts";
+import { outcomeOf, type SagaOutcome } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
@@ -288,6 +288,7 @@ export class Amends<Tx = unknown> {
       leaseMs: this.#leaseMs,
       errorCodes: new Set(options.errorCodes),
       closing: this.#closing.signal,
+      runSaga: (saga, input, id, waitMs) => this.#runSaga(saga, input, id, waitMs),
       onTrouble: (error, attempt) => this.#warn(error, attempt),
       onBug: (error) => this.#bug(error),
       onAttention: (fields, message) => this.#logger.error(fields, message),
@@ -297,6 +298,26 @@ export class Amends<Tx = unknown> {
       this.#duties.push(engine.desk, new Reaper({ engine, dialect: db.dialect, clock: db.clock, warn }));
     }
     return new EventFlow(engine, database);
+  }
+
+  /** Undefined where it has not ended within this long. */
+  async #runSaga(
+    saga: AnySaga,
+    input: unknown,
+    id: string,
+    waitMs: number,
+  ): Promise<SagaOutcome | undefined> {
+    const run = new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined));
+    const enough = new AbortController();
+    const cancel = this.#clock.after(waitMs, () => enough.abort());
+    try {
+      return await run.result({ signal: enough.signal });
+    } catch (error) {
+      if (enough.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      cancel();
+    }
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

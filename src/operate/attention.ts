@@ -1,5 +1,6 @@
 /** Whatever needs a person now, in one list, with what each item allows. */
 import { AmendsError } from "../core/errors.ts";
+import { listEventAttention, type EventAttention } from "../events/attention.ts";
 import type { SagaAction } from "../sagas/operators.ts";
 import { allowedActions, skippable } from "../sagas/operators.ts";
 import {
@@ -29,7 +30,7 @@ export interface StalledSaga {
   readonly skippable: readonly string[];
 }
 
-export type AttentionItem = StalledSaga;
+export type AttentionItem = StalledSaga | EventAttention;
 
 export interface AttentionPage {
   readonly items: readonly AttentionItem[];
@@ -46,6 +47,27 @@ export async function listAttention(
     throw new AmendsError("BAD_OPTION", `A page of what needs attention has 1 to ${LIMIT_MAX} items.`);
   }
   const cursor = after === undefined ? undefined : readCursor(after);
+  // Each kind is listed by instant and id from the same point on, so the page is the first of all of them together.
+  const lists = await Promise.all([listStalled(db, limit, cursor), listEventAttention(db, limit, cursor)]);
+  const found = lists.flat().toSorted((a, b) => a.atMs - b.atMs || (a.item.id < b.item.id ? -1 : 1));
+  const page = found.slice(0, limit);
+  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
+  const last = page.at(-1);
+  const next = last && page.length === limit ? JSON.stringify([last.atMs, last.item.id]) : undefined;
+  return { items: page.map(({ item }) => item), next };
+}
+
+/** An item, and the instant as the database has it. */
+interface Listed {
+  readonly atMs: number;
+  readonly item: AttentionItem;
+}
+
+async function listStalled(
+  db: Database,
+  limit: number,
+  cursor: readonly [number, string] | undefined,
+): Promise<readonly Listed[]> {
   const { dialect } = db;
   const rows = await persist(db, () =>
     db.query(
@@ -60,12 +82,10 @@ export async function listAttention(
   const lines = ids.length === 0 ? [] : await persist(db, () => db.query(selectLogs(dialect, ids)));
   const logs = new Map<string, LogEntry[]>(ids.map((id) => [id, []]));
   for (const line of lines) logs.get(line["saga_id"] as string)?.push(toLogEntry(line));
-  const items = rows.map((row) => itemOf(row, logs.get(row["id"] as string) ?? []));
-  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
-  const last = rows.at(-1);
-  const next =
-    last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
-  return { items, next };
+  return rows.map((row) => ({
+    atMs: Number(row["updated_at"]),
+    item: itemOf(row, logs.get(row["id"] as string) ?? []),
+  }));
 }
 
 const LIMIT_MAX = 1_000;

@@ -116,7 +116,7 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
       error: null,
       recovered: true,
     } as const;
-    const emissions = [{ entryId: newId(), type: "done", payload: null }];
+    const emissions = [{ entryId: newId(), type: "done", payload: null, version: 1 }];
     const start = { id: `new-${n}`, name: "chain", definition: 1, input: "{}", plan: chain.plan };
     return [
       { start: { ...start, deadlineMs: 1_000, owner: n % 2 ? "owner" : undefined, leaseMs: 60_000 } },
