@@ -7,7 +7,7 @@ import { AmendsError } from "../core/errors.ts";
 import { OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.ts";
 import { sleep, type Clock } from "../storage/clock.ts";
 
-const LOOK_AGAIN: Backoff = { baseMs: 1_000, capMs: 10_000, factor: 2 };
+const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
 
 /** A run that is stalled waits for a person: whoever waits for its end is told. */
 export function isAtRest(status: FlowStatus): boolean {
