@@ -5,7 +5,7 @@
  */
 import { errorLabel } from "../core/errors.ts";
 import { BEGUN } from "../core/flow/state.ts";
-import { settled } from "../core/outbox/machine.ts";
+import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { AnySaga } from "../sagas/definition.ts";
@@ -162,6 +162,9 @@ export class EventEngine {
     // It was claimed anew although its run has turned back: whoever ran it is gone, and may have done it or not.
     const isLate = role.kind === "act" && run?.state.status !== "running";
     if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired" }, hold);
+    if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= this.#clock.monotonicMs()) {
+      return this.#bookExpired(delivery, run, hold);
+    }
     if (delivery.attempts > handler.retry.attemptMax) {
       return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, hold);
     }
@@ -215,6 +218,16 @@ export class EventEngine {
     // One that has stalled waits for a person, who will help it on.
     if (outcome && outcome.status !== "STALLED") return outcome;
     throw new Parked(SAGA_WAIT_MS);
+  }
+
+  /** Its time was up before it began: it is not called any more. */
+  async #bookExpired(delivery: Delivery, run: RunRecord, hold: Hold): Promise<Booked> {
+    const before = delivery.attempts > 1 ? "doubtful" : "unbegun";
+    const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
+    const settlement = { delivery, to: SUPERSEDED, error: "DeadlinePassed", out: NOTHING_OUT, ...decided };
+    const { applied } = await this.settle(settlement, hold);
+    if (applied) this.#tell(settlement, delivery, hold);
+    return applied || (await this.#runOf(delivery))?.version === run.version ? "done" : "again";
   }
 
   #inTransaction(
@@ -303,6 +316,8 @@ export class EventEngine {
     }
   }
 }
+
+const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
 /** How long a saga of steps is waited for at once. */
 const SAGA_WAIT_MS = 5_000;
