@@ -25,8 +25,7 @@ export type Checked<
   Trigger extends AnyEvent,
   Field extends string,
   Steps extends readonly StepShape[],
-  OwnCommands extends boolean,
-> = CheckedFrom<NameOf<Trigger>, "the trigger", Field, IdOf<Trigger, Field>, Steps, OwnCommands, []>;
+> = CheckedFrom<NameOf<Trigger>, "the trigger", Field, IdOf<Trigger, Field>, Steps>;
 
 type CheckedFrom<
   Given extends string,
@@ -34,19 +33,15 @@ type CheckedFrom<
   Field extends string,
   Id,
   Steps extends readonly StepShape[],
-  OwnCommands extends boolean,
-  Done extends readonly unknown[],
 > = Steps extends readonly [infer Step extends StepShape, ...infer Rest extends readonly StepShape[]]
   ? readonly [
-      Fitting<Step, Problem<Given, By, Field, Id, Step, OwnCommands>>,
+      Fitting<Step, Problem<Given, By, Field, Id, Step>>,
       ...CheckedFrom<
         NameOf<Step["handler"]["ok"]>,
         `step ${Step["name"]}`,
         Field,
         Id,
-        Rest,
-        OwnCommands,
-        readonly [...Done, Step]
+        Rest
       >,
     ]
   : readonly [];
@@ -59,12 +54,11 @@ type Problem<
   Field extends string,
   Id,
   Step extends StepShape,
-  OwnCommands extends boolean,
 > = Given extends NameOf<Step["handler"]["on"]>
   ?
       | Uncorrelated<Step["handler"]["ok"], Field, Id>
       | Uncorrelated<Step["handler"]["err"], Field, Id>
-      | BadCommand<Step, Field, Id, OwnCommands>
+      | BadCommand<Step, Field, Id>
   : `step ${Step["name"]} takes ${NameOf<Step["handler"]["on"]>}, but ${By} gives ${Given}`;
 
 type Uncorrelated<E extends AnyEvent, Field extends string, Id> = Field extends keyof DataOf<E>
@@ -73,25 +67,6 @@ type Uncorrelated<E extends AnyEvent, Field extends string, Id> = Field extends 
     : `the field ${Field} of ${NameOf<E>} is of another type than that of the trigger`
   : `${NameOf<E>} has no field ${Field}, by which this saga correlates`;
 
-type BadCommand<
-  Step extends StepShape,
-  Field extends string,
-  Id,
-  OwnCommands extends boolean,
-> = Step["compensation"] extends AnyEvent
-  ?
-      | Uncorrelated<Step["compensation"], Field, Id>
-      | (OwnCommands extends true
-          ? never
-          : MadeFrom<Step["compensation"], { readonly [K in Field]: Id }> extends true
-            ? never
-            : `${NameOf<Step["compensation"]>} needs more than ${Field}: make it in onCompensate`)
+type BadCommand<Step extends StepShape, Field extends string, Id> = Step["compensation"] extends AnyEvent
+  ? Uncorrelated<Step["compensation"], Field, Id>
   : never;
-
-/** An event can be made from these fields alone. */
-type MadeFrom<E extends AnyEvent, Fields> =
-  NonNullable<E["types"]> extends { readonly accepts: (data: infer Input) => void }
-    ? [Fields] extends [Input]
-      ? true
-      : false
-    : false;

@@ -159,9 +159,10 @@ export class EventEngine {
   ): Promise<Booked> {
     const role = this.orchestrator.role(delivery, run);
     if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, hold);
-    // It was claimed anew although its run has turned back: whoever ran it is gone, and may have done it or not.
+    // Its run has turned back. Whoever ran it before is gone, and may have done it or not.
     const isLate = role.kind === "act" && run?.state.status !== "running";
-    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired" }, hold);
+    const unbegun = delivery.attempts <= 1;
+    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired", unbegun }, hold);
     if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= this.#clock.monotonicMs()) {
       return this.#bookExpired(delivery, run, hold);
     }

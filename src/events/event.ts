@@ -45,6 +45,8 @@ export interface EventType<Name extends string = string, Input = never, Data = u
   readonly version: number;
   /** What the schema makes of stored data. Throws where it no longer fits. */
   read(payload: string | null, version: number): unknown;
+  /** The fields that must be given. */
+  requires(): readonly string[];
   /** Only for the compiler. */
   readonly types?: { readonly data: Data; readonly accepts: (data: Input) => void };
 }
@@ -113,7 +115,12 @@ export function event<const Name extends string, Input, Data>(
     const data = payload === null ? {} : (JSON.parse(payload) as unknown);
     return parse(stored < version && upcast ? upcast(data, stored) : data);
   };
-  return Object.assign(make, { type: name, version, read }) as unknown as EventType<Name, Input, Data>;
+  const requires = (): readonly string[] => {
+    const result = standard.validate({});
+    if (result instanceof Promise || !result.issues) return [];
+    return result.issues.flatMap(({ path }) => (path?.[0] === undefined ? [] : [segment(path[0])]));
+  };
+  return Object.assign(make, { type: name, version, read, requires }) as unknown as EventType<Name, Input, Data>;
 }
 
 function validate(name: string, standard: StandardSchemaV1["~standard"], data: unknown): object {

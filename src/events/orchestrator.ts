@@ -22,7 +22,12 @@ export type HandlerEnd =
       readonly extras: readonly EventValue[];
     }
   /** It threw once too often, or something that trying again cannot change. */
-  | { readonly end: "exhausted"; readonly error: string };
+  | {
+      readonly end: "exhausted";
+      readonly error: string;
+      /** It was never called: there is nothing of it to undo. */
+      readonly unbegun?: boolean;
+    };
 
 /** What a delivery is to the run that it belongs to. */
 export type Role =
@@ -108,7 +113,8 @@ export class SagaOrchestrator {
       else step.checkFailure(event);
     }
     const error = end.end === "exhausted" ? end.error : (event?.type ?? "");
-    const result: FlowEvent = { kind, step: step.name, end: end.end, error };
+    const isUnbegun = end.end === "exhausted" && end.unbegun === true;
+    const result: FlowEvent = { kind, step: step.name, end: isUnbegun ? "err" : end.end, error };
     const isForward = kind === "act" && end.end === "ok" && run.state.status === "running";
     const plan = isForward ? this.#registry.plan(saga) : this.#backward(saga, run);
     const verdict = decide(plan, run.state, result);

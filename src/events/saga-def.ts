@@ -28,19 +28,18 @@ interface Basics<
   Trigger extends AnyEvent,
   Field extends FieldOf<Trigger>,
   Steps extends SagaSteps,
-  Own extends Compensator<IdOf<Trigger, Field>> | undefined,
 > {
   readonly trigger: Trigger;
   /** The field that says which process an event belongs to. Every event of the saga has it. */
   readonly correlate: Field;
   /** Each takes what the one before it gives. */
-  readonly steps: Steps & Checked<Trigger, Field, Steps, Own extends undefined ? false : true>;
+  readonly steps: Steps & Checked<Trigger, Field, Steps>;
   /** What is said when all steps are done. */
   onCompleted(id: IdOf<Trigger, Field>): EventValue;
   /** What is said when everything that was done is undone. */
   onFailed(id: IdOf<Trigger, Field>, failure: FlowFailure): EventValue;
   /** Makes the command that undoes a step, where it needs more than the id. Undefined: there is nothing to undo. */
-  readonly onCompensate?: Own;
+  onCompensate?(id: IdOf<Trigger, Field>, step: SagaStep): EventValue | undefined;
   /** The longest that the saga may take until its last step is done: then it turns back. */
   readonly deadline?: Duration;
 }
@@ -53,8 +52,7 @@ export type EventSagaOptions<
   Trigger extends AnyEvent,
   Field extends FieldOf<Trigger>,
   Steps extends SagaSteps,
-  Own extends Compensator<IdOf<Trigger, Field>> | undefined,
-> = Basics<Trigger, Field, Steps, Own> & Identified<IdOf<Trigger, Field>>;
+> = Basics<Trigger, Field, Steps> & Identified<IdOf<Trigger, Field>>;
 
 /** As the engine sees it. */
 interface Given {
@@ -178,7 +176,13 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
   #checkChain(where: string): void {
     let [by, given] = ["the trigger", this.trigger.type];
     const names = new Set<string>();
-    for (const { name, handler } of this.steps) {
+    for (const { name, handler, compensation } of this.steps) {
+      const more = this.makesCommands ? undefined : compensation?.requires().find((field) => field !== this.correlationField);
+      if (more !== undefined) {
+        throw new SagaContractViolation(
+          `${where}: ${compensation?.type ?? ""} needs more than ${this.correlationField}, at least ${more}: make it in \`onCompensate\`.`,
+        );
+      }
       if (names.has(name)) throw bad(where, `there are two steps named ${name}`);
       names.add(name);
       if (handler.on.type !== given) {
@@ -202,10 +206,9 @@ export function eventSaga<
   Trigger extends AnyEvent,
   const Field extends FieldOf<Trigger>,
   const Steps extends SagaSteps,
-  Own extends Compensator<IdOf<Trigger, Field>> | undefined = undefined,
 >(
   name: string,
-  options: EventSagaOptions<Trigger, Field, Steps, Own>,
+  options: EventSagaOptions<Trigger, Field, Steps>,
 ): SagaDef<Trigger, IdOf<Trigger, Field>> {
   return new SagaDef(name, options as unknown as Given & { readonly trigger: Trigger });
 }

@@ -51,12 +51,12 @@ onEachDatabase((database) => {
     await hold.reached;
     // Longer than a place is held for it: it is parked, and looked at again.
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await sent(db)).some((one) => one.endsWith("(scheduled)"));
     });
     hold.open();
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await amends.events.runs(delivery, "o-1"))[0]?.status === "completed";
     });
     const [run] = await amends.events.runs(delivery, "o-1");

@@ -50,7 +50,7 @@ onEachDatabase((database) => {
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
     await waitFor(async () => calls.includes("tables 1"));
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "failed";
     });
     expect(calls).toEqual(["schema 1", "tables 1", "tables 2", "undoTables 1", "undoSchema 1"]);
@@ -83,7 +83,7 @@ onEachDatabase((database) => {
     await database.worker(amends);
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "stalled";
     });
     const [stalled] = await amends.events.runs(saga, "c-1");

@@ -12,7 +12,7 @@ onEachDatabase((database) => {
     const db = await database.open({ clock });
     const publisher = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
     await publisher.events.publish(undefined, Registered({ srn: "c-1" }));
-    clock.advance(60_000);
+    await clock.advance(60_000);
     await publisher.worker().runOnce();
     const [run] = await publisher.events.runs(saga, "c-1");
     expect(run).toMatchObject({ status: "failed", failure: { step: "create_schema", error: "DeadlinePassed" } });
@@ -28,7 +28,7 @@ onEachDatabase((database) => {
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
     await waitFor(async () => calls.includes("tables 1"));
     await waitFor(async () => {
-      clock.advance(100);
+      await clock.advance(100);
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "failed";
     });
     const [run] = await amends.events.runs(saga, "c-1");
@@ -53,7 +53,7 @@ onEachDatabase((database) => {
     await database.worker(amends, { poll: "1h" });
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
     await reached.reached;
-    clock.advance(5_000);
+    await clock.advance(5_000);
     const run = await runIn(amends, saga, "c-1", "failed");
     expect(run.failure).toEqual({ step: "create_feature_tables", error: "DeadlinePassed" });
     expect(calls.slice(2)).toEqual(["undoTables 1", "undoSchema 1"]);
@@ -99,7 +99,7 @@ onEachDatabase((database) => {
     await runIn(second, other.saga, "c-1", "compensating");
     lapse();
     await waitFor(async () => {
-      secondClock.advance(1_000);
+      await secondClock.advance(1_000);
       return (await second.events.runs(other.saga, "c-1"))[0]?.status === "failed";
     });
     // The first worker may hear of the commands as well as the second; the handler itself is called no more.
@@ -114,7 +114,7 @@ onEachDatabase((database) => {
         attempt > 1 ||
         new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason as Error));
-          clock.advance(30_000);
+          void clock.advance(30_000);
         }),
     });
     (saga.steps[0]?.handler as { timeoutMs: number }).timeoutMs = 30_000;
@@ -122,7 +122,7 @@ onEachDatabase((database) => {
     await database.worker(amends);
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "completed";
     });
     expect(calls).toEqual(["schema 1", "schema 2", "tables 1"]);

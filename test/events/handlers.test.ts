@@ -134,7 +134,7 @@ onEachDatabase((database) => {
     await database.worker(amends);
     await amends.events.publish(undefined, Asked({ n: 1 }));
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await sent(db)).includes("Answered");
     });
     const payloads = await db.query(sql`select payload from ${db.dialect.table("outbox")} where name = 'Noted'`);
@@ -165,7 +165,7 @@ onEachDatabase((database) => {
     const events = [0, 1, 2, 3].map((n) => Asked({ n }, { correlation: "p" }));
     await amends.events.publish(undefined, [...events, Asked({ n: 9 }, { correlation: "q" })]);
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await sent(db)).filter((one) => one === "Answered").length === 5;
     });
     expect(seen.filter((one) => one.startsWith("p"))).toEqual(["p 0", "p 1", "p 1", "p 1", "p 2", "p 3"]);

@@ -47,6 +47,14 @@ it("[F-11] a command has one handler at most, which is no step of a saga", () =>
   expect(register({ eventSagas: [undoable, other] })).toThrow("cannot be a step of a saga");
 });
 
+it("[F-03] a command that needs more than the id is refused, unless the saga makes it itself", () => {
+  const UndoMore = event("UndoMore", z.object({ key: z.string(), why: z.string() }));
+  const undone = step("x", link("h", A, B), { compensation: UndoMore });
+  expect(() => chain("s", undone)).toThrow("UndoMore needs more than key, at least why: make it in `onCompensate`");
+  const own = { onCompensate: (key: string) => UndoMore({ key, why: "because" }) };
+  expect(() => eventSaga("s", { trigger: A, correlate: "key", steps: [undone] as never, ...ends, ...own })).not.toThrow();
+});
+
 it("[F-01] [F-03] bad definitions are refused with what is wrong", () => {
   expect(() => event("9", on)).toThrow("An event's name");
   expect(() => event("X", {} as never)).toThrow("Standard Schema");

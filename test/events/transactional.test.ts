@@ -72,7 +72,7 @@ onEachDatabase((database) => {
     await database.worker(amends);
     const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
     await waitFor(async () => {
-      clock.advance(1_000);
+      await clock.advance(1_000);
       return (await amends.events.inspect(run?.id ?? ""))?.status === "completed";
     });
     expect(await effects(db)).toEqual(["try 2"]);
