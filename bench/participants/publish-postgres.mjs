@@ -26,7 +26,8 @@ export async function run({ url, events, turns }) {
   const insert = async () => {
     const list = Array.from({ length: events }, (_, n) => Noted({ key: `k${n}` }));
     await client.query("begin");
-    for (let at = 0; at < list.length; at += bareRows) await insertRows(client, list.slice(at, at + bareRows));
+    for (let at = 0; at < list.length; at += bareRows)
+      await insertRows(client, list.slice(at, at + bareRows));
     await client.query("commit");
   };
   await publish();
@@ -43,7 +44,16 @@ export async function run({ url, events, turns }) {
 }
 
 async function insertRows(client, list) {
-  const values = list.flatMap(({ id, key }) => [id, "delivery", "Noted", id, 1, JSON.stringify({ key }), "note", "pending"]);
+  const values = list.flatMap(({ id, key }) => [
+    id,
+    "delivery",
+    "Noted",
+    id,
+    1,
+    JSON.stringify({ key }),
+    "note",
+    "pending",
+  ]);
   const rows = list.map((_, row) => {
     const places = Array.from({ length: 8 }, (_unused, column) => `$${row * 8 + column + 1}`);
     return `(${places.join(", ")}, statement_timestamp())`;

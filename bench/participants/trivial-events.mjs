@@ -38,4 +38,9 @@ export const chain = eventSaga("chain", {
 
 /** An event that one handler takes, which never runs here: publishing alone is measured. */
 export const Noted = event("Noted", keyed);
-export const note = handler("note", { on: Noted, ok: Completed, err: Refused, handle: ({ key }) => ok(Completed({ key })) });
+export const note = handler("note", {
+  on: Noted,
+  ok: Completed,
+  err: Refused,
+  handle: ({ key }) => ok(Completed({ key })),
+});

@@ -103,7 +103,8 @@ function endOf(
   reason: "timeout" | "deadline" | undefined,
   errorCodes: ReadonlySet<string>,
 ): HandlerEnd | Again | undefined {
-  if (thrown instanceof Parked) return { end: "again", waitMs: thrown.waitMs, error: "Waiting", uncounted: true };
+  if (thrown instanceof Parked)
+    return { end: "again", waitMs: thrown.waitMs, error: "Waiting", uncounted: true };
   if (reason === "deadline") return { end: "exhausted", error: "DeadlinePassed" };
   if (hold.stopped !== undefined && reason === undefined) return undefined;
   const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);
@@ -120,7 +121,7 @@ interface Watch {
 
 /** Stops the call when its try, or its run, has no time left. Most handlers never look at their signal. */
 function watched({ timeoutMs }: AnyHandler, hold: Hold, options: CallOptions): Watch {
-  const { clock, dueAtMs, onTimeUp } = options;
+  const { clock, dueAtMs } = options;
   const cancels: (() => void)[] = [];
   let why: "timeout" | "deadline" | undefined;
   let own: AbortController | undefined;
@@ -128,7 +129,7 @@ function watched({ timeoutMs }: AnyHandler, hold: Hold, options: CallOptions): W
   const at = (ms: number, reason: "timeout" | "deadline"): void => {
     const stop = (): void => {
       why ??= reason;
-      onTimeUp();
+      options.onTimeUp();
       own?.abort(new DOMException(`amends: ${reason}`, "AbortError"));
     };
     cancels.push(clock.after(ms, stop));

@@ -36,30 +36,19 @@ type CheckedFrom<
 > = Steps extends readonly [infer Step extends StepShape, ...infer Rest extends readonly StepShape[]]
   ? readonly [
       Fitting<Step, Problem<Given, By, Field, Id, Step>>,
-      ...CheckedFrom<
-        NameOf<Step["handler"]["ok"]>,
-        `step ${Step["name"]}`,
-        Field,
-        Id,
-        Rest
-      >,
+      ...CheckedFrom<NameOf<Step["handler"]["ok"]>, `step ${Step["name"]}`, Field, Id, Rest>,
     ]
   : readonly [];
 
 type Fitting<Step, Trouble> = [Trouble] extends [never] ? Step : Trouble;
 
-type Problem<
-  Given extends string,
-  By extends string,
-  Field extends string,
-  Id,
-  Step extends StepShape,
-> = Given extends NameOf<Step["handler"]["on"]>
-  ?
-      | Uncorrelated<Step["handler"]["ok"], Field, Id>
-      | Uncorrelated<Step["handler"]["err"], Field, Id>
-      | BadCommand<Step, Field, Id>
-  : `step ${Step["name"]} takes ${NameOf<Step["handler"]["on"]>}, but ${By} gives ${Given}`;
+type Problem<Given extends string, By extends string, Field extends string, Id, Step extends StepShape> =
+  Given extends NameOf<Step["handler"]["on"]>
+    ?
+        | Uncorrelated<Step["handler"]["ok"], Field, Id>
+        | Uncorrelated<Step["handler"]["err"], Field, Id>
+        | BadCommand<Step, Field, Id>
+    : `step ${Step["name"]} takes ${NameOf<Step["handler"]["on"]>}, but ${By} gives ${Given}`;
 
 type Uncorrelated<E extends AnyEvent, Field extends string, Id> = Field extends keyof DataOf<E>
   ? [DataOf<E>[Field]] extends [Id]

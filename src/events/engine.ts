@@ -60,7 +60,8 @@ export class EventEngine {
   readonly #adrift: Set<string> = new Set();
 
   constructor(options: EventEngineOptions) {
-    const { db, registry, leaseMs, closing, onTrouble, onBug } = options;
+    const { db, registry, leaseMs, closing } = options;
+    const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
     this.#options = options;
     this.#clock = db.clock;
     this.registry = registry;
@@ -76,7 +77,7 @@ export class EventEngine {
       run: (delivery, hold) => this.#run(delivery, hold),
       release: (delivery) => this.#release(delivery),
       drained: () => this.store.drained(),
-      onBug,
+      onBug: (error) => options.onBug(error),
     });
   }
 
@@ -122,7 +123,15 @@ export class EventEngine {
     if (begun) {
       const deadlineAtMs = later(begun.deadlineMs);
       const { sagaId, sagaType, processId, stepMs } = begun;
-      run = { sagaId, sagaType, processId, version: 1, state: BEGUN, deadlineAtMs, dueAtMs: least(deadlineAtMs, later(stepMs)) };
+      run = {
+        sagaId,
+        sagaType,
+        processId,
+        version: 1,
+        state: BEGUN,
+        deadlineAtMs,
+        dueAtMs: least(deadlineAtMs, later(stepMs)),
+      };
     } else if (move && move.run.sagaId === row.sagaId) {
       const { deadlineAtMs } = move.run;
       const dueAtMs = move.state.status === "running" ? least(deadlineAtMs, later(move.stepMs)) : undefined;
@@ -138,7 +147,8 @@ export class EventEngine {
       let { run } = delivery;
       run ??= await this.#runOf(delivery);
       // A run that moved on meanwhile is decided on again, from how it stands then.
-      while ((await this.#handle(handler, delivery, run, hold)) === "again") run = await this.#runOf(delivery);
+      while ((await this.#handle(handler, delivery, run, hold)) === "again")
+        run = await this.#runOf(delivery);
     } finally {
       this.#adrift.delete(delivery.id);
     }
@@ -199,12 +209,7 @@ export class EventEngine {
     return "done";
   }
 
-  async #book(
-    delivery: Delivery,
-    run: RunRecord | undefined,
-    end: HandlerEnd,
-    hold: Hold,
-  ): Promise<Booked> {
+  async #book(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd, hold: Hold): Promise<Booked> {
     const settlement = this.#decide(delivery, run, end);
     const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery, hold);

@@ -5,7 +5,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../core/errors.ts";
-import { isUuid, RESERVED_FIELDS, SEAL, sealOf, type ReservedField } from "../core/flow/sealed.ts";
+import { isUuid, RESERVED_FIELDS, SEAL, type ReservedField, type Sealed } from "../core/flow/sealed.ts";
 import { checkId, checkName } from "../core/identity.ts";
 import { encodeJson, type Stored } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
@@ -120,7 +120,11 @@ export function event<const Name extends string, Input, Data>(
     if (result instanceof Promise || !result.issues) return [];
     return result.issues.flatMap(({ path }) => (path?.[0] === undefined ? [] : [segment(path[0])]));
   };
-  return Object.assign(make, { type: name, version, read, requires }) as unknown as EventType<Name, Input, Data>;
+  return Object.assign(make, { type: name, version, read, requires }) as unknown as EventType<
+    Name,
+    Input,
+    Data
+  >;
 }
 
 function validate(name: string, standard: StandardSchemaV1["~standard"], data: unknown): object {
@@ -128,8 +132,12 @@ function validate(name: string, standard: StandardSchemaV1["~standard"], data: u
   if (result instanceof Promise) throw bad(name, "its schema must not be asynchronous");
   if (result.issues) {
     // Only where it is wrong: what was given instead may be anybody's.
-    const paths = result.issues.map(({ path }) => (path ?? []).map(segment).join(".") || "the whole").join(", ");
-    throw new AmendsError("BAD_INPUT", `The data of event ${name} does not fit its schema: ${paths}.`, { name });
+    const paths = result.issues
+      .map(({ path }) => (path ?? []).map(segment).join(".") || "the whole")
+      .join(", ");
+    throw new AmendsError("BAD_INPUT", `The data of event ${name} does not fit its schema: ${paths}.`, {
+      name,
+    });
   }
   const { value } = result;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -153,11 +161,7 @@ interface Known {
 }
 
 /** An event's fields and what every event has, as one value that nobody changes. */
-export function valueOf(
-  fields: object,
-  seal: NonNullable<ReturnType<typeof sealOf>>,
-  known: Known,
-): EventValue {
+export function valueOf(fields: object, seal: Sealed, known: Known): EventValue {
   const value = { ...fields, type: seal.type, id: seal.id, ...known, [SEAL]: seal };
   return Object.freeze(value);
 }

@@ -12,7 +12,9 @@ export interface Origin {
   readonly correlation: string | undefined;
   readonly causation: string | undefined;
   /** The run that it is sent out for. */
-  readonly run?: { readonly sagaId: string; readonly saga: AnySagaDef; readonly processId: string } | undefined;
+  readonly run?:
+    | { readonly sagaId: string; readonly saga: AnySagaDef; readonly processId: string }
+    | undefined;
 }
 
 export const FROM_OUTSIDE: Origin = { correlation: undefined, causation: undefined };

@@ -44,13 +44,11 @@ export class EventFlow<Tx = unknown> {
    * Publishes events in the caller's own transaction: they exist exactly if it commits. Without a transaction they are
    * durable when this resolves. Returns the runs of sagas that they begin.
    */
-  async publish(
-    tx: Tx | undefined,
-    events: EventValue | readonly EventValue[],
-  ): Promise<readonly FlowRun[]> {
+  async publish(tx: Tx | undefined, events: EventValue | readonly EventValue[]): Promise<readonly FlowRun[]> {
     const list = (Array.isArray(events) ? events : [events]) as readonly EventValue[];
     for (const event of list) {
-      if (!sealOf(event)) throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
+      if (!sealOf(event))
+        throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
     }
     const out = fanOut(this.#engine.registry, list, FROM_OUTSIDE);
     if (tx === undefined) {
@@ -59,7 +57,8 @@ export class EventFlow<Tx = unknown> {
       return this.#handles(out);
     }
     const session = this.#db.join(tx);
-    for (const part of parts(out)) await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part });
+    for (const part of parts(out))
+      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part });
     this.#engine.desk.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }
@@ -90,7 +89,9 @@ export class EventFlow<Tx = unknown> {
     const run = await this.#stalled(id);
     if (run) return this.#steer(run, { kind: "retry" }, "retry", note);
     const text = await this.#noted("retry", note);
-    const rows = isUuid(id) ? await this.#engine.store.query(requeueDelivery(this.#db.dialect, id, text)) : [];
+    const rows = isUuid(id)
+      ? await this.#engine.store.query(requeueDelivery(this.#db.dialect, id, text))
+      : [];
     if (rows.length === 0) throw notNow(id);
     this.#engine.desk.dueIn(0);
   }
@@ -107,13 +108,18 @@ export class EventFlow<Tx = unknown> {
     const [row] = isUuid(id) ? await store.query(selectDelivery(this.#db.dialect, id)) : [];
     if (!row || row["status"] !== settled("abandon")) throw notNow(id);
     const delivery = toDelivery(row);
-    const waiting = delivery.sagaId === undefined ? undefined : (await store.runs([delivery.sagaId])).get(delivery.sagaId);
+    const waiting =
+      delivery.sagaId === undefined ? undefined : (await store.runs([delivery.sagaId])).get(delivery.sagaId);
     const role = orchestrator.role(delivery, waiting).kind;
     if (role === "act" || role === "undo") {
-      const settlement = orchestrator.handleResult(delivery, waiting, { end: "exhausted", error: "ResolvedByHand" });
+      const settlement = orchestrator.handleResult(delivery, waiting, {
+        end: "exhausted",
+        error: "ResolvedByHand",
+      });
       const move = settlement.move && { ...settlement.move, note: text };
       if (!(await store.steer({ ...settlement, to: SUPERSEDED, move }))) throw notNow(id);
-    } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0) throw notNow(id);
+    } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0)
+      throw notNow(id);
     this.#engine.desk.dueIn(0);
   }
 
@@ -143,7 +149,6 @@ export class EventFlow<Tx = unknown> {
     this.#engine.desk.dueIn(0);
   }
 }
-
 
 function notNow(id: string): AmendsError {
   return new AmendsError(

@@ -98,7 +98,10 @@ export function handler<
   refuseUnknown(options, OPTIONS, where);
   for (const field of ["on", "ok", "err"] as const) {
     if (!isEventType(options[field])) {
-      throw new AmendsError("BAD_DEFINITION", `${where}: \`${field}\` must be an event, made by \`event(…)\`.`);
+      throw new AmendsError(
+        "BAD_DEFINITION",
+        `${where}: \`${field}\` must be an event, made by \`event(…)\`.`,
+      );
     }
   }
   const { on, ok, err, transaction } = options;
@@ -116,7 +119,7 @@ export function handler<
     retry: readRetry(options.retry, DEFAULT_RETRY, `${where}: retry`),
     timeoutMs: options.timeout === undefined ? undefined : positiveMs(options.timeout, `${where}: timeout`),
     transaction,
-    handle: options.handle.bind(options) as AnyHandler["handle"],
+    handle: options.handle.bind(options),
   };
 }
 

@@ -6,7 +6,14 @@
 import { decide, expects, type FlowEmission, type FlowEvent } from "../core/flow/decide.ts";
 import type { FlowPlan } from "../core/flow/state.ts";
 import { settled, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
-import { NOTHING_OUT, type Delivery, type Fanout, type Move, type RunRecord, type Settlement } from "./delivery.ts";
+import {
+  NOTHING_OUT,
+  type Delivery,
+  type Fanout,
+  type Move,
+  type RunRecord,
+  type Settlement,
+} from "./delivery.ts";
 import type { EventValue } from "./event.ts";
 import { fanOut, type Origin } from "./fanout.ts";
 import type { Place, SagaRegistry } from "./registry.ts";
@@ -60,7 +67,9 @@ export class SagaOrchestrator {
     if (!saga || !run || !saga.steps.some((step) => step.compensation?.type === name)) return PLAIN;
     const next = saga.step(run.state.undoSteps[0] ?? "");
     const isAwaited =
-      run.state.status === "compensating" && run.state.lateStep === undefined && next?.compensation?.type === name;
+      run.state.status === "compensating" &&
+      run.state.lateStep === undefined &&
+      next?.compensation?.type === name;
     return isAwaited ? { kind: "undo", saga, step: next } : { kind: "past" };
   }
 
@@ -83,7 +92,11 @@ export class SagaOrchestrator {
   }
 
   /** A run's time is up, or a person steers it; undefined where that changes nothing. */
-  steer(run: RunRecord, event: FlowEvent, note?: string): { readonly move: Move; readonly out: Fanout } | undefined {
+  steer(
+    run: RunRecord,
+    event: FlowEvent,
+    note?: string,
+  ): { readonly move: Move; readonly out: Fanout } | undefined {
     const saga = this.#registry.saga(run.sagaType);
     if (!saga) return undefined;
     const verdict = decide(this.#backward(saga, run), run.state, event);
@@ -106,7 +119,12 @@ export class SagaOrchestrator {
     };
   }
 
-  #step(delivery: Delivery, run: RunRecord, { kind, saga, step }: Extract<Role, { saga: unknown }>, end: HandlerEnd): Settlement {
+  #step(
+    delivery: Delivery,
+    run: RunRecord,
+    { kind, saga, step }: Extract<Role, { saga: unknown }>,
+    end: HandlerEnd,
+  ): Settlement {
     const event = end.end === "exhausted" ? undefined : end.event;
     if (event && kind === "act") {
       if (end.end === "ok") step.checkSuccess(event);

@@ -69,7 +69,7 @@ export class Reaper implements Duty {
 
   /** True where the run turned back now; another process, or an answer in the very moment, may have been first. */
   async #turn(run: RunRecord, trail: readonly string[]): Promise<boolean> {
-    const { engine, dialect, warn } = this.#options;
+    const { engine, dialect } = this.#options;
     const step = engine.registry.saga(run.sagaType)?.steps[run.state.currentStep];
     if (!step) return false; // a saga that this process does not know is left to whoever does
     const [row] = await engine.store.query(selectAwaited(dialect, trail, step.handler.name));
@@ -79,10 +79,15 @@ export class Reaper implements Duty {
       if (!decided) return false;
       // What nobody is working on must not begin any more; what runs is waited for.
       const stopped = row && delivery !== "running" ? claimOf(row) : undefined;
-      return await engine.store.steer({ delivery: stopped, to: SUPERSEDED, error: "DeadlinePassed", ...decided });
+      return await engine.store.steer({
+        delivery: stopped,
+        to: SUPERSEDED,
+        error: "DeadlinePassed",
+        ...decided,
+      });
     } catch (error) {
       const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };
-      warn(fields, "amends: a run whose time is up could not be turned back; trying again");
+      this.#options.warn(fields, "amends: a run whose time is up could not be turned back; trying again");
       return false;
     }
   }

@@ -54,7 +54,8 @@ export class SagaRegistry {
     dialect: Dialect["name"] | undefined,
   ) {
     for (const saga of sagas) {
-      if (!(saga instanceof SagaDef)) throw bad("Whatever is in `eventSagas` must be made by `eventSaga(…)`.");
+      if (!(saga instanceof SagaDef))
+        throw bad("Whatever is in `eventSagas` must be made by `eventSaga(…)`.");
     }
     this.#sagas = new Map(sagas.map((saga) => [saga.name, saga]));
     if (this.#sagas.size < sagas.length) throw bad("Two sagas over events have the same name.");
@@ -160,7 +161,8 @@ export class SagaRegistry {
     for (const name of this.#handlers.keys()) {
       const id = deliveryId(event, name);
       const other = seen.get(id);
-      if (other !== undefined) throw bad(`Handler ${name} cannot be told from ${other}: give it another name.`);
+      if (other !== undefined)
+        throw bad(`Handler ${name} cannot be told from ${other}: give it another name.`);
       seen.set(id, name);
     }
   }

@@ -48,7 +48,10 @@ export class FlowRun {
   readonly processId: string;
   readonly #tools: FlowRunTools;
 
-  constructor(tools: FlowRunTools, run: { readonly sagaId: string; readonly sagaType: string; readonly processId: string }) {
+  constructor(
+    tools: FlowRunTools,
+    run: { readonly sagaId: string; readonly sagaType: string; readonly processId: string },
+  ) {
     this.#tools = tools;
     this.id = run.sagaId;
     this.saga = run.sagaType;
@@ -57,7 +60,7 @@ export class FlowRun {
 
   /** Resolves when the run has completed, has failed, or has stalled and waits for a person. */
   async ended(options: { readonly signal?: AbortSignal } = {}): Promise<FlowStatus> {
-    const { news, clock, look: lookUp } = this.#tools;
+    const { news, clock } = this.#tools;
     for (let look = 1; ; look++) {
       const nap = new AbortController();
       const wake = (): void => nap.abort();
@@ -70,8 +73,9 @@ export class FlowRun {
       await sleep(clock, delayMs(LOOK_AGAIN, look), nap.signal);
       unlisten();
       options.signal?.removeEventListener("abort", wake);
-      if (options.signal?.aborted) throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
-      heard ??= await lookUp(this.id);
+      if (options.signal?.aborted)
+        throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
+      heard ??= await this.#tools.look(this.id);
       if (heard === undefined) {
         throw new AmendsError(
           "SAGA_NOT_FOUND",

@@ -24,11 +24,7 @@ export interface IdSerialisation<Id> {
 
 type Compensator<Id> = (id: Id, step: SagaStep) => EventValue | undefined;
 
-interface Basics<
-  Trigger extends AnyEvent,
-  Field extends FieldOf<Trigger>,
-  Steps extends SagaSteps,
-> {
+interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps extends SagaSteps> {
   readonly trigger: Trigger;
   /** The field that says which process an event belongs to. Every event of the saga has it. */
   readonly correlate: Field;
@@ -92,7 +88,8 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     const where = `Saga ${name}`;
     refuseUnknown(given, OPTIONS, where);
     if (!isEventType(given.trigger)) throw bad(where, "`trigger` must be an event, made by `event(…)`");
-    if (typeof given.correlate !== "string" || given.correlate === "") throw bad(where, "`correlate` must name a field");
+    if (typeof given.correlate !== "string" || given.correlate === "")
+      throw bad(where, "`correlate` must name a field");
     const { steps } = given;
     if (!Array.isArray(steps) || steps.length === 0 || !steps.every((one) => one instanceof SagaStep)) {
       throw bad(where, "`steps` must be a list of at least one `step(…)`");
@@ -104,7 +101,8 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     this.trigger = given.trigger;
     this.correlationField = given.correlate;
     this.steps = given.steps;
-    this.deadlineMs = given.deadline === undefined ? undefined : positiveMs(given.deadline, `${where}: deadline`);
+    this.deadlineMs =
+      given.deadline === undefined ? undefined : positiveMs(given.deadline, `${where}: deadline`);
     this.#checkChain(where);
   }
 
@@ -177,7 +175,9 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     let [by, given] = ["the trigger", this.trigger.type];
     const names = new Set<string>();
     for (const { name, handler, compensation } of this.steps) {
-      const more = this.makesCommands ? undefined : compensation?.requires().find((field) => field !== this.correlationField);
+      const more = this.makesCommands
+        ? undefined
+        : compensation?.requires().find((field) => field !== this.correlationField);
       if (more !== undefined) {
         throw new SagaContractViolation(
           `${where}: ${compensation?.type ?? ""} needs more than ${this.correlationField}, at least ${more}: make it in \`onCompensate\`.`,
@@ -206,9 +206,6 @@ export function eventSaga<
   Trigger extends AnyEvent,
   const Field extends FieldOf<Trigger>,
   const Steps extends SagaSteps,
->(
-  name: string,
-  options: EventSagaOptions<Trigger, Field, Steps>,
-): SagaDef<Trigger, IdOf<Trigger, Field>> {
+>(name: string, options: EventSagaOptions<Trigger, Field, Steps>): SagaDef<Trigger, IdOf<Trigger, Field>> {
   return new SagaDef(name, options as unknown as Given & { readonly trigger: Trigger });
 }

@@ -45,16 +45,19 @@ export function sagaHandler<
   name: string,
   options: SagaHandlerOptions<On, Success, Failure, Input, Results, E>,
 ): Handler<On, Success, Failure> {
-  const { saga, input, completed, failed, ...declared } = options;
+  const { on, ok: success, err: failure, saga } = options;
   return handler<On, Success, Failure>(name, {
-    ...declared,
+    on,
+    ok: success,
+    err: failure,
     async handle(event, context) {
       const run = (context as unknown as { readonly [RUN_SAGA]?: RunSaga })[RUN_SAGA];
-      if (!run) throw new AmendsError("NOT_SUPPORTED", `Handler ${name} runs a saga: call it through a worker.`);
+      if (!run)
+        throw new AmendsError("NOT_SUPPORTED", `Handler ${name} runs a saga: call it through a worker.`);
       const id = `${event.id}.${name}`;
-      const outcome = (await run(saga as never, input(event), id)) as SagaOutcome<Results, E>;
-      if (outcome.status === "COMPLETED") return ok(completed(event, outcome.results));
-      return err(failed(event, outcome as Extract<typeof outcome, { status: "FAILED" }>));
+      const outcome = (await run(saga, options.input(event), id)) as SagaOutcome<Results, E>;
+      if (outcome.status === "COMPLETED") return ok(options.completed(event, outcome.results));
+      return err(options.failed(event, outcome as Extract<typeof outcome, { status: "FAILED" }>));
     },
   });
 }

@@ -83,14 +83,17 @@ function stagesOf(
   const isLinked = moves.some((one) => one.delivery !== undefined);
   const stages: Stage[] = [];
   if (isLinked) stages.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
-  if (moves.length > 0) stages.push({ name: "moved", statement: moveRuns(dialect, moves, isLinked), answers: true });
-  if (held.length > 0) stages.push({ name: "marked", statement: markDeliveries(dialect, held, isLinked), answers: true });
+  if (moves.length > 0)
+    stages.push({ name: "moved", statement: moveRuns(dialect, moves, isLinked), answers: true });
+  if (held.length > 0)
+    stages.push({ name: "marked", statement: markDeliveries(dialect, held, isLinked), answers: true });
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, held.length > 0) });
   if (rows.length > 0) {
     const known = { held: held.length > 0, runs: runs.length > 0 };
     stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known) });
   }
-  if (queued.length > 0) stages.push({ name: "behind", statement: selectBehind(dialect, queued), answers: true });
+  if (queued.length > 0)
+    stages.push({ name: "behind", statement: selectBehind(dialect, queued), answers: true });
   const notice = rows.some(([row]) => !claims.has(row.id)) ? dialect.notify() : undefined;
   if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), answers: true });
   return stages;

@@ -31,8 +31,7 @@ export class SagaStore {
     this.#patience = { attemptMax: 8, signal, onTrouble };
     this.#writer = new GroupWriter<Piece, Settled>({
       db,
-      flush: (pieces) =>
-        settleTogether(db.dialect, batched(db), pieces, leaseMs),
+      flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs),
       bytes: bytesOf,
       signal,
       onTrouble,
@@ -90,7 +89,10 @@ export class SagaStore {
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     if (ids.length === 0) return claimed;
     const runs = await this.runs(ids);
-    return claimed.map((one) => ({ ...one, run: one.sagaId === undefined ? undefined : runs.get(one.sagaId) }));
+    return claimed.map((one) => ({
+      ...one,
+      run: one.sagaId === undefined ? undefined : runs.get(one.sagaId),
+    }));
   }
 
   async renew(held: readonly Delivery[]): Promise<ReadonlySet<string>> {

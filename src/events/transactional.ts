@@ -44,24 +44,24 @@ export async function callInTransaction(
 ): Promise<HandlerEnd | Again | "done" | "again" | undefined> {
   const { db, signal } = given;
   let calls = 0;
-  let written: Written | undefined;
+  const last: { written: Written | undefined } = { written: undefined };
   const work = async (): Promise<void> => {
-    if (written && (await given.isBooked())) return;
-    written?.cancel();
-    written = undefined;
+    if (last.written && (await given.isBooked())) return;
+    last.written?.cancel();
+    last.written = undefined;
     await db.transaction(async (session, tx) => {
       const called = await given.call(tx);
       if (called.end?.end !== "ok") throw rollback(db, called, ++calls);
-      written = await given.write(session, called.end);
-      if (!written.applied) throw new RolledBack("again");
+      last.written = await given.write(session, called.end);
+      if (!last.written.applied) throw new RolledBack("again");
     }, true);
   };
   try {
     await persist(db, work, { attemptMax: Infinity, signal });
-    (written as Written | undefined)?.accept();
+    last.written?.accept();
     return "done";
   } catch (thrown) {
-    (written as Written | undefined)?.cancel();
+    last.written?.cancel();
     // The database stayed away until the call was told to stop: that is nobody's outcome.
     if (thrown instanceof AmendsError && classify(thrown) === "transient") return undefined;
     // Whoever repeats database work wraps what is no trouble with the database.

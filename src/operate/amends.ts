@@ -223,7 +223,10 @@ export class Amends<Tx = unknown> {
   /** Publishes events, and shows and steers the sagas over them. */
   get events(): EventFlow<Tx> {
     if (this.#events) return this.#events;
-    throw new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: events need a database.");
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      "A storage of your own carries sagas only: events need a database.",
+    );
   }
 
   /** Undoes a saga that has not reached its pivot. */

@@ -142,7 +142,7 @@ class CallContext {
           "A storage of your own cannot keep the events that a step emits.",
         );
       }
-      this.emissions = [...this.emissions, emissionOf(event, this.#tools.newId)];
+      this.emissions = [...this.emissions, emissionOf(event, () => this.#tools.newId())];
     };
   }
 }

@@ -123,7 +123,11 @@ export function readStep(
   };
 }
 
-export function readRetry(given: RetryOptions | undefined, fallback: RetryPolicy, field: string): RetryPolicy {
+export function readRetry(
+  given: RetryOptions | undefined,
+  fallback: RetryPolicy,
+  field: string,
+): RetryPolicy {
   if (given === undefined) return fallback;
   refuseUnknown(given, RETRY_OPTIONS, field);
   const attemptMax = whole(given.attempts ?? fallback.attemptMax, 1, `${field}.attempts`);

@@ -119,7 +119,9 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size + this.#handedOn.size - this.#claiming);
+    return this.#draining
+      ? 0
+      : Math.max(0, this.#accepted - this.#holds.size + this.#handedOn.size - this.#claiming);
   }
 
   /** Something will be due in so long: the worker looks then. */

@@ -15,7 +15,7 @@ const Done = event("Done", order);
 const Failed = event("Failed", order);
 
 onEachDatabase((database) => {
-  it("[F-03] [S-26] a saga's step may be a saga of steps, however long that takes", async () => {
+  it("[F-03][S-26] a saga's step may be a saga of steps, however long that takes", async () => {
     const clock = virtualClock();
     const hold = gate();
     const undone: string[] = [];
@@ -60,7 +60,11 @@ onEachDatabase((database) => {
       return (await amends.events.runs(delivery, "o-1"))[0]?.status === "completed";
     });
     const [run] = await amends.events.runs(delivery, "o-1");
-    expect(run?.events.map(({ event: name, attempts }) => `${name} ${attempts}`)).toEqual(["Paid 1", "Shipped 0", "Done 0"]);
+    expect(run?.events.map(({ event: name, attempts }) => `${name} ${attempts}`)).toEqual([
+      "Paid 1",
+      "Shipped 0",
+      "Done 0",
+    ]);
     await runIn(amends, delivery, "o-2", "failed");
     expect(undone).toEqual(["pack"]);
   });

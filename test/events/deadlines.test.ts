@@ -15,8 +15,14 @@ onEachDatabase((database) => {
     await clock.advance(60_000);
     await publisher.worker().runOnce();
     const [run] = await publisher.events.runs(saga, "c-1");
-    expect(run).toMatchObject({ status: "failed", failure: { step: "create_schema", error: "DeadlinePassed" } });
-    expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (superseded)", "ConventionInitFailed"]);
+    expect(run).toMatchObject({
+      status: "failed",
+      failure: { step: "create_schema", error: "DeadlinePassed" },
+    });
+    expect(await sent(db)).toEqual([
+      "ConventionRegistered > CreateSchema (superseded)",
+      "ConventionInitFailed",
+    ]);
     expect(calls).toEqual([]);
   });
 
@@ -82,7 +88,7 @@ onEachDatabase((database) => {
     expect([...one.calls.slice(2), ...other.calls]).toEqual(["undoTables 1", "undoSchema 1"]);
   });
 
-  it("[F-12] [F-13] a handler whose worker is gone when the run has turned back is in doubt: it is undone, not run again", async () => {
+  it("[F-12][F-13] a handler whose worker is gone when the run has turned back is in doubt: it is undone, not run again", async () => {
     const hold = gate();
     const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
     const other = convention({}, { tables: 5_000 });
@@ -117,7 +123,8 @@ onEachDatabase((database) => {
           void clock.advance(30_000);
         }),
     });
-    (saga.steps[0]?.handler as { timeoutMs: number }).timeoutMs = 30_000;
+    const [first] = saga.steps;
+    Object.assign(first?.handler ?? {}, { timeoutMs: 30_000 });
     const amends = await database.amends({ clock, eventSagas: [saga] });
     await database.worker(amends);
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));

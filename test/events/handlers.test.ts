@@ -19,7 +19,7 @@ const answer = handler("answer", {
 });
 
 onEachDatabase((database) => {
-  it("[F-01] [F-05] the event that a handler returns goes out, in ok and in err", async () => {
+  it("[F-01][F-05] the event that a handler returns goes out, in ok and in err", async () => {
     const db = await database.open();
     const amends = await database.amends({ database: db, handlers: [answer] });
     await database.worker(amends);
@@ -28,14 +28,21 @@ onEachDatabase((database) => {
     expect((await sent(db)).toSorted()).toEqual(["Answered", "Asked > answer", "Asked > answer", "Refused"]);
   });
 
-  it("[F-02] [F-17] an event has an id, a time, a correlation and a causation, also through a chain", async () => {
+  it("[F-02][F-17] an event has an id, a time, a correlation and a causation, also through a chain", async () => {
     const seen: unknown[] = [];
     const echo = handler("echo", {
       on: Answered,
       ok: Noted,
       err: Refused,
       handle: (e, { key, attempt }) => {
-        seen.push({ type: e.type, time: e.time instanceof Date, correlation: e.correlation, causation: e.causation, key, attempt });
+        seen.push({
+          type: e.type,
+          time: e.time instanceof Date,
+          correlation: e.correlation,
+          causation: e.causation,
+          key,
+          attempt,
+        });
         return ok(Noted({ what: "echo" }));
       },
     });
@@ -57,7 +64,13 @@ onEachDatabase((database) => {
   });
 
   it("[F-01] a handler that returns another event, or none, has broken its contract: it is given up, not tried again", async () => {
-    const wrong = [undefined, Answered({ n: 1 }), ok(Noted({ what: "x" })), err(Answered({ n: 1 })), ok({ type: "Answered", n: 1 })];
+    const wrong = [
+      undefined,
+      Answered({ n: 1 }),
+      ok(Noted({ what: "x" })),
+      err(Answered({ n: 1 })),
+      ok({ type: "Answered", n: 1 }),
+    ];
     let at = 0;
     const careless = handler("careless", {
       on: Asked,
@@ -72,9 +85,9 @@ onEachDatabase((database) => {
       const page = await amends.attention.list();
       return page.items.length === wrong.length && page.items;
     });
-    expect(items.map((item) => item.kind === "given-up-event" && [item.handler, item.error, item.attempts])).toEqual(
-      wrong.map(() => ["careless", "SagaContractViolation", 1]),
-    );
+    expect(
+      items.map((item) => item.kind === "given-up-event" && [item.handler, item.error, item.attempts]),
+    ).toEqual(wrong.map(() => ["careless", "SagaContractViolation", 1]));
     expect(at).toBe(wrong.length);
   });
 
@@ -89,7 +102,12 @@ onEachDatabase((database) => {
       const { items } = await amends.attention.list();
       return items.length > 0 && items;
     });
-    expect(item).toMatchObject({ kind: "given-up-event", event: "Asked", error: "UnreadableEvent", actions: ["retry", "resolve"] });
+    expect(item).toMatchObject({
+      kind: "given-up-event",
+      event: "Asked",
+      error: "UnreadableEvent",
+      actions: ["retry", "resolve"],
+    });
     await db.query(raw(`update ${outbox} set payload = '{"n":1}'`));
     await amends.events.retry(item?.id ?? "", { reason: "repaired" });
     await waitFor(async () => (await sent(db)).includes("Answered"));
@@ -108,7 +126,9 @@ onEachDatabase((database) => {
     });
     const note = { reason: "nobody needs it", by: "ada" };
     await amends.events.resolve(item?.id ?? "", note);
-    await expect(amends.events.resolve(item?.id ?? "", note)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+    await expect(amends.events.resolve(item?.id ?? "", note)).rejects.toMatchObject({
+      code: "NOT_ALLOWED_NOW",
+    });
     await expect(amends.events.retry("nonsense", note)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
     const [row] = await db.query(sql`select status, notes from ${db.dialect.table("outbox")}`);
     expect(row).toMatchObject({ status: "superseded" });
@@ -137,7 +157,9 @@ onEachDatabase((database) => {
       await clock.advance(1_000);
       return (await sent(db)).includes("Answered");
     });
-    const payloads = await db.query(sql`select payload from ${db.dialect.table("outbox")} where name = 'Noted'`);
+    const payloads = await db.query(
+      sql`select payload from ${db.dialect.table("outbox")} where name = 'Noted'`,
+    );
     expect(payloads.map((row) => row["payload"])).toEqual(['{"what":"try 2"}']);
   });
 
@@ -175,7 +197,12 @@ onEachDatabase((database) => {
   it("[F-17] an event published twice under one id is one event, and each of its handlers gets it once", async () => {
     const calls: string[] = [];
     const counting = (name: string): typeof answer =>
-      handler(name, { on: Asked, ok: Answered, err: Refused, handle: ({ n }) => (calls.push(`${name} ${n}`), ok(Answered({ n }))) });
+      handler(name, {
+        on: Asked,
+        ok: Answered,
+        err: Refused,
+        handle: ({ n }) => (calls.push(`${name} ${n}`), ok(Answered({ n }))),
+      });
     const db = await database.open();
     const amends = await database.amends({ database: db, handlers: [counting("one"), counting("two")] });
     const asked = Asked({ n: 1 });
@@ -191,7 +218,11 @@ onEachDatabase((database) => {
     const db = await database.open();
     const publisher = await database.amends({ database: db });
     await publisher.events.publish(undefined, Asked({ n: 1 }));
-    const stranger = await database.amends({ handlers: [handler("other", { on: Noted, ok: Answered, err: Refused, handle: () => ok(Answered({ n: 0 })) })] });
+    const stranger = await database.amends({
+      handlers: [
+        handler("other", { on: Noted, ok: Answered, err: Refused, handle: () => ok(Answered({ n: 0 })) }),
+      ],
+    });
     await (await database.worker(stranger)).stop();
     expect(await sent(db)).toEqual(["Asked"]);
     const knower = await database.amends({ handlers: [answer] });
@@ -207,8 +238,18 @@ onEachDatabase((database) => {
       upcast: (data) => ({ address: { street: (data as { street: string }).street } }),
     });
     const seen: unknown[] = [];
-    const onNew = handler("move", { on: New, ok: Answered, err: Refused, handle: ({ address }) => (seen.push(address), ok(Answered({ n: 0 }))) });
-    const onOld = handler("move", { on: Old, ok: Answered, err: Refused, handle: ({ street }) => (seen.push(street), ok(Answered({ n: 0 }))) });
+    const onNew = handler("move", {
+      on: New,
+      ok: Answered,
+      err: Refused,
+      handle: ({ address }) => (seen.push(address), ok(Answered({ n: 0 }))),
+    });
+    const onOld = handler("move", {
+      on: Old,
+      ok: Answered,
+      err: Refused,
+      handle: ({ street }) => (seen.push(street), ok(Answered({ n: 0 }))),
+    });
     const db = await database.open();
     const fresh = await database.amends({ database: db, handlers: [onNew] });
     const dated = await database.amends({ handlers: [onOld] });
@@ -244,9 +285,11 @@ onEachDatabase((database) => {
         await amends.events.publish(tx, Asked({ n: 1 }));
         throw new Error("no");
       }),
-    ).rejects.toThrow();
+    ).rejects.toThrow("no");
     expect(await sent(db)).toEqual([]);
-    await db.transaction(async (_session, tx) => void (await amends.events.publish(tx, [Asked({ n: 1 }), Asked({ n: 2 })])));
+    await db.transaction(
+      async (_session, tx) => void (await amends.events.publish(tx, [Asked({ n: 1 }), Asked({ n: 2 })])),
+    );
     await database.worker(amends);
     await waitFor(async () => (await sent(db)).filter((one) => one === "Answered").length === 2);
   });

@@ -4,7 +4,7 @@ import { convention, Registered } from "./support/convention.ts";
 import { runIn, sent } from "./support/flow.ts";
 
 onEachDatabase((database) => {
-  it("[F-03] [F-05] [F-06] [F-18] steps run in order; each step's event and the saga's own are sent by the orchestrator", async () => {
+  it("[F-03][F-05][F-06][F-18] steps run in order; each step's event and the saga's own are sent by the orchestrator", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
     const amends = await database.amends({ database: db, eventSagas: [saga] });

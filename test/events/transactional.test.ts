@@ -24,7 +24,8 @@ onEachDatabase((database) => {
       err: Refused,
       retry: { attempts: 3, base: "1s" },
       transaction: transactionOn(database.name),
-      handle: async (e, { tx }) => ((await handle(tx, ++calls)) === "ok" ? ok(Written({ id_: e.id_ })) : err(Refused({ id_: e.id_ }))),
+      handle: async (e, { tx }) =>
+        (await handle(tx, ++calls)) === "ok" ? ok(Written({ id_: e.id_ })) : err(Refused({ id_: e.id_ })),
     });
     return eventSaga("writer", {
       trigger: Begun,
@@ -79,22 +80,25 @@ onEachDatabase((database) => {
   });
 
   // On SQLite the open transaction of the first would keep the second from writing at all.
-  it.runIf(database.name === "postgres")("[F-07] [K-06] a handler whose delivery was taken over commits nothing", async () => {
-    const hold = gate();
-    const db = await database.open();
-    await makeEffects(db);
-    const slow = make(async (tx) => (await effect(tx, "slow"), await hold.pass(), "ok"));
-    const quick = make(async (tx) => (await effect(tx, "quick"), "ok"));
-    const { first, second, lapse } = await pair(database, { eventSagas: [slow] }, { eventSagas: [quick] });
-    const worker = await database.worker(first);
-    const [run] = await first.events.publish(undefined, Begun({ id_: "p" }));
-    await hold.reached;
-    lapse();
-    await database.worker(second);
-    await waitFor(async () => (await second.events.inspect(run?.id ?? ""))?.status === "completed");
-    hold.open();
-    await worker.stop();
-    expect(await effects(db)).toEqual(["quick"]);
-    expect(await sent(db)).toEqual(["Begun > writing", "Written", "Done"]);
-  });
+  it.runIf(database.name === "postgres")(
+    "[F-07][K-06] a handler whose delivery was taken over commits nothing",
+    async () => {
+      const hold = gate();
+      const db = await database.open();
+      await makeEffects(db);
+      const slow = make(async (tx) => (await effect(tx, "slow"), await hold.pass(), "ok"));
+      const quick = make(async (tx) => (await effect(tx, "quick"), "ok"));
+      const { first, second, lapse } = await pair(database, { eventSagas: [slow] }, { eventSagas: [quick] });
+      const worker = await database.worker(first);
+      const [run] = await first.events.publish(undefined, Begun({ id_: "p" }));
+      await hold.reached;
+      lapse();
+      await database.worker(second);
+      await waitFor(async () => (await second.events.inspect(run?.id ?? ""))?.status === "completed");
+      hold.open();
+      await worker.stop();
+      expect(await effects(db)).toEqual(["quick"]);
+      expect(await sent(db)).toEqual(["Begun > writing", "Written", "Done"]);
+    },
+  );
 });

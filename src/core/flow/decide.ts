@@ -47,7 +47,9 @@ export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): Flow
     case "retry":
       return state.status === "stalled" ? goBack(plan, state, state.undoSteps, "resume", []) : IGNORED;
     case "resolve":
-      return state.status === "stalled" ? goBack(plan, state, state.undoSteps.slice(1), "resume", []) : IGNORED;
+      return state.status === "stalled"
+        ? goBack(plan, state, state.undoSteps.slice(1), "resume", [])
+        : IGNORED;
     default:
       return event satisfies never;
   }
@@ -104,7 +106,8 @@ function decideDeadline(
   if (state.status !== "running" || current === undefined) return IGNORED;
   const failure = { step: current.name, error: "DeadlinePassed" };
   const failed = { ...state, failure };
-  if (delivery !== "running") return turnBack(plan, failed, delivery === "doubtful" ? [current.name] : [], []);
+  if (delivery !== "running")
+    return turnBack(plan, failed, delivery === "doubtful" ? [current.name] : [], []);
   const undoSteps = undoable(plan, state.completedSteps.toReversed());
   const status = move(state.status, "turnBack");
   return { kind: "applied", state: { ...failed, status, undoSteps, lateStep: current.name }, emit: [] };

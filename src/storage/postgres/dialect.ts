@@ -37,7 +37,9 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
 function chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[] {
   const named = stages.map(({ name, statement }) => sql`${raw(name)} as (${statement})`);
   const list = columns.join(", ");
-  const answers = stages.filter((stage) => stage.answers).map(({ name }) => raw(`select ${list} from ${name}`));
+  const answers = stages
+    .filter((stage) => stage.answers)
+    .map(({ name }) => raw(`select ${list} from ${name}`));
   const answer = answers.length > 0 ? join(answers, " union all ") : raw("select 1 where false");
   return [sql`with ${join(named, ", ")} ${answer}`];
 }

@@ -18,7 +18,11 @@ export const UndoFailed = event("CompensationFailed", z.object({ srn }));
 export const Ready = event("ConventionReady", z.object({ srn }));
 export const InitFailed = event("ConventionInitFailed", z.object({ srn, error: z.string() }));
 
-type Will = "ok" | "err" | "throw" | ((context: { signal: AbortSignal; attempt: number; key: string }) => unknown);
+type Will =
+  | "ok"
+  | "err"
+  | "throw"
+  | ((context: { signal: AbortSignal; attempt: number; key: string }) => unknown);
 
 export interface Wills {
   readonly schema?: Will;
@@ -53,7 +57,9 @@ export function convention(first: Wills = {}, deadlines: Deadlines = {}): Conven
     err: SchemaFailed,
     retry,
     handle: async (e, context) =>
-      (await at("schema", context)) ? ok(SchemaCreated({ srn: e.srn, fields: 3 })) : err(SchemaFailed({ srn: e.srn, why: "no" })),
+      (await at("schema", context))
+        ? ok(SchemaCreated({ srn: e.srn, fields: 3 }))
+        : err(SchemaFailed({ srn: e.srn, why: "no" })),
   });
   const createTables = handler("CreateTables", {
     on: SchemaCreated,
@@ -61,7 +67,9 @@ export function convention(first: Wills = {}, deadlines: Deadlines = {}): Conven
     err: TablesFailed,
     retry,
     handle: async (e, context) =>
-      (await at("tables", context)) ? ok(TablesCreated({ srn: e.srn, tables: e.fields })) : err(TablesFailed({ srn: e.srn, hook: "h" })),
+      (await at("tables", context))
+        ? ok(TablesCreated({ srn: e.srn, tables: e.fields }))
+        : err(TablesFailed({ srn: e.srn, hook: "h" })),
   });
   const undoSchema = handler("UndoSchema", {
     on: UndoSchema,
@@ -84,8 +92,14 @@ export function convention(first: Wills = {}, deadlines: Deadlines = {}): Conven
     correlate: "srn",
     ...(deadlines.saga !== undefined && { deadline: deadlines.saga }),
     steps: [
-      step("create_schema", createSchema, { compensation: UndoSchema, ...(deadlines.schema !== undefined && { deadline: deadlines.schema }) }),
-      step("create_feature_tables", createTables, { compensation: UndoTables, ...(deadlines.tables !== undefined && { deadline: deadlines.tables }) }),
+      step("create_schema", createSchema, {
+        compensation: UndoSchema,
+        ...(deadlines.schema !== undefined && { deadline: deadlines.schema }),
+      }),
+      step("create_feature_tables", createTables, {
+        compensation: UndoTables,
+        ...(deadlines.tables !== undefined && { deadline: deadlines.tables }),
+      }),
     ],
     onCompleted: (id) => Ready({ srn: id }),
     onFailed: (id, failure) => InitFailed({ srn: id, error: `${failure.step}: ${failure.error}` }),
