@@ -78,7 +78,7 @@ export {
 } from "./outbox/resolver.ts";
 export { type StatusCounts, type StatusCountsSource } from "./outbox/status-counts.ts";
 export { type AuditEvent, type AuditType, type NewAuditEvent, type Scalar } from "./audit/event.ts";
-export { type AuditSink, type KeyedAuditEvent, type TransactionalSink } from "./audit/sink.ts";
+export { type AnySink, type AuditSink, type KeyedAuditEvent, type TransactionalSink } from "./audit/sink.ts";
 export { type ChainHead, type ChainOptions } from "./audit/chain.ts";
 export { DatabaseAuditSink, type DatabaseAuditOptions } from "./audit/database-sink.ts";
 export { AuditTrail, type TrailOptions, type TrailPage } from "./audit/trail.ts";

@@ -10,7 +10,15 @@ import { persist } from "../storage/retry.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
-import { insertEvents, insertLinked, lockHead, moveHead, type EventRow, type LinkedRow } from "./queries.ts";
+import {
+  findEvent,
+  insertEvents,
+  insertLinked,
+  lockHead,
+  moveHead,
+  type EventRow,
+  type LinkedRow,
+} from "./queries.ts";
 import type { TransactionalSink } from "./sink.ts";
 
 export interface DatabaseAuditOptions {
@@ -30,21 +38,36 @@ export class DatabaseAuditSink implements TransactionalSink {
 
   /** In the transaction of the session: it commits or rolls back with it. */
   async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
-    const rows = events.map((event): EventRow => {
-      const payload = checkEvent(event);
-      return [this.#host.newId(), event.type, event.subjectId, payload];
-    });
-    if (rows.length === 0) return;
-    if (this.#key === undefined) await session.query(insertEvents(session.dialect, rows));
-    else await appendLinked(session, this.#key, rows);
+    await this.#write(session, this.#rowsOf(events));
   }
 
   /** In a transaction of its own: for what must be on record whatever becomes of the caller's. */
   async append(events: readonly NewAuditEvent[]): Promise<void> {
+    const rows = this.#rowsOf(events);
     const { database } = this.#host;
     database.refuseInside?.();
-    const work = (): Promise<void> => database.transaction((session) => this.appendIn(session, events));
-    await persist(database, work, patienceOf(this.#host));
+    // All of them are there or none: after a lost answer, the first one tells.
+    let isSent = false;
+    const write = async (session: Session): Promise<void> => {
+      const [first] = rows;
+      if (isSent && first && (await session.query(findEvent(session.dialect, first))).length > 0) return;
+      isSent = true;
+      await this.#write(session, rows);
+    };
+    await persist(database, () => database.transaction(write), patienceOf(this.#host));
+  }
+
+  #rowsOf(events: readonly NewAuditEvent[]): readonly EventRow[] {
+    return events.map((event) => {
+      const payload = checkEvent(event);
+      return [this.#host.newId(), event.type, event.subjectId, payload];
+    });
+  }
+
+  async #write(session: Session, rows: readonly EventRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    if (this.#key === undefined) await session.query(insertEvents(session.dialect, rows));
+    else await appendLinked(session, this.#key, rows);
   }
 }
 

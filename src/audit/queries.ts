@@ -18,6 +18,10 @@ export function insertEvents(dialect: Dialect, rows: readonly EventRow[]): Sql {
     select r.id, r.type, r.subject_id, ${dialect.now()}, r.payload from ${dialect.rows(EVENT, rows)}`;
 }
 
+export function findEvent(dialect: Dialect, [id, , subjectId]: EventRow): Sql {
+  return sql`select 1 from ${dialect.table("audit_events")} where subject_id = ${subjectId} and id = ${id}`;
+}
+
 const LINKED: readonly Column[] = [
   ...EVENT,
   { name: "at_ms", type: "text" },

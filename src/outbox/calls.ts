@@ -106,7 +106,7 @@ export class Calls<Tx = unknown> {
   ): Promise<string> {
     const payload = await encodeInput(call, input);
     const entryId = this.#host.newId();
-    const row = [entryId, "call", call.name, null, null, null, null, null, payload, 0, null];
+    const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
     await session.query(insertEntries(session.dialect, [row]));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);

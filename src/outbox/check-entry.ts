@@ -11,6 +11,8 @@ import {
   type SubjectRef,
 } from "../core/outbox/entry.ts";
 
+import { slotOf } from "./scrub.ts";
+
 export const SUBJECT_MAX = 255;
 export const REF_MAX = 1_024;
 
@@ -25,6 +27,8 @@ export interface CheckedEntry {
   readonly operation: OutboxOperation;
   readonly corrections: readonly Correction[];
   readonly generation: number;
+  /** What a rectification corrects; null for an erasure. */
+  readonly slot: string | null;
 }
 
 const FIELDS = ["subjectId", "resolver", "ref", "operation", "corrections", "generation", "entryId"];
@@ -39,15 +43,16 @@ export function checkEntry(given: NewOutboxEntry, newId: () => string): CheckedE
   checkCorrections(corrections);
   const { ref } = given;
   refuseUnknown(ref, ["kind", "value", "extra"], "The ref of an outbox entry");
+  const subjectId = checkId(given.subjectId, "subjectId", SUBJECT_MAX);
+  const resolver = checkName(given.resolver, "resolver");
+  const kind = checkName(ref.kind, "ref.kind");
+  const value = checkId(ref.value, "ref.value", REF_MAX);
   return {
     entryId: given.entryId === undefined ? newId() : checkUuid(given.entryId, "entryId"),
-    subjectId: checkId(given.subjectId, "subjectId", SUBJECT_MAX),
-    resolver: checkName(given.resolver, "resolver"),
-    ref: {
-      kind: checkName(ref.kind, "ref.kind"),
-      value: checkId(ref.value, "ref.value", REF_MAX),
-      ...(ref.extra && { extra: ref.extra }),
-    },
+    subjectId,
+    resolver,
+    ref: { kind, value, ...(ref.extra && { extra: ref.extra }) },
+    slot: operation === "rectify" ? slotOf(subjectId, resolver, kind, value) : null,
     refExtra: checkExtra(ref.extra),
     operation,
     corrections,

@@ -38,7 +38,20 @@ export async function completeIn(
     return true;
   }
   const { subjectId, operation } = request;
-  const row = [newId(), "erasure", LOCAL_ONLY, subjectId, operation, LOCAL_ONLY, "", null, null, 0, null];
+  const row = [
+    newId(),
+    "erasure",
+    LOCAL_ONLY,
+    subjectId,
+    operation,
+    LOCAL_ONLY,
+    "",
+    null,
+    null,
+    null,
+    0,
+    null,
+  ];
   await session.query(insertEntries(session.dialect, [row]));
   return true;
 }

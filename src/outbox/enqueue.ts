@@ -21,10 +21,19 @@ export async function enqueueIn(
   const checked = entries.map((entry) => checkEntry(entry, () => tools.newId()));
   if (checked.length === 0) return [];
   refuseTwice(checked);
-  await refuseKnown(session, entries, checked);
-  const { events, takeovers } = await supersedeFor(session, checked);
-  const rows = checked.map((entry) => rowOf(entry, takeovers.get(entry.entryId)));
-  await session.query(insertEntries(session.dialect, rows));
+  const chosen = checked.filter((_, index) => entries[index]?.entryId !== undefined);
+  if (chosen.length > 0) await refuseKnown(session, chosen);
+  const events: NewAuditEvent[] = [];
+  // A correction of the same thing that was committed in this very moment is older than ours: it gives way, too.
+  for (let left: readonly CheckedEntry[] = checked; left.length > 0;) {
+    const older = await supersedeFor(session, left);
+    events.push(...older.events);
+    const rows = left.map((entry) => rowOf(entry, older.takeovers.get(entry.entryId)));
+    const written = await session.query(insertEntries(session.dialect, rows));
+    const ids = new Set(written.map((row) => row["entry_id"]));
+    left = left.filter(({ entryId }) => !ids.has(entryId));
+    if (left.length > 0) await refuseKnown(session, left);
+  }
   await tell(session, tools.audit, events);
   return checked.map(({ entryId }) => entryId);
 }
@@ -44,36 +53,27 @@ export async function tell(
 
 /** Two corrections of one thing in one call: which of them is the newer? */
 function refuseTwice(entries: readonly CheckedEntry[]): void {
-  const seen = new Set<string>();
-  for (const { operation, subjectId, resolver, ref } of entries) {
-    if (operation !== "rectify") continue;
-    const name = JSON.stringify([subjectId, resolver, ref.kind, ref.value]);
-    if (seen.has(name))
-      throw new AmendsError(
-        "BAD_INPUT",
-        "Two rectify entries have the same subject, resolver and ref. Make one of them. Nothing was written.",
-      );
-    seen.add(name);
-  }
+  const slots = entries.flatMap(({ slot }) => slot ?? []);
+  if (new Set(slots).size === slots.length) return;
+  throw new AmendsError(
+    "BAD_INPUT",
+    "Two rectify entries have the same subject, resolver and ref. Make one of them. Nothing was written.",
+  );
 }
 
 /** An id that the caller chose and that exists would fail the caller's transaction half-way. */
-async function refuseKnown(
-  session: Session,
-  given: readonly NewOutboxEntry[],
-  checked: readonly CheckedEntry[],
-): Promise<void> {
-  const chosen = checked
-    .filter((_, index) => given[index]?.entryId !== undefined)
-    .map(({ entryId }) => entryId);
-  if (chosen.length === 0) return;
-  const known = await session.query(knownIds(session.dialect, chosen));
-  if (known.length === 0 && new Set(chosen).size === chosen.length) return;
-  throw new AmendsError("BAD_ID", "entryId: an entry with this id exists already. Nothing was written.");
+async function refuseKnown(session: Session, entries: readonly CheckedEntry[]): Promise<void> {
+  const ids = entries.map(({ entryId }) => entryId);
+  const known = await session.query(knownIds(session.dialect, ids));
+  if (known.length === 0 && new Set(ids).size === ids.length) return;
+  throw new AmendsError(
+    "BAD_ID",
+    "entryId: an entry with this id exists already. Roll the transaction back, and choose another id or none.",
+  );
 }
 
 function rowOf(entry: CheckedEntry, takeover: Takeover | undefined): EntryRow {
-  const { entryId, resolver, subjectId, operation, ref, refExtra, generation } = entry;
+  const { entryId, resolver, subjectId, operation, ref, refExtra, slot, generation } = entry;
   const corrections = mergeCorrections(takeover?.corrections ?? [], entry.corrections);
   return [
     entryId,
@@ -84,6 +84,7 @@ function rowOf(entry: CheckedEntry, takeover: Takeover | undefined): EntryRow {
     ref.kind,
     ref.value,
     refExtra,
+    slot,
     operation === "rectify" ? encodeCorrections(corrections) : null,
     generation,
     takeover?.busyUntilMs ?? null,

@@ -118,7 +118,7 @@ export class Outbox<Tx = unknown> {
     if (!Number.isInteger(limit) || limit < 1)
       throw new AmendsError("BAD_OPTION", "The limit of a claim must be a whole number, 1 or more.");
     const rows = await this.books.claim("erasure", undefined, limit, positiveMs(lease, "lease"));
-    return rows.map(toEntry);
+    return rows.map(toEntry).toSorted(byAge);
   }
 
   /** The call has succeeded. False where the claim was lost. */
@@ -218,6 +218,10 @@ export class Outbox<Tx = unknown> {
   async #settle(piece: Settlement): Promise<boolean> {
     return (await this.books.settle({ ...piece, hasty: true })) !== "lost";
   }
+}
+
+function byAge(a: OutboxEntry, b: OutboxEntry): number {
+  return a.enqueuedAt.getTime() - b.enqueuedAt.getTime() || (a.entryId < b.entryId ? -1 : 1);
 }
 
 function pieceOf({ entryId, token }: OutboxEntry, event: Settlement["event"]): Settlement {

@@ -60,6 +60,7 @@ const ENTRY: readonly Column[] = [
   { name: "ref_kind", type: "text" },
   { name: "ref_value", type: "text" },
   { name: "ref_extra", type: "text" },
+  { name: "slot", type: "text" },
   { name: "payload", type: "text" },
   { name: "generation", type: "int" },
   { name: "gate_ms", type: "text" },
@@ -69,11 +70,14 @@ export type EntryRow = readonly (string | number | null)[];
 
 const ENTRY_NAMES = ENTRY.slice(0, -1).map(({ name }) => name);
 
-/** `gate_ms` is an instant before which nobody may claim the entry, or null. */
+/**
+ * `gate_ms` is an instant before which nobody may claim the entry, or null. An entry whose slot is taken by one that
+ * the caller could not see yet is left out.
+ */
 export function insertEntries(dialect: Dialect, rows: readonly EntryRow[]): Sql {
   return sql`insert into ${dialect.table("outbox")} (${raw(ENTRY_NAMES.join(", "))}, next_attempt_at, enqueued_at)
     select ${raw(ENTRY_NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.instantOf(raw("r.gate_ms"))}, ${dialect.now()}
-    from ${dialect.rows(ENTRY, rows)}`;
+    from ${dialect.rows(ENTRY, rows)} where true on conflict do nothing returning entry_id`;
 }
 
 const IDS: readonly Column[] = [{ name: "row_id", type: "uuid" }];
@@ -105,7 +109,7 @@ export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([REQUEUED])}, attempts = 0, next_attempt_at = null, last_error = null,
       verification = null, requeues = c.requeues + 1
-    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status in (${literals(outboxMachine.sources("requeue"))})
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(outboxMachine.sources("requeue"))})
     returning ${entryColumns(dialect)}`;
 }
 

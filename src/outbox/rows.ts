@@ -13,6 +13,7 @@ const PLAIN = [
   "ref_kind",
   "ref_value",
   "ref_extra",
+  "slot",
   "saga_id",
   "payload",
   "generation",

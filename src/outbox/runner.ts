@@ -206,7 +206,7 @@ export class SagaRunner {
       decision.event === "verify" ? decision.verification === "pending" : verification !== "pending";
     const mayComplete = (decision.event === "succeed" || decision.event === "verify") && completes;
     const refValue = this.#registry.hasPersonalRefs(entry.resolver)
-      ? scrubbedRef(decision.event, entry)
+      ? scrubbedRef(decision.event, entry.operation)
       : undefined;
     return {
       entryId,

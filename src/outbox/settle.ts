@@ -220,6 +220,7 @@ function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
       verification = coalesce(r.verification, c.verification),
       payload = case when ${isOpen} or (r.event = 'abandon' and c.operation is null) then c.payload else null end,
       ref_value = coalesce(r.ref_value, c.ref_value),
+      slot = case when ${isOpen} or r.event = 'abandon' then c.slot else null end,
       ref_extra = case when r.ref_value is null then c.ref_extra else null end
     from ${rows} where ${holding(HELD_ROWS, raw("entry_id"))} and (r.event <> 'verify' or c.verification is null)
     returning entry_id, token`;

@@ -14,7 +14,11 @@ import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { CheckedEntry } from "./check-entry.ts";
 import { idRows } from "./queries.ts";
 import { entryColumns, toEntry } from "./rows.ts";
-import { refHash, SCRUBBED } from "./scrub.ts";
+import { SCRUBBED } from "./scrub.ts";
+
+interface Rectification extends OutboxEntry {
+  readonly slot: string | null;
+}
 
 /** What a new entry takes over from those that it supersedes. */
 export interface Takeover {
@@ -74,11 +78,8 @@ export function mergeCorrections(
   return [...merged.values()];
 }
 
-function givesWay(older: OutboxEntry, newer: CheckedEntry): boolean {
-  if (newer.operation === "erase") return true;
-  const { ref, resolver } = older;
-  const isSameRef = ref.value === newer.ref.value || ref.value === refHash(newer.subjectId, newer.ref);
-  return resolver === newer.resolver && ref.kind === newer.ref.kind && isSameRef;
+function givesWay(older: Rectification, newer: CheckedEntry): boolean {
+  return newer.operation === "erase" || older.slot === newer.slot;
 }
 
 function takeoverOf(older: readonly OutboxEntry[]): Takeover {
@@ -107,10 +108,12 @@ function eventOf(older: OutboxEntry, why: Readonly<Record<string, string>>): New
 async function lockOpenRectifications(
   session: Session,
   subjects: readonly string[],
-): Promise<ReadonlyMap<string, readonly OutboxEntry[]>> {
+): Promise<ReadonlyMap<string, readonly Rectification[]>> {
   const rows = await session.query(lockRectifications(session.dialect, subjects));
-  const found = rows.map(toEntry).toSorted((a, b) => a.enqueuedAt.getTime() - b.enqueuedAt.getTime());
-  const bySubject = new Map<string, OutboxEntry[]>();
+  const found = rows
+    .map((row): Rectification => ({ ...toEntry(row), slot: row["slot"] as string | null }))
+    .toSorted((a, b) => a.enqueuedAt.getTime() - b.enqueuedAt.getTime());
+  const bySubject = new Map<string, Rectification[]>();
   for (const one of found) bySubject.set(one.subjectId, [...(bySubject.get(one.subjectId) ?? []), one]);
   return bySubject;
 }
@@ -134,6 +137,6 @@ function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql 
 function supersedeEntries(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([GIVEN_WAY])}, payload = null, next_attempt_at = null, last_error = null,
-      ref_value = ${SCRUBBED}, ref_extra = null
+      ref_value = ${SCRUBBED}, ref_extra = null, slot = null
     from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(SUPERSEDABLE)})`;
 }

@@ -100,10 +100,9 @@ onEachDatabase((database) => {
   ])("[K-20] %s is refused, and nothing of the list is written", async (_name, entry, code, says) => {
     const { db, outbox, rows } = await shop(database);
     await db.transaction(async (_session, tx) => {
-      await expect(outbox.enqueue(tx, [erase("fine"), entry])).rejects.toMatchObject({
-        code,
-        message: expect.stringContaining(says),
-      });
+      const refusal = await outbox.enqueue(tx, [erase("fine"), entry]).catch((error: unknown) => error);
+      expect(refusal).toMatchObject({ code });
+      expect(String(refusal)).toContain(says);
     });
     expect(await rows()).toEqual([]);
   });
@@ -121,7 +120,7 @@ onEachDatabase((database) => {
       }
       await outbox.enqueue(tx, [erase("u-3")]);
     });
-    expect((await rows()).map((row) => row["subject_id"]).toSorted()).toEqual(["u-1", "u-3"]);
+    expect(new Set((await rows()).map((row) => row["subject_id"]))).toEqual(new Set(["u-1", "u-3"]));
   });
 
   it("[K-20] no message of a refusal repeats what was handed in", async () => {

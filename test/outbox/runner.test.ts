@@ -214,8 +214,7 @@ onEachDatabase((database) => {
     ["an object that lies", Object.assign(new Error("x"), { code: "mail@example.org" }), "Error"],
   ])("[K-16] of what is thrown only a label is kept: %s", async (_name, thrown, label) => {
     const world = await shop(database);
-    // eslint-disable-next-line typescript/only-throw-error, typescript/prefer-promise-reject-errors
-    const stripe = eraser("stripe", () => Promise.reject(thrown as Error));
+    const stripe = eraser("stripe", () => Promise.reject(thrown));
     const [entryId] = await world.enqueue(erase("u-1"));
     await runnerOn(world, [stripe]).runOnce();
     expect(await world.row(entryId as string)).toMatchObject({ status: "failed", last_error: label });

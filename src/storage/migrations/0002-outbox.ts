@@ -26,6 +26,7 @@ export function outbox(dialect: Dialect): string[] {
       ref_kind text,
       ref_value text,
       ref_extra text,
+      slot text,
       saga_id text,
       payload text,
       generation integer not null default 0,
@@ -43,6 +44,8 @@ export function outbox(dialect: Dialect): string[] {
     )${isPostgres ? " with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05)" : " strict, without rowid"}`,
     `create index ${index("due")} on ${table} (kind, (${FRESH_FIRST("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${oneOf("status", CLAIMABLE)}`,
     `create index ${index("subject")} on ${table} (subject_id, operation, entry_id) where kind = 'erasure' and ${oneOf("status", BLOCKING)}`,
+    // Of two corrections of one thing, the newer is the only open one: whoever does not see the other waits for it here.
+    `create unique index ${index("slot")} on ${table} (slot) where slot is not null and ${oneOf("status", CLAIMABLE)}`,
     `create index ${index("abandoned")} on ${table} (kind, enqueued_at, entry_id) where status = 'abandoned'`,
     `create index ${index("scheduled")} on ${table} (kind, next_attempt_at, entry_id) where status = 'scheduled'`,
     ...refuse(dialect, {
