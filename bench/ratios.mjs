@@ -109,6 +109,31 @@ export const ratios = [
     of: ({ "outbox-claim": claim }) => claim?.status_counts_statements.median,
   },
   {
+    name: "pg_event_chain_vs_dbos",
+    says: "PostgreSQL: a chain of five handlers against five steps of DBOS (handlers/s)",
+    atLeast: 30,
+    of: (figures) => throughput(figures, "events-postgres", "dbos"),
+  },
+  {
+    name: "pg_event_commits_per_handler_lone",
+    says: "PostgreSQL: commits per handler, one chain at a time",
+    // What a worker looks for every second is counted too.
+    atMost: 1.25,
+    of: ({ "events-postgres": events }) => perHandler(events?.["at_1.commits_per_saga"]),
+  },
+  {
+    name: "pg_event_commits_per_handler_loaded",
+    says: "PostgreSQL: commits per handler, 1,000 chains at once",
+    atMost: 0.3,
+    of: ({ "events-postgres": events }) => perHandler(events?.["at_1000.commits_per_saga"]),
+  },
+  {
+    name: "pg_publish_vs_bare_inserts",
+    says: "PostgreSQL: publishing 10,000 events in one transaction against bare multi-row inserts (events/s)",
+    atLeast: 0.5,
+    of: ({ "publish-postgres": publish }) => perRound(publish?.published_per_s, publish?.bare_inserts_per_s),
+  },
+  {
     name: "rss_mb_at_2048",
     says: "PostgreSQL: peak memory of the process with 2,048 sagas at once, MB",
     atMost: 250,
@@ -182,6 +207,11 @@ function atBestSetting(figures = {}, wanted) {
   if (speeds.length === 0) return undefined;
   const [fastest] = speeds.reduce((best, next) => (next[1].median > best[1].median ? next : best));
   return figures[`${fastest.slice(0, -".steps_per_s".length)}.${wanted}`];
+}
+
+/** A chain has five handlers. */
+function perHandler(figure) {
+  return figure && figure.median / 5;
 }
 
 function perRound(ours, theirs) {

@@ -4,6 +4,12 @@ import { checkLease } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
+import { EventEngine } from "../events/engine.ts";
+import { EventFlow } from "../events/flow.ts";
+import type { AnyHandler } from "../events/handler.ts";
+import { Reaper } from "../events/reaper.ts";
+import { SagaRegistry } from "../events/registry.ts";
+import type { AnySagaDef } from "../events/saga-def.ts";
 import type { Middleware } from "../sagas/call.ts";
 import { ContractJournal } from "../sagas/contract-journal.ts";
 import type { SagaStorage } from "../sagas/contract.ts";
@@ -13,7 +19,7 @@ import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
 import { Operators, type OperatorNote, type SkipNote } from "../sagas/operators.ts";
-import { outcomeOf } from "../sagas/outcome.ts";
+import { outcomeOf, type SagaOutcome } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
@@ -25,8 +31,9 @@ import type { Duty } from "../work/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { newId } from "../work/identifiers.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
-import { newId, newOwner } from "./identifiers.ts";
+import { newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
@@ -56,6 +63,10 @@ export interface DatabaseOptions<Tx> extends CommonOptions {
   readonly database: Database<Tx>;
   /** How webhooks are delivered, and where they may go. */
   readonly webhooks?: WebhooksOptions;
+  /** The event handlers that this process knows; those of `eventSagas` need not be repeated. */
+  readonly handlers?: readonly AnyHandler[];
+  /** The sagas over events that this process knows. */
+  readonly eventSagas?: readonly AnySagaDef[];
   readonly storage?: never;
 }
 
@@ -80,6 +91,8 @@ const OPTIONS = [
   "storage",
   "clock",
   "sagas",
+  "handlers",
+  "eventSagas",
   "middleware",
   "logger",
   "lease",
@@ -107,6 +120,7 @@ export class Amends<Tx = unknown> {
   readonly #workers: Set<Worker> = new Set();
   readonly #duties: Duty[] = [];
   readonly #webhooks: Webhooks<Tx> | undefined;
+  readonly #events: EventFlow<Tx> | undefined;
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     refuseUnknown(options, OPTIONS, "new Amends");
@@ -150,6 +164,7 @@ export class Amends<Tx = unknown> {
     const host = this.#host();
     Object.defineProperty(this, HOST, { value: host, enumerable: false });
     if (options.database) this.#webhooks = new Webhooks<Tx>(host, this.#owner, options.webhooks);
+    this.#events = options.database && this.#eventFlow(options.database, options);
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
@@ -224,6 +239,15 @@ export class Amends<Tx = unknown> {
     },
   };
 
+  /** Publishes events, and shows and steers the sagas over them. */
+  get events(): EventFlow<Tx> {
+    if (this.#events) return this.#events;
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      "A storage of your own carries sagas only: events need a database.",
+    );
+  }
+
   /** Undoes a saga that has not reached its pivot. */
   async cancel(id: string, note: OperatorNote): Promise<SagaView> {
     return viewOf(await this.#operators.cancel(id, note));
@@ -271,6 +295,47 @@ export class Amends<Tx = unknown> {
       onBug: (error) => this.#bug(error),
       warn: (fields, message) => this.#logger.warn(fields, message),
     };
+  }
+
+  #eventFlow(database: Database<Tx>, options: DatabaseOptions<Tx>): EventFlow<Tx> {
+    const db = database as Database;
+    const registry = new SagaRegistry(options.handlers ?? [], options.eventSagas ?? [], db.dialect.name);
+    const engine = new EventEngine({
+      db,
+      registry,
+      leaseMs: this.#leaseMs,
+      errorCodes: new Set(options.errorCodes),
+      closing: this.#closing.signal,
+      runSaga: (saga, input, id, waitMs) => this.#runSaga(saga, input, id, waitMs),
+      onTrouble: (error, attempt) => this.#warn(error, attempt),
+      onBug: (error) => this.#bug(error),
+      onAttention: (fields, message) => this.#logger.error(fields, message),
+    });
+    if (!registry.isEmpty) {
+      const warn: Logger["warn"] = (fields, message) => this.#logger.warn(fields, message);
+      this.#duties.push(engine.desk, new Reaper({ engine, dialect: db.dialect, clock: db.clock, warn }));
+    }
+    return new EventFlow(engine, database);
+  }
+
+  /** Undefined where it has not ended within this long. */
+  async #runSaga(
+    saga: AnySaga,
+    input: unknown,
+    id: string,
+    waitMs: number,
+  ): Promise<SagaOutcome | undefined> {
+    const run = new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined));
+    const enough = new AbortController();
+    const cancel = this.#clock.after(waitMs, () => enough.abort());
+    try {
+      return await run.result({ signal: enough.signal });
+    } catch (error) {
+      if (enough.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      cancel();
+    }
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

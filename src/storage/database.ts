@@ -25,6 +25,16 @@ export interface Column {
   readonly type: "text" | "int" | "bigint" | "uuid";
 }
 
+/** One write of a chain. */
+export interface Stage {
+  readonly name: string;
+  readonly statement: Sql;
+  /** It returns rows for whoever asked. All stages that do have the same columns, and may have others. */
+  readonly answers?: boolean;
+  /** It only locks or gathers for later stages: nothing where they come one by one. */
+  readonly forOthers?: boolean;
+}
+
 /** The words in which the two databases differ. */
 export interface Dialect {
   readonly name: "postgres" | "sqlite";
@@ -53,6 +63,13 @@ export interface Dialect {
   joinFirst(query: Sql, count: Sql, countMax: number): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */
   together(first: Sql, second: Sql): readonly Sql[];
+  /**
+   * Several writes of one transaction, each of which may depend on what those before it wrote: as one statement where
+   * the database can, which then answers with these columns of all stages that have an answer; else in turn.
+   */
+  chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[];
+  /** How a stage of a chain looks at an earlier one: by its name where it can, else by what it left in the tables. */
+  linked(byName: Sql, byTable: Sql): Sql;
   /** The first word of a text, without the given characters at its end. */
   firstWord(column: Sql, without: string): Sql;
   /** Wakes whoever listens once the transaction commits; undefined where the database cannot. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { newId } from "../../src/operate/identifiers.ts";
+import { newId } from "../../src/work/identifiers.ts";
 import { virtualClock } from "amends/testing";
 import { onEachDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";

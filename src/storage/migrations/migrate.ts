@@ -11,6 +11,7 @@ import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
 import { audit } from "./0003-audit.ts";
 import { erasure } from "./0004-erasure.ts";
+import { events } from "./0005-events.ts";
 import { webhooks } from "./0006-webhooks.ts";
 import { words } from "./ddl.ts";
 import { grantRoles } from "./webhook-roles.ts";
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 2, name: "outbox", statements: outbox },
   { id: 3, name: "audit", statements: audit },
   { id: 4, name: "erasure", statements: erasure },
+  { id: 5, name: "events", statements: events },
   { id: 6, name: "webhooks", statements: webhooks },
 ];
 

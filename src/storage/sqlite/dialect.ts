@@ -25,6 +25,8 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
       sql`join json_each((select json_group_array(listed.value) from (${query} limit ${countMax}) as listed)) as first
         on first.key < ${count}`,
     together: (first, second) => [first, second],
+    chain: (stages) => stages.filter(({ forOthers }) => !forOthers).map(({ statement }) => statement),
+    linked: (_byName, byTable) => byTable,
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,
     notify: () => undefined,
