@@ -79,11 +79,14 @@ onEachDatabase((database) => {
     const { take, tell } = parts(db);
     const [first] = await take();
     if (!first) throw new Error("nothing was due");
-    await tell(first, BAD);
+    const report = newId();
+    await tell(first, BAD, report);
     clock.jump(30_000);
     const [second] = await take();
     expect(second?.attempt).toBe(2);
     expect(await tell(first, OK)).toBe("repeated");
+    // As when the answer to the first commit was lost: the same report is on record, and is not applied again.
+    expect(await tell(first, BAD, report)).toBe("accepted");
     expect(await states()).toEqual(["InProgress 1"]);
   });
 

@@ -25,16 +25,19 @@ onEachDatabase((database) => {
 
   it("[W-19] a job that was made before the pause waits, too", async () => {
     const { amends, subscribe, publish, work, later, world, rows } = await stage(database);
-    const id = await subscribe("a", { rate: { max: 1, per: "1m" } });
+    const id = await subscribe("a", { events: ["order.*"], rate: { max: 1, per: "1m" } });
     await publish();
     await publish();
     expect(await work()).toBe(1);
     expect((await rows("webhook_jobs")).map((row) => row["status"])).toEqual(["Completed", "Pending"]);
     await amends.webhooks.pause(id, NOTE);
     expect(await later(120_000)).toBe(0);
+    await subscribe("b", { events: ["other"] });
+    await publish("other");
+    expect(await work()).toBe(1); // the other one's
     await amends.webhooks.enable(id);
     expect(await work()).toBe(1);
-    expect(world.sent).toHaveLength(2);
+    expect(world.calls).toEqual({ "https://a.example/hook": 2, "https://b.example/hook": 1 });
   });
 
   it("[W-19] what a deleted subscription is still owed ends among the dead letters, without a call", async () => {
