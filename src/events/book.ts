@@ -29,12 +29,17 @@ export function heldRow({ delivery, to, waitMs, error, uncounted, move }: Settle
 const HOLDING = sql`c.entry_id = r.row_id and c.token = r.row_token and (c.status || '' in (${literals(IN_HAND)})
   or (r.to_status = ${literals([SUPERSEDED])} and c.status || '' in (${literals(outboxMachine.sources("supersede"))})))`;
 
+/** Names a claim: a row that was claimed again may be settled by both claims at once, and only one of them holds. */
+export function claimName(id: string, token: string): Sql {
+  return raw(`cast(${id} as text) || '#' || ${token}`);
+}
+
 /** The columns of every stage that answers. */
 export const ANSWER: readonly string[] = ["stage", "id", "status", "token", "at"];
 
-export function answer(stage: string, id: string, dialect: Dialect): Sql {
+export function answer(stage: string, id: string, dialect: Dialect, token: string = "0"): Sql {
   const zero = dialect.epochMs(dialect.now());
-  return sql`${raw(`'${stage}'`)} as stage, cast(${raw(id)} as text) as id, '' as status, 0 as token, ${zero} as at`;
+  return sql`${raw(`'${stage}'`)} as stage, cast(${raw(id)} as text) as id, '' as status, ${raw(token)} as token, ${zero} as at`;
 }
 
 /** The deliveries that are still ours, locked. */
@@ -90,7 +95,9 @@ export function moveRuns(dialect: Dialect, moves: readonly Settlement[], isLinke
   const step = dialect.plusMs(dialect.now(), raw("r.step_ms"));
   const watched = sql`r.flow_status in (${literals(flowMachine.sources("turnBack"))})`;
   const byTable = sql`exists (select 1 from ${dialect.table("outbox")} as c where ${HOLDING})`;
-  const byName = isLinked ? raw("r.row_id in (select row_id from held)") : raw("false");
+  const byName = isLinked
+    ? sql`${claimName("r.row_id", "r.row_token")} in (select ${claimName("row_id", "row_token")} from held)`
+    : raw("false");
   return sql`update ${dialect.table("saga_state")} as s
     set status = r.flow_status, version = r.version + 1, mark = r.row_id, current_step = r.current_step,
       completed_steps = r.completed_steps, undo_steps = r.undo_steps, late_step = r.late_step,
@@ -115,7 +122,7 @@ export function markDeliveries(dialect: Dialect, held: readonly Settlement[], is
     set status = r.to_status, last_error = coalesce(r.error, c.last_error), attempts = c.attempts - r.uncounted,
       next_attempt_at = case when r.wait_ms is null then null else ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} end
     from ${given} where ${HOLDING} and (r.run_id is null or ${dialect.linked(byName, byTable)})
-    returning ${answer("marked", "entry_id", dialect)}`;
+    returning ${answer("marked", "entry_id", dialect, "token")}`;
 }
 
 const QUEUE: readonly Column[] = [

@@ -4,7 +4,6 @@
  * commit per handler; with many chains at once, many of them share one.
  */
 import { errorLabel } from "../core/errors.ts";
-import { BEGUN } from "../core/flow/state.ts";
 import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -12,12 +11,13 @@ import type { AnySaga } from "../sagas/definition.ts";
 import type { SagaOutcome } from "../sagas/outcome.ts";
 import { Desk, type Hold } from "../work/desk.ts";
 import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
-import { NOTHING_OUT, type Delivery, type NewRow, type RunRecord, type Settlement } from "./delivery.ts";
+import { continuation } from "./continuation.ts";
+import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./delivery.ts";
 import type { EventValue } from "./event.ts";
 import { fanOut } from "./fanout.ts";
 import type { AnyHandler } from "./handler.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
-import { selectSettled } from "./queries.ts";
+import { selectHeld, selectSettled } from "./queries.ts";
 import type { SagaRegistry } from "./registry.ts";
 import { FlowNews } from "./run-handle.ts";
 import { SagaStore } from "./store.ts";
@@ -36,13 +36,6 @@ export interface EventEngineOptions {
   onBug(error: unknown): void;
   /** Something needs a person now: ids, names and labels. */
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
-
-/** Places for what comes next: exactly one of the two is called. */
-interface Next {
-  readonly claims: ReadonlySet<string>;
-  accept(answer: Settled): void;
-  cancel(): void;
 }
 
 /** What an end of a handler still needs: nothing, or another look at a run that has moved on. */
@@ -83,7 +76,7 @@ export class EventEngine {
 
   /** Writes what was settled, and takes what it brings on where there is room for it. */
   async settle(settlement: Settlement, from?: Hold): Promise<Settled> {
-    const next = this.#next(settlement, from);
+    const next = continuation(this, this.#clock, settlement, from);
     try {
       const answer = await this.store.settle(settlement, next.claims);
       next.accept(answer);
@@ -92,52 +85,6 @@ export class EventEngine {
       next.cancel();
       throw error;
     }
-  }
-
-  /** Keeps places for what a settlement brings on here. */
-  #next(settlement: Settlement, from: Hold | undefined): Next {
-    const mine = settlement.out.rows.filter(({ handler }) => handler && this.registry.handler(handler));
-    const places = mine.length > 0 ? this.desk.reserve(mine.length, from) : undefined;
-    return {
-      claims: new Set(places ? mine.map(({ id }) => id) : []),
-      cancel: () => places?.cancel(),
-      accept: ({ applied, claimed, more }) => {
-        const next = mine.flatMap((row) => {
-          const timeMs = claimed.get(row.id);
-          return timeMs === undefined ? [] : [this.#claimedRow(row, settlement, timeMs)];
-        });
-        if (next.length > 0) places?.fill(next);
-        else places?.cancel();
-        if (more || (applied && mine.length > claimed.size)) this.desk.dueIn(0);
-      },
-    };
-  }
-
-  #claimedRow(row: NewRow, { out, move }: Settlement, timeMs: number): Delivery {
-    const now = this.#clock.monotonicMs();
-    const later = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : now + ms);
-    const least = (a: number | undefined, b: number | undefined): number | undefined =>
-      a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
-    const begun = row.opens ? out.runs.find(({ sagaId }) => sagaId === row.sagaId) : undefined;
-    let run: RunRecord | undefined;
-    if (begun) {
-      const deadlineAtMs = later(begun.deadlineMs);
-      const { sagaId, sagaType, processId, stepMs } = begun;
-      run = {
-        sagaId,
-        sagaType,
-        processId,
-        version: 1,
-        state: BEGUN,
-        deadlineAtMs,
-        dueAtMs: least(deadlineAtMs, later(stepMs)),
-      };
-    } else if (move && move.run.sagaId === row.sagaId) {
-      const { deadlineAtMs } = move.run;
-      const dueAtMs = move.state.status === "running" ? least(deadlineAtMs, later(move.stepMs)) : undefined;
-      run = { ...move.run, version: move.run.version + 1, state: move.state, dueAtMs };
-    }
-    return { ...row, token: 1, attempts: 1, timeMs, run };
   }
 
   async #run(delivery: Delivery, hold: Hold): Promise<void> {
@@ -192,7 +139,9 @@ export class EventEngine {
     const end = handler.transaction
       ? await this.#inTransaction(handler, event, delivery, run, hold, options)
       : (await callHandler(handler, event, delivery, hold, options)).end;
-    if (end === "done" || end === "again") return end;
+    if (end === "done") return end;
+    // Refused: the run has moved on, or the delivery is somebody else's now.
+    if (end === "again") return (await this.#isHeld(delivery)) ? "again" : "done";
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
     return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end, hold);
   }
@@ -216,6 +165,11 @@ export class EventEngine {
     if (applied || !settlement.move) return "done"; // or the claim was lost
     const now = await this.#runOf(delivery);
     return now && now.version !== run?.version ? "again" : "done";
+  }
+
+  async #isHeld(delivery: Delivery): Promise<boolean> {
+    const { dialect } = this.#options.db;
+    return (await this.store.query(selectHeld(dialect, delivery))).length > 0;
   }
 
   /** A saga of steps may take its time: it is looked at again and again, without a place being held. */
@@ -251,7 +205,7 @@ export class EventEngine {
       call: (tx) => callHandler(handler, event, delivery, hold, { ...options, tx }),
       write: async (session, end) => {
         const settlement = this.#decide(delivery, run, end);
-        const next = this.#next(settlement, hold);
+        const next = continuation(this, this.#clock, settlement, hold);
         const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
           next.cancel();
           throw error;

@@ -101,6 +101,12 @@ export function selectDelivery(dialect: Dialect, id: string): Sql {
     where entry_id = ${id} and event_id is not null`;
 }
 
+/** A claim that still holds. */
+export function selectHeld(dialect: Dialect, { id, token }: Delivery): Sql {
+  return sql`select entry_id from ${dialect.table("outbox")}
+    where entry_id = ${id} and token = ${token} and status || '' in (${literals(HELD_ROWS.states)})`;
+}
+
 /** A claim that has been settled: its token is still the last one, and nobody holds it. */
 export function selectSettled(dialect: Dialect, { id, token }: Delivery): Sql {
   return sql`select entry_id from ${dialect.table("outbox")}

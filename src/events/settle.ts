@@ -9,6 +9,7 @@
 import type { Execute } from "../sagas/flush.ts";
 import type { Column, Dialect, Row, Stage } from "../storage/database.ts";
 import { raw, sql } from "../storage/sql.ts";
+import type { Claimed } from "../work/desk.ts";
 import type { Settlement } from "./delivery.ts";
 import {
   ANSWER,
@@ -48,14 +49,14 @@ export async function settleTogether(
   const stages = stagesOf(dialect, settlements, claims, leaseMs);
   if (stages.length === 0) return settlements.map(() => NOTHING_DONE);
   const answers = (await execute(dialect.chain(stages, ANSWER))).flat();
-  const done = new Set(answers.filter(isOf("marked")).map(idOf));
+  const done = new Set(answers.filter(isOf("marked")).map(claimOf));
   const moved = new Set(answers.filter(isOf("moved")).map(idOf));
   const news = answers.filter(isOf("news"));
   await lookAgain(dialect, execute, settlements, claims, done, news);
   const ours = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
   const more = answers.some(isOf("behind"));
   return settlements.map(({ delivery, move, out }) => {
-    const applied = delivery ? done.has(delivery.id) : move ? moved.has(move.run.sagaId) : true;
+    const applied = delivery ? done.has(nameOf(delivery)) : move ? moved.has(move.run.sagaId) : true;
     const taken = out.rows.flatMap(({ id }) => {
       const at = claims.has(id) ? ours.get(id) : undefined;
       return at === undefined ? [] : [[id, at] as const];
@@ -107,6 +108,14 @@ function idOf(row: Row): string {
   return row["id"] as string;
 }
 
+function claimOf(row: Row): string {
+  return nameOf({ id: idOf(row), token: Number(row["token"]) });
+}
+
+function nameOf({ id, token }: Claimed): string {
+  return `${id}#${token}`;
+}
+
 function isOurs(row: Row): boolean {
   return row["status"] === CLAIMED && Number(row["token"]) === 1;
 }
@@ -136,16 +145,16 @@ async function lookAgain(
   done: Set<string>,
   news: Row[],
 ): Promise<void> {
-  const missing = settlements.filter(({ delivery }) => delivery && !done.has(delivery.id));
+  const missing = settlements.filter(({ delivery }) => delivery && !done.has(nameOf(delivery)));
   if (missing.length === 0) return;
   const outbox = dialect.table("outbox");
   const found = await execute([
-    sql`select cast(c.entry_id as text) as id from ${dialect.rows(HELD, missing.map(heldRow))}
+    sql`select cast(c.entry_id as text) as id, c.token from ${dialect.rows(HELD, missing.map(heldRow))}
       join ${outbox} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status`,
   ]);
-  for (const row of found.flat()) done.add(idOf(row));
+  for (const row of found.flat()) done.add(claimOf(row));
   const own = missing
-    .filter(({ delivery }) => delivery && done.has(delivery.id))
+    .filter(({ delivery }) => delivery && done.has(nameOf(delivery)))
     .flatMap(({ out }) => out.rows.filter((row) => claims.has(row.id)).map((row) => [row.id, 1]));
   if (own.length === 0) return;
   const again = await execute([

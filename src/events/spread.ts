@@ -2,7 +2,7 @@
 import { CLAIMABLE, settled } from "../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { CLAIMED, SUPERSEDED } from "./book.ts";
+import { claimName, CLAIMED, SUPERSEDED } from "./book.ts";
 import type { NewRow, NewRun, Settlement } from "./delivery.ts";
 
 const CAUSE: readonly Column[] = [
@@ -21,7 +21,7 @@ function caused(dialect: Dialect, isLinked: boolean): Sql {
   const byTable = sql`exists (select 1 from ${dialect.table("outbox")} as c
     where c.entry_id = r.cause_id and c.token = r.cause_token and c.status = r.cause_status)`;
   // Beside an "or" this is looked up in a hash, not in a loop over all of them.
-  const byName = raw("cast(r.cause_id as text) in (select id from marked)");
+  const byName = sql`${claimName("r.cause_id", "r.cause_token")} in (select ${claimName("id", "token")} from marked)`;
   return sql`(r.cause_id is null or ${dialect.linked(byName, byTable)})`;
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { machineDiagram } from "../../src/core/machine.ts";
+import { flowMachine } from "../../src/core/flow/machine.ts";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
 import { mermaid, readTable } from "../../tools/doors.mjs";
 import { root } from "../../tools/project.mjs";
@@ -12,6 +13,10 @@ const pictures = [...architecture.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)].ma
 
 it("the architecture page shows the machine of sagas as its table draws it", () => {
   expect(pictures).toContain(machineDiagram(sagaMachine, "PENDING"));
+});
+
+it("the architecture page shows the machine of runs over events as its table draws it", () => {
+  expect(pictures).toContain(machineDiagram(flowMachine, "running"));
 });
 
 it("the architecture page shows the doors between rooms as their table draws them", () => {

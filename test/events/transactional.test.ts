@@ -101,4 +101,45 @@ onEachDatabase((database) => {
       expect(await sent(db)).toEqual(["Begun > writing", "Written", "Done"]);
     },
   );
+
+  // On SQLite the open transaction of the first would keep the second from writing at all.
+  it.runIf(database.name === "postgres")(
+    "[F-07][K-06] a handler outside any saga whose delivery was taken over is not called again and again",
+    async () => {
+      const [slow, quick] = [gate(), gate()];
+      const db = await database.open();
+      await makeEffects(db);
+      const calls: string[] = [];
+      const make1 = (name: string, hold: typeof slow): ReturnType<typeof handler> =>
+        handler("writing", {
+          on: Begun,
+          ok: Written,
+          err: Refused,
+          transaction: transactionOn(database.name),
+          handle: async (e, { tx }) => {
+            calls.push(name);
+            await effect(tx, name);
+            await hold.pass();
+            return ok(Written({ id_: e.id_ }));
+          },
+        });
+      const { first, second, lapse } = await pair(
+        database,
+        { handlers: [make1("slow", slow)] },
+        { handlers: [make1("quick", quick)] },
+      );
+      const worker = await database.worker(first);
+      await first.events.publish(undefined, Begun({ id_: "p" }));
+      await slow.reached;
+      lapse();
+      await database.worker(second);
+      await quick.reached;
+      slow.open();
+      await worker.stop();
+      quick.open();
+      await waitFor(async () => (await sent(db)).includes("Written"));
+      expect(calls).toEqual(["slow", "quick"]);
+      expect(await effects(db)).toEqual(["quick"]);
+    },
+  );
 });

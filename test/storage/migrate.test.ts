@@ -17,7 +17,7 @@ onEachDatabase((database) => {
       sql`select id, name, checksum from ${db.dialect.table("migrations")} order by id`,
     );
     expect(rows.map((row) => row["name"])).toEqual(applied);
-    rows.forEach((row, index) => expect(row).toMatchObject({ id: index + 1 }));
+    rows.forEach((row, index) => expect(row["id"]).toBeGreaterThan(index));
     for (const row of rows) expect(row["checksum"]).toMatch(/^[0-9a-f]{32}$/);
     await checkSchema(db);
   });
