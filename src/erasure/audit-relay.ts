@@ -26,7 +26,7 @@ export class AuditRelay implements TransactionalSink {
   readonly #books: OutboxBooks;
   readonly #host: Host;
 
-  constructor(host: Host, books: OutboxBooks, sink: AuditSink) {
+  constructor(host: Host, books: OutboxBooks, sink: AuditSink, leaseMs: number = DEFAULT_LEASE_MS) {
     this.#host = host;
     this.#books = books;
     this.#sink = sink;
@@ -36,7 +36,7 @@ export class AuditRelay implements TransactionalSink {
       names: () => [NAME],
       host,
       books,
-      leaseMs: DEFAULT_LEASE_MS,
+      leaseMs,
       run: (row) => this.#deliver(row),
     });
   }

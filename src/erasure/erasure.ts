@@ -93,7 +93,9 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     this.#audit = audit ?? new DatabaseAuditSink(amends);
     const books = new OutboxBooks(host);
     // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
-    const relay = isTransactional(this.#audit) ? undefined : new AuditRelay(host, books, this.#audit);
+    const relay = isTransactional(this.#audit)
+      ? undefined
+      : new AuditRelay(host, books, this.#audit, runnerOptions.backoff?.leaseMs);
     const sink = relay ?? (this.#audit as TransactionalSink);
     if (relay) host.employ(relay.duty);
     this.outbox = new Outbox(amends, { audit: sink });

@@ -83,6 +83,11 @@ export class Calls<Tx = unknown> {
     return this.#desk;
   }
 
+  /** Claims that were lost to another worker: the fence held. */
+  get lost(): number {
+    return this.#desk.lost;
+  }
+
   /** The worker of this Amends drives them from its next start on. */
   attach(): this {
     if (!this.#isAttached) this.#host.employ(this.#desk);
@@ -158,11 +163,11 @@ export class Calls<Tx = unknown> {
     const definition = this.#known.get(entry.name) as CallDefinition;
     const { attemptMax } = definition;
     const before = decideBefore(entry, { attemptMax });
-    if (before) return this.#conclude(entry, before);
+    if (before) return this.#conclude(entry, hold, before);
     const outcome = await this.#call(definition, entry, hold);
     if (!outcome) return;
     const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
-    return this.#conclude(entry, decide(entry, outcome, policy));
+    return this.#conclude(entry, hold, decide(entry, outcome, policy));
   }
 
   async #call(definition: CallDefinition, entry: CallEntry, hold: Hold): Promise<Outcome | undefined> {
@@ -170,9 +175,9 @@ export class Calls<Tx = unknown> {
     return attempt.outcome(() => answer(definition, entry, attempt));
   }
 
-  async #conclude(entry: CallEntry, decision: Decision): Promise<void> {
+  async #conclude(entry: CallEntry, hold: Hold, decision: Decision): Promise<void> {
     const { entryId, token, name, attempts } = entry;
-    if ((await this.#books.settle({ entryId, token, ...decision })) === "lost") return;
+    if ((await this.#books.settle({ entryId, token, ...decision })) === "lost") return hold.stop("lost");
     if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
     if (decision.event !== "abandon") return;
     const { error } = decision;

@@ -119,14 +119,13 @@ export class SagaRunner {
     const before: Decision | undefined = isReadable(row)
       ? decideBefore(entry, { attemptMax: this.#attemptMax })
       : { event: "abandon", error: "UnreadableEntry" };
-    if (before) return this.#conclude(entry, { kind: "refused", label: "" }, before);
+    if (before) return this.#conclude(entry, hold, { kind: "refused", label: "" }, before);
     for (;;) {
       const outcome = await this.#call(entry, hold);
       if (!outcome) return;
       const decision = decide(entry, outcome, this.#policyFor(entry));
-      if (decision.event !== "verify") return this.#conclude(entry, outcome, decision);
-      const booked = await this.#book(entry, outcome, decision);
-      if (booked === "lost" || booked === "untold") return;
+      if (decision.event !== "verify") return this.#conclude(entry, hold, outcome, decision);
+      if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
       entry = { ...entry, verification: decision.verification };
     }
   }
@@ -158,14 +157,20 @@ export class SagaRunner {
     return this.#registry.has(resolver) && canVerify(this.#registry.get(resolver));
   }
 
-  async #conclude(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<void> {
-    const booked = await this.#book(entry, outcome, decision);
-    if (booked === "lost" || booked === "untold") return;
+  async #conclude(entry: OutboxEntry, hold: Hold, outcome: Outcome, decision: Decision): Promise<void> {
+    if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
     if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
     const hook = this.#onAbandoned;
     if (decision.event !== "abandon" || !hook) return;
     const isFine = await tryHook(this.#host.clock, () => hook(abandonedSignal(entry, decision.error)));
     if (!isFine) this.#host.warn({ entryId: entry.entryId }, "amends: onAbandoned failed");
+  }
+
+  /** False where the claim was lost, which is counted, or the sink did not take it. */
+  async #isBooked(entry: OutboxEntry, hold: Hold, outcome: Outcome, decision: Decision): Promise<boolean> {
+    const booked = await this.#book(entry, outcome, decision);
+    if (booked === "lost") hold.stop("lost");
+    return booked !== "lost" && booked !== "untold";
   }
 
   /** With a foreign sink the events go out first, and a completion is told before what completes is booked. */

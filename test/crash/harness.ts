@@ -125,7 +125,7 @@ async function crashAt(options: HarnessOptions, names: readonly string[]): Promi
   const crew = await Crew.assemble(scenario, places);
   const child = await startChild({ scenario: scenario.name, signal, lanes }, root);
   crew.serve(child);
-  const result = signal === "SIGKILL" ? await crew.succeed(child) : await crew.outrun(child, names);
+  const result = signal === "SIGKILL" ? await crew.succeed(child, names) : await crew.outrun(child, names);
   const { hung, errors } = await child.ended;
   const problems = [...result.problems, ...(await crew.check(names))];
   if (hung) problems.push(`the process did not come to an end: ${errors}`);

@@ -26,6 +26,8 @@ export interface LaneReport {
   /** Every point that was passed, in the order of the first time. */
   readonly points: readonly Point[];
   readonly counters: Amends["counters"];
+  /** How many sagas and entries it lost to another process. */
+  readonly lost: number;
 }
 
 export async function runLane(given: LaneOptions): Promise<LaneReport> {
@@ -55,21 +57,24 @@ export async function runLane(given: LaneOptions): Promise<LaneReport> {
   const database = await open();
   const second = await open("other ");
   const effects = new Effects(place.effects);
-  const world = new World(effects, database, cancel);
+  const world = new World(place, effects, database, cancel, pass);
   if (scenario.renewals === true) world.renewed = (times) => renewals.reached(times);
   const play = scenario.play(world);
   const atCall = (call: StepCall, moment: CallMoment): Promise<void> => {
-    const locked = play.sagas.some(({ plan }) =>
+    const locked = (play.sagas ?? []).some(({ plan }) =>
       plan.some(({ name, atomic }) => atomic && name === call.step),
     );
     return pass({ name: `${call.action} ${call.step} ${call.attempt} ${moment}`, locked });
   };
-  const options = { sagas: play.sagas, lease: leaseMs, middleware: [recorder(effects, atCall)] };
+  const options = { sagas: play.sagas ?? [], lease: leaseMs, middleware: [recorder(effects, atCall)] };
   const amends = new Amends({ ...options, database });
+  const employed = play.employ?.(amends, leaseMs);
+  const { concurrency } = play;
   const stage: Stage = {
     amends,
     database,
-    worker: amends.worker({ poll: 200 }),
+    worker: amends.worker({ poll: 200, ...(concurrency !== undefined && { concurrency }) }),
+    lost: () => employed?.lost ?? 0,
     another: () => new Amends({ ...options, database: second }),
   };
   try {
@@ -80,9 +85,10 @@ export async function runLane(given: LaneOptions): Promise<LaneReport> {
   } finally {
     await amends.close();
     for (const one of databases) await one.close();
-    effects.close();
+    world.close();
   }
-  return { points: [...points.values()], counters: { ...amends.counters } };
+  const lost = amends.counters.lost + (employed?.lost ?? 0);
+  return { points: [...points.values()], counters: { ...amends.counters }, lost };
 }
 
 const SETTLE_MS = 500;

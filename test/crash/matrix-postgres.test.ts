@@ -1,3 +1,4 @@
 import { crashMatrix } from "./matrix.ts";
+import { sagaScenarios } from "./scenarios/all.ts";
 
-crashMatrix("postgres");
+crashMatrix("postgres", sagaScenarios);

@@ -8,7 +8,7 @@
 import { expect, it } from "vitest";
 import { crashEverywhere } from "./harness.ts";
 import type { Place } from "./place.ts";
-import { scenarios } from "./scenarios/all.ts";
+import type { Scenario } from "./scenario.ts";
 import { onYard } from "./yard.ts";
 
 const SIGNALS = {
@@ -18,7 +18,7 @@ const SIGNALS = {
 
 const times = Number(process.env["AMENDS_CRASH"] ?? 1);
 
-export function crashMatrix(dialect: Place["dialect"]): void {
+export function crashMatrix(dialect: Place["dialect"], scenarios: readonly Scenario[]): void {
   onYard(dialect, (yard) => {
     for (const scenario of scenarios) {
       for (const signal of ["SIGKILL", "SIGSTOP"] as const) {

@@ -24,6 +24,7 @@ export type Report =
       readonly kind: "finished";
       readonly points: readonly Point[];
       readonly counters: Amends["counters"];
+      readonly lost: number;
     })
   | (Said & { readonly kind: "threw"; readonly code: string | undefined; readonly text: string });
 

@@ -3,7 +3,8 @@
  * process is stopped. It wraps the port that every adapter implements, so the library itself knows nothing of it.
  *
  * Only what changes something is numbered: reads, and claims that found nothing, come as often as the clock wants.
- * Renewals do too, and are numbered apart, for whoever asks.
+ * Renewals do too, and are numbered apart, for whoever asks. A claim of a single statement is made in a transaction
+ * here, so that it is known before its commit whether it found something.
  */
 import type { Database } from "../../src/storage/database.ts";
 import type { Sql } from "../../src/storage/sql.ts";
@@ -28,14 +29,15 @@ export function probe(inner: Database, reach: Reach, label: string = ""): Databa
   let writes = 0;
   let commits = 0;
   let renewals = 0;
+  let statements = 0;
 
   /** What a single statement or batch is called, or undefined where it changes nothing. */
-  const nameOf = (statements: readonly Sql[]): string | undefined => {
-    if (!statements.some(isWrite)) return undefined;
-    return statements.some(isRenewal) ? `${label}renewal ${++renewals}` : `${label}write ${++writes}`;
+  const nameOf = (given: readonly Sql[]): string | undefined => {
+    if (!given.some(isWrite)) return undefined;
+    return given.some(isRenewal) ? `${label}renewal ${++renewals}` : `${label}write ${++writes}`;
   };
-  const around = async <T>(statements: readonly Sql[], work: () => Promise<T>): Promise<T> => {
-    const name = nameOf(statements);
+  const around = async <T>(given: readonly Sql[], work: () => Promise<T>): Promise<T> => {
+    const name = nameOf(given);
     if (name === undefined) return work();
     await reach({ name: `${name} before`, locked: false });
     const result = await work();
@@ -43,29 +45,46 @@ export function probe(inner: Database, reach: Reach, label: string = ""): Databa
     return result;
   };
 
+  const transaction: Database["transaction"] = async (work, foreign) => {
+    let name: string | undefined;
+    open++;
+    const result = await inner
+      .transaction(async (session, tx) => {
+        const value = await work(session, tx);
+        if (!foundNothing(value)) {
+          name = `${label}commit ${++commits}`;
+          await reach({ name: `${name} before`, locked: true });
+        }
+        return value;
+      }, foreign)
+      .finally(() => open--);
+    if (name !== undefined) await reach({ name: `${name} after`, locked: false });
+    return result;
+  };
+
   return {
     dialect: inner.dialect,
     clock: inner.clock,
     open: () => inner.open(),
-    query: (statement) => around([statement], () => inner.query(statement)),
-    batch: (statements) => around(statements, () => inner.batch(statements)),
-    async transaction(work, foreign) {
-      let name: string | undefined;
-      open++;
-      const result = await inner
-        .transaction(async (session, tx) => {
-          const value = await work(session, tx);
-          if (!foundNothing(value)) {
-            name = `${label}commit ${++commits}`;
-            await reach({ name: `${name} before`, locked: true });
-          }
-          return value;
-        }, foreign)
-        .finally(() => open--);
-      if (name !== undefined) await reach({ name: `${name} after`, locked: false });
-      return result;
+    query: (statement) =>
+      isClaim(statement)
+        ? transaction((session) => session.query(statement))
+        : around([statement], () => inner.query(statement)),
+    batch: (given) => around(given, () => inner.batch(given)),
+    transaction,
+    join(tx) {
+      const session = inner.join(tx);
+      return {
+        dialect: session.dialect,
+        async query(statement) {
+          const rows = await session.query(statement);
+          if (isWrite(statement))
+            await reach({ name: `${label}statement ${++statements} after`, locked: true });
+          return rows;
+        },
+      };
     },
-    join: (tx) => inner.join(tx),
+    ...(inner.refuseInside && { refuseInside: () => inner.refuseInside?.() }),
     ...(inner.listen && { listen: (onNotice) => inner.listen?.(onNotice) ?? (() => undefined) }),
     close: () => inner.close(),
   };
@@ -73,6 +92,10 @@ export function probe(inner: Database, reach: Reach, label: string = ""): Databa
 
 function isWrite(statement: Sql): boolean {
   return /^\s*(?:insert|update|delete|with)\b/i.test(statement.sql);
+}
+
+function isClaim(statement: Sql): boolean {
+  return /^\s*with\s+pick_0\b/i.test(statement.sql);
 }
 
 function isRenewal(statement: Sql): boolean {

@@ -1,11 +1,12 @@
 /** What another process does after a crash: takes up whatever is open, until nothing is; then everything is checked. */
 import { Amends } from "amends";
-import { CLAIMABLE } from "../../src/core/saga/machine.ts";
 import type { Database } from "../../src/storage/database.ts";
-import { literals, raw, sql } from "../../src/storage/sql.ts";
 import { Effects, recorder } from "../support/effects.ts";
 import { checkInvariants, endedSagas } from "../support/invariants.ts";
+import { checkOutbox, settledEntries } from "../support/outbox-invariants.ts";
 import { openPlace, type Place } from "./place.ts";
+import { heldEntries, openWork, stuckWork } from "./standing.ts";
+import { Thief } from "./thief.ts";
 import { ID, type Play, type Scenario } from "./scenario.ts";
 import { World } from "./world.ts";
 
@@ -20,16 +21,27 @@ export class Recovery {
   readonly #play: Play;
   readonly #amends: Amends;
   readonly #operator: Amends;
+  readonly #thief: Thief;
+  readonly #world: World;
 
   private constructor(scenario: Scenario, place: Place, database: Database) {
     this.#scenario = scenario;
     this.#database = database;
     this.#effects = new Effects(place.effects);
-    const world = new World(this.#effects, database, (id) => this.cancel(id));
-    this.#play = scenario.play(world);
-    const options = { database, lease: LEASE_MS, middleware: [recorder(this.#effects)] };
-    this.#amends = new Amends({ ...options, sagas: this.#play.sagas });
-    this.#operator = new Amends({ ...options, sagas: this.#play.sagas });
+    this.#world = new World(
+      place,
+      this.#effects,
+      database,
+      (id) => this.cancel(id),
+      async () => undefined,
+    );
+    this.#play = scenario.play(this.#world);
+    const sagas = this.#play.sagas ?? [];
+    const options = { database, sagas, lease: LEASE_MS, middleware: [recorder(this.#effects)] };
+    this.#amends = new Amends(options);
+    this.#operator = new Amends(options);
+    this.#thief = new Thief(this.#operator, database);
+    this.#play.employ?.(this.#amends, LEASE_MS);
   }
 
   static async open(scenario: Scenario, place: Place): Promise<Recovery> {
@@ -41,52 +53,68 @@ export class Recovery {
     await this.#operator.cancel(id, { reason: "the customer changed her mind" });
   }
 
-  /** Works until nothing is open. Returns how many sagas it took away from somebody who had not given them back. */
+  /** Works until nothing is open. Returns how much it took away from somebody who had not given it back. */
   async run(): Promise<number> {
     const before = this.#amends.counters.recovered;
+    const held = await heldEntries(this.#database);
     const worker = this.#amends.worker({ poll: 50 });
     await worker.start();
-    await this.#until(async () => (await this.#count(CLAIMABLE)) === 0);
-    if (this.#play.operate && (await this.#count(["STALLED"])) > 0) {
+    await this.#untilNothingIsOpen();
+    if (this.#play.operate && (await stuckWork(this.#database)) > 0) {
       await this.#play.operate(this.#operator);
-      await this.#until(async () => (await this.#count(CLAIMABLE)) === 0);
+      await this.#untilNothingIsOpen();
     }
     await worker.stop();
-    return this.#amends.counters.recovered - before;
+    const now = await heldEntries(this.#database);
+    const entries = [...held].filter(([id, token]) => now.get(id) !== token);
+    return this.#amends.counters.recovered - before + entries.length;
   }
 
-  ended(): Promise<ReadonlyMap<string, string>> {
-    return endedSagas(this.#database);
+  /** Takes away what the process that sleeps holds, and holds it. Returns how much that was. */
+  take(): Promise<number> {
+    return this.#thief.take();
+  }
+
+  /** Whatever was taken must still be held; then it is given back. Says what was not. */
+  giveBack(): Promise<readonly string[]> {
+    return this.#thief.giveBack();
+  }
+
+  /** Everything that has come to rest, as text. */
+  async ended(): Promise<ReadonlyMap<string, string>> {
+    const sagas = [...(await endedSagas(this.#database))].map(([id, text]) => [`saga ${id}`, text] as const);
+    const entries = [...(await settledEntries(this.#database))];
+    return new Map([...sagas, ...entries.map(([id, text]) => [`entry ${id}`, text] as const)]);
+  }
+
+  /** What is wrong with the entries as they are, at any moment. */
+  async glance(): Promise<readonly string[]> {
+    const { outbox } = this.#scenario;
+    // An event that was told to a sink outside is ahead of the books until somebody has caught up.
+    return outbox && !outbox.isForeign ? checkOutbox(this.#database, outbox, this.#world) : [];
   }
 
   /** Everything that is wrong, in words. */
   async check(): Promise<readonly string[]> {
     const status = (await this.#amends.inspect(ID))?.status;
-    const { ends } = this.#scenario;
+    const { ends = [], outbox } = this.#scenario;
     const wrong =
       status === undefined || ends.includes(status)
         ? []
         : [`S-09: the saga ended ${status}, not ${ends.join(" or ")}`];
     const others = (await this.#play.check?.(status)) ?? [];
-    return [...wrong, ...others, ...(await checkInvariants(this.#database, this.#effects))];
+    const entries = outbox ? await checkOutbox(this.#database, outbox, this.#world) : [];
+    return [...wrong, ...others, ...entries, ...(await checkInvariants(this.#database, this.#effects))];
   }
 
   async close(): Promise<void> {
     await this.#amends.close();
-    this.#effects.close();
+    this.#world.close();
   }
 
-  async #count(states: readonly string[]): Promise<number> {
-    const table = this.#database.dialect.table("saga_executions");
-    const [row] = await this.#database.query(
-      sql`select count(*) as open from ${table} where ${raw("status")} in (${literals(states)})`,
-    );
-    return Number(row?.["open"]);
-  }
-
-  async #until(condition: () => Promise<boolean>): Promise<void> {
+  async #untilNothingIsOpen(): Promise<void> {
     const startedAt = performance.now();
-    while (!(await condition())) {
+    while ((await openWork(this.#database)) > 0) {
       if (performance.now() - startedAt > PATIENCE_MS) throw new Error("work was left stranded");
       await new Promise((resolve) => setTimeout(resolve, 40));
     }

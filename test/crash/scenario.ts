@@ -2,21 +2,34 @@
 import type { Amends, AnySaga, SagaStatus, Worker } from "amends";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Database } from "../../src/storage/database.ts";
+import type { OutboxTerms } from "../support/outbox-invariants.ts";
 import type { World } from "./world.ts";
 
 export interface Stage {
   readonly amends: Amends;
   readonly worker: Worker;
   readonly database: Database;
+  /** How many claims of entries this process has lost to another. */
+  lost(): number;
   /** Another Amends on the same database, as another process has it. */
   another(): Amends;
 }
 
+/** What stands beside an Amends and works on entries of the outbox: a runner, calls of the user's own. */
+export interface Employed {
+  /** Claims that were lost to another process. */
+  readonly lost: number;
+}
+
 export interface Play {
-  readonly sagas: readonly AnySaga[];
+  readonly sagas?: readonly AnySaga[];
+  /** Makes what stands beside an Amends, for whichever process that works on this scenario. */
+  employ?(amends: Amends, leaseMs: number): Employed;
+  /** How many entries the process that is killed works on at once: with one, its points come in one order. */
+  readonly concurrency?: number;
   /** What the process does until it has finished or is killed. */
   run(stage: Stage): Promise<void>;
-  /** What a person does about sagas that have stalled. */
+  /** What a person does about sagas that have stalled and entries that were abandoned. */
   operate?(amends: Amends): Promise<void>;
   /** What else must hold in the end: what is wrong, in words. */
   check?(ended: SagaStatus | undefined): Promise<readonly string[]>;
@@ -26,14 +39,18 @@ export interface Scenario {
   readonly name: string;
   /** The rules that it shows, and what it shows of them. */
   readonly title: string;
-  /** How its saga may end. */
-  readonly ends: readonly SagaStatus[];
+  /** How its saga may end, where it has one. */
+  readonly ends?: readonly SagaStatus[];
+  /** What its entries must keep to. */
+  readonly outbox?: OutboxTerms;
+  /** Whoever takes the work over is still at it when the process that slept wakes up. */
+  readonly overlaps?: boolean;
   /** Number renewals of leases too. */
   readonly renewals?: boolean;
   play(world: World): Play;
 }
 
-/** Every scenario runs one saga, under this id. */
+/** A scenario of sagas runs one, under this id. */
 export const ID = "one";
 
 /** Takes any input as it is: a schema library would only make the processes start more slowly. */

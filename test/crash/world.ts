@@ -5,6 +5,9 @@
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import type { Effects } from "../support/effects.ts";
+import { FileSink, Visits } from "../support/visits.ts";
+import type { Place } from "./place.ts";
+import type { Reach } from "./probe.ts";
 
 /** What a step's code is given that the world is interested in. */
 interface Call {
@@ -15,8 +18,17 @@ interface Call {
   emit(event: { readonly type: string; readonly data?: unknown }): void;
 }
 
+/** What a resolver or a call of the user's own is given that the world is interested in. */
+interface EntryCall {
+  readonly key: string;
+  readonly attempt: number;
+}
+
 export class World {
   readonly effects: Effects;
+  readonly visits: Visits;
+  /** An audit sink outside the database. */
+  readonly sink: FileSink;
   readonly database: Database;
   /** Cancels a saga from another process than the one that runs it. */
   cancel: (sagaId: string) => Promise<void>;
@@ -25,10 +37,67 @@ export class World {
   /** Resolves once leases were renewed so often. Set only where that is counted. */
   renewed: ((times: number) => Promise<void>) | undefined;
 
-  constructor(effects: Effects, database: Database, cancel: World["cancel"]) {
+  readonly #reach: Reach;
+
+  constructor(place: Place, effects: Effects, database: Database, cancel: World["cancel"], reach: Reach) {
     this.effects = effects;
+    this.visits = new Visits(`${place.effects}.visits`);
+    this.sink = new FileSink(`${place.effects}.audit`, (write) => this.#tell(write));
     this.database = database;
     this.cancel = cancel;
+    this.#reach = reach;
+  }
+
+  /** A call on behalf of an entry: written down, and a point before, during and after it. */
+  async visit<T>(
+    who: string,
+    method: string,
+    { key, attempt }: EntryCall,
+    work: () => T | Promise<T>,
+  ): Promise<T> {
+    const name = `${method} ${who} ${this.visits.calls(key, method) + 1}`;
+    const say = (phase: "begun" | "ended", isFine?: boolean): void =>
+      this.visits.append({
+        phase,
+        key,
+        method,
+        attempt,
+        atMs: Date.now(),
+        ...(isFine !== undefined && { isFine }),
+      });
+    await this.stop(`${name} before`);
+    say("begun");
+    await this.stop(`${name} during`);
+    try {
+      const value = await work();
+      say("ended", true);
+      return value;
+    } catch (error) {
+      say("ended", false);
+      throw error;
+    } finally {
+      await this.stop(`${name} after`);
+    }
+  }
+
+  /** A point of the scenario's own. */
+  async stop(name: string): Promise<void> {
+    await this.#reach({ name, locked: false });
+  }
+
+  #told = 0;
+
+  async #tell(write: () => void): Promise<void> {
+    const name = `tell ${++this.#told}`;
+    await this.stop(`${name} before`);
+    write();
+    await this.stop(`${name} after`);
+  }
+
+  close(): void {
+    this.effects.close();
+    this.visits.close();
+    this.sink.lines.close();
   }
 
   /** The first so many calls under this key fail for a reason that passes. */

@@ -8,6 +8,7 @@ import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { createDatabase } from "../../tools/postgres-server.mjs";
 import { openPlace, type Place } from "./place.ts";
+import { people, tables } from "./people.ts";
 import { removeCopies } from "./process.ts";
 
 /** The same tests on each database, in blocks that are called after it. */
@@ -84,6 +85,7 @@ export class Yard {
   async #clear({ url, schema }: Place): Promise<void> {
     this.#pool ??= new pg.Pool({ connectionString: url, max: 2 });
     await this.#pool.query(`truncate ${this.#tables.map((name) => `${schema}.${name}`).join(", ")}`);
+    for (const statement of people((name) => `${schema}.${name}`)) await this.#pool.query(statement);
   }
 
   /** On SQLite a finished file, to be copied; on PostgreSQL a database for the schemas to come. */
@@ -95,12 +97,23 @@ export class Yard {
   }
 }
 
-const SAGA_TABLES = ["saga_executions", "saga_logs", "outbox", "ledger"];
+const SAGA_TABLES = [
+  "saga_executions",
+  "saga_logs",
+  "outbox",
+  "audit_events",
+  "subjects",
+  "ledger",
+  "people",
+  "letters",
+];
 
 async function furnish(place: Place): Promise<void> {
   const database = await openPlace(place);
   await migrate(database);
-  await database.query(raw(`create table ${database.dialect.table("ledger").text} (entry text not null)`));
+  const table = (name: string): string => database.dialect.table(name).text;
+  await database.query(raw(`create table ${table("ledger")} (entry text not null)`));
+  for (const statement of [...tables(table), ...people(table)]) await database.query(raw(statement));
   // The file is copied as it is, without the log beside it.
   if (place.dialect === "sqlite") await database.query(raw("pragma wal_checkpoint(truncate)"));
   await database.close();

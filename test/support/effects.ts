@@ -1,11 +1,10 @@
 /**
- * What happened in the outside world, kept in a file that no rollback can reach: one line per call that began, per
- * call that ended, per event that a call sent out. Every process appends to the same file, one short line at a time,
- * so that the order of the lines is the order in which things happened. The checker holds it against the books.
+ * What the steps of sagas did in the outside world: one line per call that began, per call that ended, per event that a
+ * call sent out. The checker holds it against the books.
  */
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { Middleware, StepCall } from "amends";
 import { isErr } from "../../src/core/result.ts";
+import { LineFile } from "./line-file.ts";
 
 export type Outcome = "ok" | "err" | "thrown";
 
@@ -27,25 +26,19 @@ export interface Effect {
 export type CallMoment = "before" | "during" | "after";
 
 export class Effects {
-  readonly file: string;
-  #handle: number | undefined;
+  readonly #lines: LineFile<Effect>;
 
   constructor(file: string) {
-    this.file = file;
+    this.#lines = new LineFile(file);
   }
 
   append(call: StepCall, more: Pick<Effect, "phase" | "outcome" | "type">): void {
     const { sagaId, step, action, key, attempt } = call;
-    const effect: Effect = { ...more, sagaId, step, action, key, attempt, pid: process.pid };
-    // Synchronous, and opened for appending: a process that dies right after has left its line.
-    this.#handle ??= openSync(this.file, "a");
-    writeSync(this.#handle, `${JSON.stringify(effect)}\n`);
+    this.#lines.append({ ...more, sagaId, step, action, key, attempt, pid: process.pid });
   }
 
   read(): readonly Effect[] {
-    if (!existsSync(this.file)) return [];
-    const lines = readFileSync(this.file, "utf8").split("\n");
-    return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Effect);
+    return this.#lines.read();
   }
 
   /** How often the world was asked under this key so far. */
@@ -54,8 +47,7 @@ export class Effects {
   }
 
   close(): void {
-    if (this.#handle !== undefined) closeSync(this.#handle);
-    this.#handle = undefined;
+    this.#lines.close();
   }
 }
 

@@ -3,13 +3,16 @@ import type { Scenario } from "../scenario.ts";
 import { backward } from "./backward.ts";
 import { forward } from "./forward.ts";
 import { poison } from "./poison.ts";
+import { requests } from "./requests.ts";
+import { runner } from "./runner.ts";
 import { steered } from "./steered.ts";
 
-export const scenarios: readonly Scenario[] = [...forward, ...backward, ...steered];
+export const sagaScenarios: readonly Scenario[] = [...forward, ...backward, ...steered];
+export const outboxScenarios: readonly Scenario[] = [...runner, ...requests];
 
 export function scenarioOf(name: string): Scenario {
   // One that kills whoever runs it is no part of the matrix, whose recovering process would be next.
-  const found = [...scenarios, poison].find((scenario) => scenario.name === name);
+  const found = [...sagaScenarios, ...outboxScenarios, poison].find((scenario) => scenario.name === name);
   if (!found) throw new Error(`there is no scenario named ${name}`);
   return found;
 }

@@ -1,0 +1,95 @@
+/** What scenarios of the outbox have in common: a runner beside an Amends, short schedules, and waiting for the end. */
+import {
+  BackoffPolicy,
+  DatabaseAuditSink,
+  Outbox,
+  ResolverRegistry,
+  SagaRunner,
+  type AnyResolver,
+  type NewOutboxEntry,
+  type SagaRunnerOptions,
+} from "amends";
+import type { Database } from "../../src/storage/database.ts";
+import { raw } from "../../src/storage/sql.ts";
+import { SUBJECT } from "./people.ts";
+import type { Play, Stage } from "./scenario.ts";
+import { openWork } from "./standing.ts";
+import type { World } from "./world.ts";
+
+export const ATTEMPT_MAX = 4;
+
+/** Calls wait at their points for as long as the other lanes need: nothing here may run out of time. */
+export function schedule(leaseMs: number): Required<Pick<SagaRunnerOptions, "backoff" | "callTimeout">> {
+  return { backoff: new BackoffPolicy({ baseDelay: 20, maxDelay: 40, lease: leaseMs }), callTimeout: "5m" };
+}
+
+export interface Errand {
+  readonly resolvers: readonly AnyResolver[];
+  readonly entries: readonly Pick<NewOutboxEntry, "resolver">[];
+  readonly options?: Omit<SagaRunnerOptions, "backoff" | "callTimeout">;
+  readonly concurrency?: number;
+  /** What a person does when entries were abandoned, before they are requeued. */
+  readonly repair?: () => void;
+}
+
+/** Entries of one subject, written in a caller's transaction, and a runner that carries them out. */
+export function errand(world: World, { resolvers, entries, options, concurrency = 1, repair }: Errand): Play {
+  let outbox: Outbox | undefined;
+  const requeueAll = async (): Promise<void> => {
+    repair?.();
+    const page = await outbox?.listAbandoned();
+    const ids = (page?.entries ?? []).map(({ entryId }) => entryId);
+    await outbox?.requeue(ids, { by: "operator", reason: "it was repaired" });
+  };
+  return {
+    concurrency,
+    employ(amends, leaseMs) {
+      const audit = new DatabaseAuditSink(amends);
+      outbox = new Outbox(amends, { audit });
+      const given = { maxAttempts: ATTEMPT_MAX, ...options, ...schedule(leaseMs) };
+      return new SagaRunner(new ResolverRegistry(resolvers), outbox, audit, given).attach();
+    },
+    async run(stage) {
+      await stage.database.transaction(async (_, tx) => {
+        await world.write(tx, "asked");
+        await outbox?.enqueue(
+          tx,
+          entries.map((entry) => ({
+            ...entry,
+            subjectId: SUBJECT,
+            ref: { kind: entry.resolver, value: "ref" },
+          })),
+        );
+      });
+      await stage.worker.start();
+      await untilOver(stage);
+      if (!repair) return;
+      await requeueAll();
+      await untilOver(stage);
+    },
+    ...(repair && { operate: requeueAll }),
+    check: () => agree(world, entries.length),
+  };
+}
+
+/** The caller's own row and the entries are there together, or neither is. */
+async function agree(world: World, entries: number): Promise<readonly string[]> {
+  const asked = (await world.ledger()).get("asked") ?? 0;
+  const found = await countRows(world.database, "outbox");
+  return found === asked * entries ? [] : [`O-01: ${found} entries, and the caller wrote ${asked} rows`];
+}
+
+export async function countRows(database: Database, table: string, where: string = "true"): Promise<number> {
+  const name = database.dialect.table(table).text;
+  const [row] = await database.query(raw(`select count(*) as found from ${name} where ${where}`));
+  return Number(row?.["found"]);
+}
+
+/** Nothing is open any more, or what was ours was taken by another process. */
+export async function untilOver({ database, lost }: Pick<Stage, "database" | "lost">): Promise<void> {
+  while (lost() === 0 && (await openWork(database)) > 0) await pause();
+}
+
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 15));
+}

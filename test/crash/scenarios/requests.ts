@@ -1,0 +1,209 @@
+/** Requests that a caller makes in a transaction of its own, beside its own rows, and calls of the user's own. */
+import { Calls, defineCall, Terminal, type RectifyingResolver } from "amends";
+import { Erasure } from "amends/erasure";
+import { ATTEMPT_MAX, countRows, schedule, untilOver } from "../office.ts";
+import { CANARY, CORRECTED, SUBJECT, whereDataIs } from "../people.ts";
+import { anything, type Play, type Scenario, type Stage } from "../scenario.ts";
+import type { World } from "../world.ts";
+
+const REFS = [
+  { kind: "stripe", value: CANARY },
+  { kind: "mail", value: "m-1" },
+];
+
+type Ask = (erasure: Erasure, tx: unknown) => Promise<unknown>;
+
+interface Request {
+  /** What the caller does, a transaction each. */
+  readonly asks: readonly Ask[];
+  readonly isForeign?: boolean;
+  readonly check: (world: World, asked: number) => Promise<readonly string[]>;
+}
+
+function request(world: World, { asks, isForeign = false, check }: Request): Play {
+  let erasure: Erasure | undefined;
+  const resolver = (name: string): RectifyingResolver => ({
+    name,
+    personalRef: name === "stripe",
+    eraseSubject: (_, call) => world.visit(name, "erase", call, () => ({})),
+    rectifySubject: (_, corrections, call) =>
+      world.visit(name, "rectify", call, () => {
+        if (corrections.length === 0) throw new Error("the corrections were lost");
+        return {};
+      }),
+  });
+  return {
+    concurrency: 1,
+    employ(amends, leaseMs) {
+      const { dialect } = world.database;
+      erasure = new Erasure({
+        amends,
+        dataMap: whereDataIs((name) => dialect.table(name).text),
+        resolvers: [resolver("stripe"), resolver("mail")],
+        maxAttempts: ATTEMPT_MAX,
+        // Rebuilding the file comes as the clock wants, and is no part of a request.
+        rebuildEvery: "never",
+        ...(isForeign && { audit: world.sink }),
+        ...schedule(leaseMs),
+      });
+      return erasure.runner;
+    },
+    async run(stage: Stage) {
+      for (const ask of asks) {
+        await stage.database.transaction(async (_, tx) => {
+          await world.write(tx, "asked");
+          await ask(erasure as Erasure, tx);
+        });
+      }
+      await stage.worker.start();
+      await untilOver(stage);
+    },
+    async check() {
+      return check(world, (await world.ledger()).get("asked") ?? 0);
+    },
+  };
+}
+
+/** The caller's row, its people, the entries and the counted requests agree: all of it was committed, or none. */
+async function checkErased({ database }: World, asked: number): Promise<readonly string[]> {
+  const found = {
+    entries: await countRows(database, "outbox", "kind = 'erasure'"),
+    counted: await countRows(database, "subjects", `erasures = ${asked}`),
+    letters: await countRows(database, "letters", `person_id = '${SUBJECT}'`),
+    named: await countRows(database, "people", `email like '%${CANARY}%'`),
+    others: await countRows(database, "letters", "person_id = 'ben'"),
+  };
+  const left = asked > 0 ? 0 : 1;
+  const right = {
+    entries: asked * REFS.length,
+    counted: asked > 0 ? 1 : 0,
+    letters: left,
+    named: left,
+    others: 1,
+  };
+  return compare("E-02", found, right);
+}
+
+/** The values of the last request that was committed are in the caller's tables. */
+async function checkRectified({ database }: World, asked: number): Promise<readonly string[]> {
+  const found = {
+    entries: await countRows(database, "outbox", "kind = 'erasure'"),
+    over: await countRows(database, "outbox", "status in ('succeeded', 'superseded')"),
+    counted: await countRows(database, "subjects", `rectifications = ${asked}`),
+    corrected: await countRows(database, "people", `email = '${CORRECTED}-${asked}'`),
+  };
+  const some = asked > 0 ? 1 : 0;
+  const entries = asked * REFS.length;
+  // Whether an earlier request was carried out or superseded depends on who was awake when the next one came.
+  return compare("E-08", found, { entries, over: entries, counted: some, corrected: some });
+}
+
+function compare<Counts extends Record<string, number>>(
+  rule: string,
+  found: Counts,
+  right: Counts,
+): string[] {
+  return Object.keys(right)
+    .filter((what) => found[what] !== right[what])
+    .map((what) => `${rule}: ${what}: ${found[what]}, not ${right[what]}`);
+}
+
+const personal = ["stripe"];
+
+const erasure: Scenario = {
+  name: "erasure",
+  title:
+    "[E-02][E-06][O-13] an erasure is in the caller's tables, the outbox and the trail, or in none of them, and completes once",
+  outbox: { attemptMax: ATTEMPT_MAX, personal },
+  play: (world) =>
+    request(world, {
+      asks: [(one, tx) => one.eraseSubject(tx, SUBJECT, REFS)],
+      check: checkErased,
+    }),
+};
+
+const rectification: Scenario = {
+  name: "rectification",
+  title:
+    "[E-08][O-14][O-19] a rectification is written everywhere or nowhere, a newer one takes its place, and none of it stays in the outbox",
+  outbox: { attemptMax: ATTEMPT_MAX, personal },
+  play: (world) =>
+    request(world, {
+      asks: [1, 2].map(
+        (time): Ask =>
+          (one, tx) =>
+            one.rectifySubject(tx, SUBJECT, [{ category: "email", value: `${CORRECTED}-${time}` }], REFS),
+      ),
+      check: checkRectified,
+    }),
+};
+
+const foreign: Scenario = {
+  name: "foreign",
+  title:
+    "[O-10][E-06] a sink outside the database hears of everything at least once, and of nothing that was not",
+  outbox: { attemptMax: ATTEMPT_MAX, personal, isForeign: true },
+  play: (world) =>
+    request(world, {
+      asks: [(one, tx) => one.eraseSubject(tx, SUBJECT, REFS)],
+      isForeign: true,
+      async check(_, asked) {
+        const types = world.sink.facts().map(({ type }) => type);
+        const wrong = ["ERASURE_REQUESTED", "ERASURE_LOCAL_COMPLETED"]
+          .filter((type) => types.filter((one) => one === type).length !== asked)
+          .map((type) => `O-10: ${type} was not told ${asked} times`);
+        return [...wrong, ...(await checkErased(world, asked))];
+      },
+    }),
+};
+
+const called: Scenario = {
+  name: "called",
+  title:
+    "[O-20][O-01] a call of the user's own is made exactly if its caller commits, is tried again, abandoned and requeued",
+  outbox: { attemptMax: ATTEMPT_MAX },
+  play(world) {
+    const greet = defineCall("greet", {
+      schema: anything,
+      maxAttempts: ATTEMPT_MAX,
+      timeout: "5m",
+      handle: (_, call) =>
+        world.visit("greet", "call", call, () => {
+          if (world.visits.calls(call.key, "call") === 1) throw new Error("not now");
+          if (!world.mended) throw new Terminal("closed");
+        }),
+    });
+    let calls: Calls | undefined;
+    const requeueAll = async (): Promise<void> => {
+      world.mend();
+      const page = await calls?.listAbandoned();
+      await calls?.requeue((page?.entries ?? []).map(({ entryId }) => entryId));
+    };
+    return {
+      concurrency: 1,
+      employ(amends, leaseMs) {
+        const { backoff } = schedule(leaseMs);
+        calls = new Calls(amends, { calls: [greet], backoff }).attach();
+        return calls;
+      },
+      async run(stage) {
+        await stage.database.transaction(async (_, tx) => {
+          await world.write(tx, "asked");
+          await calls?.enqueue(tx, greet, { name: CANARY });
+        });
+        await stage.worker.start();
+        await untilOver(stage);
+        await requeueAll();
+        await untilOver(stage);
+      },
+      operate: requeueAll,
+      async check() {
+        const asked = (await world.ledger()).get("asked") ?? 0;
+        const found = { done: await countRows(world.database, "outbox", "status = 'succeeded'") };
+        return compare("O-20", found, { done: asked });
+      },
+    };
+  },
+};
+
+export const requests: readonly Scenario[] = [erasure, rectification, foreign, called];

@@ -1,0 +1,31 @@
+/**
+ * Facts in a file that no rollback can reach, one line of JSON each. Every process appends to the same file, one short
+ * line at a time, so that the order of the lines is the order in which things happened.
+ */
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
+
+export class LineFile<Line> {
+  readonly file: string;
+  #handle: number | undefined;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  /** Synchronous, and opened for appending: a process that dies right after has left its line. */
+  append(line: Line): void {
+    this.#handle ??= openSync(this.file, "a");
+    writeSync(this.#handle, `${JSON.stringify(line)}\n`);
+  }
+
+  read(): readonly Line[] {
+    if (!existsSync(this.file)) return [];
+    const lines = readFileSync(this.file, "utf8").split("\n");
+    return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Line);
+  }
+
+  close(): void {
+    if (this.#handle !== undefined) closeSync(this.#handle);
+    this.#handle = undefined;
+  }
+}
