@@ -12,6 +12,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     now: now ? () => sql`${now()}` : () => raw("cast(unixepoch('subsec') * 1000 as integer)"),
     plusMs: (instant, ms) => sql`${instant} + cast(${ms} as integer)`,
     epochMs: (instant) => instant,
+    instantOf: (ms) => sql`cast(${ms} as integer)`,
     gate: (column) => sql`coalesce(${column}, 0)`,
     forUpdateOf: () => empty,
     skipLocked: empty,
