@@ -46,6 +46,8 @@ export interface Dialect {
   rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
   /** `column` is one of these texts. */
   among(column: Sql, values: readonly string[]): Sql;
+  /** The text contains this one, letter by letter. */
+  contains(text: Sql, part: string): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */
   together(first: Sql, second: Sql): readonly Sql[];
   /** The first word of a text, without the given characters at its end. */

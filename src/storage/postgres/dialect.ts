@@ -20,6 +20,7 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     skipLocked: raw("for update skip locked"),
     rows: unnest,
     among: (column, values) => sql`${column} = any(${arrayLiteral(values)}::text[])`,
+    contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [
       sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,

@@ -18,6 +18,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     skipLocked: empty,
     rows: jsonRows,
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     together: (first, second) => [first, second],
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,
