@@ -56,7 +56,7 @@ export class Console {
   constructor(amends: Amends, options: ConsoleOptions) {
     const checked = checkOptions(options);
     const host = amends[HOST];
-    const office = new Office(amends, ["sagas"]);
+    const office = new Office(amends, ["sagas", "outbox", "erasures"]);
     const { clock } = office.db;
     // Every browser that looks listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);
@@ -82,6 +82,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
+      requeues: checked.outbox,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),
