@@ -9,6 +9,7 @@ export {
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
 export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
+export { Retention, type RetentionOptions } from "./operate/retention.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,
