@@ -33,6 +33,7 @@ export {
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
 export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
+export { Retention, type RetentionOptions } from "./operate/retention.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,

@@ -4,11 +4,9 @@ import { checkLease } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { EventEngine } from "../events/engine.ts";
-import { EventFlow } from "../events/flow.ts";
+import type { EventFlow } from "../events/flow.ts";
 import type { AnyHandler } from "../events/handler.ts";
-import { Reaper } from "../events/reaper.ts";
-import { SagaRegistry } from "../events/registry.ts";
+import { setUpEvents } from "../events/set-up.ts";
 import type { AnySagaDef } from "../events/saga-def.ts";
 import type { Middleware } from "../sagas/call.ts";
 import { ContractJournal } from "../sagas/contract-journal.ts";
@@ -164,7 +162,17 @@ export class Amends<Tx = unknown> {
     const host = this.#host();
     Object.defineProperty(this, HOST, { value: host, enumerable: false });
     if (options.database) this.#webhooks = new Webhooks<Tx>(host, this.#owner, options.webhooks);
-    this.#events = options.database && this.#eventFlow(options.database, options);
+    if (options.database) {
+      this.#events = setUpEvents<Tx>({
+        host,
+        handlers: options.handlers ?? [],
+        eventSagas: options.eventSagas ?? [],
+        leaseMs: this.#leaseMs,
+        errorCodes: new Set(options.errorCodes),
+        runSaga: (saga, input, id, waitMs) => this.#runSaga(saga, input, id, waitMs),
+        onAttention: (fields, message) => this.#logger.error(fields, message),
+      });
+    }
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
@@ -290,6 +298,8 @@ export class Amends<Tx = unknown> {
       clock: this.#clock,
       closing: this.#closing.signal,
       newId,
+      answeredMsAgo: () =>
+        [...this.#workers].map((worker) => worker.answeredMsAgo).find((ms) => ms !== undefined),
       employ: (duty) => this.#duties.push(duty),
       onTrouble: (error, attempt) => this.#warn(error, attempt),
       onBug: (error) => this.#bug(error),
@@ -297,28 +307,7 @@ export class Amends<Tx = unknown> {
     };
   }
 
-  #eventFlow(database: Database<Tx>, options: DatabaseOptions<Tx>): EventFlow<Tx> {
-    const db = database as Database;
-    const registry = new SagaRegistry(options.handlers ?? [], options.eventSagas ?? [], db.dialect.name);
-    const engine = new EventEngine({
-      db,
-      registry,
-      leaseMs: this.#leaseMs,
-      errorCodes: new Set(options.errorCodes),
-      closing: this.#closing.signal,
-      runSaga: (saga, input, id, waitMs) => this.#runSaga(saga, input, id, waitMs),
-      onTrouble: (error, attempt) => this.#warn(error, attempt),
-      onBug: (error) => this.#bug(error),
-      onAttention: (fields, message) => this.#logger.error(fields, message),
-    });
-    if (!registry.isEmpty) {
-      const warn: Logger["warn"] = (fields, message) => this.#logger.warn(fields, message);
-      this.#duties.push(engine.desk, new Reaper({ engine, dialect: db.dialect, clock: db.clock, warn }));
-    }
-    return new EventFlow(engine, database);
-  }
-
-  /** Undefined where it has not ended within this long. */
+  /** For a step of an event saga that is a saga of steps. */
   async #runSaga(
     saga: AnySaga,
     input: unknown,

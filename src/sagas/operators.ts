@@ -1,7 +1,7 @@
 /** What a person may do to a saga. Every action asks for a reason and becomes a line of the saga's log. */
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { encodeJson } from "../core/json.ts";
-import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import { checkNote, type OperatorNote as BareNote } from "../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
@@ -9,7 +9,11 @@ import { canTurn, type SagaState } from "../core/saga/state.ts";
 import type { Engine } from "./engine.ts";
 import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 
-export type { OperatorNote };
+/** Why something was done, by whom, and on what they looked at. */
+export interface OperatorNote extends BareNote {
+  /** Refused if the saga has come further than what you looked at. */
+  readonly version?: number;
+}
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
 export interface SkipNote extends OperatorNote {
@@ -100,7 +104,11 @@ export class Operators {
     decide: (record: SagaRecord, details: ControlDetails) => Intrusion | undefined,
   ): Promise<SagaRecord> {
     const details: ControlDetails = checkNote(note, "the saga's log");
-    const record = await this.#journal.intrude(id, (found) => decide(found, details));
+    const record = await this.#journal.intrude(id, (found) => {
+      if (note.version !== undefined && note.version !== found.version)
+        throw new SagaConcurrencyError(id, note.version, found.version);
+      return decide(found, details);
+    });
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.
     if (record.state.cancel && record.state.status === "RUNNING") this.#engine.interrupt(id);
     this.#engine.newsroom.publish(id, { version: record.version, entry: undefined, state: record.state });

@@ -61,6 +61,8 @@ export interface Dialect {
    * column `value`, as `first(value)`. `countMax` is the most that `count` can be.
    */
   joinFirst(query: Sql, count: Sql, countMax: number): Sql;
+  /** The text contains this one, letter by letter. */
+  contains(text: Sql, part: string): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */
   together(first: Sql, second: Sql): readonly Sql[];
   /**

@@ -37,7 +37,14 @@ const sender = receivers(place.effects, (name) => reach({ name, locked: false })
 const amends = webhooksOn(database, sender, LEASE_MS);
 try {
   await play(amends, database);
-  await tell({ kind: "finished", lane: 0, reached, points: [...points.values()], counters: amends.counters });
+  await tell({
+    kind: "finished",
+    lane: 0,
+    reached,
+    points: [...points.values()],
+    counters: amends.counters,
+    lost: 0,
+  });
 } catch (error) {
   const { code, stack } = error as { code?: string; stack?: string };
   await tell({ kind: "threw", lane: 0, reached, code, text: stack ?? String(error) });

@@ -8,7 +8,7 @@ import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { createDatabase } from "../../tools/postgres-server.mjs";
 import { openPlace, type Place } from "./place.ts";
-import { people, tables } from "./people.ts";
+import { people, tables as peopleTables } from "./people.ts";
 import { removeCopies } from "./process.ts";
 
 /** The same tests on each database, in blocks that are called after it. */
@@ -85,6 +85,7 @@ export class Yard {
   async #clear({ url, schema }: Place): Promise<void> {
     this.#pool ??= new pg.Pool({ connectionString: url, max: 2 });
     await this.#pool.query(`truncate ${this.#tables.map((name) => `${schema}.${name}`).join(", ")}`);
+    if (!this.#tables.includes("people")) return;
     for (const statement of people((name) => `${schema}.${name}`)) await this.#pool.query(statement);
   }
 
@@ -113,7 +114,7 @@ async function furnish(place: Place): Promise<void> {
   await migrate(database);
   const table = (name: string): string => database.dialect.table(name).text;
   await database.query(raw(`create table ${table("ledger")} (entry text not null)`));
-  for (const statement of [...tables(table), ...people(table)]) await database.query(raw(statement));
+  for (const statement of [...peopleTables(table), ...people(table)]) await database.query(raw(statement));
   // The file is copied as it is, without the log beside it.
   if (place.dialect === "sqlite") await database.query(raw("pragma wal_checkpoint(truncate)"));
   await database.close();

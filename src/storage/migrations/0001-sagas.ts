@@ -41,6 +41,10 @@ export function sagas(dialect: Dialect): string[] {
     )${busy}`,
     `create index ${indexName(dialect, "saga_executions_due")} on ${executions} (recovery_attempts, ${gate("next_attempt_at")}, id) where ${oneOf("status", CLAIMABLE)}`,
     `create index ${indexName(dialect, "saga_executions_stalled")} on ${executions} (updated_at, id) where status = 'STALLED'`,
+    // For people who look back: by state, with what figures need, and by name. They hold ended sagas alone, so that each
+    // saga is written into them once, at its end.
+    `create index ${indexName(dialect, "saga_executions_ended")} on ${executions} (status, updated_at, id, created_at) where ${oneOf("status", sagaMachine.terminal)}`,
+    `create index ${indexName(dialect, "saga_executions_ended_name")} on ${executions} (name, status, updated_at, id) where ${oneOf("status", sagaMachine.terminal)}`,
     `create table ${logs} (
       saga_id ${id} not null,
       id integer not null,

@@ -13,6 +13,7 @@ import { audit } from "./0003-audit.ts";
 import { erasure } from "./0004-erasure.ts";
 import { events } from "./0005-events.ts";
 import { webhooks } from "./0006-webhooks.ts";
+import { console } from "./0007-console.ts";
 import { words } from "./ddl.ts";
 import { grantRoles } from "./webhook-roles.ts";
 
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 4, name: "erasure", statements: erasure },
   { id: 5, name: "events", statements: events },
   { id: 6, name: "webhooks", statements: webhooks },
+  { id: 7, name: "console", statements: console },
 ];
 
 const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));

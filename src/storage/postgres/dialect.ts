@@ -21,6 +21,7 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     rows: unnest,
     among: (column, values, type = "text") => sql`${column} = any(${arrayLiteral(values)}::${raw(type)}[])`,
     joinFirst: (query, count) => sql`cross join unnest(array(${query} limit ${count})) as first(value)`,
+    contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [
       sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,

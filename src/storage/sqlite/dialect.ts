@@ -24,6 +24,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     joinFirst: (query, count, countMax) =>
       sql`join json_each((select json_group_array(listed.value) from (${query} limit ${countMax}) as listed)) as first
         on first.key < ${count}`,
+    contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     together: (first, second) => [first, second],
     chain: (stages) => stages.filter(({ forOthers }) => !forOthers).map(({ statement }) => statement),
     linked: (_byName, byTable) => byTable,

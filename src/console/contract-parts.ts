@@ -1,0 +1,167 @@
+/** What browser and server say to one another of outbox, erasures, event flows and webhooks. The rest is in contract.ts. */
+import type { ActionNote, Graph, Instant, Masked } from "./contract.ts";
+
+// GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
+// GET api/outbox/{id}
+// POST api/outbox/{id}/requeue with an ActionNote: answers with the OutboxLine.
+export type OutboxStatus =
+  | "pending"
+  | "in_flight"
+  | "failed"
+  | "scheduled"
+  | "abandoned"
+  | "succeeded"
+  | "superseded";
+/** What is done with is not counted: it is only ever more. */
+export type OpenOutboxStatus = Exclude<OutboxStatus, "succeeded" | "superseded">;
+export interface OutboxLine {
+  readonly id: string;
+  readonly kind: string;
+  /** The resolver, the event's name, or what is called. */
+  readonly name: string;
+  readonly status: OutboxStatus;
+  readonly operation: "erase" | "rectify" | null;
+  readonly subjectId: string | null;
+  readonly sagaId: string | null;
+  readonly refKind: string | null;
+  readonly ref: Masked | null;
+  readonly payload: Masked | null;
+  readonly attempts: number;
+  readonly enqueuedAt: Instant;
+  readonly lastAttemptAt: Instant | null;
+  readonly nextAttemptAt: Instant | null;
+  readonly lastError: string | null;
+  readonly actions: readonly "requeue"[];
+}
+
+// GET api/erasures?q=&status=open|overdue|completed&limit=&after=: one line per subject's request. `q` is a subject's id.
+// GET api/subjects/{id}: a subject's whole trail.
+export interface ErasureLine {
+  readonly subjectId: string;
+  readonly operation: "erase" | "rectify";
+  readonly requestedAt: Instant;
+  readonly completedAt: Instant | null;
+  readonly dueBy: Instant;
+  readonly overdue: boolean;
+  /** Entries that are not done with. */
+  readonly open: number;
+}
+export interface SubjectTrail {
+  readonly subjectId: string;
+  readonly requests: readonly ErasureLine[];
+  readonly entries: readonly OutboxLine[];
+  /** Oldest first. */
+  readonly events: readonly AuditEventLine[];
+}
+export interface AuditEventLine {
+  readonly id: string;
+  readonly type: string;
+  readonly subjectId: string;
+  readonly at: Instant;
+  /** Facts without personal data. */
+  readonly payload: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+// GET api/flows?q=&type=&status=A,B&limit=&after=
+// GET api/flows/{id}
+// POST api/flows/{id}/retry, /resolve with an ActionNote: answers with the FlowDetail.
+export type FlowStatus = "running" | "compensating" | "stalled" | "completed" | "failed";
+export interface FlowLine {
+  readonly id: string;
+  readonly type: string;
+  readonly processId: string;
+  readonly run: number;
+  readonly status: FlowStatus;
+  readonly currentStep: string | null;
+  readonly completedSteps: readonly string[];
+  readonly startedAt: Instant;
+  readonly updatedAt: Instant;
+  readonly dueAt: Instant | null;
+  readonly errorLabel: string | null;
+}
+export interface FlowDetail extends FlowLine {
+  readonly error: Masked | null;
+  readonly actions: readonly ("retry" | "resolve")[];
+  /** Events and their deliveries, oldest first. */
+  readonly events: readonly FlowEvent[];
+  readonly graph: Graph;
+}
+export interface FlowEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly handler: string | null;
+  readonly status: OutboxStatus;
+  readonly attempts: number;
+  readonly at: Instant;
+  readonly lastError: string | null;
+  readonly data: Masked | null;
+}
+
+// GET api/webhooks/subscriptions?q=&status=&limit=&after=
+// GET api/webhooks/subscriptions/{id}
+// POST api/webhooks/subscriptions/{id}/pause, /enable, /delete with an ActionNote: answers with the Subscription.
+// POST api/webhooks/subscriptions/{id}/resend with a ResendAction: answers with a Resent.
+export type SubscriptionStatus = "Active" | "Paused" | "Disabled" | "Deleted";
+export interface Subscription {
+  readonly id: string;
+  /** Without query and credentials. */
+  readonly url: string;
+  readonly description: string | null;
+  readonly status: SubscriptionStatus;
+  readonly reason: string | null;
+  readonly events: readonly string[];
+  readonly maxAttempts: number | null;
+  readonly concurrency: number;
+  readonly ordered: boolean;
+  readonly liveSecrets: number;
+  readonly failingSince: Instant | null;
+  readonly failures: number;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly actions: readonly ("pause" | "enable" | "delete" | "resend")[];
+}
+export interface ResendAction extends ActionNote {
+  readonly since: Instant;
+}
+export interface Resent {
+  readonly deliveries: number;
+}
+
+// GET api/webhooks/deliveries?subscription=&status=A,B&event=&limit=&after=
+// GET api/webhooks/deliveries/{id}
+// POST api/webhooks/deliveries/{id}/resend, /dismiss with an ActionNote: answers with the new or the same DeliveryDetail.
+export type DeliveryStatus = "Pending" | "InProgress" | "PendingRetry" | "Completed" | "DeadLettered";
+export interface DeliveryLine {
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly subscriptionId: string;
+  readonly url: string;
+  readonly status: DeliveryStatus;
+  readonly attemptCount: number;
+  readonly nextAttemptAt: Instant | null;
+  readonly errorCode: string | null;
+  readonly generation: number;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+}
+export interface DeliveryDetail extends DeliveryLine {
+  readonly payload: Masked;
+  readonly requeuedFrom: string | null;
+  readonly requeuedAs: string | null;
+  /** Of its dead letter; null where there is none. */
+  readonly deadLetter: "Open" | "Requeued" | "Dismissed" | null;
+  readonly actions: readonly ("resend" | "dismiss")[];
+  /** Oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+export interface Attempt {
+  readonly id: string;
+  readonly at: Instant;
+  readonly ok: boolean;
+  readonly verdict: "accepted" | "repeated" | "late" | "foreign";
+  readonly code: string;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  readonly response: Masked | null;
+}

@@ -1,0 +1,266 @@
+/**
+ * What browser and server say to one another. Every path is relative to where the console is mounted (`./api/…`), and
+ * the pages live behind `#/`, so that nothing depends on the mount. Reads need a session; writes need the header
+ * `x-amends-console: 1` as well. Instants are ISO 8601 texts. Lists are newest first and page by cursor: `next` of one
+ * page is `after` of the following one, and null on the last.
+ *
+ * Stored values (inputs, results, references, payloads, responses) may be somebody's personal data. They arrive masked
+ * and become readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
+ */
+import type { DeliveryStatus, FlowStatus, OpenOutboxStatus } from "./contract-parts.ts";
+
+export type Instant = string;
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type Role = "read" | "operate" | "reveal";
+
+/** What can be said of a value without showing it. A key that does not look like a name is shown as `…`. */
+export type Shape = "text" | "number" | "boolean" | "null" | "…" | readonly Shape[] | ShapeFields;
+export interface ShapeFields {
+  readonly [key: string]: Shape;
+}
+export interface Masked {
+  readonly masked: true;
+  readonly shape: Shape;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next: string | null;
+}
+/** Counting stops where it would cost too much: then the number is what there is at least. */
+export interface Count {
+  readonly value: number;
+  readonly exact: boolean;
+}
+/** Every answer that is not 2xx. `field` names the parameter or property at fault. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+// GET api/session: who is signed in, and which parts there are. 401 for nobody.
+// POST api/session: signs in with a token. The answer sets a cookie; take the token out of the address bar.
+// DELETE api/session: signs out.
+export interface Session {
+  readonly name: string;
+  readonly roles: readonly Role[];
+  readonly expiresAt: Instant | null;
+  /** Parts that this console does not have are left out of the navigation. */
+  readonly parts: readonly Part[];
+  /** Names of sagas, for filters. */
+  readonly sagas: readonly string[];
+  readonly version: string;
+}
+export type Part = "sagas" | "outbox" | "erasures" | "flows" | "webhooks";
+export interface SignIn {
+  /** From the fragment of the printed address (`#token=…`), where it works once, or as somebody types it. */
+  readonly token: string;
+}
+
+// GET api/overview?window=15m|1h|6h|24h: figures for the first page. The server shares one answer among all browsers.
+export interface Overview {
+  readonly at: Instant;
+  readonly window: Window;
+  readonly bucketMs: number;
+  readonly sagas: {
+    readonly byStatus: Readonly<Record<SagaStatus, Count>>;
+    /** Oldest first, gapless. */
+    readonly buckets: readonly Bucket[];
+    readonly latency: Latency;
+  };
+  readonly backlog: {
+    /** How long the oldest due work has waited; 0 where nothing waits. */
+    readonly oldestMs: number;
+    readonly due: Count;
+  };
+  /** Null where the part is missing. */
+  readonly outbox: Readonly<Record<OpenOutboxStatus, Count>> | null;
+  readonly flows: Readonly<Record<FlowStatus, Count>> | null;
+  readonly deliveries: Readonly<Record<DeliveryStatus, Count>> | null;
+  readonly attention: Count;
+}
+export type Window = "15m" | "1h" | "6h" | "24h";
+export interface Bucket {
+  readonly at: Instant;
+  readonly completed: number;
+  readonly failed: number;
+  readonly stalled: number;
+  /** False where so many ended that the number is worked out from their pace. */
+  readonly exact: boolean;
+}
+/** From start to end, of the newest `sample` sagas that completed in the window; null where there is none. */
+export interface Latency {
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly sample: number;
+}
+
+// GET api/sagas?q=&name=&status=A,B&from=&to=&limit=&after=
+// `q` forgives: it finds the beginning of an id, a part of a name, a status, or a field of the input as `field:value`
+// (the whole value, unless one has the role `reveal`). `from` and `to` bound the last change.
+export type SagaStatus = "PENDING" | "RUNNING" | "COMPENSATING" | "STALLED" | "COMPLETED" | "FAILED";
+export interface SagaLine {
+  readonly id: string;
+  readonly saga: string;
+  readonly status: SagaStatus;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly durationMs: number;
+  readonly recoveryAttempts: number;
+  /** Step names in their order. */
+  readonly steps: readonly string[];
+}
+/** A search may look at a part only: then `searchedTo` says how far back it came, and `next` goes on from there. */
+export interface SagaPage extends Page<SagaLine> {
+  readonly searchedTo: Instant | null;
+}
+
+// GET api/sagas/{id}
+export interface SagaDetail extends SagaLine {
+  readonly definition: number;
+  /** Rises with everything that happens. Hand it to an action, and it is refused if more has happened since. */
+  readonly version: number;
+  readonly input: Masked;
+  /** By step. */
+  readonly results: Readonly<Record<string, Masked>>;
+  readonly dueAt: Instant | null;
+  readonly owner: string | null;
+  readonly error: Trouble | null;
+  readonly undoErrors: readonly (Trouble & { readonly step: string })[];
+  /** Why it waits for a person; null unless it is STALLED. */
+  readonly stalled: string | null;
+  readonly actions: readonly SagaAction[];
+  readonly skippable: readonly string[];
+  readonly timeline: readonly TimelineLine[];
+  readonly graph: Graph;
+  readonly mermaid: { readonly sequence: string; readonly state: string };
+}
+export interface Trouble {
+  readonly kind: string;
+  /** A label, never a message. */
+  readonly label: string;
+  /** What an act returned as its Err. */
+  readonly value?: Masked;
+}
+export interface TimelineLine {
+  readonly at: Instant;
+  readonly name: string;
+  readonly kind: "step" | "control";
+  readonly action: "act" | "compensate";
+  readonly status: "STARTED" | "COMPLETED" | "FAILED";
+  readonly note: string | null;
+  readonly by: string | null;
+  readonly step: string | null;
+}
+/** The steps as a picture: acts from start to end, undos as the way back. */
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+export interface GraphNode {
+  /** `start`, `act:NAME`, `undo:NAME`, `completed`, `failed`. */
+  readonly id: string;
+  readonly kind: "start" | "act" | "undo" | "end";
+  readonly step: string | null;
+  readonly label: string;
+  readonly pivot: boolean;
+  readonly state: "none" | "running" | "retrying" | "done" | "failed" | "skipped";
+  readonly attempts: number;
+  /** Of the last try; null where it has not begun, or not ended. */
+  readonly startedAt: Instant | null;
+  readonly endedAt: Instant | null;
+}
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly kind: "forward" | "turn" | "back";
+  /** This way was gone. */
+  readonly taken: boolean;
+}
+
+// POST api/sagas/{id}/cancel, /retry, /skip, /resolve: answers with the SagaDetail as it then is.
+export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
+export interface ActionNote {
+  /** 1 to 1,000 characters: it is audited. */
+  readonly reason: string;
+  /** Refuse if the saga is no longer at this version. */
+  readonly version?: number;
+}
+export interface SkipAction extends ActionNote {
+  readonly step: string;
+  /** What the act would have returned, for the steps after it. */
+  readonly result?: Json;
+}
+export interface ResolveAction extends ActionNote {
+  readonly as: "COMPLETED" | "FAILED";
+}
+
+// POST api/reveal: one stored value, readable. Needs the role `reveal`.
+export interface RevealRequest {
+  readonly kind: "saga" | "entry" | "flow" | "event" | "delivery" | "attempt";
+  readonly id: string;
+  readonly reason: string;
+}
+export interface Revealed {
+  /** saga: input, results, error · entry: ref, payload · flow: error · event: data · delivery: payload · attempt: response. */
+  readonly fields: Readonly<Record<string, Json>>;
+}
+
+// GET api/attention?limit=&after=: whatever needs a person, oldest first.
+export interface AttentionLine {
+  readonly kind:
+    | "stalled-saga"
+    | "abandoned-entry"
+    | "dead-letter"
+    | "given-up-event"
+    | "stalled-flow"
+    | "overdue-erasure"
+    | "disabled-subscription";
+  /** Of the saga, entry, delivery, event, flow, subject or subscription. */
+  readonly id: string;
+  /** The saga's name, the resolver, the event's type … */
+  readonly name: string;
+  readonly since: Instant;
+  /** What is wrong, in a sentence. */
+  readonly reason: string;
+  readonly actions: readonly string[];
+  readonly skippable: readonly string[];
+}
+
+// GET api/audit?by=&action=&target=&limit=&after=: what people did here.
+export interface ActionLine {
+  readonly id: string;
+  readonly at: Instant;
+  readonly by: string;
+  readonly action: string;
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly reason: string;
+  /** `asked` where nobody knows the end: the process went away in between. */
+  readonly outcome: "asked" | "done" | "refused";
+  readonly code: string | null;
+}
+// GET api/audit/events?subject=&type=&limit=&after=: a Page of AuditEventLine, newest first.
+
+// GET api/live?saga=ID: server-sent events. `Last-Event-ID` resumes; after `reset` load everything again.
+// event: change, data: LiveChange · event: reset, data: {} · a comment line every 15 seconds.
+export interface LiveChange {
+  readonly at: Instant;
+  readonly attention: Count;
+  /** Sagas that changed, newest first, 100 at most. */
+  readonly sagas: readonly SagaLine[];
+  /** More changed than are listed: load the list again. */
+  readonly more: boolean;
+  /** Sagas that somebody watches, by their new version: load them again. */
+  readonly watched: readonly { readonly id: string; readonly version: number }[];
+  /** Other parts in which something changed. */
+  readonly parts: readonly Part[];
+}
+
+// GET api/health: 200 while the process answers. GET api/ready: 200 or 503. Both without a session.
+// GET api/metrics: Prometheus text. GET api/openapi.json: this contract as an OpenAPI document.
+export interface Health {
+  readonly status: "ok" | "stuck";
+  /** With a session only. */
+  readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
+}

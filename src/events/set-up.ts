@@ -1,0 +1,38 @@
+/** Makes the event flow of one Amends: its registry, its engine, and what the worker drives for it. */
+import type { Host } from "../work/host.ts";
+import { EventEngine, type EventEngineOptions } from "./engine.ts";
+import { EventFlow } from "./flow.ts";
+import type { AnyHandler } from "./handler.ts";
+import { Reaper } from "./reaper.ts";
+import { SagaRegistry } from "./registry.ts";
+import type { AnySagaDef } from "./saga-def.ts";
+
+export interface EventFlowOptions<Tx> extends Pick<
+  EventEngineOptions,
+  "leaseMs" | "errorCodes" | "runSaga" | "onAttention"
+> {
+  readonly host: Host<Tx>;
+  readonly handlers: readonly AnyHandler[];
+  readonly eventSagas: readonly AnySagaDef[];
+}
+
+export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
+  const { host, handlers, eventSagas, ...given } = options;
+  const { database, clock, closing } = host;
+  const { dialect } = database;
+  const registry = new SagaRegistry(handlers, eventSagas, dialect.name);
+  const engine = new EventEngine({
+    ...given,
+    db: database,
+    registry,
+    closing,
+    onTrouble: (error, attempt) => host.onTrouble(error, attempt),
+    onBug: (error) => host.onBug(error),
+  });
+  if (!registry.isEmpty) {
+    const warn: Host["warn"] = (fields, message) => host.warn(fields, message);
+    host.employ(engine.desk);
+    host.employ(new Reaper({ engine, dialect, clock, warn }));
+  }
+  return new EventFlow(engine, database);
+}
