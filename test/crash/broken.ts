@@ -75,3 +75,43 @@ export const COUNTED_AT_THE_END: readonly Patch[] = [
     to: "recovery_attempts = c.recovery_attempts + 1",
   },
 ];
+
+/** An outcome is booked whoever holds the entry now. */
+export const ENTRY_WITHOUT_TOKEN: readonly Patch[] = [
+  {
+    file: "outbox/settle.js",
+    from: '${holding(HELD_ROWS, raw("entry_id"))}',
+    to: "c.entry_id = r.row_id and c.status || '' in (${literals(HELD_ROWS.states)})",
+  },
+];
+
+/** A request does not wait for what somebody is just about to finish. */
+export const COMPLETED_TOO_EARLY: readonly Patch[] = [
+  {
+    file: "outbox/settle.js",
+    from: "where c.status || '' in (${literals(BLOCKING)})",
+    to: "where c.status || '' in (${literals(BLOCKING.filter((status) => status !== 'in_flight'))})",
+  },
+];
+
+/** What happened is told after it was booked, in a transaction of its own. */
+export const TOLD_AFTER_THE_COMMIT: readonly Patch[] = [
+  {
+    file: "outbox/settle.js",
+    from: "await sink.appendIn(session, events);",
+    to: "(session.later ??= []).push(() => sink.append(events));",
+  },
+  {
+    file: "outbox/settle.js",
+    from: "db.transaction((session) => settleIn(session, pieces));",
+    to: `db.transaction(async (session) => {
+        const answers = await settleIn(session, pieces);
+        const later = session.later ?? [];
+        session.later = [];
+        return [answers, later];
+    }).then(async ([answers, later]) => {
+        for (const tell of later) await tell();
+        return answers;
+    });`,
+  },
+];

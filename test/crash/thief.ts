@@ -2,7 +2,9 @@
  * Takes entries over from a process that sleeps past its lease, and is still at work on them when that process wakes
  * up: whatever it then books under its old token must be refused.
  */
-import { Outbox, type Amends } from "amends";
+import { Outbox, type Amends, type OutboxEntry } from "amends";
+import { findEntries } from "../../src/outbox/queries.ts";
+import { toEntry } from "../../src/outbox/rows.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { heldEntries } from "./standing.ts";
 
@@ -11,7 +13,8 @@ const PATIENCE_MS = 25_000;
 export class Thief {
   readonly #outbox: Outbox;
   readonly #database: Database;
-  #taken: ReadonlyMap<string, number> = new Map();
+  /** What the database says about each entry that was taken, as text. */
+  #taken: ReadonlyMap<string, string> = new Map();
 
   constructor(amends: Amends, database: Database) {
     this.#outbox = new Outbox(amends);
@@ -20,11 +23,11 @@ export class Thief {
 
   async take(): Promise<number> {
     const held = await heldEntries(this.#database);
-    const taken = new Map<string, number>();
+    const taken = new Map<string, string>();
     const startedAt = performance.now();
     while (taken.size < held.size) {
-      for (const { entryId, token } of await this.#outbox.claimBatch(50, { lease: "60s" }))
-        taken.set(entryId, token);
+      for (const entry of await this.#outbox.claimBatch(50, { lease: "60s" }))
+        taken.set(entry.entryId, JSON.stringify(entry));
       if (performance.now() - startedAt > PATIENCE_MS) throw new Error("a claim never lapsed");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -33,12 +36,14 @@ export class Thief {
   }
 
   async giveBack(): Promise<readonly string[]> {
-    const held = await heldEntries(this.#database);
     const problems: string[] = [];
-    for (const [entryId, token] of this.#taken) {
-      if (held.get(entryId) !== token)
-        problems.push(`I3: entry ${entryId} was moved although token ${token} held it`);
-      else await this.#outbox.books.settle({ entryId, token, event: "release", waitMs: 0 });
+    for (const [entryId, text] of this.#taken) {
+      const { dialect } = this.#database;
+      const [row] = await this.#database.query(findEntries(dialect, "erasure", [entryId]));
+      const { token } = JSON.parse(text) as OutboxEntry;
+      if (!row || JSON.stringify(toEntry(row)) !== text)
+        problems.push(`I3: entry ${entryId} was changed although token ${token} held it`);
+      await this.#outbox.books.settle({ entryId, token, event: "release", waitMs: 0 });
     }
     this.#taken = new Map();
     return problems;

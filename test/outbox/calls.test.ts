@@ -61,6 +61,27 @@ onEachDatabase((database) => {
     expect(made).toEqual(["ada"]);
   });
 
+  it("[K-06] a call whose claim was taken meanwhile is counted as lost, and books nothing", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    let other: Calls | undefined;
+    const made: number[] = [];
+    const mail = mailer(async (_, { attempt }) => {
+      made.push(attempt);
+      if (attempt > 1) throw new TypeError("down");
+      // No renewal notices: the clock has jumped while the process was asleep.
+      clock.jump(300_000);
+      await other?.runOnce();
+    });
+    const calls = new Calls(world.amends, { calls: [mail] });
+    other = new Calls(world.amends, { calls: [mail] });
+    const id = await enqueue(world, calls, mail, "ada");
+    await calls.runOnce();
+    expect(made).toEqual([1, 2]);
+    expect([calls.lost, other.lost]).toEqual([1, 0]);
+    expect(await world.row(id)).toMatchObject({ status: "failed", token: 2, attempts: 2 });
+  });
+
   it.each([
     [
       "a thrown Terminal",

@@ -1,7 +1,9 @@
 import type { OutboxEntry } from "amends";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { runnerOn } from "./support/runner.ts";
 import { erase, rectify, shop, type Shop } from "./support/shop.ts";
+import { eraser } from "./support/systems.ts";
 
 const LEASE_MS = 300_000;
 
@@ -37,6 +39,22 @@ onEachDatabase((database) => {
       expect(await world.row(entryId as string)).toEqual(before);
     },
   );
+
+  it("[K-06] a runner whose settle is refused, because its claim was taken meanwhile, counts it as lost", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    await world.enqueue(erase("u-1"));
+    // No renewal notices: the clock has jumped while the process was asleep.
+    const stripe = eraser("stripe", async () => {
+      clock.jump(LEASE_MS);
+      expect(await world.outbox.claimBatch()).toHaveLength(1);
+      return {};
+    });
+    const runner = runnerOn(world, [stripe]);
+    await runner.runOnce();
+    expect(runner.lost).toBe(1);
+    expect(await world.trail("u-1")).toEqual([]);
+  });
 
   it("[K-06] a claim that was settled cannot be settled another way", async () => {
     const world = await shop(database);
