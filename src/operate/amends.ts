@@ -34,7 +34,7 @@ import { HOST, type Host, type Hosting } from "../work/host.ts";
 import { newId } from "../work/identifiers.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newOwner } from "./identifiers.ts";
-import { guarded, silent, type Logger } from "./logger.ts";
+import { guarded, silent, stackOf, type Logger } from "./logger.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
@@ -379,8 +379,7 @@ export class Amends<Tx = unknown> {
   }
 
   #bug(error: unknown): void {
-    const text = String((error as Error | undefined)?.stack ?? error);
-    this.#logger.error({ error: text }, "amends: unexpected; the lease heals it");
+    this.#logger.error({ error: stackOf(error) }, "amends: unexpected; the lease heals it");
   }
 
   #warn(error: unknown, attempt: number): void {
