@@ -16,7 +16,7 @@ import type { AnySaga, SagaDefinition } from "../sagas/definition.ts";
 import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
-import { Operators, type OperatorNote, type SkipNote } from "../sagas/operators.ts";
+import { Operators, type SagaNote, type SkipNote } from "../sagas/operators.ts";
 import { outcomeOf, type SagaOutcome } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
@@ -32,7 +32,7 @@ import { HOST, type Host, type Hosting } from "../work/host.ts";
 import { newId } from "../work/identifiers.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newOwner } from "./identifiers.ts";
-import { guarded, silent, type Logger } from "./logger.ts";
+import { guarded, silent, stackOf, type Logger } from "./logger.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
@@ -257,12 +257,12 @@ export class Amends<Tx = unknown> {
   }
 
   /** Undoes a saga that has not reached its pivot. */
-  async cancel(id: string, note: OperatorNote): Promise<SagaView> {
+  async cancel(id: string, note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.cancel(id, note));
   }
 
   /** Lets a stalled saga go on, with new tries. */
-  async retry(id: string, note: OperatorNote): Promise<SagaView> {
+  async retry(id: string, note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.retry(id, note));
   }
 
@@ -272,7 +272,7 @@ export class Amends<Tx = unknown> {
   }
 
   /** Ends a stalled saga by hand. */
-  async resolve(id: string, as: "COMPLETED" | "FAILED", note: OperatorNote): Promise<SagaView> {
+  async resolve(id: string, as: "COMPLETED" | "FAILED", note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.resolve(id, as, note));
   }
 
@@ -298,8 +298,7 @@ export class Amends<Tx = unknown> {
       clock: this.#clock,
       closing: this.#closing.signal,
       newId,
-      answeredMsAgo: () =>
-        [...this.#workers].map((worker) => worker.answeredMsAgo).find((ms) => ms !== undefined),
+      answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
       employ: (duty) => this.#duties.push(duty),
       onTrouble: (error, attempt) => this.#warn(error, attempt),
       onBug: (error) => this.#bug(error),
@@ -367,8 +366,7 @@ export class Amends<Tx = unknown> {
   }
 
   #bug(error: unknown): void {
-    const text = String((error as Error | undefined)?.stack ?? error);
-    this.#logger.error({ error: text }, "amends: unexpected; the lease heals it");
+    this.#logger.error({ error: stackOf(error) }, "amends: unexpected; the lease heals it");
   }
 
   #warn(error: unknown, attempt: number): void {

@@ -1,7 +1,7 @@
 /** What a person may do to a saga. Every action asks for a reason and becomes a line of the saga's log. */
 import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { encodeJson } from "../core/json.ts";
-import { checkNote, type OperatorNote as BareNote } from "../core/operator-note.ts";
+import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
@@ -9,14 +9,16 @@ import { canTurn, type SagaState } from "../core/saga/state.ts";
 import type { Engine } from "./engine.ts";
 import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 
-/** Why something was done, by whom, and on what they looked at. */
-export interface OperatorNote extends BareNote {
+export type { OperatorNote };
+
+/** An action on what somebody looked at. */
+export interface SagaNote extends OperatorNote {
   /** Refused if the saga has come further than what you looked at. */
   readonly version?: number;
 }
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
-export interface SkipNote extends OperatorNote {
+export interface SkipNote extends SagaNote {
   readonly result?: unknown;
 }
 
@@ -34,7 +36,7 @@ export class Operators {
   }
 
   /** Undoes a saga that has not passed its pivot. Cancelling one that is being undone already changes nothing. */
-  cancel(id: string, note: OperatorNote): Promise<SagaRecord> {
+  cancel(id: string, note: SagaNote): Promise<SagaRecord> {
     return this.#act(id, note, ({ state }, details) => {
       switch (state.status) {
         case "COMPENSATING":
@@ -66,7 +68,7 @@ export class Operators {
   }
 
   /** Lets a stalled saga go on from where it stands, with new tries. */
-  retry(id: string, note: OperatorNote): Promise<SagaRecord> {
+  retry(id: string, note: SagaNote): Promise<SagaRecord> {
     return this.#act(id, note, ({ state }, details) => {
       requireStalled(state, "retried");
       return line("$retry", details);
@@ -88,7 +90,7 @@ export class Operators {
   }
 
   /** Ends a stalled saga: a person answers for its effects. */
-  resolve(id: string, as: "COMPLETED" | "FAILED", note: OperatorNote): Promise<SagaRecord> {
+  resolve(id: string, as: "COMPLETED" | "FAILED", note: SagaNote): Promise<SagaRecord> {
     if (as !== "COMPLETED" && as !== "FAILED") {
       throw new AmendsError("BAD_OPTION", "A saga is resolved as COMPLETED or as FAILED.");
     }
@@ -100,7 +102,7 @@ export class Operators {
 
   async #act(
     id: string,
-    note: OperatorNote,
+    note: SagaNote,
     decide: (record: SagaRecord, details: ControlDetails) => Intrusion | undefined,
   ): Promise<SagaRecord> {
     const details: ControlDetails = checkNote(note, "the saga's log");
