@@ -11,7 +11,7 @@ export interface Place {
 }
 
 export function readPlace(hash: string): Place {
-  const [path = "", query = ""] = splitOnce(hash.replace(/^#\/?/u, ""), "?");
+  const [path, query] = splitOnce(hash.replace(/^#\/?/u, ""), "?");
   return {
     path: path.split("/").filter(Boolean).map(decode),
     query: new Map(new URLSearchParams(query)),
