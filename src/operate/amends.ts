@@ -255,6 +255,8 @@ export class Amends<Tx = unknown> {
       clock: this.#clock,
       closing: this.#closing.signal,
       newId,
+      answeredMsAgo: () =>
+        [...this.#workers].map((worker) => worker.answeredMsAgo).find((ms) => ms !== undefined),
       employ: (duty) => this.#duties.push(duty),
       onTrouble: (error, attempt) => this.#warn(error, attempt),
       onBug: (error) => this.#bug(error),

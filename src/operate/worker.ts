@@ -42,6 +42,7 @@ export class Worker {
   readonly #pollMs: number;
   #stopping: AbortController | undefined;
   #loops: readonly DutyLoop[] = [];
+  #startedAtMs = 0;
   #running: Promise<unknown> | undefined;
   #once: Promise<number> | undefined;
 
@@ -60,6 +61,13 @@ export class Worker {
     return this.#stopping !== undefined || this.#once !== undefined;
   }
 
+  /** How long ago the database last answered, of whichever kind of work waits longest for it; undefined while it does not run. */
+  get answeredMsAgo(): number | undefined {
+    if (!this.#stopping || this.#loops.length === 0) return undefined;
+    const nowMs = this.#tools.clock.monotonicMs();
+    return Math.max(...this.#loops.map(({ answeredAtMs }) => nowMs - (answeredAtMs ?? this.#startedAtMs)));
+  }
+
   /** Checks the database, then works until it is stopped. */
   async start(): Promise<void> {
     if (this.#stopping) throw new AmendsError("NOT_ALLOWED_NOW", "This worker has been started already.");
@@ -72,6 +80,7 @@ export class Worker {
       throw error;
     }
     if (stopping.signal.aborted) return; // it was stopped before it began
+    this.#startedAtMs = this.#tools.clock.monotonicMs();
     const loops = this.#makeLoops();
     const unlisten = this.#tools.listen?.(() => {
       for (const loop of loops) loop.wakeUp();

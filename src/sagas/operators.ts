@@ -1,5 +1,5 @@
 /** What a person may do to a saga. Every action asks for a reason and becomes a line of the saga's log. */
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { encodeJson } from "../core/json.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
@@ -12,6 +12,8 @@ import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 export interface OperatorNote {
   readonly reason: string;
   readonly by?: string;
+  /** Refused if the saga has come further than what you looked at. */
+  readonly version?: number;
 }
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
@@ -106,7 +108,11 @@ export class Operators {
     decide: (record: SagaRecord, details: ControlDetails) => Intrusion | undefined,
   ): Promise<SagaRecord> {
     const details = readNote(note);
-    const record = await this.#journal.intrude(id, (found) => decide(found, details));
+    const record = await this.#journal.intrude(id, (found) => {
+      if (note.version !== undefined && note.version !== found.version)
+        throw new SagaConcurrencyError(id, note.version, found.version);
+      return decide(found, details);
+    });
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.
     if (record.state.cancel && record.state.status === "RUNNING") this.#engine.interrupt(id);
     this.#engine.newsroom.publish(id, { version: record.version, entry: undefined, state: record.state });

@@ -35,6 +35,8 @@ export interface Dialect {
   plusMs(instant: Sql, ms: Sql | number): Sql;
   /** An instant as milliseconds since the epoch. */
   epochMs(instant: Sql): Sql;
+  /** The instant so many milliseconds after the epoch. */
+  instantOf(ms: Sql | number): Sql;
   /** A gate that can be compared through an index: an empty one is always open. */
   gate(column: Sql): Sql;
   /** Locks the rows of this alias; on a database with one writer there is nothing to lock. */
@@ -44,6 +46,8 @@ export interface Dialect {
   rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
   /** `column` is one of these texts. */
   among(column: Sql, values: readonly string[]): Sql;
+  /** The text contains this one, letter by letter. */
+  contains(text: Sql, part: string): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */
   together(first: Sql, second: Sql): readonly Sql[];
   /** The first word of a text, without the given characters at its end. */

@@ -17,6 +17,8 @@ export interface Host<Tx = unknown> {
   newId(): string;
   /** The worker of this Amends drives it from its next start on. */
   employ(duty: Duty): void;
+  /** How long ago the database last answered the worker that runs here; undefined where none runs. */
+  answeredMsAgo(): number | undefined;
   /** Trouble with the database that passes, told to the logger. */
   onTrouble(error: unknown, attempt: number): void;
   /** Something that nobody foresaw; the lease heals it. */

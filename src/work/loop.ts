@@ -21,6 +21,8 @@ export class DutyLoop {
   readonly #tools: LoopTools;
   #wake: () => void = () => undefined;
   #woken = false;
+  /** When the database last answered, by the clock that never goes back; undefined before the first time. */
+  #answeredAtMs: number | undefined;
   /** The last look found more than there was room for. */
   #backlog = false;
   /** Of the work that was given back here: when to look next. */
@@ -39,6 +41,10 @@ export class DutyLoop {
     this.duty.accept(this.duty.capacity ?? concurrency, (ms) => this.#dueIn(ms), onFree);
     await Promise.all([this.#claiming(signal), this.renewing(signal)]);
     this.#alarm?.cancel();
+  }
+
+  get answeredAtMs(): number | undefined {
+    return this.#answeredAtMs;
   }
 
   wakeUp(): void {
@@ -72,7 +78,9 @@ export class DutyLoop {
 
   async #tryTo<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await work();
+      const done = await work();
+      this.#answeredAtMs = this.#tools.clock.monotonicMs();
+      return done;
     } catch (error) {
       const cause = errorLabel((error as { cause?: unknown }).cause);
       this.#tools.warn(

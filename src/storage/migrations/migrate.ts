@@ -9,6 +9,7 @@ import { persist } from "../retry.ts";
 import { raw, sql } from "../sql.ts";
 import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
+import { console } from "./0007-console.ts";
 import { words } from "./ddl.ts";
 
 interface Migration {
@@ -20,9 +21,10 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "sagas", statements: sagas },
   { id: 2, name: "outbox", statements: outbox },
+  { id: 7, name: "console", statements: console },
 ];
 
-const NEWEST = MIGRATIONS.length;
+const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));
 
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
@@ -79,7 +81,7 @@ export async function checkSchema(db: Database): Promise<void> {
   const table = db.dialect.table("migrations");
   const applied = await persist(db, () => db.query(sql`select id, name from ${table} order by id`));
   refuseNewer(applied);
-  if (applied.length < NEWEST) {
+  if (MIGRATIONS.some(({ id }) => applied.every((row) => row["id"] !== id))) {
     throw new AmendsError(
       "SCHEMA_MISSING",
       "Amends' tables are older than this version. Run `await amends.migrate()`.",

@@ -14,11 +14,13 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     now: now ? () => sql`to_timestamp(${now()}::float8 / 1000)` : () => raw("statement_timestamp()"),
     plusMs: (instant, ms) => sql`${instant} + ${ms}::float8 * interval '1 millisecond'`,
     epochMs: (instant) => sql`(extract(epoch from ${instant}) * 1000)::float8`,
+    instantOf: (ms) => sql`to_timestamp(${ms}::float8 / 1000)`,
     gate: (column) => sql`coalesce(${column}, '-infinity'::timestamptz)`,
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),
     rows: unnest,
     among: (column, values) => sql`${column} = any(${arrayLiteral(values)}::text[])`,
+    contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [
       sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,

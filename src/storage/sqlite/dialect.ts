@@ -12,11 +12,13 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     now: now ? () => sql`${now()}` : () => raw("cast(unixepoch('subsec') * 1000 as integer)"),
     plusMs: (instant, ms) => sql`${instant} + cast(${ms} as integer)`,
     epochMs: (instant) => instant,
+    instantOf: (ms) => sql`cast(${ms} as integer)`,
     gate: (column) => sql`coalesce(${column}, 0)`,
     forUpdateOf: () => empty,
     skipLocked: empty,
     rows: jsonRows,
     among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     together: (first, second) => [first, second],
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,

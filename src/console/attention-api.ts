@@ -1,0 +1,36 @@
+/** GET api/attention: whatever needs a person, in one list. */
+import type { AttentionItem } from "../operate/attention.ts";
+import type { AttentionLine, Page } from "./contract.ts";
+import type { Office } from "./office.ts";
+import { limit, text } from "./param.ts";
+import { route, type Route } from "./route.ts";
+
+export function attentionRoutes({ amends }: Office): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/attention",
+      access: "read",
+      summary: "Whatever needs a person, oldest first, with what each allows.",
+      answers: "Page<AttentionLine>",
+      query: { limit: limit(), after: text(2_000) },
+      handle: async ({ query }): Promise<Page<AttentionLine>> => {
+        const { limit: max, after } = query;
+        const found = await amends.attention.list({ limit: max, ...(after !== undefined && { after }) });
+        return { items: found.items.map(lineOf), next: found.next ?? null };
+      },
+    }),
+  ];
+}
+
+function lineOf(item: AttentionItem): AttentionLine {
+  return {
+    kind: item.kind,
+    id: item.id,
+    name: item.saga,
+    since: item.since.toISOString(),
+    reason: item.reason,
+    actions: item.actions,
+    skippable: item.skippable,
+  };
+}

@@ -1,0 +1,191 @@
+/**
+ * The console: a fetch handler over the table of routes, and a small server for whoever has none. What a request says
+ * is looked at in one order, for every route alike: Host, address, who, where from, role, parameters.
+ */
+import { readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { positiveMs, type Duration } from "../core/duration.ts";
+import { errorLabel } from "../core/errors.ts";
+import type { Amends } from "../operate/amends.ts";
+import { HOST } from "../work/host.ts";
+import { answer, isUnforeseen, json, notFound, problemAnswer, Refused } from "./answer.ts";
+import { Assets } from "./assets.ts";
+import { readBody } from "./body.ts";
+import { Guard } from "./guard.ts";
+import { Live } from "./live.ts";
+import { listen, nodeListener, type ConsoleServer, type ListenOptions } from "./node-http.ts";
+import { Office } from "./office.ts";
+import { checkOperator, ROLES, type Operator } from "./operator.ts";
+import { checkOptions, type CheckedOptions, type ConsoleOptions } from "./options.ts";
+import { Origins } from "./origin.ts";
+import { readAll } from "./param.ts";
+import { find, type Route } from "./route.ts";
+import { allRoutes } from "./routes.ts";
+import { Sessions } from "./sessions.ts";
+import { Tokens } from "./tokens.ts";
+
+/** What is known of a request beside what it says. */
+export interface Arrival {
+  /** What whoever mounted the console took away from the address. */
+  readonly mount?: string;
+  /** Where it should have gone. */
+  readonly redirect?: string;
+  /** The address that it came from. */
+  readonly caller?: string;
+}
+
+export interface InviteOptions extends Partial<Operator> {
+  /** 15 minutes unless said otherwise. */
+  readonly lifetime?: Duration;
+}
+
+export class Console {
+  /** @internal */
+  readonly routes: readonly Route[];
+  readonly #options: CheckedOptions;
+  readonly #amends: Amends;
+  readonly #guard: Guard;
+  readonly #origins: Origins;
+  readonly #tokens: Tokens;
+  readonly #live: Live;
+  readonly #assets: Assets;
+  readonly #closing = new AbortController();
+  readonly #arrivals = new WeakMap<Request, Arrival>();
+
+  constructor(amends: Amends, options: ConsoleOptions) {
+    const checked = checkOptions(options);
+    const host = amends[HOST];
+    const office = new Office(amends, ["sagas"]);
+    const { clock } = office.db;
+    this.#amends = amends;
+    this.#options = checked;
+    this.#origins = new Origins(checked.hosts, checked.origin);
+    this.#tokens = new Tokens(checked.tokens, clock);
+    const sessions = new Sessions(checked.secret, checked.sessionMs, clock.virtualNowMs ?? Date.now);
+    this.#guard = new Guard({
+      origins: this.#origins,
+      tokens: this.#tokens,
+      sessions,
+      authorize: checked.authorize,
+    });
+    this.#assets = new Assets(checked.assets);
+    this.#live = new Live(office, (error) => host.onTrouble(error, 1));
+    host.closing.addEventListener("abort", () => this.close(), { once: true });
+    this.routes = allRoutes({
+      office,
+      tokens: this.#tokens,
+      sessions,
+      origins: this.#origins,
+      live: this.#live,
+      closing: this.#closing.signal,
+      stuckAfterMs: checked.stuckAfterMs,
+      version: readVersion(),
+      mountOf: (request) => this.#mountOf(request),
+      callerOf: (request) => this.#callerOf(request),
+    });
+  }
+
+  /** Answers a request: for Hono, Next and whatever else speaks fetch. It needs no `this`. */
+  readonly fetch = (request: Request): Promise<Response> => this.answer(request, {});
+
+  /** Answers a request of node:http: for Express, Fastify's raw requests and a bare server. It needs no `this`. */
+  readonly handler: RequestListener = nodeListener((request, arrival) => this.answer(request, arrival));
+
+  /** A token that works once: put it behind `#token=` at the console's address. */
+  invite(options: InviteOptions = {}): string {
+    const { name = "operator", roles = ROLES, lifetime = "15m" } = options;
+    const operator = checkOperator({ name, roles }, "An invitation");
+    return this.#tokens.invite(operator, positiveMs(lifetime, "lifetime"));
+  }
+
+  /** A server of its own, on this machine only unless told otherwise. */
+  async listen(options: ListenOptions = {}): Promise<ConsoleServer> {
+    return listen(this, this.#options.path, options);
+  }
+
+  /** Ends all live updates. Requests are still answered. */
+  close(): void {
+    this.#closing.abort();
+    this.#live.close();
+  }
+
+  /** @internal */
+  async answer(request: Request, arrival: Arrival): Promise<Response> {
+    try {
+      this.#arrivals.set(request, arrival);
+      this.#origins.checkHost(request);
+      return await this.#dispatch(request, arrival);
+    } catch (error) {
+      if (isUnforeseen(error)) {
+        this.#amends[HOST].warn({ error: errorLabel(error) }, "amends: a request to the console failed");
+      }
+      return problemAnswer(error);
+    }
+  }
+
+  async #dispatch(request: Request, arrival: Arrival): Promise<Response> {
+    const url = new URL(request.url);
+    const { path: mount } = this.#options;
+    const isMount = arrival.mount === undefined && mount !== "" && url.pathname === mount;
+    const redirect = arrival.redirect ?? (isMount ? `${mount}/` : undefined);
+    // Everything on the page is found relative to it: without the slash at its end it would be looked for elsewhere.
+    if (redirect !== undefined) return answer(null, 308, { location: redirect });
+    const below = arrival.mount === undefined && url.pathname.startsWith(`${mount}/`);
+    const path = below ? url.pathname.slice(mount.length) : url.pathname;
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const response = path.startsWith("/api/")
+      ? await this.#call(request, method, path, url.searchParams)
+      : this.#page(method, path);
+    return request.method === "HEAD" ? new Response(null, response) : response;
+  }
+
+  #page(method: string, path: string): Response {
+    if (method !== "GET") throw wrongMethod(["GET"]);
+    const page = this.#assets.serve(path);
+    if (!page) throw notFound("page");
+    return page;
+  }
+
+  async #call(request: Request, method: string, path: string, search: URLSearchParams): Promise<Response> {
+    const found = find(this.routes, method, path);
+    if (!("route" in found)) throw found.length > 0 ? wrongMethod(found) : notFound("route");
+    const { route, id } = found;
+    const visitor = await this.#guard.identify(request, this.#callerOf(request));
+    this.#guard.check(request, route.access, visitor);
+    const query = readAll(route.query ?? {}, readSearch(search));
+    const body = route.body ? readAll(route.body, await readBody(request)) : {};
+    const value = await route.handle({ id, query, body, who: visitor?.operator, request });
+    return value instanceof Response ? value : json(value);
+  }
+
+  #mountOf(request: Request): string {
+    const mount = this.#arrivals.get(request)?.mount ?? this.#options.path;
+    return mount === "" ? "/" : mount;
+  }
+
+  #callerOf(request: Request): string {
+    return this.#options.caller?.(request) ?? this.#arrivals.get(request)?.caller ?? "";
+  }
+}
+
+/** A parameter that is given twice means nothing. */
+function readSearch(search: URLSearchParams): Readonly<Record<string, string>> {
+  const given = [...search];
+  const fields = Object.fromEntries(given);
+  if (Object.keys(fields).length === given.length) return fields;
+  throw new Refused(400, { code: "BAD_INPUT", message: "Give each parameter once." });
+}
+
+function wrongMethod(methods: readonly string[]): Refused {
+  const allow = [...new Set(methods)].join(", ");
+  return new Refused(405, { code: "WRONG_METHOD", message: `There is ${allow} here.` }, { allow });
+}
+
+function readVersion(): string {
+  try {
+    const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+    return (JSON.parse(text) as { version?: string }).version ?? "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Health is progress, not life: a process that answers while its work lies still is not ready. The oldest due work must
+ * not have waited too long, and a worker that runs here must have heard from the database lately.
+ */
+import { HOST } from "../work/host.ts";
+import type { Health } from "./contract.ts";
+import type { Office } from "./office.ts";
+import { backlogOf } from "./overview.ts";
+import { selectBacklog } from "./saga-queries.ts";
+
+type Check = NonNullable<Health["checks"]>[number];
+
+export async function readiness(office: Office, stuckAfterMs: number): Promise<readonly Check[]> {
+  return [await dueCheck(office, stuckAfterMs), ...workerCheck(office, stuckAfterMs)];
+}
+
+async function dueCheck(office: Office, stuckAfterMs: number): Promise<Check> {
+  const name = "due work";
+  try {
+    const { db } = office;
+    // Once and no more: whoever asks wants to know how it is, not to wait until it is better.
+    const { oldestMs } = backlogOf(await db.query(selectBacklog(db.dialect, 1)));
+    return { name, ok: oldestMs < stuckAfterMs, detail: `the oldest has waited for ${seconds(oldestMs)}` };
+  } catch {
+    return { name, ok: false, detail: "the database does not answer" };
+  }
+}
+
+function workerCheck({ amends }: Office, stuckAfterMs: number): readonly Check[] {
+  const agoMs = amends[HOST].answeredMsAgo();
+  if (agoMs === undefined) return [];
+  return [{ name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${seconds(agoMs)} ago` }];
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}

@@ -1,0 +1,57 @@
+/** What every route of the console works with. */
+import type { Database, Row } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
+import type { Sql } from "../storage/sql.ts";
+import type { Amends } from "../operate/amends.ts";
+import { ActionLog } from "../operate/action-log.ts";
+import { HOST } from "../work/host.ts";
+import { Refused } from "./answer.ts";
+import type { Count, Part } from "./contract.ts";
+import type { Operator } from "./operator.ts";
+import { listNames } from "./saga-queries.ts";
+import { Shared } from "./shared.ts";
+
+/** More names than this are no help in a list to choose from. */
+const NAMES_MAX = 200;
+const NAMES_FRESH_MS = 10_000;
+
+export class Office {
+  readonly amends: Amends;
+  readonly db: Database;
+  readonly actions: ActionLog;
+  readonly parts: readonly Part[];
+  readonly #names: Shared<readonly string[]>;
+
+  constructor(amends: Amends, parts: readonly Part[]) {
+    const host = amends[HOST];
+    this.amends = amends;
+    this.db = host.database;
+    this.parts = parts;
+    this.actions = new ActionLog(this.db, () => host.newId());
+    this.#names = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
+      const rows = await this.query(listNames(this.db.dialect, NAMES_MAX));
+      return rows.map((row) => row["name"] as string);
+    });
+  }
+
+  query(statement: Sql): Promise<readonly Row[]> {
+    return persist(this.db, () => this.db.query(statement));
+  }
+
+  /** The names of sagas that there are. */
+  names(): Promise<readonly string[]> {
+    return this.#names.get();
+  }
+}
+
+/** A number that was counted no further than `max`. */
+export function countOf(value: unknown, max: number): Count {
+  const number = Number(value);
+  return { value: Math.min(number, max), exact: number <= max };
+}
+
+/** On every route but the open ones somebody is signed in: the guard has seen to it. */
+export function whoOf({ who }: { readonly who: Operator | undefined }): Operator {
+  if (who) return who;
+  throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });
+}

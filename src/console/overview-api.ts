@@ -1,0 +1,30 @@
+/** GET api/overview: one answer for all who look. */
+import type { Overview, Window } from "./contract.ts";
+import type { Office } from "./office.ts";
+import { overviewOf, WINDOWS } from "./overview.ts";
+import { oneOf } from "./param.ts";
+import { route, type Route } from "./route.ts";
+import { Shared } from "./shared.ts";
+
+const FRESH_MS = 1_000;
+
+export function overviewRoutes(office: Office): readonly Route[] {
+  const windows = Object.keys(WINDOWS) as Window[];
+  const shared = new Map<Window, Shared<Overview>>(
+    windows.map((window) => [
+      window,
+      new Shared(office.db.clock, FRESH_MS, () => overviewOf(office, window)),
+    ]),
+  );
+  return [
+    route({
+      method: "GET",
+      path: "/api/overview",
+      access: "read",
+      summary: "Figures for the first page.",
+      answers: "Overview",
+      query: { window: oneOf(windows) },
+      handle: async ({ query }) => shared.get(query.window ?? "1h")?.get(),
+    }),
+  ];
+}

@@ -1,0 +1,30 @@
+/** All routes of the console, part by part. */
+import { attentionRoutes } from "./attention-api.ts";
+import { auditRoutes, sagaRevealers } from "./audit-api.ts";
+import { healthRoutes } from "./health-api.ts";
+import type { Live } from "./live.ts";
+import { liveRoutes } from "./live-api.ts";
+import { overviewRoutes } from "./overview-api.ts";
+import type { Route } from "./route.ts";
+import { sagaRoutes } from "./saga-api.ts";
+import { sessionRoutes, type SessionTools } from "./session-api.ts";
+
+export interface RouteTools extends SessionTools {
+  readonly live: Live;
+  readonly closing: AbortSignal;
+  readonly stuckAfterMs: number;
+}
+
+export function allRoutes(tools: RouteTools): readonly Route[] {
+  const { office, live, closing, stuckAfterMs, version } = tools;
+  const routes: readonly Route[] = [
+    ...sessionRoutes(tools),
+    ...overviewRoutes(office),
+    ...sagaRoutes(office),
+    ...attentionRoutes(office),
+    ...auditRoutes(office, { ...sagaRevealers(office) }),
+    ...liveRoutes(live, office.db.clock, closing),
+    ...healthRoutes({ office, stuckAfterMs, version, routes: () => routes }),
+  ];
+  return routes;
+}
