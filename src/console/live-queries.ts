@@ -30,7 +30,7 @@ export function selectNews(
       ${created} as created_at, ${updated} as updated_at, 0 as number
     from (${join(walks, " union all ")}) as u`;
   const counted = sql`select 'stalled' as what, '' as id, ${none}, ${dialect.epochMs(dialect.now())} as updated_at,
-      (select count(*) from (select 1 from ${table} as c where c.status = 'STALLED' limit ${stalled}) as some) as number`;
+      (select count(*) from (select 1 from ${table} as c where c.status = 'STALLED' limit ${stalled}) as counted) as number`;
   const versions = sql`select 'watched' as what, l.saga_id as id, ${none}, null as updated_at, max(l.id) as number
     from ${logs} as l where ${dialect.among(raw("l.saga_id"), watched)} group by l.saga_id`;
   return join([changed, counted, ...(watched.length > 0 ? [versions] : [])], " union all ");

@@ -18,8 +18,8 @@ export const WINDOWS: Readonly<Record<Window, Span>> = {
   "24h": { widthMs: 1_200_000, count: 72 },
 };
 
-export const COUNT_MAX = 10_000;
-const BUCKET_MAX = 400;
+export const COUNT_MAX = 5_000;
+const BUCKET_MAX = 250;
 const SAMPLE_MAX = 1_000;
 
 export async function overviewOf(office: Office, window: Window): Promise<Overview> {

@@ -27,14 +27,16 @@ function lineColumns(dialect: Dialect, alias: string): Sql {
   return join([raw(LINE.map((name) => `${alias}.${name}`).join(", ")), ...instants], ", ");
 }
 
-/** The newest of them by their last change, as rows of the table. */
-function newest(dialect: Dialect, filter: SagaFilter, limit: number, columns: readonly string[]): Sql {
+/**
+ * The newest of them by their last change. Only what the indexes hold is looked at before it is known which ones they
+ * are: an input may be long, and most rows that a walk passes are not shown.
+ */
+function newest(dialect: Dialect, filter: SagaFilter, limit: number): Sql {
   const { statuses, names, fromMs, toMs, after } = filter;
+  const table = dialect.table("saga_executions");
   const walks = statuses.flatMap((status) =>
     (names ?? [undefined]).map(
-      (
-        name,
-      ) => sql`select * from (select ${raw(columns.map((column) => `c.${column}`).join(", "))} from ${dialect.table("saga_executions")} as c
+      (name) => sql`select * from (select c.updated_at, c.id from ${table} as c
         where c.status = ${literals([status])} ${name === undefined ? empty : sql`and c.name = ${name}`}
           ${fromMs === undefined ? empty : sql`and c.updated_at >= ${dialect.instantOf(fromMs)}`}
           ${toMs === undefined ? empty : sql`and c.updated_at < ${dialect.instantOf(toMs)}`}
@@ -42,12 +44,12 @@ function newest(dialect: Dialect, filter: SagaFilter, limit: number, columns: re
         order by c.updated_at desc, c.id desc limit ${limit}) as walk`,
     ),
   );
-  return sql`select * from (${join(walks, " union all ")}) as u order by u.updated_at desc, u.id desc limit ${limit}`;
+  return sql`select u.id from (${join(walks, " union all ")}) as u order by u.updated_at desc, u.id desc limit ${limit}`;
 }
 
 export function listLines(dialect: Dialect, filter: SagaFilter, limit: number): Sql {
-  return sql`select ${lineColumns(dialect, "n")} from (${newest(dialect, filter, limit, [...LINE, ...INSTANTS])}) as n
-    order by n.updated_at desc, n.id desc`;
+  return sql`select ${lineColumns(dialect, "n")} from (${newest(dialect, filter, limit)}) as k
+    join ${dialect.table("saga_executions")} as n on n.id = k.id order by n.updated_at desc, n.id desc`;
 }
 
 /** One piece of JSON text that a matching input contains; `folded` ones in small letters. */
@@ -70,10 +72,10 @@ export function searchLines(
     dialect.contains(folded ? sql`lower(n.context)` : raw("n.context"), text);
   const every = fields.map((fragments) => sql`(${join(fragments.map(has), " or ")})`);
   const columns = lineColumns(dialect, "s");
-  return sql`with s as (
+  return sql`with s as materialized (
       select n.id, n.name, n.status, n.plan, n.recovery_attempts, n.created_at, n.updated_at,
         case when ${join(every, " and ")} then 1 else 0 end as hit
-      from (${newest(dialect, filter, SCAN_MAX, [...LINE, ...INSTANTS, "context"])}) as n)
+      from (${newest(dialect, filter, SCAN_MAX)}) as k join ${dialect.table("saga_executions")} as n on n.id = k.id)
     select * from (select ${columns}, 0 as edge, 0 as looked from s where s.hit = 1
       order by s.updated_at desc, s.id desc limit ${limit}) as hits
     union all
@@ -112,7 +114,7 @@ export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[],
   const table = dialect.table("saga_executions");
   const counts = statuses.map(
     (status) => sql`(select count(*) from (select 1 from ${table} as c
-      where c.status = ${literals([status])} limit ${max + 1}) as some) as ${raw(status.toLowerCase())}`,
+      where c.status = ${literals([status])} limit ${max + 1}) as counted) as ${raw(status.toLowerCase())}`,
   );
   return sql`select ${join(counts, ", ")}, ${dialect.epochMs(dialect.now())} as now_at`;
 }
@@ -130,18 +132,12 @@ export function countBuckets(
     and c.updated_at >= ${start} and c.updated_at < ${end} order by c.updated_at limit ${max}`;
   const counts = statuses.map(
     (status) =>
-      sql`(select count(*) from (select 1 ${stretch(status)}) as some) as ${raw(status.toLowerCase())}`,
+      sql`(select count(*) from (select 1 ${stretch(status)}) as counted) as ${raw(status.toLowerCase())}`,
   );
   // Where it stopped counting: from this and the number, the pace is known.
   const reached = sql`(select ${dialect.epochMs(raw("max(t.updated_at)"))} from (select c.updated_at ${stretch("COMPLETED")}) as t) as reached`;
-  const numbers = dialect.rows(
-    NUMBERS,
-    Array.from({ length: count }, (_, n) => [n]),
-  );
-  return sql`select r.n, ${join(counts, ", ")}, ${reached} from ${numbers} order by r.n`;
+  return sql`select r.n, ${join(counts, ", ")}, ${reached} from ${numbers(dialect, count)} order by r.n`;
 }
-
-const NUMBERS = [{ name: "n", type: "int" }] as const;
 
 /** How long the newest so many took, of those that completed since an instant. */
 export function listDurations(dialect: Dialect, fromMs: number, limit: number): Sql {
@@ -152,21 +148,27 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
 }
 
 /**
- * What is due and how long it has been. The index of due sagas begins with the number of recoveries, of which there are
- * few: each is looked up by itself.
+ * What is due and how long it has been. The index of due sagas begins with the number of recoveries: each number is
+ * looked up by itself. Budgets end far below the highest.
  */
 export function selectBacklog(dialect: Dialect, max: number): Sql {
-  const table = dialect.table("saga_executions");
-  const open = sql`c.status in (${literals(CLAIMABLE)})`;
-  const due = sql`from ${table} as c where ${open} and c.recovery_attempts = k.n
-    and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
+  const due = sql`from ${dialect.table("saga_executions")} as c
+    where c.status in (${literals(CLAIMABLE)}) and c.recovery_attempts = r.n
+      and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
     order by ${dialect.gate(raw("c.next_attempt_at"))}, c.id`;
   const waiting = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
-  return sql`with recursive k(n) as (
-      select min(c.recovery_attempts) from ${table} as c where ${open}
-      union all
-      select (select min(c.recovery_attempts) from ${table} as c where ${open} and c.recovery_attempts > k.n)
-        from k where k.n is not null)
-    select (select ${waiting} ${due} limit 1) as since, (select count(*) from (select 1 ${due} limit ${max + 1}) as some) as due,
-      ${dialect.epochMs(dialect.now())} as now_at from k where k.n is not null`;
+  return sql`select (select ${waiting} ${due} limit 1) as since,
+      (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
+      ${dialect.epochMs(dialect.now())} as now_at from ${numbers(dialect, RECOVERIES_MAX)}`;
+}
+
+const RECOVERIES_MAX = 100;
+const NUMBERS = [{ name: "n", type: "int" }] as const;
+
+/** The numbers from 0 on, as `r(n)`. */
+function numbers(dialect: Dialect, count: number): Sql {
+  return dialect.rows(
+    NUMBERS,
+    Array.from({ length: count }, (_, n) => [n]),
+  );
 }

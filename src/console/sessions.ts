@@ -59,7 +59,7 @@ export class Sessions {
   cookie(session: SignedIn, request: Request, place: CookiePlace): string {
     const { name, roles, id, untilMs } = session;
     const content = Buffer.from(JSON.stringify([name, roles, id, untilMs])).toString("base64url");
-    const seconds = Math.floor((untilMs - this.#nowMs()) / 1_000);
+    const seconds = Math.ceil((untilMs - this.#nowMs()) / 1_000);
     return this.#write(request, place, `${content}.${this.#sign(content).toString("base64url")}`, seconds);
   }
 
