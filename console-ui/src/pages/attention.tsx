@@ -107,16 +107,14 @@ function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
             {word}
           </span>
         </div>
-        <p>{item.reason}</p>
+        <p class="sentence">{item.reason}</p>
         <p class="dim">{needs}</p>
         <p class="case-id dim">
           <code class="clip">{item.id}</code>
         </p>
       </div>
       <div class="case-side">
-        <span class="dim">
-          since <Time at={item.since} />
-        </span>
+        <Time at={item.since} class="dim" />
         <div class="row-actions">
           {aim && <ActionButtons target={aim} actions={item.actions} small />}
           {!aim && (

@@ -15,6 +15,7 @@ import { Span, Time } from "../parts/time.tsx";
 import { Story, TimeAxis } from "../parts/timeline.tsx";
 import type { Target } from "../store/actions.ts";
 import { watch } from "../store/live.ts";
+import { revealedOf } from "../store/reveal.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { say } from "../store/toast.ts";
@@ -139,24 +140,26 @@ function Trouble({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
   const { error, undoErrors, stalled } = saga;
   if (!error && undoErrors.length === 0 && stalled === null) return null;
   const tone = stalled === null ? "copper" : "rose";
+  const secret = { kind: "saga", id: saga.id } as const;
   return (
     <section class="callout" data-tone={tone} aria-label="What went wrong">
       <Icon name={stalled === null ? "undo" : "attention"} />
       <div>
         <strong>{stalled === null ? "It turned back" : "It waits for a person"}</strong>
-        {stalled !== null && <p>{stalled}</p>}
+        {stalled !== null && <p class="sentence">{stalled}.</p>}
         <ul>
           {error && (
             <li>
-              Why it turned back: <code class="tag">{error.label}</code> <span class="dim">{error.kind}</span>
-              {error.value && (
-                <SecretView secret={{ kind: "saga", id: saga.id }} masked={error.value} path={["error"]} />
+              It turned back because of <code class="tag">{error.label}</code>
+              <span class="dim">{error.kind}</span>
+              {error.value && revealedOf(secret) && (
+                <SecretView secret={secret} masked={error.value} path={["error"]} />
               )}
             </li>
           )}
           {undoErrors.map(({ step, label, kind }) => (
             <li key={step}>
-              Undo of <strong>{step}</strong>: <code class="tag">{label}</code>{" "}
+              The undo of <strong>{step}</strong> ended with <code class="tag">{label}</code>
               <span class="dim">{kind}</span>
             </li>
           ))}

@@ -107,7 +107,7 @@ function EntryRow({ entry }: { readonly entry: OutboxLine }): JSX.Element {
         <a class="row-link clip" href={hrefOf(["outbox", entry.id])} data-row>
           {entry.name}
         </a>
-        <small class="clip">
+        <small>
           {entry.operation ?? entry.kind} · {entry.attempts} tries
           {entry.lastError === null ? "" : ` · ${entry.lastError}`}
         </small>

@@ -28,9 +28,9 @@ export interface Picture {
 /** `across` reads from left to right with the way back beneath; `down` is for narrow screens, the way back at the right. */
 export type Direction = "across" | "down";
 
-export const STEP = { width: 136, height: 50 } as const;
+export const STEP = { width: 156, height: 50 } as const;
 const END = { width: 84, height: 34 } as const;
-const GAP = 36;
+const GAP = 34;
 const LANE = { across: 44, down: 22 } as const;
 const MARGIN = 6;
 const RADIUS = 9;

@@ -76,6 +76,12 @@ function optionsOf(
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const font = `11px ${colour("sans")}`;
   const bars = UPlot.paths.bars?.({ size: [0.62, 14], radius: 0.25 });
+  const barred = series.some(({ kind }) => kind === "bars");
+  const edge = (min: number, max: number): number => {
+    const count = latest.current.data[0]?.length ?? 0;
+    if (count < 2) return 30;
+    return barred ? (max - min) / (count - 1) / 2 : 0;
+  };
   const smooth = UPlot.paths.spline?.();
   const axis = {
     stroke: colour("ink-3"),
@@ -89,7 +95,11 @@ function optionsOf(
     padding: [10, 8, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false, setScale: false } },
-    scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, niceTop(max)] } },
+    scales: {
+      // Bars need room for half of one at either end.
+      x: { time: true, range: (_plot, min, max) => [min - edge(min, max), max + edge(min, max)] },
+      y: { range: (_plot, _min, max) => [0, niceTop(max)] },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clockWord) },
       {

@@ -1,8 +1,10 @@
 /** What surrounds every page, and the keys that work everywhere. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { unreachableSince } from "../store/api.ts";
+import type { Overview } from "../../../src/console/contract.ts";
+import { get, unreachableSince } from "../store/api.ts";
 import { focusSearch, moveRow, useKeys, type Keys } from "../store/keys.ts";
+import { attentionCount } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
 import { openRooms } from "../store/places.ts";
 import { go, hrefOf, place } from "../store/route.ts";
@@ -13,7 +15,7 @@ import { Icon } from "./icon.tsx";
 import { Panels } from "./panels.tsx";
 import { Rail, TabBar, TopBar } from "./rail.tsx";
 import { RevealDialog } from "./secret-view.tsx";
-import { Time } from "./time.tsx";
+import { Span } from "./time.tsx";
 
 const keys: Keys = {
   "/": focusSearch,
@@ -38,6 +40,7 @@ export function Shell(): JSX.Element {
   useKeys(useMemo(journeys, []));
   const main = useRef<HTMLElement>(null);
   const where = place.value.path.join("/");
+  useFirstCount();
   const first = useRef(true);
   useEffect(() => {
     if (first.current) {
@@ -68,6 +71,17 @@ export function Shell(): JSX.Element {
   );
 }
 
+/** How much needs a person is known before the first notice arrives. */
+function useFirstCount(): void {
+  useEffect(() => {
+    if (attentionCount.peek()) return;
+    void get<Overview>("overview?window=1h").then(
+      ({ attention }) => (attentionCount.value ??= attention),
+      () => undefined,
+    );
+  }, []);
+}
+
 function Lost(): JSX.Element | null {
   const since = unreachableSince.value;
   if (since === undefined) return null;
@@ -76,7 +90,8 @@ function Lost(): JSX.Element | null {
       <div class="banner" data-tone="bad">
         <Icon name="offline" />
         <span>
-          The server does not answer since <Time at={since} />. What you see may be old; it goes on by itself.
+          The server has not answered for <Span from={since} />. What you see may be old; the page goes on by
+          itself.
         </span>
       </div>
     </div>
