@@ -56,7 +56,7 @@ for (const { name, hash, look, open } of SHOTS) {
   const { page, troubles } = await window.tab(look);
   await page.goto(`${fixture.url}${hash}`);
   await page.waitForSelector("h1");
-  await page.waitForFunction("!document.querySelector('.skeleton')");
+  await page.waitForSelector(".skeleton", { state: "detached" });
   if (name.startsWith("overview")) {
     // Each look at the overview gives the plots one more point.
     for (let count = 0; count < 14; count += 1) {

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Empty } from "../parts/empty.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { openRooms } from "../store/places.ts";
 import { hrefOf, place } from "../store/route.ts";
 import { AttentionPage } from "./attention.tsx";
@@ -63,16 +64,19 @@ function listOf(room: string): JSX.Element | undefined {
 
 function Nowhere(): JSX.Element {
   return (
-    <div class="card">
-      <Empty icon="search" tone="stone" title="There is no such page">
-        <p>
-          The address may be from another version, or this console does not have that part. Go to the{" "}
-          <a class="link" href={hrefOf(["overview"])}>
-            overview
-          </a>
-          .
-        </p>
-      </Empty>
+    <div class="page">
+      <PageHead title="Nowhere" />
+      <div class="card">
+        <Empty icon="search" tone="stone" title="There is no such page">
+          <p>
+            The address may be from another version, or this console does not have that part. Go to the{" "}
+            <a class="link" href={hrefOf(["overview"])}>
+              overview
+            </a>
+            .
+          </p>
+        </Empty>
+      </div>
     </div>
   );
 }

@@ -122,7 +122,7 @@ function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
         <>
           <Glyph node={node} />
           <text class="node-label" x={32} y={21}>
-            {shorten(node.kind === "undo" ? (step ?? node.label) : node.label, 15)}
+            {shorten(node.kind === "undo" ? (step ?? node.label) : node.label, 17)}
           </text>
           <text class="node-note" x={32} y={37}>
             {noteOf(node)}
