@@ -34,6 +34,8 @@ export interface ListOptions<Item> {
   readonly whole?: boolean;
 }
 
+const RETRY_MS = 3_000;
+
 interface List<Item, Answer extends Page<Item>> extends Pages<Item, Answer> {
   readonly refresh: () => void;
   readonly stop: () => void;
@@ -72,9 +74,11 @@ function listOf<Item, Answer extends Page<Item>>(
   let next: string | null = null;
   let pagesShown = 0;
   let abort = new AbortController();
+  let retry: ReturnType<typeof setTimeout> | undefined;
 
   const page = async (after: string | null, use: (answer: Answer) => void): Promise<void> => {
     const mine = abort;
+    clearTimeout(retry);
     busy.value = true;
     try {
       const cursor =
@@ -85,7 +89,11 @@ function listOf<Item, Answer extends Page<Item>>(
         trouble.value = undefined;
       });
     } catch (error) {
-      if (!isAbort(error)) trouble.value = asTrouble(error);
+      if (isAbort(error)) return;
+      const failure = asTrouble(error);
+      trouble.value = failure;
+      // Silence ends by itself; a refusal does not.
+      if (failure.status === 0 || failure.status >= 500) retry = setTimeout(refresh, RETRY_MS);
     } finally {
       if (abort === mine) busy.value = false;
     }
@@ -113,8 +121,8 @@ function listOf<Item, Answer extends Page<Item>>(
   };
   const refresh = (): void => {
     const shown = items.value;
-    if (!shown || stale.value || busy.value) return;
-    if (shown.length === 0 || (whole && pagesShown === 1)) {
+    if (busy.value) return;
+    if (!shown || stale.value || shown.length === 0 || (whole && pagesShown === 1)) {
       restart();
       return;
     }
@@ -147,6 +155,9 @@ function listOf<Item, Answer extends Page<Item>>(
         pagesShown += 1;
       });
     },
-    stop: () => abort.abort(),
+    stop: () => {
+      clearTimeout(retry);
+      abort.abort();
+    },
   };
 }

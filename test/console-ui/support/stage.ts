@@ -78,5 +78,5 @@ export async function expectRows(page: Page, count: number): Promise<void> {
 /** Nothing is wider than the window: no page scrolls sideways. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const over = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-  expect(over).toBeLessThanOrEqual(0);
+  expect.soft(over, page.url()).toBeLessThanOrEqual(0);
 }
