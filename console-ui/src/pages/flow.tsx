@@ -15,6 +15,7 @@ import { Time } from "../parts/time.tsx";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { flowLooks, lookOf, outboxLooks } from "../store/states.ts";
+import { timesWord } from "../store/words.ts";
 
 const FROM = { href: hrefOf(["flows"]), word: "Event flows" };
 
@@ -135,7 +136,8 @@ function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
         </div>
         {event.lastError !== null && (
           <p>
-            <code class="tag">{event.lastError}</code> <span class="dim">{event.attempts} tries</span>
+            <code class="tag">{event.lastError}</code>{" "}
+            <span class="dim">{timesWord(event.attempts, "try", "tries")}</span>
           </p>
         )}
         {event.data && (

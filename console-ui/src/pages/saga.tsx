@@ -20,6 +20,7 @@ import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { say } from "../store/toast.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
+import { timesWord } from "../store/words.ts";
 
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED"]);
 
@@ -123,7 +124,7 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ],
         ["Next look", <Time key="n" at={saga.dueAt} none={ended ? "never again" : "–"} />],
         ["Held by", saga.owner === null ? <span class="dim">nobody</span> : <code>{saga.owner}</code>],
-        ["Taken over", `${saga.recoveryAttempts} times`],
+        ["Taken over", timesWord(saga.recoveryAttempts, "time", "times")],
         ["Definition", `version ${saga.definition}`],
         [
           "Change",

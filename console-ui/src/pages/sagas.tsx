@@ -17,7 +17,7 @@ import { useResource } from "../store/resource.ts";
 import { hrefOf, place, refine } from "../store/route.ts";
 import { sagaNames } from "../store/session.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
-import { spanWord } from "../store/words.ts";
+import { spanWord, timesWord } from "../store/words.ts";
 
 const idOf = ({ id }: SagaLine): string => id;
 
@@ -48,7 +48,9 @@ const columns: readonly Column<SagaLine>[] = [
     cell: ({ durationMs, recoveryAttempts }) => (
       <span
         class="num nowrap"
-        data-tip={recoveryAttempts > 0 ? `taken over ${recoveryAttempts} times` : undefined}
+        data-tip={
+          recoveryAttempts > 0 ? `taken over ${timesWord(recoveryAttempts, "time", "times")}` : undefined
+        }
       >
         {spanWord(durationMs)}
         {recoveryAttempts > 0 ? " ↻" : ""}

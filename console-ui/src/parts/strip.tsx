@@ -1,6 +1,7 @@
 /** A run in miniature: one segment per step, in the colour of what became of it all. */
 import type { JSX } from "preact";
 import type { SagaStatus } from "../../../src/console/contract.ts";
+import { timesWord } from "../store/words.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
 
 const SHOWN_MAX = 16;
@@ -23,7 +24,7 @@ export function Strip({
           data-live={icon === undefined}
         />
       ))}
-      <span class="sr">{`${steps.length} steps`}</span>
+      <span class="sr">{timesWord(steps.length, "step", "steps")}</span>
     </span>
   );
 }

@@ -7,6 +7,11 @@ export function countWord(value: number): string {
   return Math.abs(value) < 10_000 ? plain.format(value) : compact.format(value);
 }
 
+/** `1 try`, `3 tries`. */
+export function timesWord(count: number, one: string, many: string): string {
+  return `${countWord(count)} ${count === 1 ? one : many}`;
+}
+
 /** `7 ms`, `4.2 s`, `3 m 20 s`, `5 h 12 m`, `3 d 4 h`. */
 export function spanWord(ms: number): string {
   const span = Math.max(0, ms);

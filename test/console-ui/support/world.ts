@@ -144,7 +144,10 @@ function busy(world: World): World {
       subscriptionOf("3", "Paused", nowMs, "https://staging.partner.example/hook"),
     ]),
     deliveries: byId([
-      deliveryOf("501", "DeadLettered", nowMs),
+      deliveryOf("501", "DeadLettered", nowMs, {
+        subscriptionId: "2",
+        url: "https://warehouse-east.example/in",
+      }),
       deliveryOf("502", "PendingRetry", nowMs),
       deliveryOf("503", "InProgress", nowMs, { eventType: "refund.created" }),
       deliveryOf("504", "Pending", nowMs),
