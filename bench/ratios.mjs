@@ -71,6 +71,44 @@ export const ratios = [
       perRound(claim?.beside_finished_us_per_saga, claim?.empty_us_per_saga),
   },
   {
+    name: "pg_outbox_calls_drained_vs_peers",
+    says: "PostgreSQL: calls drained/s against the better of graphile-worker and pg-boss",
+    atLeast: 1,
+    of: (figures) => drained(figures, "outbox-calls", "drained_per_s"),
+  },
+  {
+    name: "pg_outbox_drained_vs_peers",
+    says: "PostgreSQL: erasures drained/s, audited and completed, against the better of the two",
+    atLeast: 1,
+    of: (figures) => drained(figures, "outbox-amends", "drained_per_s"),
+  },
+  {
+    name: "pg_outbox_enqueued_and_drained_vs_peers",
+    says: "PostgreSQL: erasures enqueued and drained/s against the better of the two",
+    atLeast: 1,
+    of: (figures) => drained(figures, "outbox-amends", "enqueued_and_drained_per_s"),
+  },
+  {
+    name: "pg_outbox_drained_vs_settle_each",
+    says: "PostgreSQL: erasures drained/s against one transaction per settle",
+    atLeast: 10,
+    of: ({ "outbox-amends": ours, "outbox-settle-each": theirs }) =>
+      perRound(ours?.drained_per_s, theirs?.drained_per_s),
+  },
+  {
+    name: "pg_outbox_claim_1m_finished_vs_empty",
+    says: "PostgreSQL: claiming beside 1,000,000 finished entries against an empty outbox (time)",
+    atMost: 1.25,
+    of: ({ "outbox-claim": claim }) =>
+      perRound(claim?.beside_finished_us_per_entry, claim?.empty_us_per_entry),
+  },
+  {
+    name: "pg_outbox_status_counts_statements",
+    says: "PostgreSQL: statements to count 1,000,000 entries by status",
+    atMost: 1,
+    of: ({ "outbox-claim": claim }) => claim?.status_counts_statements.median,
+  },
+  {
     name: "rss_mb_at_2048",
     says: "PostgreSQL: peak memory of the process with 2,048 sagas at once, MB",
     atMost: 250,
@@ -95,6 +133,14 @@ function throughput(figures, ours, theirs) {
 
 function atBest(figures, workload, figure) {
   return atBestSetting(figures[workload], figure)?.median;
+}
+
+/** Against the peer that did better in that round. */
+function drained(figures, ours, figure) {
+  const peers = ["outbox-graphile-worker", "outbox-pg-boss"].map((peer) => figures[peer]?.[figure]);
+  if (peers.includes(undefined)) return undefined;
+  const best = peers[0].rounds.map((value, round) => Math.max(value, peers[1].rounds[round] ?? 0));
+  return perRound(figures[ours]?.[figure], { rounds: best });
 }
 
 /** A workload's figure at the setting where it did the most steps per second. */

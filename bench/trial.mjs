@@ -97,3 +97,17 @@ export async function atEach(context, concurrencies, trial) {
   }
   return figures;
 }
+
+/**
+ * Entries enqueued and drained on a fresh PostgreSQL database.
+ * @param {import("./context.mjs").Context} context
+ */
+export async function drainOnPostgres(context, participant, entries = context.quick ? 20_000 : 100_000) {
+  const database = await context.postgres.newDatabase(participant);
+  try {
+    await context.postgres.checkpoint();
+    return await runInChild(participant, "run", { url: database.url, entries, batch: 500 }, 180_000);
+  } finally {
+    await database.drop();
+  }
+}

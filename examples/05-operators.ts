@@ -29,6 +29,7 @@ for (const id of ["o-1", "o-2", "o-3"]) {
 
 const { items } = await amends.attention.list();
 for (const item of items) {
+  if (item.kind !== "stalled-saga") continue; // it also lists what erasures wait for
   console.log(`${item.id}: turned back by ${item.error?.label}; ${item.actions.join(", ")}`);
 }
 

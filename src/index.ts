@@ -7,6 +7,7 @@ export {
   type StorageOptions,
 } from "./operate/amends.ts";
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
+export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
@@ -42,8 +43,70 @@ export {
   type StoredSagaState,
 } from "./sagas/contract.ts";
 export { SqlSagaStorage } from "./sagas/sql-storage.ts";
+export {
+  Outbox,
+  type ClaimOptions,
+  type FailedOptions,
+  type OutboxOptions,
+  type SucceededOptions,
+} from "./outbox/outbox.ts";
+export { BackoffPolicy, type BackoffOptions } from "./outbox/backoff-policy.ts";
+export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
+export {
+  defineCall,
+  type CallContext,
+  type CallDefinition,
+  type CallOptions,
+} from "./outbox/call-definition.ts";
+export { type CallEntry } from "./outbox/call-row.ts";
+export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
+export { ResolverRegistry } from "./outbox/registry.ts";
+export { SagaRunner, type SagaRunnerOptions } from "./outbox/runner.ts";
+export { type AbandonedHook, type AbandonedSignal } from "./outbox/abandoned.ts";
+export { type RequeueNote } from "./outbox/requeue.ts";
+export {
+  ResolverError,
+  RetryLater,
+  type AnyResolver,
+  type RectifyingResolver,
+  type Resolver,
+  type ResolverCall,
+  type ResolverErasure,
+  type ResolverExpiry,
+  type ResolverRectification,
+  type RetentionOnlyResolver,
+  type VerifyingResolver,
+} from "./outbox/resolver.ts";
+export { type StatusCounts, type StatusCountsSource } from "./outbox/status-counts.ts";
+export { type AuditEvent, type AuditType, type NewAuditEvent, type Scalar } from "./audit/event.ts";
+export { type AnySink, type AuditSink, type KeyedAuditEvent, type TransactionalSink } from "./audit/sink.ts";
+export { type ChainHead, type ChainOptions } from "./audit/chain.ts";
+export { DatabaseAuditSink, type DatabaseAuditOptions } from "./audit/database-sink.ts";
+export { AuditTrail, type TrailOptions, type TrailPage } from "./audit/trail.ts";
+export {
+  auditHead,
+  verifyAuditChain,
+  type BreakReason,
+  type ChainReport,
+  type VerifyOptions,
+} from "./audit/verify.ts";
+export {
+  type Correction,
+  type CorrectedValue,
+  type NewOutboxEntry,
+  type OutboxEntry,
+  type OutboxOperation,
+  type SubjectRef,
+} from "./core/outbox/entry.ts";
+export { type OutboxStatus } from "./core/outbox/machine.ts";
 export { type SagaStatus } from "./core/saga/machine.ts";
-export { AmendsError, SagaConcurrencyError, Terminal, type ErrorCode } from "./core/errors.ts";
+export {
+  AmendsError,
+  ConfigurationError,
+  SagaConcurrencyError,
+  Terminal,
+  type ErrorCode,
+} from "./core/errors.ts";
 export { type Duration } from "./core/duration.ts";
 export { type Stored } from "./core/json.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";

@@ -1,8 +1,23 @@
-/** For tests: time that is moved by hand, and the suite that a storage of one's own must pass. */
+/** For tests: time that is moved by hand, systems that fail when they are told to, and the suites that parts of one's own must pass. */
 export { virtualClock, type VirtualClock } from "./testing/virtual-clock.ts";
+export { type ConformanceCase } from "./testing/conformance-case.ts";
 export {
   sagaStorageConformance,
-  type ConformanceCase,
   type ConformanceOptions,
   type MakeStorage,
 } from "./testing/storage-conformance.ts";
+export {
+  resolverConformance,
+  type MakeResolver,
+  type ResolverConformanceOptions,
+} from "./testing/resolver-conformance.ts";
+export { type ResolverFault, type ResolverTrial } from "./testing/resolver-trial.ts";
+export {
+  expiringMemoryResolver,
+  memoryResolver,
+  type ExpiringMemoryResolver,
+  type ExpiringMemoryResolverOptions,
+  type MemoryResolver,
+  type MemoryResolverOptions,
+} from "./testing/memory-resolver.ts";
+export { type MemoryCall, type MemoryScript, type MemoryTrouble } from "./testing/memory-script.ts";

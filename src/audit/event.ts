@@ -1,4 +1,8 @@
 /** What is on record about a subject's requests: facts without personal data, only ever added to. */
+import { AmendsError } from "../core/errors.ts";
+import { checkId } from "../core/identity.ts";
+import { encodeJson } from "../core/json.ts";
+
 export const AUDIT_TYPES = [
   "ERASURE_REQUESTED",
   "ERASURE_LOCAL_COMPLETED",
@@ -37,3 +41,28 @@ export interface AuditEvent {
 
 /** As it is handed in: the sink gives it its id and its time. */
 export type NewAuditEvent = Pick<AuditEvent, "type" | "subjectId" | "payload">;
+
+export const SUBJECT_MAX = 255;
+
+/** The payload as it is stored. Refuses what is not a fact of scalars: nothing is written then. */
+export function checkEvent({ type, subjectId, payload }: NewAuditEvent): string {
+  if (!AUDIT_TYPES.includes(type)) {
+    throw new AmendsError(
+      "BAD_INPUT",
+      `There is no audit event of this type. There are: ${AUDIT_TYPES.join(", ")}.`,
+    );
+  }
+  checkId(subjectId, "The subject id of an audit event", SUBJECT_MAX);
+  const field = `The payload of ${type}`;
+  const isRecord = typeof payload === "object" && payload !== null && !Array.isArray(payload);
+  const nested = isRecord && Object.entries(payload).find(([, value]) => !isScalar(value));
+  if (!isRecord || nested) {
+    const what = nested ? `${nested[0]} is not one` : "it is no object";
+    throw new AmendsError("BAD_INPUT", `${field} must be an object of scalars: ${what}.`, { field });
+  }
+  return encodeJson(payload, { field, code: "BAD_INPUT" }) ?? "{}";
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
+}

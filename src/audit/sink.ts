@@ -5,9 +5,14 @@
 import type { Session } from "../storage/database.ts";
 import type { NewAuditEvent } from "./event.ts";
 
+/** The same fact told again has the same key. */
+export interface KeyedAuditEvent extends NewAuditEvent {
+  readonly dedupeKey: string;
+}
+
 export interface AuditSink {
   /** At least once: the same event may come again, with the same `dedupeKey`. */
-  append(events: readonly (NewAuditEvent & { readonly dedupeKey: string })[]): Promise<void>;
+  append(events: readonly KeyedAuditEvent[]): Promise<void>;
 }
 
 /** A sink in the same database: event and change are one commit. */
@@ -16,3 +21,7 @@ export interface TransactionalSink {
 }
 
 export type AnySink = AuditSink | TransactionalSink;
+
+export function isTransactional(sink: AnySink): sink is TransactionalSink {
+  return typeof (sink as Partial<TransactionalSink>).appendIn === "function";
+}

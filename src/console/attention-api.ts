@@ -27,10 +27,21 @@ function lineOf(item: AttentionItem): AttentionLine {
   return {
     kind: item.kind,
     id: item.id,
-    name: item.saga,
+    name: nameOf(item),
     since: item.since.toISOString(),
     reason: item.reason,
     actions: item.actions,
-    skippable: item.skippable,
+    skippable: "skippable" in item ? item.skippable : [],
   };
+}
+
+function nameOf(item: AttentionItem): string {
+  switch (item.kind) {
+    case "stalled-saga":
+      return item.saga;
+    case "abandoned-entry":
+      return item.resolver;
+    default:
+      return "erasure";
+  }
 }

@@ -2,6 +2,7 @@
  * The console: a fetch handler over the table of routes, and a small server for whoever has none. What a request says
  * is looked at in one order, for every route alike: Host, address, who, where from, role, parameters.
  */
+import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { positiveMs, type Duration } from "../core/duration.ts";
@@ -55,8 +56,10 @@ export class Console {
   constructor(amends: Amends, options: ConsoleOptions) {
     const checked = checkOptions(options);
     const host = amends[HOST];
-    const office = new Office(amends, ["sagas"]);
+    const office = new Office(amends, ["sagas", "outbox", "erasures"]);
     const { clock } = office.db;
+    // Every browser that looks listens to it: how many that are is no mistake.
+    setMaxListeners(0, this.#closing.signal);
     this.#amends = amends;
     this.#options = checked;
     this.#origins = new Origins(checked.hosts, checked.origin);
@@ -79,6 +82,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
+      requeues: checked.outbox,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),

@@ -12,6 +12,8 @@ export type OutboxStatus =
   | "abandoned"
   | "succeeded"
   | "superseded";
+/** What is done with is not counted: it is only ever more. */
+export type OpenOutboxStatus = Exclude<OutboxStatus, "succeeded" | "superseded">;
 export interface OutboxLine {
   readonly id: string;
   readonly kind: string;

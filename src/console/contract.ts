@@ -7,7 +7,7 @@
  * Stored values (inputs, results, references, payloads, responses) may be somebody's personal data. They arrive masked
  * and become readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
  */
-import type { DeliveryStatus, FlowStatus, OutboxStatus } from "./contract-parts.ts";
+import type { DeliveryStatus, FlowStatus, OpenOutboxStatus } from "./contract-parts.ts";
 
 export type Instant = string;
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -75,7 +75,7 @@ export interface Overview {
     readonly due: Count;
   };
   /** Null where the part is missing. */
-  readonly outbox: Readonly<Record<OutboxStatus, Count>> | null;
+  readonly outbox: Readonly<Record<OpenOutboxStatus, Count>> | null;
   readonly flows: Readonly<Record<FlowStatus, Count>> | null;
   readonly deliveries: Readonly<Record<DeliveryStatus, Count>> | null;
   readonly attention: Count;

@@ -112,7 +112,8 @@ export class Live {
     const counted = rows.find((row) => row["what"] === "stalled");
     const nowMs = Number(counted?.["updated_at"]);
     this.#sinceMs = nowMs - OVERLAP_MS;
-    const attention = countOf(counted?.["number"], COUNT_MAX);
+    const overdue = await this.#office.overdue();
+    const attention = countOf(Number(counted?.["number"]) + overdue, 2 * COUNT_MAX);
     const changed = this.#fresh(rows.filter((row) => row["what"] === "saga"));
     const versions = this.#moved(rows.filter((row) => row["what"] === "watched"));
     const wasAttention = this.#attention;

@@ -1,4 +1,5 @@
 /** What every route of the console works with. */
+import { readOverdue } from "../erasure/overdue.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
@@ -14,6 +15,9 @@ import { Shared } from "./shared.ts";
 /** More names than this are no help in a list to choose from. */
 const NAMES_MAX = 200;
 const NAMES_FRESH_MS = 10_000;
+const OVERDUE_MAX = 100;
+/** Nothing becomes overdue from one second to the next. */
+const OVERDUE_FRESH_MS = 60_000;
 
 export class Office {
   readonly amends: Amends;
@@ -21,6 +25,7 @@ export class Office {
   readonly actions: ActionLog;
   readonly parts: readonly Part[];
   readonly #names: Shared<readonly string[]>;
+  readonly #overdue: Shared<number>;
 
   constructor(amends: Amends, parts: readonly Part[]) {
     const host = amends[HOST];
@@ -28,14 +33,23 @@ export class Office {
     this.db = host.database;
     this.parts = parts;
     this.actions = new ActionLog(this.db, () => host.newId());
+    this.#overdue = new Shared(this.db.clock, OVERDUE_FRESH_MS, async () => {
+      const { erasures } = await readOverdue(this.db, { limit: OVERDUE_MAX });
+      return erasures.length;
+    });
     this.#names = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
       const rows = await this.query(listNames(this.db.dialect, NAMES_MAX));
       return rows.map((row) => row["name"] as string);
     });
   }
 
-  query(statement: Sql): Promise<readonly Row[]> {
-    return persist(this.db, () => this.db.query(statement));
+  /** One statement, tried again where trouble passes. It needs no `this`. */
+  readonly query = (statement: Sql): Promise<readonly Row[]> =>
+    persist(this.db, () => this.db.query(statement));
+
+  /** How many requests of data subjects are past their deadline, up to a hundred. */
+  overdue(): Promise<number> {
+    return this.#overdue.get();
   }
 
   /** The names of sagas that there are. */

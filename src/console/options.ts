@@ -2,6 +2,7 @@
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
+import type { Requeues } from "./outbox-api.ts";
 import type { Operator } from "./operator.ts";
 import type { ConsoleToken } from "./tokens.ts";
 
@@ -26,6 +27,8 @@ export interface ConsoleOptions {
   readonly stuckAfter?: Duration;
   /** Who is calling, for counting wrong tokens, where a proxy stands in front. */
   readonly caller?: (request: Request) => string;
+  /** Lets people requeue what was given up: `erasure.outbox`, which has your audit trail. */
+  readonly outbox?: Requeues;
   /** Where the built pages are, if they are not where the package has them. */
   readonly assets?: string;
 }
@@ -40,6 +43,7 @@ const KNOWN = [
   "session",
   "stuckAfter",
   "caller",
+  "outbox",
   "assets",
 ];
 

@@ -1,8 +1,11 @@
 /** The figures of the first page. Each is read from an index and counted up to a bound, so that none grows with the past. */
+import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
+import { outboxMachine } from "../core/outbox/machine.ts";
 import { sagaMachine } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
-import type { Bucket, Latency, Overview, Window } from "./contract.ts";
+import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
+import { countEntries } from "./outbox-queries.ts";
 import { iso } from "./saga-lines.ts";
 import { countBuckets, countStatuses, listDurations, selectBacklog } from "./saga-queries.ts";
 
@@ -19,6 +22,7 @@ export const WINDOWS: Readonly<Record<Window, Span>> = {
 };
 
 export const COUNT_MAX = 5_000;
+const OPEN_ENTRIES = outboxMachine.states.filter((state) => !outboxMachine.isTerminal(state));
 const BUCKET_MAX = 250;
 const SAMPLE_MAX = 1_000;
 
@@ -36,6 +40,10 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
   const byStatus = Object.fromEntries(
     sagaMachine.states.map((status) => [status, countOf(counts[status.toLowerCase()], COUNT_MAX)]),
   ) as Overview["sagas"]["byStatus"];
+  const [entries = {}] = await office.query(countEntries(dialect, OUTBOX_KINDS, COUNT_MAX));
+  const outbox = Object.fromEntries(
+    OPEN_ENTRIES.map((status) => [status, countOf(entries[status], COUNT_MAX)]),
+  ) as NonNullable<Overview["outbox"]>;
   return {
     at: iso(nowMs),
     window,
@@ -46,10 +54,18 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
       latency: latencyOf(durations.map((row) => Number(row["took"]))),
     },
     backlog: backlogOf(await office.query(selectBacklog(dialect, COUNT_MAX))),
-    outbox: null,
+    outbox,
     flows: null,
     deliveries: null,
-    attention: byStatus.STALLED,
+    attention: sumOf(byStatus.STALLED, outbox.abandoned, { value: await office.overdue(), exact: true }),
+  };
+}
+
+/** How many there are altogether; at least, where one of them is not known exactly. */
+export function sumOf(...counts: readonly Count[]): Count {
+  return {
+    value: counts.reduce((sum, { value }) => sum + value, 0),
+    exact: counts.every(({ exact }) => exact),
   };
 }
 

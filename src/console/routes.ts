@@ -1,9 +1,11 @@
 /** All routes of the console, part by part. */
 import { attentionRoutes } from "./attention-api.ts";
 import { auditRoutes, sagaRevealers } from "./audit-api.ts";
+import { erasureRoutes } from "./erasure-api.ts";
 import { healthRoutes } from "./health-api.ts";
 import type { Live } from "./live.ts";
 import { liveRoutes } from "./live-api.ts";
+import { entryRevealers, outboxRoutes, type Requeues } from "./outbox-api.ts";
 import { overviewRoutes } from "./overview-api.ts";
 import type { Route } from "./route.ts";
 import { sagaRoutes } from "./saga-api.ts";
@@ -13,16 +15,20 @@ export interface RouteTools extends SessionTools {
   readonly live: Live;
   readonly closing: AbortSignal;
   readonly stuckAfterMs: number;
+  /** Undefined where the console was given none: then nothing of the outbox can be requeued here. */
+  readonly requeues: Requeues | undefined;
 }
 
 export function allRoutes(tools: RouteTools): readonly Route[] {
-  const { office, live, closing, stuckAfterMs, version } = tools;
+  const { office, live, closing, stuckAfterMs, version, requeues } = tools;
   const routes: readonly Route[] = [
     ...sessionRoutes(tools),
     ...overviewRoutes(office),
     ...sagaRoutes(office),
     ...attentionRoutes(office),
-    ...auditRoutes(office, { ...sagaRevealers(office) }),
+    ...outboxRoutes(office, requeues),
+    ...erasureRoutes(office, requeues !== undefined),
+    ...auditRoutes(office, { ...sagaRevealers(office), ...entryRevealers(office) }),
     ...liveRoutes(live, office.db.clock, closing),
     ...healthRoutes({ office, stuckAfterMs, version, routes: () => routes }),
   ];

@@ -1,6 +1,6 @@
 /**
  * The one failure taxonomy. A returned `err` is a business failure; a thrown `Terminal` is permanent trouble;
- * anything else that is thrown is transient and tried again. `AmendsError` is a call that was refused: its code
+ * anything else that is thrown is transient and tried again, `RetryLater` with a word on when. `AmendsError` is a call that was refused: its code
  * tells programs, its message tells people what to do. What is stored or reported of an error is its label.
  */
 export type ErrorCode =
@@ -11,13 +11,18 @@ export type ErrorCode =
   | "BAD_JSON"
   | "BAD_OPTION"
   | "BAD_POLICY"
+  | "BAD_SECRET"
+  | "BAD_URL"
   | "CANCEL_REFUSED"
   | "CLOSED"
+  | "CONFIGURATION"
   | "DATABASE_READ_ONLY"
   | "DATABASE_TOO_OLD"
   | "DATABASE_UNREACHABLE"
   | "DATABASE_UNSAFE"
   | "DATABASE_REFUSED"
+  | "DATA_MAP_MISFIT"
+  | "ERASURE_REFUSED"
   | "MIGRATION_CHANGED"
   | "NEEDS_TRANSACTION"
   | "NOT_ALLOWED_NOW"
@@ -27,7 +32,10 @@ export type ErrorCode =
   | "SAGA_NOT_FOUND"
   | "SCHEMA_MISSING"
   | "SCHEMA_TOO_NEW"
-  | "UNKNOWN_SAGA";
+  | "SECRET_UNREADABLE"
+  | "SUBJECT_ERASED"
+  | "UNKNOWN_SAGA"
+  | "WEBHOOK_REFUSED";
 
 /** A call that Amends refused. Nothing was written unless the message says so. */
 export class AmendsError extends Error {
@@ -64,6 +72,14 @@ export class SagaConcurrencyError extends AmendsError {
   }
 }
 
+/** The parts do not fit together as they were put together, or not to what is asked of them. Nothing was written. */
+export class ConfigurationError extends AmendsError {
+  constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
+    super("CONFIGURATION", message, details);
+    this.name = "ConfigurationError";
+  }
+}
+
 /** Throw this where trying again cannot help. `code` is stored as the error's label, `message` is not stored. */
 export class Terminal extends Error {
   readonly code: string;
@@ -72,6 +88,41 @@ export class Terminal extends Error {
     super(message, options);
     this.name = "Terminal";
     this.code = code;
+  }
+}
+
+/**
+ * Throw this where trying again helps. `code` is stored as the error's label, `message` is not stored. Where the other
+ * side said how long its trouble lasts, `afterMs` makes the wait longer than the schedule would, never shorter.
+ */
+export class RetryLater extends Error {
+  readonly code: string;
+  readonly afterMs: number | undefined;
+
+  constructor(
+    code: string,
+    message: string = code,
+    { afterMs }: { readonly afterMs?: number | undefined } = {},
+  ) {
+    super(message);
+    this.name = "RetryLater";
+    this.code = code;
+    this.afterMs = afterMs !== undefined && afterMs >= 0 && Number.isFinite(afterMs) ? afterMs : undefined;
+  }
+}
+
+/** How long somebody who is kept off for a while is waited for at most. */
+export const RETRY_LATER_MAX_MS = 86_400_000;
+
+/** The wait after a throw: what the schedule says, or what the other side asked for where that is longer. */
+export function waitAfter(thrown: unknown, scheduledMs: number): number {
+  try {
+    const askedMs = thrown instanceof RetryLater ? thrown.afterMs : undefined;
+    return askedMs && askedMs > scheduledMs
+      ? Math.max(scheduledMs, Math.min(askedMs, RETRY_LATER_MAX_MS))
+      : scheduledMs;
+  } catch {
+    return scheduledMs; // a proxy that does not show its prototype
   }
 }
 
@@ -94,7 +145,7 @@ export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = RE
   try {
     const { code } = thrown as { code?: unknown };
     if (typeof code === "string") {
-      if (thrown instanceof Terminal || thrown instanceof AmendsError) {
+      if (thrown instanceof Terminal || thrown instanceof RetryLater || thrown instanceof AmendsError) {
         if (CODE.test(code)) return code;
       } else if (REGISTERED.has(code) || registered.has(code)) return code;
     }

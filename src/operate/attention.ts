@@ -1,5 +1,11 @@
 /** Whatever needs a person now, in one list, with what each item allows. */
 import { AmendsError } from "../core/errors.ts";
+import {
+  listAbandonedItems,
+  listOverdueItems,
+  type AbandonedItem,
+  type OverdueItem,
+} from "../erasure/attention.ts";
 import type { SagaAction } from "../sagas/operators.ts";
 import { allowedActions, skippable } from "../sagas/operators.ts";
 import {
@@ -29,7 +35,7 @@ export interface StalledSaga {
   readonly skippable: readonly string[];
 }
 
-export type AttentionItem = StalledSaga;
+export type AttentionItem = StalledSaga | AbandonedItem | OverdueItem;
 
 export interface AttentionPage {
   readonly items: readonly AttentionItem[];
@@ -37,6 +43,12 @@ export interface AttentionPage {
   readonly next: string | undefined;
 }
 
+/** One kind of item after the other, each kind the longest waiting first. */
+type Source = (db: Database, limit: number, after: string | undefined) => Promise<AttentionPage>;
+
+const SOURCES: readonly Source[] = [listStalled, listAbandonedItems, listOverdueItems];
+
+/** The cursor names the source, and where in it the page ended. */
 export async function listAttention(
   db: Database,
   limit: number,
@@ -45,7 +57,23 @@ export async function listAttention(
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
     throw new AmendsError("BAD_OPTION", `A page of what needs attention has 1 to ${LIMIT_MAX} items.`);
   }
-  const cursor = after === undefined ? undefined : readCursor(after);
+  const [first, inside] = after === undefined ? [0, undefined] : readCursor(after);
+  const items: AttentionItem[] = [];
+  for (let at = first, cursor = inside; at < SOURCES.length; at++, cursor = undefined) {
+    const page = await (SOURCES[at] as Source)(db, limit - items.length, cursor);
+    items.push(...page.items);
+    if (page.next !== undefined) return { items, next: JSON.stringify([at, page.next]) };
+    if (items.length === limit && at + 1 < SOURCES.length) return { items, next: JSON.stringify([at + 1]) };
+  }
+  return { items, next: undefined };
+}
+
+async function listStalled(
+  db: Database,
+  limit: number,
+  after: string | undefined,
+): Promise<{ readonly items: readonly StalledSaga[]; readonly next: string | undefined }> {
+  const cursor = after === undefined ? undefined : readStalledCursor(after);
   const { dialect } = db;
   const rows = await persist(db, () =>
     db.query(
@@ -70,13 +98,28 @@ export async function listAttention(
 
 const LIMIT_MAX = 1_000;
 
-function readCursor(after: string): readonly [number, string] {
+function readCursor(after: string): readonly [source: number, inside: string | undefined] {
+  try {
+    const [source, inside] = JSON.parse(after) as unknown[];
+    const isSource = typeof source === "number" && source in SOURCES;
+    if (isSource && (inside === undefined || typeof inside === "string")) return [source, inside];
+  } catch {
+    // Told below.
+  }
+  return refuseCursor();
+}
+
+function readStalledCursor(after: string): readonly [number, string] {
   try {
     const [updatedAtMs, id] = JSON.parse(after) as unknown[];
     if (typeof updatedAtMs === "number" && typeof id === "string") return [updatedAtMs, id];
   } catch {
     // Told below.
   }
+  return refuseCursor();
+}
+
+function refuseCursor(): never {
   throw new AmendsError("BAD_OPTION", "`after` must be the `next` of the page before.");
 }
 

@@ -1,7 +1,7 @@
 /**
  * What an outside system has to offer, so that a subject's data can be erased or corrected there. Every call may come
  * more than once, always under the same key, and must then come to the same end. A thrown `ResolverError` is permanent;
- * whatever else is thrown is tried again.
+ * whatever else is thrown is tried again, a `RetryLater` not before it asked for.
  */
 import { Terminal } from "../core/errors.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
@@ -58,6 +58,8 @@ export interface RetentionOnlyResolver extends Named {
 }
 
 export type AnyResolver = Resolver | RectifyingResolver | VerifyingResolver | RetentionOnlyResolver;
+
+export { RetryLater } from "../core/errors.ts";
 
 /** Trying again cannot help: the entry is abandoned, and a person is told. */
 export class ResolverError extends Terminal {

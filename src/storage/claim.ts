@@ -3,12 +3,13 @@
  * gate has passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes
  * the gate for the length of the lease. Whoever holds an older token can never write again.
  */
-import type { Dialect } from "./database.ts";
+import type { Column, Dialect } from "./database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
 export interface Claimable {
   readonly table: string;
   readonly id: string;
+  readonly idType?: Column["type"];
   readonly states: readonly string[];
   /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
   readonly classes: readonly Sql[];
@@ -66,7 +67,7 @@ export function renewStatement(
   const id = raw(queue.id);
   const held = dialect.rows(
     [
-      { name: "row_id", type: "text" },
+      { name: "row_id", type: queue.idType ?? "text" },
       { name: "row_token", type: "int" },
     ],
     holds,

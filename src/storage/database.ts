@@ -33,10 +33,10 @@ export interface Dialect {
   now(): Sql;
   /** An instant some milliseconds later. */
   plusMs(instant: Sql, ms: Sql | number): Sql;
-  /** An instant as milliseconds since the epoch. */
-  epochMs(instant: Sql): Sql;
   /** The instant so many milliseconds after the epoch. */
   instantOf(ms: Sql | number): Sql;
+  /** An instant as milliseconds since the epoch. */
+  epochMs(instant: Sql): Sql;
   /** A gate that can be compared through an index: an empty one is always open. */
   gate(column: Sql): Sql;
   /** Locks the rows of this alias; on a database with one writer there is nothing to lock. */

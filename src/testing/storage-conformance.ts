@@ -1,8 +1,6 @@
-/**
- * The suite that a storage of one's own must pass. It knows no test runner: every case is a name, which begins with
- * the rule that it shows, and a function that rejects with a readable error where the storage does not conform.
- */
+/** The suite that a storage of one's own must pass. */
 import type { SagaStorage } from "../sagas/contract.ts";
+import { waitForReal, within, type ConformanceCase } from "./conformance-case.ts";
 import { concurrencyCases } from "./storage-cases-concurrency.ts";
 import { contextCases } from "./storage-cases-context.ts";
 import { historyCases } from "./storage-cases-history.ts";
@@ -10,11 +8,6 @@ import { lifeCases } from "./storage-cases-life.ts";
 import { recoveryCases } from "./storage-cases-recovery.ts";
 import { runCases } from "./storage-cases-run.ts";
 import type { StorageCase } from "./storage-trial.ts";
-
-export interface ConformanceCase {
-  readonly name: string;
-  readonly run: () => Promise<void>;
-}
 
 export interface ConformanceOptions {
   /** False for a storage without `createRun`: the cases about runs are then left out of the list. */
@@ -46,7 +39,7 @@ export function sagaStorageConformance(
     async run() {
       const made = await makeStorage();
       try {
-        await within(limitMs, show({ storage: made.storage, wait }));
+        await within("storage", limitMs, show({ storage: made.storage, wait }));
       } finally {
         await made.close();
       }
@@ -63,19 +56,3 @@ const noRuns: StorageCase = {
     );
   },
 };
-
-function waitForReal(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`The storage did not answer within ${ms} ms.`)), ms);
-  });
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

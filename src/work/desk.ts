@@ -20,6 +20,8 @@ export interface DeskOptions<Piece extends Claimed> {
   readonly capacity?: number | undefined;
   readonly clock: Clock;
   readonly leaseMs: number;
+  /** A claim takes at most so many: while they are settled, there is room for the next. No limit unless given. */
+  readonly claimMax?: number;
   /** Takes up to so many due rows. */
   readonly claim: (limit: number) => Promise<readonly Piece[]>;
   /** Extends the leases of these; answers with the ids that are still ours. */
@@ -44,8 +46,10 @@ export class Hold implements Leaving {
   readonly gone: Promise<void>;
   leasedAtMs: number;
   #reason: StopReason | undefined;
-  readonly #controller: AbortController = new AbortController();
+  #controller: AbortController | undefined;
+  #onStop: (() => void) | undefined;
   #leave: () => void = () => undefined;
+  #lingering: Promise<unknown> | undefined;
 
   constructor(leasedAtMs: number) {
     this.leasedAtMs = leasedAtMs;
@@ -54,9 +58,18 @@ export class Hold implements Leaving {
     });
   }
 
-  /** For the call: fires when it should stop. */
+  /** For the call: fires when it should stop. Made only for those that ask for it. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(abortError(this.#reason));
+    }
     return this.#controller.signal;
+  }
+
+  /** Calls back each time that it is told to stop: the last one who asks is told. */
+  onStop(listener: (() => void) | undefined): void {
+    this.#onStop = listener;
   }
 
   /** Set once the call was told to stop. */
@@ -67,12 +80,26 @@ export class Hold implements Leaving {
   stop(reason: StopReason): void {
     if (this.#reason === "lost") return;
     this.#reason = reason;
-    this.#controller.abort(new DOMException(`amends: ${reason}`, "AbortError"));
+    this.#controller?.abort(abortError(reason));
+    this.#onStop?.();
   }
 
   leave(): void {
     this.#leave();
   }
+
+  /** The call does not stop although it was told to. Nobody waits for it, but its place stays taken until it ends. */
+  linger(call: Promise<unknown>): void {
+    this.#lingering = call.catch(() => undefined);
+  }
+
+  get lingering(): Promise<unknown> | undefined {
+    return this.#lingering;
+  }
+}
+
+function abortError(reason: StopReason): DOMException {
+  return new DOMException(`amends: ${reason}`, "AbortError");
 }
 
 export class Desk<Piece extends Claimed> implements Duty {
@@ -81,6 +108,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   readonly renewEveryMs: number;
   readonly #options: DeskOptions<Piece>;
   readonly #holds: Map<Hold, Piece> = new Map();
+  /** Their claims are settled; only their calls are still here. */
+  readonly #left: Set<Hold> = new Set();
   #accepted = 0;
   #claiming = 0;
   #draining = false;
@@ -105,7 +134,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    return this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    const free = this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    return Math.min(free, this.#options.claimMax ?? free);
   }
 
   /** Something will be due in so long: the worker looks then. */
@@ -160,9 +190,12 @@ export class Desk<Piece extends Claimed> implements Duty {
     } catch (error) {
       onBug(error);
     }
-    this.#holds.delete(hold);
     if (hold.stopped === "lost") this.lost++;
+    this.#left.add(hold);
     hold.leave();
+    if (hold.lingering) await hold.lingering;
+    this.#left.delete(hold);
+    this.#holds.delete(hold);
     this.#onFree();
   }
 
@@ -171,7 +204,7 @@ export class Desk<Piece extends Claimed> implements Duty {
     const { clock, leaseMs, renew } = this.#options;
     const now = clock.monotonicMs();
     const isDue = ([hold]: [Hold, Piece]): boolean =>
-      hold.stopped === undefined && now - hold.leasedAtMs >= leaseMs / RENEWALS;
+      hold.stopped === undefined && !this.#left.has(hold) && now - hold.leasedAtMs >= leaseMs / RENEWALS;
     // Rows are locked in this order by everybody, so that nobody waits in a circle.
     const due = [...this.#holds].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
     if (due.length === 0) return;
@@ -182,7 +215,7 @@ export class Desk<Piece extends Claimed> implements Duty {
     });
     for (const [hold, piece] of due) {
       if (held.has(piece.id)) hold.leasedAtMs = now;
-      else if (this.#holds.has(hold)) hold.stop("lost");
+      else if (this.#holds.has(hold) && !this.#left.has(hold)) hold.stop("lost");
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
+import type { Patience } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 
 export const HOST: unique symbol = Symbol.for("amends.host") as never;
@@ -25,6 +26,15 @@ export interface Host<Tx = unknown> {
   onBug(error: unknown): void;
   /** What an operator should know: ids, names and labels, never personal data. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** How a part beside the Amends waits for the database. */
+export function patienceOf(host: Pick<Host, "closing" | "onTrouble">): Patience {
+  return {
+    attemptMax: 8,
+    signal: host.closing,
+    onTrouble: (error, attempt) => host.onTrouble(error, attempt),
+  };
 }
 
 export interface Hosting<Tx = unknown> {

@@ -48,6 +48,7 @@ export class DutyLoop {
   }
 
   wakeUp(): void {
+    if (this.#woken) return; // a crowd that ends together wakes it once
     this.#woken = true;
     this.#wake();
   }

@@ -1,4 +1,4 @@
-/** How a database would carry a statement out: which of the sagas' tables it would read from one end to the other. */
+/** How a database would carry a statement out: which of our tables it would read from one end to the other. */
 import pg from "pg";
 import { connectionDefaults } from "../../src/storage/postgres/connection.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -8,8 +8,8 @@ import { sql, type Sql } from "../../src/storage/sql.ts";
  * Indexes of open work only: a list may read one from end to end, as it reads what is open however much has ended.
  * Whatever looks for single rows may not.
  */
-const SMALL = /saga_executions_(due|stalled)/;
-const TABLES = ["saga_executions", "saga_logs"];
+const SMALL = /saga_executions_(due|stalled)|outbox_(abandoned|scheduled)/;
+const TABLES = ["saga_executions", "saga_logs", "outbox", "audit_events"];
 
 interface PlanNode {
   readonly "Node Type": string;
@@ -80,7 +80,7 @@ export function explainSqlite(db: Database): Explainer {
       // What is not a table of ours: rows that were given as JSON, and what the statement itself picked.
       return details.filter(
         (detail) =>
-          /^SCAN (?!json_each|r\b|picked|pick_|value)/.test(detail) &&
+          /^SCAN (?!json_each|r\b|ids\b|picked|pick_|value)/.test(detail) &&
           !(isList(statement) && SMALL.test(detail)),
       );
     },

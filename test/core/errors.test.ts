@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AmendsError, classify, errorLabel, SagaConcurrencyError, Terminal } from "../../src/core/errors.ts";
+import {
+  AmendsError,
+  classify,
+  errorLabel,
+  RETRY_LATER_MAX_MS,
+  RetryLater,
+  SagaConcurrencyError,
+  Terminal,
+  waitAfter,
+} from "../../src/core/errors.ts";
 
 const CANARY = "canary-7f3a";
 
@@ -165,5 +174,32 @@ describe("the taxonomy", () => {
         expect(classify(thrown)).toBe("transient");
       }),
     );
+  });
+
+  it("[K-15][K-16] RetryLater is transient, and its code is its label", () => {
+    class Busy extends RetryLater {}
+    expect(classify(new RetryLater("rate-limited", CANARY))).toBe("transient");
+    expect(errorLabel(new Busy("rate-limited", CANARY))).toBe("rate-limited");
+    expect(errorLabel(new RetryLater(`mail ${CANARY}@example.com`))).toBe("RetryLater");
+  });
+
+  it("[K-01] a wait that the other side asked for lengthens the schedule's, within bounds, and never shortens it", () => {
+    const asking = (afterMs?: number): RetryLater => new RetryLater("busy", "", { afterMs });
+    expect(waitAfter(asking(90_000), 30_000)).toBe(90_000);
+    expect(waitAfter(asking(1_000), 30_000)).toBe(30_000);
+    expect(waitAfter(asking(10 * RETRY_LATER_MAX_MS), 30_000)).toBe(RETRY_LATER_MAX_MS);
+    expect(waitAfter(asking(10 * RETRY_LATER_MAX_MS), 2 * RETRY_LATER_MAX_MS)).toBe(2 * RETRY_LATER_MAX_MS);
+    for (const thrown of [
+      asking(),
+      asking(Number.NaN),
+      asking(-1),
+      asking(Infinity),
+      new Error(),
+      "x",
+      null,
+    ]) {
+      expect(waitAfter(thrown, 30_000)).toBe(30_000);
+    }
+    for (const [, thrown] of hostile) expect(waitAfter(thrown, 30_000)).toBe(30_000);
   });
 });

@@ -78,7 +78,39 @@ describe("sqlite", () => {
   });
 });
 
+const SHOP = [
+  'deleted {"messages":2,"avatars":1}, anonymized {"users":1,"orders":2}\nretained 1 of orders.billing_name until 2039-11-30 (tax law, ten years)\n',
+  '[{"id":"u-ann","name":"erased"},{"id":"u-ben","name":"Ben Baker"}]\n',
+  "page: newsletter gave up after 3 tries, http-503\n2030-01-03: 1 scheduled, 1 abandoned, 1 succeeded\n2030-02-01: 1 abandoned, 2 succeeded\n",
+  "attention: abandoned-entry, newsletter did not erase: http-503\nattention: overdue-erasure, newsletter is abandoned\n",
+  "2030-02-01: 3 succeeded\nneeding a person: 0\n",
+  "  ERASURE_STEP_SUCCEEDED newsletter\n  ERASURE_COMPLETED \nleft of Ann: 0 in the shop, false at Stripe\n",
+  "corrected ben@example.org, ben@example.org, ben@example.org\n",
+  "  RECTIFICATION_COMPLETED \n",
+];
+
+describe("sqlite", () => {
+  it("[E-02][E-08][E-11][O-11][O-16] the shop forgets a person everywhere, and corrects another (example erasure-shop)", async () => {
+    const { code, output } = await runExample("examples/erasure-shop/main.ts");
+    for (const lines of SHOP) expect(output).toContain(lines);
+    expect(code).toBe(0);
+  });
+});
+
 describe("postgres", () => {
+  it("[E-02][E-08][E-11][O-11][O-16] the shop forgets a person everywhere, and corrects another (example erasure-shop)", async () => {
+    const server = inject("postgresUrl");
+    const name = `erasure_shop_${process.pid}`;
+    await createDatabase(server, name);
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    const { code, output } = await runExample("examples/erasure-shop/main.ts", [], {
+      DATABASE_URL: url.href,
+    });
+    for (const lines of SHOP) expect(output).toContain(lines);
+    expect(code).toBe(0);
+  });
+
   it("[S-19] a saga exists exactly if the caller's transaction commits (example 02)", async () => {
     const server = inject("postgresUrl");
     const name = `examples_${process.pid}`;

@@ -16,6 +16,7 @@ export async function stalled(stage: Stage): Promise<void> {
   screen.gap();
   const { items } = await amends.attention.list();
   for (const item of items) {
+    if (item.kind !== "stalled-saga") continue;
     screen.fact("saga", `${item.saga} ${item.id}`);
     screen.fact("reason", item.reason);
     screen.fact("turned back", `ship answered ${item.error?.label}`);

@@ -20,6 +20,9 @@ export interface Correction {
   readonly value: CorrectedValue;
 }
 
+export const VERIFICATIONS = ["pending", "required"] as const;
+export type Verification = (typeof VERIFICATIONS)[number];
+
 export interface OutboxEntry {
   /** Also the idempotency key of the call. */
   readonly entryId: string;
@@ -30,8 +33,15 @@ export interface OutboxEntry {
   /** Personal data: in the row only until the entry is done with. */
   readonly corrections: readonly Correction[];
   readonly status: OutboxStatus;
-  /** How often it was claimed. */
+  /** How often it was claimed since it was enqueued, requeued or parked. */
   readonly attempts: number;
+  /** Which request of this subject it belongs to, where they are counted. */
+  readonly generation: number;
+  /** How often the outside system named a day on which the data will have expired. */
+  readonly horizons: number;
+  readonly requeues: number;
+  /** The call succeeded and is to be verified; `required` keeps the request from completing until it is. */
+  readonly verification: Verification | undefined;
   readonly enqueuedAt: Date;
   readonly lastAttemptAt: Date | undefined;
   /** The earliest instant at which it may be claimed; undefined means at once. */
@@ -41,3 +51,20 @@ export interface OutboxEntry {
   /** Names the claim that holds it: whoever settles gives it back. */
   readonly token: number;
 }
+
+/** As it is handed in. */
+export interface NewOutboxEntry {
+  readonly subjectId: string;
+  readonly resolver: string;
+  readonly ref: SubjectRef;
+  /** `erase` unless said otherwise. */
+  readonly operation?: OutboxOperation;
+  readonly corrections?: readonly Correction[];
+  readonly generation?: number;
+  /** A UUID. A new one is made where none is given. */
+  readonly entryId?: string;
+}
+
+/** Everything that leaves the system is in one table, told apart by kind. */
+export const OUTBOX_KINDS = ["erasure", "event", "call"] as const;
+export type OutboxKind = (typeof OUTBOX_KINDS)[number];

@@ -1,11 +1,12 @@
 /** One entry of the outbox: a durable call that awaits its execution, or is done with it. */
-import { machine, type Machine, type StateOf } from "../machine.ts";
+import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
 
 const table = {
   pending: { claim: "in_flight", supersede: "superseded" },
   in_flight: {
     claim: "in_flight",
     release: "pending",
+    verify: "in_flight",
     succeed: "succeeded",
     fail: "failed",
     park: "scheduled",
@@ -23,5 +24,25 @@ export const outboxMachine: Machine<typeof table> = machine(table);
 
 /** Stored as text, and only ever added to: rows of every release stay readable. */
 export type OutboxStatus = StateOf<typeof outboxMachine>;
+export type OutboxEvent = EventOf<typeof outboxMachine>;
 
 export const CLAIMABLE: readonly OutboxStatus[] = outboxMachine.sources("claim");
+
+/** What a subject's request still waits for: an entry in any state that something can leave. */
+export const BLOCKING: readonly OutboxStatus[] = outboxMachine.states.filter(
+  (state) => !outboxMachine.isTerminal(state),
+);
+
+/** What whoever holds a claim may book. */
+export const SETTLES = ["release", "verify", "succeed", "fail", "park", "abandon"] as const;
+export type Settle = (typeof SETTLES)[number];
+
+/** The states in which a claim is held: each settle may happen there. */
+export const HELD: readonly OutboxStatus[] = outboxMachine.states.filter((state) =>
+  SETTLES.every((event) => outboxMachine.sources(event).includes(state)),
+);
+
+/** Where a settle leads. */
+export function settled(event: Settle): OutboxStatus {
+  return outboxMachine.target(HELD[0] as OutboxStatus, event) as OutboxStatus;
+}

@@ -9,6 +9,8 @@ import { persist } from "../retry.ts";
 import { raw, sql } from "../sql.ts";
 import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
+import { audit } from "./0003-audit.ts";
+import { erasure } from "./0004-erasure.ts";
 import { console } from "./0007-console.ts";
 import { words } from "./ddl.ts";
 
@@ -21,6 +23,8 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "sagas", statements: sagas },
   { id: 2, name: "outbox", statements: outbox },
+  { id: 3, name: "audit", statements: audit },
+  { id: 4, name: "erasure", statements: erasure },
   { id: 7, name: "console", statements: console },
 ];
 

@@ -13,8 +13,8 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     table: (name) => raw(`${schema}.${name}`),
     now: now ? () => sql`to_timestamp(${now()}::float8 / 1000)` : () => raw("statement_timestamp()"),
     plusMs: (instant, ms) => sql`${instant} + ${ms}::float8 * interval '1 millisecond'`,
-    epochMs: (instant) => sql`(extract(epoch from ${instant}) * 1000)::float8`,
     instantOf: (ms) => sql`to_timestamp(${ms}::float8 / 1000)`,
+    epochMs: (instant) => sql`(extract(epoch from ${instant}) * 1000)::float8`,
     gate: (column) => sql`coalesce(${column}, '-infinity'::timestamptz)`,
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),
@@ -83,8 +83,8 @@ function arrayLiteral(values: readonly unknown[]): string {
 
 function element(value: unknown): string {
   if (typeof value === "string") {
-    const isPlain = value.indexOf('"') < 0 && value.indexOf("\\") < 0;
-    return isPlain ? `"${value}"` : `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+    const unslashed = value.indexOf("\\") < 0 ? value : value.replaceAll("\\", "\\\\");
+    return `"${unslashed.indexOf('"') < 0 ? unslashed : unslashed.replaceAll('"', '\\"')}"`;
   }
   return typeof value === "number" ? String(value) : "NULL";
 }

@@ -1,5 +1,5 @@
 /** Sagas to look at: one that completes, one that fails, one that stalls. */
-import { err, saga, type Amends, type SagaDefinition } from "amends";
+import { err, saga } from "amends";
 import { z } from "zod";
 import type { TestDatabase } from "../../support/databases.ts";
 
@@ -8,14 +8,6 @@ const input = z.object({
   end: z.enum(["COMPLETED", "FAILED", "STALLED"]),
   customer: z.object({ email: z.string() }).optional(),
 });
-
-export interface Shop {
-  readonly amends: Amends;
-  /** Runs a saga to its end. */
-  run(end: "COMPLETED" | "FAILED" | "STALLED", id: string, email?: string): Promise<void>;
-}
-
-export type Order = SagaDefinition<z.input<typeof input>, z.output<typeof input>, unknown, unknown>;
 
 export function orders(name: string = "place-order") {
   return saga(name, input, { compensateRetry: { attempts: 1 } })

@@ -1,0 +1,54 @@
+// Erasures through the whole of the outbox: each is claimed, called, settled, and completes its subject's request, with two
+// audit events in the same transaction.
+import pg from "pg";
+import { Amends, DatabaseAuditSink, Outbox, ResolverRegistry, SagaRunner } from "../../dist/index.js";
+import { postgres } from "../../dist/postgres.js";
+import { countdown, measureDrain, numbers } from "../drain.mjs";
+
+export async function run({ url, entries, batch }) {
+  const amends = new Amends({ database: postgres({ url }), sagas: [] });
+  await amends.migrate();
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const audit = new DatabaseAuditSink(amends);
+  const outbox = new Outbox(amends, { audit });
+  const { done, count } = countdown(entries);
+  const registry = new ResolverRegistry([
+    {
+      name: "nothing",
+      async eraseSubject() {
+        count();
+        return {};
+      },
+    },
+  ]);
+  new SagaRunner(registry, outbox, audit).attach();
+  // One batch is settled while the next is claimed and called.
+  const worker = amends.worker({ concurrency: 2 * batch });
+  const figures = await measureDrain(entries, {
+    async enqueue(from, to) {
+      await client.query("begin");
+      await outbox.enqueue(client, numbers(from, to, entry));
+      await client.query("commit");
+    },
+    async drain() {
+      await worker.start();
+      await done;
+      await worker.stop();
+    },
+  });
+  const counts = await outbox.statusCounts();
+  if (counts.succeeded !== entries) throw new Error(`Not every entry succeeded: ${JSON.stringify(counts)}`);
+  await client.end();
+  await amends.close();
+  return figures;
+}
+
+function entry(n) {
+  return {
+    subjectId: `subject-${n}`,
+    resolver: "nothing",
+    ref: { kind: "nothing", value: `ref-${n}` },
+    operation: "erase",
+  };
+}

@@ -1,0 +1,53 @@
+/** Reads the audit trail, oldest first, page by page. */
+import { AmendsError } from "../core/errors.ts";
+import { checkId } from "../core/identity.ts";
+import { refuseUnknown } from "../core/options.ts";
+import { persist } from "../storage/retry.ts";
+import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./event.ts";
+import { listEvents } from "./queries.ts";
+import { toAuditEvent } from "./rows.ts";
+
+export interface TrailOptions {
+  readonly subjectId?: string;
+  readonly types?: readonly AuditType[];
+  /** 100 unless said otherwise. */
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+}
+
+export interface TrailPage {
+  readonly events: readonly AuditEvent[];
+  /** Pass it as `after` to get the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+const LIMIT_MAX = 1_000;
+
+export class AuditTrail {
+  readonly #host: Host;
+
+  constructor(amends: Hosting) {
+    this.#host = amends[HOST];
+  }
+
+  async list(options: TrailOptions = {}): Promise<TrailPage> {
+    refuseUnknown(options, ["subjectId", "types", "limit", "after"], "A page of the audit trail");
+    const { subjectId, types, limit = 100, after = "0" } = options;
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
+      throw new AmendsError("BAD_OPTION", `A page of the audit trail has 1 to ${LIMIT_MAX} events.`);
+    if (!/^\d{1,15}$/.test(after))
+      throw new AmendsError("BAD_OPTION", "`after` must be the `next` of the page before.");
+    if (subjectId !== undefined) checkId(subjectId, "The subject id", SUBJECT_MAX);
+    const unknown = types?.find((type) => !AUDIT_TYPES.includes(type));
+    if (unknown !== undefined)
+      throw new AmendsError("BAD_OPTION", "`types` names an event type that there is not.");
+    if (types?.length === 0) return { events: [], next: undefined };
+    const { database } = this.#host;
+    const filter = { subjectId, types, limit, after: Number(after) };
+    const rows = await persist(database, () => database.query(listEvents(database.dialect, filter)));
+    const next = rows.length === limit ? String(rows.at(-1)?.["seq"]) : undefined;
+    return { events: rows.map(toAuditEvent), next };
+  }
+}

@@ -1,0 +1,15 @@
+/** What the status of a receiver's answer means for an attempt. Only 2xx is success; nothing is followed anywhere. */
+export interface StatusMeaning {
+  readonly ok: boolean;
+  /** A label that can be stored and counted. */
+  readonly code: string;
+  /** The receiver says that it is gone for good: its subscription is to be disabled. */
+  readonly gone: boolean;
+}
+
+export function statusMeaning(status: number): StatusMeaning {
+  if (status >= 200 && status < 300) return { ok: true, code: `http_${status}`, gone: false };
+  if (status >= 300 && status < 400) return { ok: false, code: "redirect", gone: false };
+  if (status === 410) return { ok: false, code: "gone", gone: true };
+  return { ok: false, code: `http_${status}`, gone: false };
+}

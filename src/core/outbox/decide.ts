@@ -1,0 +1,76 @@
+/**
+ * What one call means for its entry. Trouble that may pass is tried again on the schedule until the budget is used up;
+ * trouble that stays ends the entry loudly. A horizon is no failure, however often it slips. Once the call itself has
+ * succeeded, a verification can only delay the end where it is required, and never takes the success back.
+ */
+import { delayMs, type Backoff } from "../backoff.ts";
+import { waitAfter } from "../errors.ts";
+import type { Verification } from "./entry.ts";
+
+/** What became of a call. `absent` and `present` answer a verification. */
+export type Outcome =
+  | { readonly kind: "done"; readonly already: boolean }
+  | { readonly kind: "expires"; readonly atMs: number }
+  | { readonly kind: "absent" }
+  | { readonly kind: "present" }
+  | { readonly kind: "refused"; readonly label: string }
+  | { readonly kind: "trouble"; readonly label: string; readonly thrown?: unknown };
+
+/** What is known of the entry: its attempts count the claim that made this call. */
+export interface Tried {
+  readonly attempts: number;
+  readonly verification: Verification | undefined;
+  readonly lastError: string | undefined;
+}
+
+export interface Policy {
+  readonly attemptMax: number;
+  readonly backoff: Backoff;
+  /** What a success of this entry still asks for. */
+  readonly verifies: Verification | undefined;
+}
+
+export type Decision =
+  | { readonly event: "succeed"; readonly unverified?: string }
+  | { readonly event: "verify"; readonly verification: Verification }
+  | { readonly event: "fail"; readonly error: string; readonly waitMs: number }
+  | { readonly event: "park"; readonly notBeforeMs: number; readonly waitMs: number }
+  | { readonly event: "abandon"; readonly error: string };
+
+export const STILL_PRESENT = "StillPresent";
+export const EXHAUSTED = "AttemptsExhausted";
+
+export function decide(entry: Tried, outcome: Outcome, policy: Policy): Decision {
+  switch (outcome.kind) {
+    case "done":
+      return policy.verifies === undefined
+        ? { event: "succeed" }
+        : { event: "verify", verification: policy.verifies };
+    case "absent":
+      return { event: "succeed" };
+    case "expires":
+      return { event: "park", notBeforeMs: outcome.atMs, waitMs: delayMs(policy.backoff, 1) };
+    case "present":
+      return entry.verification === "required"
+        ? tryAgain(entry, STILL_PRESENT, undefined, policy)
+        : { event: "succeed", unverified: STILL_PRESENT };
+    case "refused":
+      return giveUp(entry, outcome.label);
+    case "trouble":
+  }
+  return tryAgain(entry, outcome.label, outcome.thrown, policy);
+}
+
+/** Before a call: an entry that has used up its budget without an outcome has lost its worker every time. */
+export function decideBefore(entry: Tried, policy: Pick<Policy, "attemptMax">): Decision | undefined {
+  return entry.attempts > policy.attemptMax ? giveUp(entry, entry.lastError ?? EXHAUSTED) : undefined;
+}
+
+function tryAgain(entry: Tried, error: string, thrown: unknown, policy: Policy): Decision {
+  if (entry.attempts >= policy.attemptMax) return giveUp(entry, error);
+  return { event: "fail", error, waitMs: waitAfter(thrown, delayMs(policy.backoff, entry.attempts)) };
+}
+
+function giveUp({ verification }: Tried, error: string): Decision {
+  return verification === "pending" ? { event: "succeed", unverified: error } : { event: "abandon", error };
+}

@@ -1,0 +1,70 @@
+/**
+ * Takes events to an audit sink outside the database. They are written into the outbox by the transaction that makes
+ * them true, so that a rollback takes them back, and handed over after its commit, in their order, at least once, under
+ * keys that stay the same. A sink that is down is tried again for as long as it takes: nothing is ever given up.
+ */
+import type { NewAuditEvent } from "../audit/event.ts";
+import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "../audit/sink.ts";
+import { DEFAULT_LEASE_MS, delayMs, type Backoff } from "../core/backoff.ts";
+import { errorLabel } from "../core/errors.ts";
+import { entryDesk, type ClaimedEntry } from "../outbox/entry-desk.ts";
+import type { OutboxBooks } from "../outbox/books.ts";
+import { insertEntries } from "../outbox/queries.ts";
+import type { Row, Session } from "../storage/database.ts";
+import type { Desk } from "../work/desk.ts";
+import type { Host } from "../work/host.ts";
+
+/** Names with `$` are Amends' own. */
+const NAME = "$audit";
+/** A caller's transaction commits a little later, and nobody tells us when. */
+const COMMIT_SOON_MS = 20;
+const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
+
+export class AuditRelay implements TransactionalSink {
+  readonly duty: Desk<ClaimedEntry>;
+  readonly #sink: AuditSink;
+  readonly #books: OutboxBooks;
+  readonly #host: Host;
+
+  constructor(host: Host, books: OutboxBooks, sink: AuditSink) {
+    this.#host = host;
+    this.#books = books;
+    this.#sink = sink;
+    this.duty = entryDesk({
+      name: "audit relay",
+      kind: "call",
+      names: () => [NAME],
+      host,
+      books,
+      leaseMs: DEFAULT_LEASE_MS,
+      run: (row) => this.#deliver(row),
+    });
+  }
+
+  async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
+    const id = this.#host.newId();
+    const keyed = events.map((event, at) => ({ ...event, dedupeKey: `${id}:${at}:${event.type}` }));
+    const row = [id, "call", NAME, null, null, null, null, null, null, JSON.stringify(keyed), 0, null];
+    if (events.length === 0) return;
+    await session.query(insertEntries(session.dialect, [row]));
+    this.duty.dueIn(COMMIT_SOON_MS);
+  }
+
+  async #deliver(row: Row): Promise<void> {
+    const claim = { entryId: row["entry_id"] as string, token: Number(row["token"]) };
+    try {
+      await this.#sink.append(JSON.parse(row["payload"] as string) as KeyedAuditEvent[]);
+    } catch (error) {
+      const label = errorLabel(error);
+      const waitMs = delayMs(SCHEDULE, Number(row["attempts"]));
+      this.#host.warn(
+        { entryId: claim.entryId, error: label },
+        "amends: the audit sink failed; trying again later",
+      );
+      await this.#books.settle({ ...claim, event: "fail", waitMs, error: label });
+      this.duty.dueIn(waitMs);
+      return;
+    }
+    await this.#books.settle({ ...claim, event: "succeed" });
+  }
+}

@@ -1,0 +1,137 @@
+/** The statements on what Amends itself keeps about subjects, and on the calendar. */
+import type { Span } from "../core/erasure/period.ts";
+import { BLOCKING } from "../core/outbox/machine.ts";
+import { entryColumns } from "../outbox/rows.ts";
+import type { Column, Dialect } from "../storage/database.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+
+/** An instant so much later or earlier, by the calendar: a month after the 31st of January is the last of February. */
+export function shifted(dialect: Dialect, instant: Sql, { months, ms }: Span, sign: "+" | "-"): Sql {
+  if (months === 0) return sql`(${dialect.plusMs(instant, sign === "+" ? ms : -ms)})`;
+  const count = raw(String(months));
+  if (dialect.name === "postgres") {
+    return sql`((${instant} at time zone 'UTC' ${raw(sign)} make_interval(months => ${count})) at time zone 'UTC')`;
+  }
+  const calendar = raw(`'${sign}${months} months'`);
+  return sql`cast(unixepoch((${instant}) / 1000.0, 'unixepoch', ${calendar}, 'floor', 'subsec') * 1000 as integer)`;
+}
+
+/** Counts the erasure, and makes every other request of this subject wait until it is committed. */
+export function beginErasure(dialect: Dialect, subjectId: string): Sql {
+  const { now, mark } = words(dialect);
+  return sql`insert into ${dialect.table("subjects")} as s (subject_id, erasures, erased_at, clean_up)
+    values (${subjectId}, 1, ${now}, ${mark})
+    on conflict (subject_id) do update set erasures = s.erasures + 1, erased_at = ${now}, clean_up = ${mark},
+      failing_since = null, last_error = null, retained_until = null
+    returning erasures as generation`;
+}
+
+/** The same for a rectification. Tells whether the subject was erased before. */
+export function beginRectification(dialect: Dialect, subjectId: string): Sql {
+  const { mark } = words(dialect);
+  return sql`insert into ${dialect.table("subjects")} as s (subject_id, rectifications, clean_up)
+    values (${subjectId}, 1, ${mark})
+    on conflict (subject_id) do update set rectifications = s.rectifications + 1, clean_up = ${mark}
+    returning rectifications as generation, erasures`;
+}
+
+export function keepUntil(dialect: Dialect, subjectId: string, untilMs: number): Sql {
+  return sql`update ${dialect.table("subjects")} set retained_until = ${dialect.instantOf(sql`${untilMs}`)} where subject_id = ${subjectId}`;
+}
+
+/** An erasure that was asked for and not carried out: overdue from the first time on, until one succeeds. */
+export function noteFailure(dialect: Dialect, subjectId: string, error: string): Sql {
+  const { now } = words(dialect);
+  return sql`insert into ${dialect.table("subjects")} as s (subject_id, failing_since, last_error)
+    values (${subjectId}, ${now}, ${error})
+    on conflict (subject_id) do update set failing_since = coalesce(s.failing_since, ${now}), last_error = ${error}`;
+}
+
+const STAGED: readonly Column[] = [
+  { name: "row_id", type: "text" },
+  { name: "row_erasures", type: "int" },
+  { name: "row_rectifications", type: "int" },
+  { name: "row_stage", type: "int" },
+];
+
+/** Requests to clean up after: of stage 2 at once, of stage 1 when no entry of the subject is open any longer. */
+export function listUnclean(dialect: Dialect, limit: number): Sql {
+  const open = sql`exists (select 1 from ${dialect.table("outbox")} as c
+    where c.kind = 'erasure' and c.subject_id = s.subject_id and c.status in (${literals(BLOCKING)}))`;
+  return sql`select s.subject_id, s.erasures, s.rectifications, case when ${open} then 1 else 0 end as waits
+    from ${dialect.table("subjects")} as s where s.clean_up > 0 and (s.clean_up = 2 or not ${open})
+    order by s.subject_id limit ${limit}`;
+}
+
+/** Only as far as they are those that were listed: a newer request asks for a newer clean-up. */
+export function markClean(
+  dialect: Dialect,
+  subjects: readonly (readonly [
+    subjectId: string,
+    erasures: number,
+    rectifications: number,
+    stage: number,
+  ])[],
+): Sql {
+  return sql`update ${dialect.table("subjects")} as s set clean_up = r.row_stage
+    from ${dialect.rows(STAGED, subjects)}
+    where s.subject_id = r.row_id and s.erasures = r.row_erasures and s.rectifications = r.row_rectifications`;
+}
+
+export function findVirtualTable(): Sql {
+  return raw(
+    "select 1 as found from sqlite_schema where type = 'table' and sql like 'create virtual table%' limit 1",
+  );
+}
+
+export interface OverdueFilter {
+  readonly deadline: Span;
+  readonly limit: number;
+  readonly after: readonly [sinceMs: number, subjectId: string] | undefined;
+}
+
+/** What a request waits for; an entry that succeeded and is only to be verified is not among it. */
+function blocking(alias: string): Sql {
+  return sql`${raw(alias)}.kind = 'erasure' and ${raw(alias)}.operation = 'erase'
+    and ${raw(alias)}.status in (${literals(BLOCKING)}) and coalesce(${raw(alias)}.verification, '') <> 'pending'`;
+}
+
+/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, the oldest request first. */
+export function listOverdue(dialect: Dialect, { deadline, limit, after }: OverdueFilter): Sql {
+  const latest = shifted(dialect, dialect.now(), deadline, "-");
+  const page = after
+    ? sql`where since_ms > ${after[0]} or (since_ms = ${after[0]} and subject_id > ${after[1]})`
+    : empty;
+  return sql`select subject_id, since_ms, due_ms, failing from (
+      select subject_id, ${dialect.epochMs(sql`min(since)`)} as since_ms,
+        ${dialect.epochMs(shifted(dialect, sql`min(since)`, deadline, "+"))} as due_ms, max(failing) as failing
+      from (
+        select c.subject_id, c.enqueued_at as since, 0 as failing from ${dialect.table("outbox")} as c
+          where ${blocking("c")} and c.enqueued_at <= ${latest}
+        union all
+        select s.subject_id, s.failing_since, 1 from ${dialect.table("subjects")} as s
+          where s.failing_since is not null and s.failing_since <= ${latest}
+      ) as waiting group by subject_id
+    ) as subjects ${page} order by since_ms, subject_id limit ${limit}`;
+}
+
+export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): Sql {
+  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
+    where ${blocking("c")} and ${dialect.among(raw("c.subject_id"), subjectIds)} order by c.enqueued_at, c.entry_id`;
+}
+
+/** Subjects of whom something was retained whose time is over now. */
+export function listReleased(dialect: Dialect, limit: number): Sql {
+  return sql`select subject_id, ${dialect.epochMs(raw("retained_until"))} as since_ms from ${dialect.table("subjects")}
+    where retained_until is not null and retained_until <= ${dialect.now()} order by retained_until, subject_id limit ${limit}`;
+}
+
+interface Words {
+  readonly now: Sql;
+  /** PostgreSQL has nothing to clean up: what is overwritten there is gone with the next vacuum. */
+  readonly mark: Sql;
+}
+
+function words(dialect: Dialect): Words {
+  return { now: dialect.now(), mark: raw(dialect.name === "postgres" ? "0" : "2") };
+}

@@ -1,0 +1,221 @@
+/**
+ * Durable calls of the user's own: written in the caller's transaction, made after its commit, tried again until they
+ * succeed or a person is needed. They leave through the same table, the same claim and the same desk as everything else.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { AmendsError } from "../core/errors.ts";
+import { refuseUnknown } from "../core/options.ts";
+import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
+import { isErr } from "../core/result.ts";
+import type { Row, Session } from "../storage/database.ts";
+import { persist, type Patience } from "../storage/retry.ts";
+import type { Desk, Hold } from "../work/desk.ts";
+import type { Duty } from "../work/duty.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
+import { tryHook } from "./abandoned.ts";
+import { Attempt } from "./attempt.ts";
+import { BackoffPolicy } from "./backoff-policy.ts";
+import { OutboxBooks } from "./books.ts";
+import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
+import { toCall, type CallEntry } from "./call-row.ts";
+import { checkUuid } from "./check-entry.ts";
+import { failureOf } from "./dispatch.ts";
+import { entryDesk, runBatch, type ClaimedEntry } from "./entry-desk.ts";
+import { checkLimit, readCursor, type PageOptions } from "./entry-page.ts";
+import { insertEntries, listAbandonedEntries, lockEntries, requeueEntries } from "./queries.ts";
+
+export interface CallsOptions {
+  readonly calls: readonly CallDefinition[];
+  readonly backoff?: BackoffPolicy;
+  /** How many one `runOnce` takes. 50 unless said otherwise. */
+  readonly batchSize?: number;
+  /** Called after a call was abandoned, durably. What it throws is ignored, and it is not waited for beyond a second. */
+  readonly onAbandoned?: (signal: AbandonedCall) => unknown;
+}
+
+/** Labels and ids only. */
+export interface AbandonedCall {
+  readonly entryId: string;
+  readonly name: string;
+  readonly attempts: number;
+  readonly error: string;
+}
+
+export interface CallPage {
+  readonly entries: readonly CallEntry[];
+  readonly next: string | undefined;
+}
+
+export class Calls<Tx = unknown> {
+  readonly #host: Host<Tx>;
+  readonly #books: OutboxBooks;
+  readonly #known: ReadonlyMap<string, CallDefinition>;
+  readonly #backoff: BackoffPolicy;
+  readonly #batchSize: number;
+  readonly #onAbandoned: CallsOptions["onAbandoned"];
+  readonly #desk: Desk<ClaimedEntry>;
+  readonly #patience: Patience;
+  #isAttached = false;
+
+  constructor(amends: Hosting<Tx>, options: CallsOptions) {
+    refuseUnknown(options, ["calls", "backoff", "batchSize", "onAbandoned"], "new Calls");
+    const { calls, backoff = new BackoffPolicy(), batchSize = 50 } = options;
+    const host = amends[HOST];
+    this.#host = host;
+    this.#books = new OutboxBooks(host);
+    this.#known = byName(calls);
+    this.#backoff = backoff;
+    this.#batchSize = batchSize;
+    this.#onAbandoned = options.onAbandoned;
+    this.#patience = patienceOf(host);
+    this.#desk = entryDesk({
+      name: "calls",
+      kind: "call",
+      names: () => [...this.#known.keys()],
+      host,
+      books: this.#books,
+      leaseMs: backoff.leaseMs,
+      run: (row, hold) => this.#run(row, hold),
+    });
+  }
+
+  get duty(): Duty {
+    return this.#desk;
+  }
+
+  /** The worker of this Amends drives them from its next start on. */
+  attach(): this {
+    if (!this.#isAttached) this.#host.employ(this.#desk);
+    this.#isAttached = true;
+    return this;
+  }
+
+  /** Writes the call in the caller's open transaction: it is made exactly if that commits. Returns its id. */
+  async enqueue<Schema extends StandardSchemaV1>(
+    tx: Tx,
+    call: CallDefinition<Schema>,
+    input: StandardSchemaV1.InferInput<Schema>,
+  ): Promise<string> {
+    return this.enqueueIn(this.#host.database.join(tx), call, input);
+  }
+
+  async enqueueIn<Schema extends StandardSchemaV1>(
+    session: Session,
+    call: CallDefinition<Schema>,
+    input: StandardSchemaV1.InferInput<Schema>,
+  ): Promise<string> {
+    const payload = await encodeInput(call, input);
+    const entryId = this.#host.newId();
+    const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
+    await session.query(insertEntries(session.dialect, [row]));
+    const notice = session.dialect.notify();
+    if (notice) await session.query(notice);
+    this.#desk.dueIn(COMMIT_SOON_MS);
+    return entryId;
+  }
+
+  /** Claims one batch of the calls that this process knows, makes them, and returns how many there were. */
+  runOnce(): Promise<number> {
+    return runBatch(this.#desk, this.#host, this.#batchSize);
+  }
+
+  /** Calls that need a person, oldest first. */
+  async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
+    const limit = checkLimit(options.limit ?? 100);
+    const { database } = this.#host;
+    const list = listAbandonedEntries(database.dialect, {
+      kind: "call",
+      limit,
+      after: readCursor(options.after),
+    });
+    const rows = await persist(database, () => database.query(list), this.#patience);
+    const last = rows.length === limit ? rows.at(-1) : undefined;
+    const next = last && JSON.stringify([Number(last["enqueued_at"]), last["entry_id"]]);
+    return { entries: rows.map(toCall), next };
+  }
+
+  /** Gives abandoned calls a fresh budget, under the same ids; others are skipped. Returns the ids that were requeued. */
+  async requeue(ids: Iterable<string>): Promise<readonly string[]> {
+    const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
+    if (given.length === 0) return [];
+    const { database } = this.#host;
+    const rows = await persist(
+      database,
+      () =>
+        database.transaction(async (session) => {
+          const locked = await session.query(lockEntries(session.dialect, "call", given));
+          const found = locked.map((row) => row["entry_id"] as string);
+          return found.length === 0 ? [] : session.query(requeueEntries(session.dialect, found));
+        }),
+      this.#patience,
+    );
+    if (rows.length > 0) this.#desk.dueIn(0);
+    return rows.map((row) => row["entry_id"] as string);
+  }
+
+  async #run(row: Row, hold: Hold): Promise<void> {
+    const entry = toCall(row);
+    const definition = this.#known.get(entry.name) as CallDefinition;
+    const { attemptMax } = definition;
+    const before = decideBefore(entry, { attemptMax });
+    if (before) return this.#conclude(entry, before);
+    const outcome = await this.#call(definition, entry, hold);
+    if (!outcome) return;
+    const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
+    return this.#conclude(entry, decide(entry, outcome, policy));
+  }
+
+  async #call(definition: CallDefinition, entry: CallEntry, hold: Hold): Promise<Outcome | undefined> {
+    const attempt = new Attempt(this.#host.clock, hold, definition.timeoutMs ?? this.#backoff.leaseMs);
+    return attempt.outcome(() => answer(definition, entry, attempt));
+  }
+
+  async #conclude(entry: CallEntry, decision: Decision): Promise<void> {
+    const { entryId, token, name, attempts } = entry;
+    if ((await this.#books.settle({ entryId, token, ...decision })) === "lost") return;
+    if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
+    if (decision.event !== "abandon") return;
+    const { error } = decision;
+    this.#host.warn({ entryId, call: name, error }, "amends: a call was abandoned and needs a person");
+    const hook = this.#onAbandoned;
+    if (!hook) return;
+    const isFine = await tryHook(this.#host.clock, () => hook({ entryId, name, attempts, error }));
+    if (!isFine) this.#host.warn({ entryId }, "amends: onAbandoned failed");
+  }
+}
+
+/** A caller's transaction commits a little later, and nobody tells us when. */
+const COMMIT_SOON_MS = 20;
+
+function byName(calls: readonly CallDefinition[]): ReadonlyMap<string, CallDefinition> {
+  const known = new Map(calls.map((call) => [call.name, call]));
+  if (known.size === calls.length) return known;
+  throw new AmendsError("BAD_DEFINITION", "Two calls have the same name. Give each a name of its own.");
+}
+
+/** Never rejects. */
+async function answer(
+  { handle }: CallDefinition,
+  { entryId, attempts, payload }: CallEntry,
+  attempt: Attempt,
+): Promise<Outcome> {
+  let input: unknown;
+  try {
+    input = JSON.parse(payload ?? "null");
+  } catch {
+    return { kind: "refused", label: "UnreadableEntry" };
+  }
+  try {
+    const context: CallContext = {
+      key: entryId,
+      attempt: attempts,
+      get signal() {
+        return attempt.signal;
+      },
+    };
+    const returned = await handle(input as never, context);
+    return isErr(returned) ? { kind: "refused", label: "Err" } : { kind: "done", already: false };
+  } catch (thrown) {
+    return failureOf(thrown);
+  }
+}

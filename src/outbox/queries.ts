@@ -1,0 +1,149 @@
+/** The statements on the outbox: claims, renewals, inserts, lists. What books an outcome is in settle.ts. */
+import type { OutboxKind } from "../core/outbox/entry.ts";
+import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
+import type { Column, Dialect } from "../storage/database.ts";
+import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { entryColumns } from "./rows.ts";
+
+const rowClass = FRESH_FIRST("due.attempts");
+
+/** Fresh entries first: a crowd of failing ones waits behind them. Within a class the oldest comes first. */
+export const OUTBOX: Claimable = {
+  table: "outbox",
+  id: "entry_id",
+  idType: "uuid",
+  states: CLAIMABLE,
+  classes: [raw(`${rowClass} = 0`), raw(`${rowClass} = 1`)],
+};
+
+/** Rows that somebody holds: the fence of every settle and renewal. */
+export const HELD_ROWS: Claimable = { ...OUTBOX, states: HELD };
+
+/** The claim is the attempt: one that kills its worker every time is counted all the same. */
+export function claimEntries(
+  dialect: Dialect,
+  kind: OutboxKind,
+  names: readonly string[] | undefined,
+  limit: number,
+  leaseMs: number,
+): Sql {
+  const ofKind = sql`due.kind = ${literals([kind])}`;
+  return claimStatement(dialect, OUTBOX, {
+    limit,
+    leaseMs,
+    where: names ? sql`${ofKind} and ${dialect.among(raw("due.name"), names)}` : ofKind,
+    set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
+    returning: entryColumns(dialect),
+  });
+}
+
+const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
+
+export interface HeldEntry {
+  readonly entryId: string;
+  readonly token: number;
+}
+
+export function renewEntries(dialect: Dialect, held: readonly HeldEntry[], leaseMs: number): Sql {
+  const rows = held.map(({ entryId, token }) => [entryId, token] as const);
+  return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
+}
+
+const ENTRY: readonly Column[] = [
+  { name: "entry_id", type: "uuid" },
+  { name: "kind", type: "text" },
+  { name: "name", type: "text" },
+  { name: "subject_id", type: "text" },
+  { name: "operation", type: "text" },
+  { name: "ref_kind", type: "text" },
+  { name: "ref_value", type: "text" },
+  { name: "ref_extra", type: "text" },
+  { name: "slot", type: "text" },
+  { name: "payload", type: "text" },
+  { name: "generation", type: "int" },
+  { name: "gate_ms", type: "text" },
+];
+
+export type EntryRow = readonly (string | number | null)[];
+
+const ENTRY_NAMES = ENTRY.slice(0, -1).map(({ name }) => name);
+
+/**
+ * `gate_ms` is an instant before which nobody may claim the entry, or null. An entry whose slot is taken by one that
+ * the caller could not see yet is left out.
+ */
+export function insertEntries(dialect: Dialect, rows: readonly EntryRow[]): Sql {
+  return sql`insert into ${dialect.table("outbox")} (${raw(ENTRY_NAMES.join(", "))}, next_attempt_at, enqueued_at)
+    select ${raw(ENTRY_NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.instantOf(raw("r.gate_ms"))}, ${dialect.now()}
+    from ${dialect.rows(ENTRY, rows)} where true on conflict do nothing returning entry_id`;
+}
+
+const IDS: readonly Column[] = [{ name: "row_id", type: "uuid" }];
+
+/** The rows of these ids, locked in the order in which everybody locks them. */
+export function lockEntries(dialect: Dialect, kind: OutboxKind, ids: readonly string[]): Sql {
+  return sql`${findEntries(dialect, kind, ids)} ${dialect.forUpdateOf("c")}`;
+}
+
+export function findEntries(dialect: Dialect, kind: OutboxKind, ids: readonly string[]): Sql {
+  return sql`select ${entryColumns(dialect, "c")} from ${idRows(dialect, ids)}
+    join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
+    where c.kind = ${literals([kind])} order by c.entry_id`;
+}
+
+/** Of these ids, those that exist, whatever their kind. */
+export function knownIds(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select c.entry_id from ${idRows(dialect, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id`;
+}
+
+export function idRows(dialect: Dialect, ids: readonly string[]): Sql {
+  return dialect.rows(
+    IDS,
+    ids.map((id) => [id]),
+  );
+}
+
+export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`update ${dialect.table("outbox")} as c
+    set status = ${literals([REQUEUED])}, attempts = 0, next_attempt_at = null, last_error = null,
+      verification = null, requeues = c.requeues + 1
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(outboxMachine.sources("requeue"))})
+    returning ${entryColumns(dialect)}`;
+}
+
+const REQUEUED = outboxMachine.target("abandoned", "requeue") as OutboxStatus;
+
+export interface ListOptions {
+  readonly kind: OutboxKind;
+  readonly limit: number;
+  /** The instant and id of the last one of the page before. */
+  readonly after: readonly [atMs: number, entryId: string] | undefined;
+}
+
+/** By the instant at which they were enqueued, oldest first. */
+export function listAbandonedEntries(dialect: Dialect, options: ListOptions): Sql {
+  return listEntries(dialect, "abandoned", "enqueued_at", options);
+}
+
+/** By their horizon, nearest first. */
+export function listScheduledEntries(dialect: Dialect, options: ListOptions): Sql {
+  return listEntries(dialect, "scheduled", "next_attempt_at", options);
+}
+
+function listEntries(dialect: Dialect, status: OutboxStatus, by: string, options: ListOptions): Sql {
+  const { kind, limit, after } = options;
+  const at = dialect.epochMs(raw(`c.${by}`));
+  const page = after
+    ? sql`and (${at} > ${after[0]} or (${at} = ${after[0]} and c.entry_id > ${after[1]}))`
+    : empty;
+  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
+    where c.status = ${literals([status])} and c.kind = ${literals([kind])} ${page}
+    order by c.${raw(by)}, c.entry_id limit ${limit}`;
+}
+
+export function countStatuses(dialect: Dialect, kind: OutboxKind): Sql {
+  return sql`select status, count(*) as entries from ${dialect.table("outbox")}
+    where kind = ${literals([kind])} group by status`;
+}

@@ -1,0 +1,85 @@
+/** The few things that are asked of the user's own Stripe client, by shape: every version that has them fits. */
+
+export interface StripeRequestOptions {
+  readonly idempotencyKey?: string;
+  readonly maxNetworkRetries?: number;
+  readonly timeout?: number;
+  readonly stripeAccount?: string;
+}
+
+export interface StripeAddress {
+  readonly line1?: string | null;
+  readonly line2?: string | null;
+  readonly city?: string | null;
+  readonly state?: string | null;
+  readonly postal_code?: string | null;
+  readonly country?: string | null;
+}
+
+export interface StripeCustomer {
+  readonly deleted?: unknown;
+  readonly name?: string | null;
+  readonly email?: string | null;
+  readonly phone?: string | null;
+  readonly address?: StripeAddress | null;
+}
+
+export interface StripeCustomerChange {
+  name?: string;
+  email?: string;
+  phone?: string;
+  address?: { [part in keyof StripeAddress]?: string };
+}
+
+export interface StripeClient {
+  readonly customers: {
+    del(id: string, params: Record<string, never>, options: StripeRequestOptions): Promise<StripeCustomer>;
+    retrieve(
+      id: string,
+      params: Record<string, never>,
+      options: StripeRequestOptions,
+    ): Promise<StripeCustomer>;
+    update(id: string, params: StripeCustomerChange, options: StripeRequestOptions): Promise<unknown>;
+  };
+}
+
+/** What a correction can be about. */
+export type StripeField = "name" | "email" | "phone" | `address.${keyof StripeAddress}`;
+
+export const STRIPE_FIELDS: readonly StripeField[] = [
+  "name",
+  "email",
+  "phone",
+  "address.line1",
+  "address.line2",
+  "address.city",
+  "address.state",
+  "address.postal_code",
+  "address.country",
+];
+
+/** What a customer has in a field, with "" for nothing. */
+export function fieldOf(customer: StripeCustomer, field: StripeField): string {
+  if (field === "name" || field === "email" || field === "phone") return customer[field] ?? "";
+  return customer.address?.[field.slice("address.".length) as keyof StripeAddress] ?? "";
+}
+
+/** Stripe takes an address as a whole: the parts that stay are sent along. */
+export function changeOf(
+  customer: StripeCustomer,
+  wanted: ReadonlyMap<StripeField, string>,
+): StripeCustomerChange {
+  const change: StripeCustomerChange = {};
+  for (const field of STRIPE_FIELDS) {
+    const value = wanted.get(field);
+    if (field === "name" || field === "email" || field === "phone") {
+      if (value !== undefined) change[field] = value;
+      continue;
+    }
+    if (![...wanted.keys()].some((one) => one.startsWith("address."))) continue;
+    const part = field.slice("address.".length) as keyof StripeAddress;
+    const kept = value ?? fieldOf(customer, field);
+    if (kept !== "" || value !== undefined) change.address = { ...change.address, [part]: kept };
+  }
+  return change;
+}

@@ -1,0 +1,57 @@
+/**
+ * What went wrong at Stripe, told by the shape of the error and not by its class, as the client is the user's own.
+ * Stripe's messages name the customer, so that only its codes, which come from a fixed list, are passed on.
+ */
+import { errorLabel, RetryLater } from "../core/errors.ts";
+import { ResolverError } from "../outbox/resolver.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+export interface StripeTrouble {
+  readonly kind: "absent" | "permanent" | "transient";
+  readonly label: string;
+  /** The same key will give the same answer again: it takes another key to find out. */
+  readonly isKeySpent: boolean;
+  readonly afterMs: number | undefined;
+}
+
+interface StripeErrorShape {
+  readonly type?: unknown;
+  readonly code?: unknown;
+  readonly statusCode?: unknown;
+  readonly message?: unknown;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+
+export function stripeTrouble(thrown: unknown): StripeTrouble {
+  const error = (typeof thrown === "object" && thrown !== null ? thrown : {}) as StripeErrorShape;
+  const type = typeof error.type === "string" ? error.type : "";
+  const status = typeof error.statusCode === "number" ? error.statusCode : undefined;
+  const code = typeof error.code === "string" && /^[a-z][a-z0-9_]{0,63}$/.test(error.code) ? error.code : "";
+  const isReplayed = error.headers?.["idempotent-replayed"] === "true";
+  const trouble = (kind: StripeTrouble["kind"], label: string): StripeTrouble => ({
+    kind,
+    label: `stripe-${label}`,
+    isKeySpent: type === "StripeIdempotencyError" || (isReplayed && (status ?? 0) >= 500),
+    afterMs: retryAfterMs(error.headers?.["retry-after"], error.headers?.["date"]),
+  });
+  const message = String(error.message);
+  if (code === "resource_missing" || (status === 404 && message.startsWith("No such customer"))) {
+    // With a key of the other mode nothing is ever found, though the customer is still there.
+    const isOtherMode = /similar object exists in (?:live|test) mode/.test(message);
+    return isOtherMode ? trouble("permanent", "wrong-mode") : trouble("absent", "resource_missing");
+  }
+  if (status === undefined) {
+    // Nothing came back from Stripe: no connection, or a client that failed before it sent anything.
+    return trouble("transient", type === "StripeConnectionError" ? "connection" : errorLabel(thrown));
+  }
+  const label = code || `http-${status}`;
+  const passes = status === 409 || status === 429 || status >= 500 || code === "rate_limit";
+  return trouble(passes ? "transient" : "permanent", label);
+}
+
+export function stripeFailure({ kind, label, afterMs }: StripeTrouble, operation: string): Error {
+  const message = `Stripe could not ${operation} the customer (${label}).`;
+  return kind === "permanent"
+    ? new ResolverError(label, message)
+    : new RetryLater(label, message, { afterMs });
+}

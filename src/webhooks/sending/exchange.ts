@@ -1,0 +1,118 @@
+/**
+ * One request and what comes back, within limits that no receiver can stretch: of the answer at most `maxBytes` are
+ * read, then the connection is cut; nothing is decompressed and nothing followed; and when the time is up it is over,
+ * wherever it stands. Once a status has arrived it counts, even if the rest of the answer never does.
+ */
+import type { Dispatcher } from "undici";
+import type { Clock } from "../../storage/clock.ts";
+import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
+
+export interface Outgoing {
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array;
+}
+
+export interface Limits {
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+  /** Was there more, or might there have been? */
+  readonly truncated: boolean;
+}
+
+export function exchange(
+  client: Dispatcher,
+  outgoing: Outgoing,
+  limits: Limits,
+): Promise<Answer | TroubleCode> {
+  return new Promise((resolve) => {
+    const reader = new Reader(limits, resolve);
+    if (limits.signal?.aborted) return reader.end("aborted");
+    try {
+      client.dispatch({ ...outgoing, method: "POST" }, reader);
+    } catch (error) {
+      reader.end(troubleCode(error));
+    }
+  });
+}
+
+class Reader implements Dispatcher.DispatchHandler {
+  readonly #limits: Limits;
+  readonly #resolve: (outcome: Answer | TroubleCode) => void;
+  readonly #chunks: Buffer[] = [];
+  readonly #cancelTimer: () => void;
+  readonly #onAbort = (): void => this.end("aborted");
+  #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #headers: Answer["headers"] = {};
+  #size = 0;
+  #over = false;
+
+  constructor(limits: Limits, resolve: (outcome: Answer | TroubleCode) => void) {
+    this.#limits = limits;
+    this.#resolve = resolve;
+    this.#cancelTimer = limits.clock.after(limits.timeoutMs, () => this.end("timeout"));
+    limits.signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // It waited for a connection longer than anybody waited for it: it must not be sent any more.
+    if (this.#over) controller.abort(new Trouble("aborted"));
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Answer["headers"],
+  ): void {
+    if (status < 200) return; // more is to come
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    const room = this.#limits.maxBytes - this.#size;
+    if (room > 0) this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
+    this.#size += chunk.length;
+    if (this.#size > this.#limits.maxBytes) this.end("response_invalid");
+  }
+
+  onResponseEnd(): void {
+    this.#settle(undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#settle(troubleCode(error));
+  }
+
+  /** Nothing more is waited for, and the connection is cut. */
+  end(why: TroubleCode): void {
+    this.#settle(why);
+    this.#controller?.abort(new Trouble(why));
+  }
+
+  #settle(trouble: TroubleCode | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancelTimer();
+    this.#limits.signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#status === undefined) return this.#resolve(trouble ?? "response_invalid");
+    this.#resolve({
+      status: this.#status,
+      headers: this.#headers,
+      body: Buffer.concat(this.#chunks),
+      truncated: trouble !== undefined,
+    });
+  }
+}

@@ -1,0 +1,46 @@
+/** What is kept of an answer, for people who look into a delivery: a few headers and the beginning of the body. */
+import type { Answer } from "./exchange.ts";
+
+export interface SendResponse {
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most 16 KiB, as text. Empty where it is compressed: nothing from a stranger is unpacked. */
+  readonly body: string;
+  /** Was there more, or might there have been? */
+  readonly truncated: boolean;
+}
+
+const KEPT: readonly string[] = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "date",
+  "location",
+  "retry-after",
+  "server",
+  "x-request-id",
+];
+const VALUE_MAX = 256;
+
+export function describeAnswer({ headers, body, truncated }: Answer): SendResponse {
+  const kept: Record<string, string> = {};
+  for (const name of KEPT) {
+    const value = first(headers[name]);
+    if (value !== undefined) kept[name] = value.slice(0, VALUE_MAX);
+  }
+  const isPlain = (first(headers["content-encoding"]) ?? "identity") === "identity";
+  return {
+    headers: kept,
+    body: isPlain ? storable(body.toString("utf8")) : "",
+    truncated,
+  };
+}
+
+/** The first of a header that may have come several times. */
+export function first(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" ? value : value?.[0];
+}
+
+/** PostgreSQL cannot hold a NUL character in a text. */
+function storable(text: string): string {
+  return text.replaceAll("\0", "\uFFFD");
+}

@@ -1,0 +1,71 @@
+/**
+ * Reads where a webhook is to go. The platform's own URL parser decides what the text means, so that nothing here
+ * can understand it differently from whoever connects. Addresses written as numbers are judged here, because
+ * resolving is skipped for them.
+ */
+import { isIP } from "node:net";
+import { AmendsError } from "../../core/errors.ts";
+import { mayCall, type OpenNetworks } from "./address.ts";
+
+export interface TargetPolicy {
+  readonly http: boolean;
+  readonly ports: ReadonlySet<number> | "any";
+  readonly open: OpenNetworks;
+}
+
+export interface Target {
+  /** Scheme, name and port. */
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+}
+
+export type TargetRefusal =
+  | "url_invalid"
+  | "scheme_refused"
+  | "credentials_refused"
+  | "port_refused"
+  | "address_refused";
+
+const URL_MAX = 2_048;
+
+/** Parsers drop or turn these before they look, so that people read another address than machines do. */
+const MISLEADING = /[\s\\\p{Cc}\p{Cf}]/u;
+
+export function readTarget(text: unknown, policy: TargetPolicy): Target | TargetRefusal {
+  if (typeof text !== "string" || text.length > URL_MAX || MISLEADING.test(text) || !URL.canParse(text)) {
+    return "url_invalid";
+  }
+  const url = new URL(text);
+  if (url.protocol !== "https:" && !(policy.http && url.protocol === "http:")) return "scheme_refused";
+  // "https:example.org" and "https:/example.org" are read as if the slashes were there.
+  if (!/^https?:\/\/[^/]/i.test(text) || text.includes("#") || url.hostname === "") return "url_invalid";
+  if (url.username !== "" || url.password !== "" || authority(text).includes("@"))
+    return "credentials_refused";
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  if (policy.ports !== "any" && !policy.ports.has(port)) return "port_refused";
+  const host = bare(url.hostname);
+  if (isIP(host) !== 0 && !mayCall(host, policy.open)) return "address_refused";
+  return { origin: url.origin, path: `${url.pathname}${url.search}` };
+}
+
+/** A name, or an address without its brackets. */
+export function bare(hostname: string): string {
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+}
+
+function authority(text: string): string {
+  return text.split(/[/?]/, 3)[2] ?? "";
+}
+
+const REASONS: Readonly<Record<TargetRefusal, string>> = {
+  url_invalid: "is not a plain absolute URL (no spaces, backslashes or fragment, at most 2048 characters)",
+  scheme_refused: "must begin with https://. Plain http must be allowed explicitly",
+  credentials_refused: "must not contain a user name or a password. Webhooks are signed instead",
+  port_refused: "uses a port that is not allowed. Ports other than 443 and 8443 must be allowed explicitly",
+  address_refused: "names an address that is not public. Networks of your own must be allowed explicitly",
+};
+
+export function targetError(refusal: TargetRefusal): AmendsError {
+  return new AmendsError("BAD_URL", `The webhook's URL ${REASONS[refusal]}.`, { refusal });
+}

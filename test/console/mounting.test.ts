@@ -1,0 +1,160 @@
+/** In whichever server the console stands, it answers the same. */
+import {
+  createServer,
+  request as ask,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { onEachDatabase } from "../support/databases.ts";
+import { openShop } from "./support/shop.ts";
+import { PAGE, program, TOKENS, visit } from "./support/visit.ts";
+
+const cleanups: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanups.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Mounts as Express does: what stands before the rest of the address is taken away and kept beside it. */
+function mounted(path: string, handler: RequestListener, parse: boolean): RequestListener {
+  return (incoming, outgoing) => {
+    const full = incoming.url ?? "/";
+    const rest = full.slice(path.length);
+    const pass = (body?: unknown): void => {
+      const seen = Object.assign(incoming, { baseUrl: path, originalUrl: full, ...(parse && { body }) });
+      seen.url = rest.startsWith("/") ? rest : `/${rest}`;
+      handler(seen, outgoing);
+    };
+    if (!parse || incoming.method === "GET") return pass();
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => pass(JSON.parse(Buffer.concat(chunks).toString())));
+  };
+}
+
+function assets(): string {
+  const folder = mkdtempSync(join(tmpdir(), "amends-assets-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "assets"));
+  writeFileSync(join(folder, "index.html"), "<!doctype html><title>Amends</title>");
+  writeFileSync(join(folder, "assets", "index-Ab12Cd34.js"), "export {};");
+  writeFileSync(join(folder, "secret.key"), "no type, not served");
+  return folder;
+}
+
+onEachDatabase((database) => {
+  it("[P-04] its own server is on this machine only, and its address signs in once", async () => {
+    const { amends } = await openShop(database);
+    const { console } = visit(amends, { tokens: [] });
+    const server = await console.listen({ port: 0 });
+    cleanups.push(() => server.close());
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+    const token = new URL(server.signInUrl).hash.slice("#token=".length);
+    expect((await fetch(`${server.url}api/session`)).status).toBe(401);
+    const sent = { method: "POST", headers: PAGE, body: JSON.stringify({ token }) };
+    const response = await fetch(`${server.url}api/session`, sent);
+    expect(await response.json()).toMatchObject({ name: "operator", roles: ["read", "operate", "reveal"] });
+    const cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    expect((await fetch(`${server.url}api/sagas`, { headers: { cookie } })).status).toBe(200);
+    expect((await fetch(`${server.url}api/session`, sent)).status).toBe(401);
+    const stranger = await new Promise<IncomingMessage>((resolve, reject) =>
+      ask(`${server.url}api/health`, { headers: { host: "evil.example" } }, resolve)
+        .on("error", reject)
+        .end(),
+    );
+    expect(stranger.statusCode).toBe(403);
+    stranger.resume();
+  });
+
+  it("[P-04] a live connection through the server ends when the server is closed", async () => {
+    const { amends } = await openShop(database);
+    const { console } = visit(amends);
+    const server = await console.listen({ port: 0 });
+    const response = await fetch(`${server.url}api/live`, { headers: program("reader") });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe("retry: 2000\n\n");
+    await server.close();
+    const end = await reader.read().then(
+      ({ done }) => done,
+      () => true,
+    );
+    expect(end).toBe(true);
+  });
+
+  it.each([true, false])(
+    "[P-04] mounted as in Express, with a body parser before it or without (%s)",
+    async (parse) => {
+      const shop = await openShop(database);
+      await shop.run("STALLED", "o-1");
+      const { console } = visit(shop.amends);
+      const url = await serve(mounted("/ops/console", console.handler, parse));
+      const bare = await fetch(`${url}/ops/console?x=1`, { redirect: "manual" });
+      expect([bare.status, bare.headers.get("location")]).toEqual([308, "/ops/console/?x=1"]);
+      expect(bare.headers.get("x-content-type-options")).toBe("nosniff");
+      const sent = { method: "POST", headers: PAGE, body: JSON.stringify({ token: TOKENS.operator.token }) };
+      const response = await fetch(`${url}/ops/console/api/session`, sent);
+      expect(response.headers.getSetCookie()[0]).toContain("Path=/ops/console;");
+      const retried = await fetch(`${url}/ops/console/api/sagas/o-1/retry`, {
+        method: "POST",
+        headers: program("operator"),
+        body: JSON.stringify({ reason: "mounted" }),
+      });
+      expect(await retried.json()).toMatchObject({ status: "COMPENSATING" });
+    },
+  );
+
+  it("[P-04] mounted as in Fastify or Next, where the whole address arrives, and as in Hono, where a part is taken away", async () => {
+    const { amends } = await openShop(database);
+    const { console, ask: send } = visit(amends, { path: "/console", assets: assets() });
+    const url = await serve((incoming: IncomingMessage, outgoing: ServerResponse) =>
+      console.handler(incoming, outgoing),
+    );
+    for (const path of ["/console/api/health", "/api/health"]) {
+      expect((await fetch(`${url}${path}`)).status).toBe(200);
+      expect((await send(path)).status).toBe(200);
+    }
+    const bare = await send("/console");
+    expect([bare.status, bare.headers.get("location")]).toEqual([308, "/console/"]);
+    expect((await send("/console/")).headers.get("content-type")).toBe("text/html; charset=utf-8");
+  });
+
+  it("[X-01] pages are served with their types; hashed files for ever, the page itself never from a cache", async () => {
+    const { amends } = await openShop(database);
+    const { ask: send } = visit(amends, { assets: assets() });
+    const page = await send("/");
+    expect([page.headers.get("content-type"), page.headers.get("cache-control")]).toEqual([
+      "text/html; charset=utf-8",
+      "no-store",
+    ]);
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const script = await send("/assets/index-Ab12Cd34.js");
+    expect([script.headers.get("content-type"), script.headers.get("cache-control")]).toEqual([
+      "text/javascript; charset=utf-8",
+      "public, max-age=31536000, immutable",
+    ]);
+    for (const path of [
+      "/secret.key",
+      "/assets",
+      "/assets/",
+      "/%2e%2e/package.json",
+      "/assets/..%2f..%2fx",
+    ]) {
+      expect([path, (await send(path)).status]).toEqual([path, 404]);
+    }
+  });
+});

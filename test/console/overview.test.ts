@@ -1,0 +1,174 @@
+import { expect, it } from "vitest";
+import type { AttentionLine, Health, Overview, Page } from "../../src/console/contract.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { forEver, gate } from "../sagas/support/gate.ts";
+import { orders, openShop } from "./support/shop.ts";
+import { visit } from "./support/visit.ts";
+import { saga } from "amends";
+import { z } from "zod";
+
+onEachDatabase((database) => {
+  it("[P-04] the overview has counts by state, throughput, latency, the age of the backlog, and attention", async () => {
+    const clock = virtualClock();
+    const shop = await openShop(database, { clock });
+    await shop.run("COMPLETED", "o-1");
+    await shop.run("FAILED", "o-2");
+    await shop.run("STALLED", "o-3");
+    await shop.amends.start(shop.order, { orderId: "o-4", end: "COMPLETED" }, { id: "o-4" });
+    await clock.advance(30_000);
+    const { get } = visit(shop.amends);
+    const overview = await get<Overview>("reader", "/api/overview?window=1h");
+    expect(overview).toMatchObject({
+      window: "1h",
+      bucketMs: 60_000,
+      sagas: {
+        byStatus: {
+          PENDING: { value: 1, exact: true },
+          RUNNING: { value: 0, exact: true },
+          COMPENSATING: { value: 0, exact: true },
+          STALLED: { value: 1, exact: true },
+          COMPLETED: { value: 1, exact: true },
+          FAILED: { value: 1, exact: true },
+        },
+        latency: { sample: 1 },
+      },
+      backlog: { oldestMs: 30_000, due: { value: 1, exact: true } },
+      attention: { value: 1, exact: true },
+    });
+    const { buckets } = overview.sagas;
+    expect(buckets).toHaveLength(60);
+    const sum = (name: "completed" | "failed" | "stalled"): number =>
+      buckets.reduce((total, bucket) => total + bucket[name], 0);
+    expect([sum("completed"), sum("failed"), sum("stalled")]).toEqual([1, 1, 1]);
+    const gaps = buckets
+      .slice(1)
+      .map((bucket, n) => Date.parse(bucket.at) - Date.parse(buckets[n]?.at ?? ""));
+    expect(new Set(gaps)).toEqual(new Set([60_000]));
+  });
+
+  it("[P-04] where more ended than are counted, the pace stands for the rest", async () => {
+    const db = await database.open();
+    const amends = await database.amends({ database: db, sagas: [orders()] });
+    const { dialect } = db;
+    // 600 in each of the last minutes, evenly.
+    const rows = dialect.rows(
+      [{ name: "n", type: "int" }],
+      Array.from({ length: 1_800 }, (_, n) => [n]),
+    );
+    const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
+    await db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, status, context, plan, created_at, updated_at)
+      select 'o-' || r.n, 'place-order', 'COMPLETED', '{}', '', ${at}, ${at} from ${rows}`);
+    const { get } = visit(amends);
+    const { sagas } = await get<Overview>("reader", "/api/overview?window=1h");
+    const full = sagas.buckets.filter(({ exact }) => !exact);
+    expect(full.length).toBeGreaterThanOrEqual(2);
+    for (const { completed } of full.slice(1)) {
+      expect(completed).toBeGreaterThan(550);
+      expect(completed).toBeLessThan(650);
+    }
+  });
+
+  it("[P-02] attention lists what needs a person, with what each item allows", async () => {
+    const shop = await openShop(database);
+    await shop.run("STALLED", "o-1");
+    await shop.run("STALLED", "o-2");
+    const { get, as } = visit(shop.amends);
+    const first = await get<Page<AttentionLine>>("reader", "/api/attention?limit=1");
+    expect(first.items).toMatchObject([
+      {
+        kind: "stalled-saga",
+        id: "o-1",
+        name: "place-order",
+        reason: "the undo of step charge failed (RangeError)",
+        actions: ["retry", "skip", "resolve"],
+        skippable: ["charge"],
+      },
+    ]);
+    const after = encodeURIComponent(first.next ?? "");
+    const second = await get<Page<AttentionLine>>("reader", `/api/attention?limit=1&after=${after}`);
+    expect(second.items.map(({ id }) => id)).toEqual(["o-2"]);
+    expect((await as("reader", "/api/attention?after=nonsense")).status).toBe(400);
+  });
+
+  it("[P-05] readiness fails while due work lies still, and says why to whoever is signed in", async () => {
+    const clock = virtualClock();
+    const shop = await openShop(database, { clock });
+    const { ask, as } = visit(shop.amends, { stuckAfter: "5m" });
+    await shop.amends.start(shop.order, { orderId: "o-1", end: "COMPLETED" }, { id: "o-1" });
+    expect([(await ask("/api/health")).status, (await ask("/api/ready")).status]).toEqual([200, 200]);
+    await clock.advance(300_000);
+    const stuck = await ask("/api/ready");
+    expect([stuck.status, await stuck.json()]).toEqual([503, { status: "stuck" }]);
+    const told = (await (await as("reader", "/api/ready")).json()) as Health;
+    expect(told.checks).toEqual([{ name: "due work", ok: false, detail: "the oldest has waited for 300 s" }]);
+    expect((await ask("/api/health")).status).toBe(200);
+    await shop.amends.worker().runOnce();
+    await clock.advance(1_000);
+    expect((await ask("/api/ready")).status).toBe(200);
+  });
+
+  it("[P-05] work that runs under a lease is not stuck, however long it takes", async () => {
+    const clock = virtualClock();
+    const held = gate();
+    const slow = saga("slow", z.object({})).step("wait", {
+      act: () => {
+        void held.pass();
+        return forEver();
+      },
+    });
+    const amends = await database.amends({ clock, sagas: [slow] });
+    const { as } = visit(amends);
+    const worker = await database.worker(amends);
+    await amends.start(slow, {}, { id: "s-1" });
+    await held.reached;
+    await clock.advance(20_000);
+    const health = (await (await as("reader", "/api/ready")).json()) as Health;
+    expect(health.checks?.map(({ name, ok }) => [name, ok])).toEqual([
+      ["due work", true],
+      ["worker", true],
+    ]);
+    await worker.stop({ deadline: "0s" });
+  });
+
+  it("[P-05] the figures are there as Prometheus text, and no id is among them", async () => {
+    const shop = await openShop(database);
+    await shop.run("COMPLETED", "order-one");
+    await shop.run("STALLED", "order-two");
+    const { as } = visit(shop.amends);
+    const response = await as("reader", "/api/metrics");
+    expect(response.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    const text = await response.text();
+    expect(text).toContain('amends_sagas{status="STALLED"} 1\n');
+    expect(text).toContain("amends_sagas_completed_total 1\n");
+    expect(text).toContain("# TYPE amends_oldest_due_seconds gauge\namends_oldest_due_seconds 0\n");
+    expect(text).not.toContain("order-");
+    for (const line of text.trimEnd().split("\n")) {
+      expect(line).toMatch(
+        /^(?:# (?:HELP|TYPE) amends_\w+ .+|amends_\w+(?:\{status="[A-Z]+"\})? [\d.e+-]+)$/,
+      );
+    }
+  });
+
+  it("[P-04] the OpenAPI document has every route of the table, with its role", async () => {
+    const shop = await openShop(database);
+    const { get, console } = visit(shop.amends);
+    const document = await get<{
+      openapi: string;
+      paths: Record<string, Record<string, { "x-role": string; operationId: string }>>;
+    }>("reader", "/api/openapi.json");
+    expect(document.openapi).toBe("3.1.0");
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { "x-role": role }]) => `${method.toUpperCase()} ${path} ${role}`,
+      ),
+    );
+    expect(operations.toSorted()).toEqual(
+      console.routes.map(({ method, path, access }) => `${method} ${path} ${access}`).toSorted(),
+    );
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map((one) => one.operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

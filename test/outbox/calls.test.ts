@@ -1,0 +1,133 @@
+import { BackoffPolicy, Calls, defineCall, err, Terminal, type CallContext } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { sql } from "../../src/storage/sql.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { erase, shop, type Shop } from "./support/shop.ts";
+
+const schema = z.object({ to: z.string().min(1) });
+
+function mailer(handle: (input: { to: string }, call: CallContext) => unknown, maxAttempts: number = 8) {
+  return defineCall("send-mail", { schema, handle, maxAttempts });
+}
+
+const enqueue = ({ db }: Shop, calls: Calls, call: ReturnType<typeof mailer>, to: string): Promise<string> =>
+  db.transaction((_session, tx) => calls.enqueue(tx, call, { to }));
+
+onEachDatabase((database) => {
+  it("[O-20] a call is made exactly if the transaction commits, under a key of its own", async () => {
+    const world = await shop(database);
+    const made: unknown[] = [];
+    const mail = mailer(
+      ({ to }, { key, attempt, signal }) => void made.push([to, key, attempt, signal.aborted]),
+    );
+    const calls = new Calls(world.amends, { calls: [mail] });
+    const work = world.db.transaction(async (_session, tx) => {
+      await calls.enqueue(tx, mail, { to: "nobody" });
+      throw new Error("no");
+    });
+    await expect(work).rejects.toThrow("no");
+    const id = await enqueue(world, calls, mail, "ada");
+    expect(await calls.runOnce()).toBe(1);
+    expect(made).toEqual([["ada", id, 1, false]]);
+    expect(await world.row(id)).toMatchObject({ kind: "call", status: "succeeded", payload: null });
+    expect(await calls.runOnce()).toBe(0);
+  });
+
+  it("[O-20] a throw is tried again on the schedule; at the budget it is abandoned, with its input, for a requeue", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    let isDown = true;
+    const made: string[] = [];
+    const seen: unknown[] = [];
+    const mail = mailer(({ to }) => {
+      if (isDown) throw new TypeError("down");
+      made.push(to);
+    }, 2);
+    const calls = new Calls(world.amends, { calls: [mail], onAbandoned: (signal) => seen.push(signal) });
+    const id = await enqueue(world, calls, mail, "ada");
+    await calls.runOnce();
+    expect(await world.row(id)).toMatchObject({ status: "failed", last_error: "TypeError" });
+    expect(await calls.runOnce()).toBe(0);
+    await clock.advance(30_000);
+    await calls.runOnce();
+    expect(seen).toEqual([{ entryId: id, name: "send-mail", attempts: 2, error: "TypeError" }]);
+    expect((await calls.listAbandoned()).entries).toMatchObject([{ entryId: id, lastError: "TypeError" }]);
+    expect((await world.outbox.listAbandoned()).entries).toEqual([]);
+    isDown = false;
+    expect(await calls.requeue([id])).toEqual([id]);
+    expect(await calls.requeue([id])).toEqual([]);
+    await calls.runOnce();
+    expect(made).toEqual(["ada"]);
+  });
+
+  it.each([
+    [
+      "a thrown Terminal",
+      () => {
+        throw new Terminal("no_access");
+      },
+      "no_access",
+    ],
+    ["a returned err", () => err("no"), "Err"],
+  ])("[O-20] [K-15] %s is not tried again", async (_name, handle, label) => {
+    const world = await shop(database);
+    const mail = mailer(handle);
+    const calls = new Calls(world.amends, { calls: [mail] });
+    const id = await enqueue(world, calls, mail, "ada");
+    await calls.runOnce();
+    expect(await world.row(id)).toMatchObject({ status: "abandoned", last_error: label });
+  });
+
+  it("[K-19] a call that this process does not know is left alone, and so is every other kind", async () => {
+    const world = await shop(database);
+    const mail = mailer(() => undefined);
+    const calls = new Calls(world.amends, { calls: [mail] });
+    const id = await enqueue(world, calls, mail, "ada");
+    const [entry] = await world.enqueue(erase("u-1"));
+    const stranger = new Calls(world.amends, {
+      calls: [defineCall("other", { schema, handle: () => undefined })],
+    });
+    expect(await stranger.runOnce()).toBe(0);
+    expect(await world.row(id)).toMatchObject({ status: "pending", attempts: 0 });
+    expect(await calls.runOnce()).toBe(1);
+    expect(await world.row(entry as string)).toMatchObject({ status: "pending" });
+    expect(await calls.requeue([entry as string])).toEqual([]);
+  });
+
+  it("[O-20] a worker drives them, beside everything else", async () => {
+    const world = await shop(database);
+    const made: string[] = [];
+    const mail = mailer(({ to }) => void made.push(to));
+    const calls = new Calls(world.amends, { calls: [mail] }).attach();
+    await database.worker(world.amends, { poll: "50ms" });
+    for (const to of ["a", "b", "c"]) await enqueue(world, calls, mail, to);
+    await expect.poll(() => made.toSorted()).toEqual(["a", "b", "c"]);
+  });
+
+  it("[K-17] [K-20] a stored input that cannot be read ends that call alone; a wrong one is refused at the door", async () => {
+    const world = await shop(database);
+    const made: string[] = [];
+    const mail = mailer(({ to }) => void made.push(to));
+    const calls = new Calls(world.amends, { calls: [mail], backoff: new BackoffPolicy() });
+    const bad = await enqueue(world, calls, mail, "bad");
+    await enqueue(world, calls, mail, "fine");
+    await world.db.query(
+      sql`update ${world.db.dialect.table("outbox")} set payload = '{' where entry_id = ${bad}`,
+    );
+    await calls.runOnce();
+    expect(made).toEqual(["fine"]);
+    expect(await world.row(bad)).toMatchObject({ status: "abandoned", last_error: "UnreadableEntry" });
+    const refusal = await enqueue(world, calls, mail, "").catch((error: unknown) => error as Error);
+    expect(refusal).toMatchObject({ code: "BAD_INPUT" });
+    expect(String(refusal)).toContain("at: to");
+    for (const wrong of [
+      { schema, handle: "x" },
+      { handle: () => 1 },
+      { schema, handle: () => 1, maxAttempts: 0 },
+      { schema, handle: () => 1, tries: 1 },
+    ])
+      expect(() => defineCall("x", wrong as never)).toThrow(/Call x/);
+    expect(() => new Calls(world.amends, { calls: [mail, mail] })).toThrow("same name");
+  });
+});

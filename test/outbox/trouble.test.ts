@@ -1,0 +1,92 @@
+import { AuditTrail, DatabaseAuditSink, Outbox, verifyAuditChain } from "amends";
+import { expect, it } from "vitest";
+import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
+import { faulty, withCode, type When } from "../storage/support/faults.ts";
+import { runnerOn } from "./support/runner.ts";
+import { erase, shop } from "./support/shop.ts";
+import { eraser, verifier } from "./support/systems.ts";
+
+const CODES: Readonly<Record<TestDatabase["name"], readonly string[]>> = {
+  postgres: ["40001", "40P01", "57P01", "53300", "55P03", "ECONNRESET"],
+  sqlite: ["SQLITE_BUSY"],
+};
+
+/** Moves time on until the work has ended: whoever waits for the database waits on this clock. */
+async function patiently<T>(clock: ReturnType<typeof virtualClock>, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const ended = work.finally(() => (isOver = true));
+  ended.catch(() => undefined);
+  while (!isOver) await clock.advance(1_000);
+  return ended;
+}
+
+onEachDatabase((database) => {
+  it.each(
+    CODES[database.name].flatMap((code) =>
+      (["before", "after"] as const).map((when) => [code, when] as const),
+    ),
+  )(
+    "[K-12] %s %s any operation of a batch is repeated, never booked, and nothing is on record twice",
+    async (code, when: When) => {
+      // Only a lost connection leaves a commit in doubt; every other error says that nothing was committed.
+      if (when === "after" && code !== "ECONNRESET" && code !== "57P01") return;
+      for (let operation = 1; operation <= 9; operation++) {
+        const clock = virtualClock();
+        const faults = faulty(await database.open({ clock }));
+        const world = await shop(database, { database: faults.db });
+        const subject = `u-${operation}`;
+        await world.enqueue(erase(subject, "a"), erase(subject, "b"));
+        const resolvers = [eraser("a"), verifier("b", () => true)];
+        const runner = runnerOn(world, resolvers);
+        faults.plan(operation, 1, when, withCode(code));
+        // A claim whose answer was lost is taken up again when its lease is over.
+        for (let round = 0; round < 4; round++) {
+          await patiently(clock, runner.runOnce());
+          await clock.advance(300_000);
+        }
+        faults.plan(1, 0, "before", withCode("none"));
+        expect((await world.trail(subject)).toSorted()).toEqual([
+          "ERASURE_COMPLETED",
+          "ERASURE_EXTERNAL_VERIFIED",
+          "ERASURE_STEP_SUCCEEDED",
+          "ERASURE_STEP_SUCCEEDED",
+        ]);
+        const rows = (await world.rows()).filter((row) => row["subject_id"] === subject);
+        expect(rows.map((row) => row["status"])).toEqual(["succeeded", "succeeded"]);
+      }
+    },
+    60_000,
+  );
+
+  it("[K-12] a requeue whose answer was lost answers as if it had not been", async () => {
+    const clock = virtualClock();
+    const real = await shop(database, { clock });
+    const [id] = (await real.enqueue(erase("u-1"))) as [string];
+    const [entry] = await real.outbox.claimBatch();
+    await real.outbox.markAbandoned(entry as never, { error: "No" });
+    const faults = faulty(await database.open({ clock }));
+    const amends = await database.amends({ database: faults.db });
+    const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+    faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
+    const flipped = await patiently(clock, outbox.requeue([id]));
+    expect(faults.fired()).toBe(1);
+    expect(flipped.map(({ entryId }) => entryId)).toEqual([id]);
+    expect((await real.trail()).filter((type) => type === "ERASURE_REQUEUED")).toHaveLength(1);
+  });
+
+  it("[K-12] [E-09] an event whose commit was in doubt is on record once, chained or not", async () => {
+    const key = "a key of at least thirty-two bytes, kept elsewhere";
+    for (const chain of [undefined, { key }]) {
+      const clock = virtualClock();
+      const faults = faulty(await database.open({ clock }));
+      const amends = await database.amends({ database: faults.db });
+      const audit = new DatabaseAuditSink(amends, { ...(chain && { chain }) });
+      const subjectId = chain ? "chained" : "plain";
+      faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
+      await patiently(clock, audit.append([{ type: "ERASURE_FAILED", subjectId, payload: {} }]));
+      expect(faults.fired()).toBe(1);
+      expect((await new AuditTrail(amends).list({ subjectId })).events).toHaveLength(1);
+      expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: chain ? 1 : 0 });
+    }
+  });
+});

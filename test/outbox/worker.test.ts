@@ -1,0 +1,171 @@
+import { BackoffPolicy } from "amends";
+import { expect, it } from "vitest";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { gatekeeper } from "../operate/support/hold.ts";
+import { forEver } from "../sagas/support/gate.ts";
+import { runnerOn } from "./support/runner.ts";
+import { erase, shop } from "./support/shop.ts";
+import { eraser } from "./support/systems.ts";
+
+const LEASE_MS = 300_000;
+
+onEachDatabase((database) => {
+  const gate = gatekeeper();
+
+  it("[O-05] [P-01] an attached runner is driven by the worker, retries included", async () => {
+    const world = await shop(database);
+    const stripe = eraser("stripe", (_ref, _call, count) =>
+      count < 3 ? Promise.reject(new Error("busy")) : {},
+    );
+    const backoff = new BackoffPolicy({ baseDelay: 1, maxDelay: 5 });
+    runnerOn(world, [stripe], { backoff }).attach().attach();
+    await database.worker(world.amends, { poll: "50ms" });
+    await world.enqueue(erase("u-1"));
+    await expect.poll(() => world.trail("u-1")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
+    expect(stripe.calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  it("[K-08] the lease is renewed while a call runs, also in runOnce", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const held = gate();
+    const stripe = eraser("stripe", () => held.pass().then(() => ({})));
+    const [id] = await world.enqueue(erase("u-1"));
+    const running = runnerOn(world, [stripe], { callTimeout: "30d" }).runOnce();
+    await held.reached;
+    for (let tick = 0; tick < 20; tick++) {
+      await clock.advance(LEASE_MS / 8);
+      await expect
+        .poll(async () => Number((await world.row(id as string))["gate_ms"]) - clock.virtualNowMs())
+        .toBeGreaterThanOrEqual((LEASE_MS * 3) / 4);
+    }
+    held.open();
+    expect(await running).toBe(1);
+    expect(stripe.calls).toHaveLength(1);
+    expect((await world.row(id as string))["status"]).toBe("succeeded");
+  });
+
+  it("[K-08] a call past its time is aborted and counts as failed; one that does not listen keeps its place", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const signals: AbortSignal[] = [];
+    const deaf = eraser("stripe", (_ref, { signal }) => (signals.push(signal), forEver()));
+    const [id] = await world.enqueue(erase("u-1"));
+    const runner = runnerOn(world, [deaf], { callTimeout: "10s" });
+    const running = runner.runOnce();
+    await expect.poll(() => deaf.calls.length).toBe(1);
+    await clock.advance(10_000);
+    expect(signals[0]?.aborted).toBe(true);
+    await clock.advance(1_000);
+    expect(await running).toBe(1);
+    expect(await world.row(id as string)).toMatchObject({
+      status: "failed",
+      last_error: "TimedOut",
+      attempts: 1,
+    });
+    runner.duty.accept(
+      5,
+      () => undefined,
+      () => undefined,
+    );
+    expect(runner.duty.room).toBe(4);
+  });
+
+  it("[K-08] a call that listens ends at once when its time is over", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const polite = eraser(
+      "stripe",
+      (_ref, { signal }) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error)),
+        ),
+    );
+    const [id] = await world.enqueue(erase("u-1"));
+    const runner = runnerOn(world, [polite], { callTimeout: "10s" });
+    const running = runner.runOnce();
+    await expect.poll(() => polite.calls.length).toBe(1);
+    await clock.advance(10_000);
+    expect(await running).toBe(1);
+    expect(await world.row(id as string)).toMatchObject({ status: "failed", last_error: "TimedOut" });
+    runner.duty.accept(
+      5,
+      () => undefined,
+      () => undefined,
+    );
+    expect(runner.duty.room).toBe(5);
+  });
+
+  it("[K-18] a shutdown gives back what is not finished, without an outcome and without counting the attempt", async () => {
+    const world = await shop(database);
+    const slow = eraser(
+      "stripe",
+      (_ref, { signal }) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error)),
+        ),
+    );
+    const [id] = await world.enqueue(erase("u-1"));
+    runnerOn(world, [slow]).attach();
+    const worker = await database.worker(world.amends, { poll: "50ms" });
+    await expect.poll(() => slow.calls.length).toBe(1);
+    await worker.stop({ deadline: 0 });
+    expect(await world.row(id as string)).toMatchObject({
+      status: "pending",
+      attempts: 0,
+      last_error: null,
+    });
+    const stripe = eraser("stripe");
+    expect(await runnerOn(world, [stripe]).runOnce()).toBe(1);
+    expect(stripe.calls).toMatchObject([{ attempt: 1 }]);
+    expect(await world.trail("u-1")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
+  });
+
+  it("[K-18] a call that succeeds while the worker stops is booked", async () => {
+    const world = await shop(database);
+    const held = gate();
+    const stripe = eraser("stripe", () => held.pass().then(() => ({})));
+    const [id] = await world.enqueue(erase("u-1"));
+    runnerOn(world, [stripe]).attach();
+    const worker = await database.worker(world.amends, { poll: "50ms" });
+    await held.reached;
+    const stopping = worker.stop({ deadline: "20s" });
+    held.open();
+    await stopping;
+    expect((await world.row(id as string))["status"]).toBe("succeeded");
+  });
+
+  it("[O-05] calls of one batch run at once, and one that hangs costs the others nothing", async () => {
+    const world = await shop(database);
+    const held = gate();
+    const stripe = eraser("stripe", ({ value }) => (value === "slow" ? held.pass().then(() => ({})) : {}));
+    const ids = await world.enqueue(erase("u-1", "stripe", "slow"), erase("u-2"), erase("u-3"));
+    const running = runnerOn(world, [stripe]).runOnce();
+    await expect.poll(async () => (await world.outbox.statusCounts()).succeeded).toBe(2);
+    expect((await world.row(ids[0] as string))["status"]).toBe("in_flight");
+    held.open();
+    expect(await running).toBe(3);
+  });
+
+  it("[O-05] bad options are refused", async () => {
+    const world = await shop(database);
+    for (const options of [
+      { maxAttempts: 0 },
+      { batchSize: 1.5 },
+      { callTimeout: 0 },
+      { retries: 3 } as never,
+    ])
+      expect(() => runnerOn(world, [], options)).toThrow(/must be|no option/);
+    for (const options of [{ baseDelay: 0 }, { maxDelay: 1 }, { lease: 0 }, { base: 1 } as never])
+      expect(() => new BackoffPolicy(options)).toThrow(/must|no option/);
+  });
+
+  it("[K-01] the schedule is min(base · 2^(n−1), cap) with the defaults of the source", () => {
+    const policy = new BackoffPolicy();
+    expect([1, 2, 3, 7, 8, 100].map((attempt) => policy.delay(attempt))).toEqual([
+      30_000, 60_000, 120_000, 1_920_000, 3_600_000, 3_600_000,
+    ]);
+    expect(policy.leaseMs).toBe(LEASE_MS);
+    expect(() => policy.delay(0)).toThrow("attempt 1");
+  });
+});

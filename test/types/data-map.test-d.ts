@@ -1,0 +1,42 @@
+import type { Amends } from "amends";
+import { dataMap, Erasure, type DataMap } from "amends/erasure";
+import { expectTypeOf, it } from "vitest";
+
+declare const amends: Amends<{ readonly own: true }>;
+const policy = { reason: "tax", legalBasis: "tax law", duration: "10y", anchor: "placed_at" } as const;
+
+const map = dataMap({
+  users: { subject: "id", columns: { email: { category: "email", strategy: "delete" } } },
+  orders: { via: "users", columns: { name: { category: "name", strategy: "retain", policy } } },
+});
+
+it("[E-01] a map knows its categories", () => {
+  expectTypeOf(map).toEqualTypeOf<DataMap<"email" | "name">>();
+});
+
+it("[E-01] a way to a table that is not in the map does not compile", () => {
+  // @ts-expect-error there is no table named user
+  dataMap({ users: { subject: "id" }, orders: { via: "user" } });
+  // @ts-expect-error there is no table named user
+  dataMap({ users: { subject: "id" }, orders: { via: { table: "user", columns: "user_id" } } });
+});
+
+it("[E-01] what is retained without a policy, and a policy for what is erased, do not compile", () => {
+  // @ts-expect-error retain needs a policy
+  dataMap({ users: { subject: "id", columns: { email: { category: "email", strategy: "retain" } } } });
+  const erased = { category: "email", strategy: "delete", policy } as const;
+  // @ts-expect-error delete has none
+  dataMap({ users: { subject: "id", columns: { email: erased } } });
+  // @ts-expect-error either its own column or a way, not both
+  dataMap({ users: { subject: "id", via: "users" } });
+});
+
+it("[E-08] corrections name categories of the map, and the transaction is the database's own", () => {
+  const erasure = new Erasure({ amends, dataMap: map });
+  const tx = { own: true } as const;
+  expectTypeOf(erasure.rectifySubject).toBeCallableWith(tx, "u-1", [{ category: "email", value: "a@x" }]);
+  // @ts-expect-error there is no such category
+  void erasure.rectifySubject(tx, "u-1", [{ category: "shoe-size", value: 44 }]);
+  // @ts-expect-error not a transaction of this database
+  void erasure.eraseSubject("tx", "u-1");
+});
