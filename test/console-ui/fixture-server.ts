@@ -18,6 +18,8 @@ const COOKIE = "amends-fixture=1";
 export interface FixtureOptions {
   readonly assets: string;
   readonly kind?: Kind;
+  /** A few of each kind instead of a hundred sagas: enough to look at, and quicker to judge. */
+  readonly few?: boolean;
   readonly roles?: Session["roles"];
   /** Everybody is signed in. */
   readonly open?: boolean;
@@ -45,6 +47,11 @@ export interface Fixture {
 export async function startFixture(options: FixtureOptions): Promise<Fixture> {
   const { mount = "/", kind = "busy", open = true } = options;
   const world = makeWorld(kind, Date.now(), options.roles);
+  if (options.few) {
+    const kept = [...world.sagas].filter((_, index) => index < 12);
+    world.sagas.clear();
+    for (const [id, saga] of kept) world.sagas.set(id, saga);
+  }
   const assets = new Assets(options.assets);
   const listeners = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const writes: Fixture["writes"] = [];

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { Page } from "playwright-core";
 import { lineOf, playSaga } from "./support/saga-world.ts";
-import { inBrowser, visit } from "./support/stage.ts";
+import { eventually, inBrowser, visit } from "./support/stage.ts";
 
 /** How much anything has shifted since the page was opened, by the browser's own measure. */
 const SHIFT = `new Promise((resolve) => {
@@ -83,8 +83,8 @@ inBrowser("live", (stage) => {
     const at = await cardTops(page);
     fixture.world.attention = fixture.world.attention.slice(1);
     fixture.tell();
-    await expect.poll(() => page.locator(".tile-figure").first().innerText()).toBe("6");
-    await expect.poll(() => page.locator(".rail [data-testid=attention-count]").innerText()).toContain("6");
+    await eventually(() => page.locator(".tile-figure").first().innerText()).toBe("6");
+    await eventually(() => page.locator(".rail [data-testid=attention-count]").innerText()).toContain("6");
     const after = await cardTops(page);
     expect(after).toEqual(at);
     expect(troubles).toEqual([]);
@@ -98,12 +98,12 @@ inBrowser("live", (stage) => {
     await page.locator('.rail .live[data-state="live"]').waitFor();
     await fixture.drop();
     await page.locator('.rail .live[data-state="offline"]').waitFor();
-    await page.getByRole("button", { name: /^Running/u }).click();
     await page.getByText("The server has not answered").waitFor();
+    await page.getByRole("button", { name: /^Running/u }).click();
     expect(await page.locator("tbody tr").count()).toBe(40);
     await fixture.raise();
     await page.locator('.rail .live[data-state="live"]').waitFor({ timeout: 20_000 });
-    await expect.poll(() => page.locator("tbody tr").count(), { timeout: 10_000 }).toBe(5);
+    await eventually(() => page.locator("tbody tr").count()).toBe(5);
     expect(await page.getByText("The server has not answered").count()).toBe(0);
     await page.close();
   });

@@ -35,11 +35,13 @@ const LOOKS: readonly (readonly [name: string, look: Look, axe: boolean])[] = [
 
 inBrowser("pages", (stage) => {
   let busy: Promise<Fixture> | undefined;
+  let few: Promise<Fixture> | undefined;
+  const small = (): Promise<Fixture> => (few ??= stage.fixture({ few: true }));
   const world = (): Promise<Fixture> => (busy ??= stage.fixture());
 
   for (const [name, look, axe] of LOOKS) {
     it(`[P-04] every page is whole${axe ? " and accessible" : ""}: ${name}`, async () => {
-      const fixture = await world();
+      const fixture = await small();
       const { page, troubles } = await stage.tab(look);
       for (const [hash, heading, says] of PAGES) {
         await visit(page, fixture, hash);

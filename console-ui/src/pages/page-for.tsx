@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { attentionCount } from "../store/live.ts";
 import { openRooms } from "../store/places.ts";
 import { hrefOf, place } from "../store/route.ts";
 import { AttentionPage } from "./attention.tsx";
@@ -25,9 +26,10 @@ export function PageFor(): JSX.Element {
   const [room = "overview", ...rest] = path;
   const known = openRooms().find(({ name }) => name === room);
   const title = [rest.at(-1), known?.word ?? "Amends"].filter(Boolean).join(" · ");
+  const waiting = attentionCount.value?.value ?? 0;
   useEffect(() => {
-    document.title = `${title} · Amends`;
-  }, [title]);
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · Amends`;
+  }, [title, waiting]);
   if (!known) return <Nowhere />;
   return pageOf(room, rest) ?? <Nowhere />;
 }

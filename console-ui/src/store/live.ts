@@ -4,7 +4,7 @@
  */
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Count, LiveChange, Part, SagaLine } from "../../../src/console/contract.ts";
-import { apiUrl } from "./api.ts";
+import { apiUrl, get } from "./api.ts";
 
 export type Topic = Part | "attention" | "overview" | "audit" | "watched";
 export type LiveState = "live" | "waiting" | "offline" | "paused";
@@ -77,6 +77,8 @@ function connect(): void {
   source.addEventListener("error", () => {
     state.value = "offline";
     disconnect();
+    // A stream does not say why it ended: a call does, whether nobody answers or the session is over.
+    void get("session").catch(() => undefined);
     retryTimer = setTimeout(connect, retryMs);
     retryMs = Math.min(RETRY_MAX_MS, retryMs * 2);
   });

@@ -1,4 +1,5 @@
 /** What the browser tests of one file share: the built pages, a browser, and servers that are closed in the end. */
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { Page } from "playwright-core";
@@ -7,6 +8,7 @@ import { root } from "../../../tools/project.mjs";
 import { startFixture, type Fixture, type FixtureOptions } from "../fixture-server.ts";
 import { findChromium, noBrowser, Window, type Look, type Tab } from "./browser.ts";
 
+const PATIENCE_MS = 120_000;
 const chromium = findChromium();
 let assets: Promise<string> | undefined;
 
@@ -16,6 +18,7 @@ export function builtPages(): Promise<string> {
     const folder = path.join(root, ".amends", `console-assets-${process.pid}`);
     const outcome = await buildConsole(folder);
     if (!outcome.ok) throw new Error(outcome.output);
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
     return folder;
   })();
   return assets;
@@ -31,7 +34,7 @@ export interface Stage {
 /** Runs the tests in a real browser; where there is none, that is said loudly. */
 export function inBrowser(name: string, tests: (stage: Stage) => void): void {
   if (chromium === undefined) noBrowser();
-  describe.skipIf(chromium === undefined)(name, () => {
+  describe.skipIf(chromium === undefined)(name, { timeout: PATIENCE_MS }, () => {
     let window: Window | undefined;
     let folder = "";
     const fixtures: Fixture[] = [];
@@ -70,9 +73,14 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForSelector(".skeleton, [aria-busy=true]", { state: "detached" });
 }
 
+/** Waits until it is so. A busy machine is slow, and that is not what is tested. */
+export function eventually<T>(look: () => Promise<T>): ReturnType<typeof expect.poll<T>> {
+  return expect.poll(look, { timeout: 20_000 });
+}
+
 /** Waits for so many rows. The policy forbids a page to evaluate text, so that asking goes on from here. */
 export async function expectRows(page: Page, count: number): Promise<void> {
-  await expect.poll(() => page.locator("tbody tr").count(), { timeout: 10_000 }).toBe(count);
+  await eventually(() => page.locator("tbody tr").count()).toBe(count);
 }
 
 /** Nothing is wider than the window: no page scrolls sideways. */
