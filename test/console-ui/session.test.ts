@@ -126,6 +126,7 @@ inBrowser("session", (stage) => {
     await page.getByRole("dialog").getByRole("link", { name: "Erasures" }).click();
     await page.locator("h1", { hasText: "Erasures" }).waitFor();
     await eventually(() => page.locator("dialog[open]").count()).toBe(0);
+    expect(await page.locator(".tab[aria-current=page]").innerText()).toContain("More");
     await page.close();
   });
 

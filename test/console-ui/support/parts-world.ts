@@ -111,8 +111,8 @@ export function flowOf(id: string, status: FlowStatus, nowMs: number, processId:
       ...(status === "stalled" ? [["CompensateSchema", "DropSchema", "abandoned"] as const] : []),
     ].map(([name, handler, state], index) => ({
       id: `${id}-e${index}`,
-      name: name as string,
-      handler: handler as string | null,
+      name,
+      handler,
       status: state as OutboxStatus,
       attempts: state === "abandoned" ? 8 : 1,
       at: iso(startedMs + index * 40_000),

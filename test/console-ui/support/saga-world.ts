@@ -61,7 +61,8 @@ export interface StoredSaga {
 
 /** Plays a saga out: what was called, when, and how it ended. */
 export function playSaga(seed: SagaSeed): StoredSaga {
-  const steps = seed.steps?.map((name) => ({ name, ms: 40 }) as Step) ?? DEFINITIONS[seed.name] ?? [];
+  const steps: readonly Step[] =
+    seed.steps?.map((name) => ({ name, ms: 40 })) ?? DEFINITIONS[seed.name] ?? [];
   const lines: TimelineLine[] = [];
   let atMs = seed.startMs;
   const at = (): string => new Date(atMs).toISOString();

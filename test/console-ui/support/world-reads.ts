@@ -94,7 +94,7 @@ function states<T extends { readonly status: string }>(
   return wanted ? items.filter(({ status }) => wanted.includes(status)) : items;
 }
 
-function fit<T, K extends keyof T>(items: readonly T[], wanted: string | null, field: K): readonly T[] {
+function fit<T>(items: readonly T[], wanted: string | null, field: keyof T): readonly T[] {
   return wanted === null ? items : items.filter((item) => item[field] === wanted);
 }
 
