@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE, type Look } from "./support/browser.ts";
-import { expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
+import { eventually, expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
 import type { Fixture } from "./fixture-server.ts";
 
 /** What each page must say, so that a blank one cannot pass. */
@@ -100,6 +100,20 @@ inBrowser("pages", (stage) => {
     ]);
     await page.getByRole("button", { name: "Line by line" }).click();
     expect(await page.locator(".story").innerText()).toContain("turned back at ship");
+    await page.close();
+  });
+
+  it("[P-04] on a phone the whole width of the picture is seen, the way back beside the way forward", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab(PHONE);
+    await visit(page, fixture, "#/sagas/o-4711");
+    const over =
+      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.picture'); return scrollWidth - clientWidth; })()";
+    await eventually(() => page.evaluate<number>(over)).toBeLessThanOrEqual(0);
+    const [act, undo] = await Promise.all(
+      ["act:charge", "undo:charge"].map((node) => page.locator(`[data-node="${node}"]`).boundingBox()),
+    );
+    expect(undo?.x).toBeGreaterThan(act?.x ?? Number.NaN);
     await page.close();
   });
 

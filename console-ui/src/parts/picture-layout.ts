@@ -28,7 +28,8 @@ export interface Picture {
 /** `across` reads from left to right with the way back beneath; `down` is for narrow screens, the way back at the right. */
 export type Direction = "across" | "down";
 
-export const STEP = { width: 156, height: 50 } as const;
+/** Two steps side by side fit a phone of 375 pixels. */
+const STEP = { across: { width: 156, height: 50 }, down: { width: 144, height: 50 } } as const;
 const END = { width: 84, height: 34 } as const;
 const GAP = 34;
 const LANE = { across: 44, down: 22 } as const;
@@ -45,7 +46,7 @@ export function layPicture(graph: Graph, direction: Direction): Picture {
     if (node.kind !== "undo" && node.id !== "failed") continue;
     const above = centres.get(node.id === "failed" ? "start" : `act:${node.step ?? ""}`) ?? placed[0];
     if (!above) continue;
-    const { width, height } = sizeOf(node);
+    const { width, height } = sizeOf(node, direction);
     boxes.push(
       direction === "across"
         ? {
@@ -53,7 +54,7 @@ export function layPicture(graph: Graph, direction: Direction): Picture {
             width,
             height,
             x: above.x + (above.width - width) / 2,
-            y: lane + (STEP.height - height) / 2,
+            y: lane + (STEP.across.height - height) / 2,
           }
         : { node, width, height, x: lane, y: above.y + (above.height - height) / 2 },
     );
@@ -78,20 +79,20 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], directi
   });
   plan.setDefaultEdgeLabel(() => ({}));
   const known = new Set(nodes.map((node) => node.id));
-  for (const node of nodes) plan.setNode(node.id, { ...sizeOf(node) });
+  for (const node of nodes) plan.setNode(node.id, { ...sizeOf(node, direction) });
   for (const { from, to, kind } of edges) {
     if (kind === "forward" && known.has(from) && known.has(to)) plan.setEdge(from, to);
   }
   layout(plan);
   return nodes.map((node) => {
-    const { width, height } = sizeOf(node);
+    const { width, height } = sizeOf(node, direction);
     const { x = 0, y = 0 } = plan.node(node.id) as { readonly x?: number; readonly y?: number };
     return { node, width, height, x: x - width / 2, y: y - height / 2 };
   });
 }
 
-function sizeOf(node: GraphNode): { readonly width: number; readonly height: number } {
-  return node.kind === "start" || node.kind === "end" ? END : STEP;
+function sizeOf(node: GraphNode, direction: Direction): { readonly width: number; readonly height: number } {
+  return node.kind === "start" || node.kind === "end" ? END : STEP[direction];
 }
 
 const bottomOf = (boxes: readonly Box[]): number => Math.max(0, ...boxes.map(({ y, height }) => y + height));

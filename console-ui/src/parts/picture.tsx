@@ -122,7 +122,10 @@ function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
         <>
           <Glyph node={node} />
           <text class="node-label" x={32} y={21}>
-            {shorten(node.kind === "undo" ? (step ?? node.label) : node.label, 17)}
+            {shorten(
+              node.kind === "undo" ? (step ?? node.label) : node.label,
+              Math.floor((width - 36) / 7.2),
+            )}
           </text>
           <text class="node-note" x={32} y={37}>
             {noteOf(node)}
