@@ -1,5 +1,6 @@
 /**
- * Builds what is published (src into dist/), or with --tests what child processes run (everything into build/).
+ * Builds what is published (src and the console's assets into dist/), with --console the assets alone, or with --tests
+ * what child processes run (everything into build/).
  * Inside build/, `import "amends"` means build/src: a package.json there says so.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +10,21 @@ import { isMain, program, root, toolMain } from "./project.mjs";
 /** @returns {Promise<import("./project.mjs").Outcome>} */
 export async function buildPackage() {
   rmSync(path.join(root, "dist"), { recursive: true, force: true });
-  return program("tsc", ["-p", "tsconfig.build.json"]);
+  const [library, assets] = await Promise.all([
+    program("tsc", ["-p", "tsconfig.build.json"]),
+    buildConsole(),
+  ]);
+  return { ok: library.ok && assets.ok, output: library.output + assets.output };
+}
+
+/**
+ * The console's browser side, into dist/console-assets unless told otherwise.
+ * @param {string} [outDir]
+ * @returns {Promise<import("./project.mjs").Outcome>}
+ */
+export async function buildConsole(outDir) {
+  const where = outDir === undefined ? [] : ["--outDir", outDir];
+  return program("vite", ["build", "-c", "console-ui/vite.config.ts", ...where]);
 }
 
 /** @returns {Promise<import("./project.mjs").Outcome>} */
@@ -28,7 +43,12 @@ export async function buildTests() {
 
 if (isMain(import.meta.url)) {
   await toolMain(async () => {
-    const outcome = process.argv.includes("--tests") ? await buildTests() : await buildPackage();
+    const what = process.argv.includes("--tests")
+      ? buildTests
+      : process.argv.includes("--console")
+        ? () => buildConsole()
+        : buildPackage;
+    const outcome = await what();
     if (!outcome.ok) throw new Error(outcome.output);
   });
 }

@@ -10,6 +10,7 @@ export const root = path.basename(here) === "build" ? path.dirname(here) : here;
 
 const programs = {
   tsc: "typescript/bin/tsc",
+  vite: "vite/bin/vite.js",
   oxlint: "oxlint/bin/oxlint",
   oxfmt: "oxfmt/bin/oxfmt",
   vitest: "vitest/vitest.mjs",

@@ -18,12 +18,20 @@ const report = path.join(".amends", partial ? "partial-report.json" : "test-repo
 const stages = [
   ["format", () => program("oxfmt", ["--check"])],
   ["lint", () => program("oxlint", ["--type-aware"])],
-  ["types", () => program("tsc", ["-p", "tsconfig.json"])],
+  ["types", types],
   ["doors", () => node(["tools/doors.mjs"])],
   ["build", build],
   ["tests", tests],
   ["guarantees", () => node(["tools/guarantees.mjs", "--quiet"])],
 ];
+
+async function types() {
+  const [library, browser] = await Promise.all([
+    program("tsc", ["-p", "tsconfig.json"]),
+    program("tsc", ["-p", "console-ui/tsconfig.json"]),
+  ]);
+  return { ok: library.ok && browser.ok, output: library.output + browser.output };
+}
 
 async function build() {
   const [published, forTests] = await Promise.all([buildPackage(), buildTests()]);

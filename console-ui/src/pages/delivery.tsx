@@ -1,0 +1,178 @@
+/** One delivery: every try of it, what the endpoint answered, and sending it again. */
+import type { JSX } from "preact";
+import type { Attempt, DeliveryDetail } from "../../../src/console/contract-parts.ts";
+import { ActionButtons } from "../parts/action-buttons.tsx";
+import { CopyId } from "../parts/copy.tsx";
+import { DetailFrame } from "../parts/detail-frame.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { RevealButton, SecretView } from "../parts/secret-view.tsx";
+import { State } from "../parts/state.tsx";
+import { Time } from "../parts/time.tsx";
+import { useResource } from "../store/resource.ts";
+import { go, hrefOf } from "../store/route.ts";
+import { deliveryLooks, lookOf } from "../store/states.ts";
+import { spanWord } from "../store/words.ts";
+
+const FROM = { href: hrefOf(["webhooks"]), word: "Webhooks" };
+
+export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
+  const resource = useResource<DeliveryDetail>(`webhooks/deliveries/${encodeURIComponent(id)}`, ["webhooks"]);
+  return (
+    <DetailFrame resource={resource} from={FROM}>
+      {(delivery) => <Detail delivery={delivery} accept={resource.accept} />}
+    </DetailFrame>
+  );
+}
+
+interface Props {
+  readonly delivery: DeliveryDetail;
+  readonly accept: (delivery: DeliveryDetail) => void;
+}
+
+function Detail({ delivery, accept }: Props): JSX.Element {
+  const { id, eventType, attempts, deadLetter } = delivery;
+  const secret = { kind: "delivery", id } as const;
+  const link = (other: string | null): JSX.Element | string =>
+    other === null ? (
+      "–"
+    ) : (
+      <a class="link" href={hrefOf(["webhooks", "deliveries", other])}>
+        {other}
+      </a>
+    );
+  return (
+    <>
+      <PageHead
+        from={FROM}
+        title={
+          <span class="title-line">
+            {eventType} <State look={lookOf(deliveryLooks, delivery.status)} />
+          </span>
+        }
+        actions={
+          <ActionButtons
+            target={{ kind: "delivery", id, name: eventType }}
+            actions={delivery.actions}
+            onDone={(answer) => {
+              const after = answer as DeliveryDetail;
+              if (after.id === id) accept(after);
+              else go(hrefOf(["webhooks", "deliveries", after.id]));
+            }}
+          />
+        }
+      >
+        <CopyId id={id} label="delivery’s id" />
+      </PageHead>
+      <div class="split">
+        <section class="card" aria-label="Tries">
+          <div class="card-head">
+            <h2>Tries</h2>
+            <span class="dim">
+              to <code>{delivery.url}</code>
+            </span>
+          </div>
+          {attempts.length === 0 ? (
+            <Empty icon="webhooks" tone="stone" title="Not tried yet" small>
+              <p>
+                The first try is due <Time at={delivery.nextAttemptAt} none="at once" />.
+              </p>
+            </Empty>
+          ) : (
+            <ol class="trail">
+              {attempts.map((attempt, index) => (
+                <AttemptRow key={attempt.id} attempt={attempt} number={index + 1} />
+              ))}
+              {delivery.nextAttemptAt !== null && delivery.status === "PendingRetry" && (
+                <li class="trail-row" data-tone="stone">
+                  <i class="story-dot" />
+                  <span class="dim">
+                    next try <Time at={delivery.nextAttemptAt} />
+                  </span>
+                </li>
+              )}
+            </ol>
+          )}
+        </section>
+        <div class="stack">
+          <section class="card" aria-label="Facts">
+            <div class="card-head">
+              <h2>Facts</h2>
+            </div>
+            <div class="card-body">
+              <Facts
+                rows={[
+                  ["Event", <code key="e">{delivery.eventId}</code>],
+                  [
+                    "Subscription",
+                    <a
+                      key="s"
+                      class="link"
+                      href={hrefOf(["webhooks", "subscriptions", delivery.subscriptionId])}
+                    >
+                      {delivery.subscriptionId}
+                    </a>,
+                  ],
+                  ["Created", <Time key="c" at={delivery.createdAt} />],
+                  ["Last change", <Time key="u" at={delivery.updatedAt} />],
+                  ["Dead letter", deadLetter ?? "–"],
+                  ["Sent again from", link(delivery.requeuedFrom)],
+                  ["Sent again as", link(delivery.requeuedAs)],
+                ]}
+              />
+            </div>
+          </section>
+          <section class="card" aria-label="Payload">
+            <div class="card-head">
+              <h2>Payload</h2>
+              <RevealButton secret={secret} />
+            </div>
+            <div class="card-body">
+              <SecretView secret={secret} masked={delivery.payload} path={["payload"]} />
+            </div>
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function AttemptRow({
+  attempt,
+  number,
+}: {
+  readonly attempt: Attempt;
+  readonly number: number;
+}): JSX.Element {
+  const secret = { kind: "attempt", id: attempt.id } as const;
+  return (
+    <li class="trail-row" data-tone={attempt.ok ? "sea" : "rose"}>
+      <i class="story-dot" />
+      <div>
+        <div class="trail-head">
+          <strong>{attempt.httpStatus === null ? "no answer" : `HTTP ${attempt.httpStatus}`}</strong>
+          <code class="tag">{attempt.code}</code>
+          <span class="dim num">
+            try {number} · {spanWord(attempt.durationMs)}
+          </span>
+          {attempt.verdict !== "accepted" && (
+            <span class="tag" data-tone="copper">
+              {attempt.verdict}, not counted
+            </span>
+          )}
+          <Time at={attempt.at} class="dim" />
+        </div>
+        {attempt.response && (
+          <details>
+            <summary>Response</summary>
+            <div class="trail-data">
+              <SecretView secret={secret} masked={attempt.response} path={["response"]} />
+              <RevealButton secret={secret} />
+            </div>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}

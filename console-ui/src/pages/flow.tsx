@@ -1,0 +1,155 @@
+/** One run of an event flow: its picture, its events in their order, and what can be done. */
+import type { JSX } from "preact";
+import type { FlowDetail, FlowEvent } from "../../../src/console/contract-parts.ts";
+import { ActionButtons } from "../parts/action-buttons.tsx";
+import { CopyId } from "../parts/copy.tsx";
+import { DetailFrame } from "../parts/detail-frame.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { RunPicture } from "../parts/picture.tsx";
+import { RevealButton, SecretView } from "../parts/secret-view.tsx";
+import { State } from "../parts/state.tsx";
+import { Time } from "../parts/time.tsx";
+import { useResource } from "../store/resource.ts";
+import { hrefOf } from "../store/route.ts";
+import { flowLooks, lookOf, outboxLooks } from "../store/states.ts";
+import { timesWord } from "../store/words.ts";
+
+const FROM = { href: hrefOf(["flows"]), word: "Event flows" };
+
+export function FlowPage({ id }: { readonly id: string }): JSX.Element {
+  const resource = useResource<FlowDetail>(`flows/${encodeURIComponent(id)}`, ["flows"]);
+  return (
+    <DetailFrame resource={resource} from={FROM}>
+      {(flow) => <Detail flow={flow} accept={resource.accept} />}
+    </DetailFrame>
+  );
+}
+
+interface Props {
+  readonly flow: FlowDetail;
+  readonly accept: (flow: FlowDetail) => void;
+}
+
+function Detail({ flow, accept }: Props): JSX.Element {
+  return (
+    <>
+      <PageHead
+        from={FROM}
+        title={
+          <span class="title-line">
+            {flow.type} <State look={lookOf(flowLooks, flow.status)} />
+          </span>
+        }
+        actions={
+          <ActionButtons
+            target={{ kind: "flow", id: flow.id, name: flow.type }}
+            actions={flow.actions}
+            onDone={(answer) => accept(answer as FlowDetail)}
+          />
+        }
+      >
+        <CopyId id={flow.processId} label="process id" />
+      </PageHead>
+      {flow.errorLabel !== null && (
+        <section
+          class="callout"
+          data-tone={flow.status === "stalled" ? "rose" : "copper"}
+          aria-label="What went wrong"
+        >
+          <Icon name={flow.status === "stalled" ? "attention" : "undo"} />
+          <div>
+            <strong>{flow.status === "stalled" ? "It waits for a person" : "It turned back"}</strong>
+            <p>
+              <code class="tag">{flow.errorLabel}</code>
+            </p>
+            {flow.error && (
+              <SecretView secret={{ kind: "flow", id: flow.id }} masked={flow.error} path={["error"]} />
+            )}
+          </div>
+          {flow.error && <RevealButton secret={{ kind: "flow", id: flow.id }} />}
+        </section>
+      )}
+      <section class="card" aria-label="Picture of the run">
+        <div class="card-head">
+          <h2>The way it went</h2>
+        </div>
+        <RunPicture graph={flow.graph} label={`Steps of ${flow.type}`} />
+      </section>
+      <div class="split">
+        <section class="card" aria-label="Events">
+          <div class="card-head">
+            <h2>Events, in their order</h2>
+          </div>
+          {flow.events.length === 0 ? (
+            <Empty icon="flows" tone="stone" title="No event is on record" small>
+              <p>They may have been pruned.</p>
+            </Empty>
+          ) : (
+            <ol class="trail">
+              {flow.events.map((event) => (
+                <EventRow key={event.id} event={event} />
+              ))}
+            </ol>
+          )}
+        </section>
+        <section class="card" aria-label="Facts">
+          <div class="card-head">
+            <h2>Facts</h2>
+          </div>
+          <div class="card-body">
+            <Facts
+              rows={[
+                ["Started", <Time key="s" at={flow.startedAt} />],
+                ["Last change", <Time key="u" at={flow.updatedAt} />],
+                ["Deadline", <Time key="d" at={flow.dueAt} none="none" />],
+                ["Run", String(flow.run)],
+                ["Now at", flow.currentStep ?? "–"],
+                ["Done", flow.completedSteps.join(", ") || "–"],
+              ]}
+            />
+          </div>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
+  const secret = { kind: "event", id: event.id } as const;
+  const look = lookOf(outboxLooks, event.status);
+  return (
+    <li class="trail-row" data-tone={look.tone}>
+      <i class="story-dot" />
+      <div>
+        <div class="trail-head">
+          <strong>{event.name}</strong>
+          {event.handler !== null && (
+            <span class="dim">
+              to <code>{event.handler}</code>
+            </span>
+          )}
+          <State look={look} />
+          <Time at={event.at} class="dim" />
+        </div>
+        {event.lastError !== null && (
+          <p>
+            <code class="tag">{event.lastError}</code>{" "}
+            <span class="dim">{timesWord(event.attempts, "try", "tries")}</span>
+          </p>
+        )}
+        {event.data && (
+          <details>
+            <summary>Data</summary>
+            <div class="trail-data">
+              <SecretView secret={secret} masked={event.data} path={["data"]} />
+              <RevealButton secret={secret} />
+            </div>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,171 @@
+/** How it goes, at a glance: is work finishing, how fast, does anything wait, does anything need a person. */
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Overview, Window } from "../../../src/console/contract.ts";
+import { AttentionPreview } from "../parts/attention-preview.tsx";
+import { Failed, Skeleton } from "../parts/empty.tsx";
+import { Meters } from "../parts/meters.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { BacklogPlot, LatencyPlot, ThroughputPlot } from "../parts/plots.tsx";
+import { remember } from "../store/history.ts";
+import { attentionCount } from "../store/live.ts";
+import { useResource } from "../store/resource.ts";
+import { hrefOf, place, refine } from "../store/route.ts";
+import { countWord, spanWord } from "../store/words.ts";
+import type { Tone } from "../store/states.ts";
+
+const WINDOWS: readonly Window[] = ["15m", "1h", "6h", "24h"];
+/** The overview is one answer that all browsers share: it is looked at now and then even if nothing is heard. */
+const LOOK_MS = 5_000;
+
+export function OverviewPage(): JSX.Element {
+  const wanted = place.value.query.get("window");
+  const window = WINDOWS.find((one) => one === wanted) ?? "1h";
+  const { data, trouble, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
+  const overview = data.value;
+  useEffect(() => {
+    if (!overview) return;
+    remember(overview);
+    attentionCount.value = overview.attention;
+  }, [overview]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  const failure = trouble.value;
+  return (
+    <div class="page">
+      <PageHead
+        title="Overview"
+        actions={
+          <div class="segmented" role="group" aria-label="Window">
+            {WINDOWS.map((one) => (
+              <button
+                key={one}
+                type="button"
+                aria-pressed={one === window}
+                onClick={() => refine({ window: one === "1h" ? undefined : one })}
+              >
+                {one.replace(/(\d+)/u, "$1 ")}
+              </button>
+            ))}
+          </div>
+        }
+      >
+        <p>Is work finishing, how fast, and does anything wait for you.</p>
+      </PageHead>
+      {failure && !overview ? (
+        <div class="card">
+          <Failed trouble={failure} retry={reload} />
+        </div>
+      ) : (
+        <>
+          <Tiles overview={overview} />
+          <div class="plots">
+            <ThroughputPlot overview={overview} />
+            <LatencyPlot />
+            <BacklogPlot />
+          </div>
+          <div class="split">
+            <AttentionPreview />
+            <Meters overview={overview} />
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.Element {
+  if (!overview) {
+    return (
+      <div class="tiles" aria-busy="true">
+        {["Needs a person", "Finished", "Latency", "Oldest due", "Open"].map((name) => (
+          <Tile key={name} name={name} figure={<Skeleton width="72px" />} note={<Skeleton width="110px" />} />
+        ))}
+      </div>
+    );
+  }
+  const { sagas, backlog, attention, bucketMs } = overview;
+  const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
+  const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
+  const minutes = Math.max(1, (sagas.buckets.length * bucketMs) / 60_000);
+  const { p50Ms, p95Ms, sample } = sagas.latency;
+  const open =
+    sagas.byStatus.PENDING.value + sagas.byStatus.RUNNING.value + sagas.byStatus.COMPENSATING.value;
+  return (
+    <div class="tiles">
+      <Tile
+        name="Needs a person"
+        href={hrefOf(["attention"])}
+        tone={attention.value > 0 ? "rose" : undefined}
+        figure={`${countWord(attention.value)}${attention.exact ? "" : "+"}`}
+        note={attention.value === 0 ? "Nothing waits for you" : "See what each one needs"}
+      />
+      <Tile
+        name="Finished"
+        figure={
+          <>
+            {rate(ended / minutes)} <small>/ min</small>
+          </>
+        }
+        note={ended === 0 ? "None in this window" : `${percent(failed / ended)} made amends`}
+      />
+      <Tile
+        name="Latency, 95th percentile"
+        figure={p95Ms === null ? "–" : figureOf(spanWord(p95Ms))}
+        note={p50Ms === null ? "Nothing completed yet" : `median ${spanWord(p50Ms)}, of ${countWord(sample)}`}
+      />
+      <Tile
+        name="Oldest due work waits"
+        figure={backlog.oldestMs === 0 ? "–" : figureOf(spanWord(backlog.oldestMs))}
+        note={`${countWord(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`}
+      />
+      <Tile
+        name="Open sagas"
+        href={hrefOf(["sagas"])}
+        figure={countWord(open)}
+        note={`${countWord(sagas.byStatus.COMPENSATING.value)} compensating`}
+      />
+    </div>
+  );
+}
+
+interface TileProps {
+  readonly name: string;
+  readonly figure: JSX.Element | string;
+  readonly note: JSX.Element | string;
+  readonly tone?: Tone | undefined;
+  readonly href?: string;
+}
+
+function Tile({ name, figure, note, tone, href }: TileProps): JSX.Element {
+  const inside = (
+    <>
+      <span class="tile-name">{name}</span>
+      <span class="tile-figure">{figure}</span>
+      <span class="tile-note">{note}</span>
+    </>
+  );
+  return href ? (
+    <a class="card tile" data-tone={tone} href={href}>
+      {inside}
+    </a>
+  ) : (
+    <div class="card tile" data-tone={tone}>
+      {inside}
+    </div>
+  );
+}
+
+/** The unit is smaller than its number. */
+function figureOf(word: string): JSX.Element {
+  return (
+    <>
+      {word.split(" ").map((part, index) => (index % 2 === 0 ? part : <small key={index}> {part} </small>))}
+    </>
+  );
+}
+
+const rate = (value: number): string => (value < 10 ? value.toFixed(1) : countWord(Math.round(value)));
+const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;

@@ -1,0 +1,191 @@
+/** All sagas, newest first, found by whatever one remembers of them. */
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Overview, SagaLine, SagaPage } from "../../../src/console/contract.ts";
+import { Chips } from "../parts/chips.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
+import { State } from "../parts/state.tsx";
+import { Strip } from "../parts/strip.tsx";
+import { RowLink, Table, type Column } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { changedSagas } from "../store/live.ts";
+import { usePages } from "../store/pages.ts";
+import { apiPath } from "../store/query.ts";
+import { useResource } from "../store/resource.ts";
+import { hrefOf, place, refine } from "../store/route.ts";
+import { sagaNames } from "../store/session.ts";
+import { lookOf, sagaLooks } from "../store/states.ts";
+import { spanWord, timesWord } from "../store/words.ts";
+
+const idOf = ({ id }: SagaLine): string => id;
+
+const columns: readonly Column<SagaLine>[] = [
+  {
+    head: "Saga",
+    class: "phone-main",
+    cell: ({ id, saga }) => (
+      <RowLink href={hrefOf(["sagas", id])} note={<code>{id}</code>}>
+        {saga}
+      </RowLink>
+    ),
+  },
+  {
+    head: "State",
+    class: "w-state phone-end",
+    cell: ({ status }) => <State look={lookOf(sagaLooks, status)} />,
+  },
+  {
+    head: "Steps",
+    class: "w-strip phone-wide",
+    cell: ({ steps, status }) => <Strip steps={steps} status={status} />,
+  },
+  {
+    head: "Took",
+    class: "w-num end",
+    label: "took",
+    cell: ({ durationMs, recoveryAttempts }) => (
+      <span
+        class="num nowrap"
+        data-tip={
+          recoveryAttempts > 0 ? `taken over ${timesWord(recoveryAttempts, "time", "times")}` : undefined
+        }
+      >
+        {spanWord(durationMs)}
+        {recoveryAttempts > 0 ? " ↻" : ""}
+      </span>
+    ),
+  },
+  {
+    head: "Started",
+    class: "w-time end phone-off",
+    cell: ({ createdAt }) => <Time at={createdAt} class="dim" />,
+  },
+  {
+    head: "Changed",
+    class: "w-time end phone-end",
+    cell: ({ updatedAt }) => <Time at={updatedAt} class="dim" />,
+  },
+];
+
+const EXAMPLE = `const run = await amends.start(placeOrder, {
+  orderId: "o-1", sku: "tea", cents: 1200,
+}, { id: "o-1" });`;
+
+export function SagasPage(): JSX.Element {
+  const { query } = place.value;
+  const path = apiPath("sagas", { ...pick(query), limit: "40" });
+  const pages = usePages<SagaLine, SagaPage>(path, { topics: ["sagas"], idOf });
+  const overview = useResource<Overview>("overview?window=1h", ["overview"]).data.value;
+  useEffect(() => pages.update(changedSagas.value), [changedSagas.value, pages]);
+  const narrowed = Object.values(pick(query)).some(Boolean);
+  const searchedTo = pages.last.value?.searchedTo ?? null;
+  return (
+    <div class="page">
+      <PageHead title="Sagas">
+        <p>Processes of several steps: each finishes, or undoes what it did.</p>
+      </PageHead>
+      <div class="tools">
+        <SearchBox label="Search sagas" placeholder="An id, a name, a state, or field:value" />
+        <NameFilter />
+        <RangeFilter />
+      </div>
+      <Chips label="State" looks={sagaLooks} counts={overview?.sagas.byStatus} />
+      <div class="card">
+        <Table
+          caption="Sagas"
+          columns={columns}
+          pages={pages}
+          idOf={idOf}
+          empty={
+            narrowed ? (
+              <Empty icon="search" tone="stone" title="No saga fits">
+                <p>
+                  Search looks at the beginning of ids, at parts of names, at states, and at fields of the
+                  input as <code>field:value</code>.
+                </p>
+                <button
+                  type="button"
+                  class="btn"
+                  onClick={() =>
+                    refine({ q: undefined, status: undefined, name: undefined, range: undefined })
+                  }
+                >
+                  Clear the filters
+                </button>
+              </Empty>
+            ) : (
+              <Empty icon="sagas" title="No saga has been started yet" code={EXAMPLE}>
+                <p>Each one appears here the moment its start is committed.</p>
+              </Empty>
+            )
+          }
+        />
+        {searchedTo !== null && (
+          <p class="more">
+            Searched back to <Time at={searchedTo} />. Show more to go on.
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function pick(query: ReadonlyMap<string, string>): Readonly<Record<string, string | undefined>> {
+  const rangeMs = RANGES.find(([name]) => name === query.get("range"))?.[2];
+  return {
+    q: query.get("q"),
+    name: query.get("name"),
+    status: query.get("status"),
+    // Rounded to the minute, so that the list is not another one with every second.
+    from:
+      rangeMs === undefined
+        ? undefined
+        : new Date(Math.floor((Date.now() - rangeMs) / 60_000) * 60_000).toISOString(),
+  };
+}
+
+const RANGES: readonly (readonly [string, string, number])[] = [
+  ["1h", "Last hour", 3_600_000],
+  ["24h", "Last 24 hours", 86_400_000],
+  ["7d", "Last 7 days", 604_800_000],
+];
+
+function NameFilter(): JSX.Element | null {
+  const names = sagaNames();
+  if (names.length < 2) return null;
+  return (
+    <select
+      class="select"
+      aria-label="Saga"
+      value={place.value.query.get("name") ?? ""}
+      onChange={(event) => refine({ name: event.currentTarget.value })}
+    >
+      <option value="">Every saga</option>
+      {names.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function RangeFilter(): JSX.Element {
+  return (
+    <select
+      class="select"
+      aria-label="Changed"
+      value={place.value.query.get("range") ?? ""}
+      onChange={(event) => refine({ range: event.currentTarget.value })}
+    >
+      <option value="">Any time</option>
+      {RANGES.map(([name, word]) => (
+        <option key={name} value={name}>
+          {word}
+        </option>
+      ))}
+    </select>
+  );
+}

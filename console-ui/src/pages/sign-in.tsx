@@ -1,0 +1,62 @@
+/** The door: a token opens it. Usually the printed address carries one, and nobody sees this page. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { begin, sessionState, signIn } from "../store/session.ts";
+import { Icon, Mark } from "../parts/icon.tsx";
+
+export function SignIn(): JSX.Element {
+  const [token, setToken] = useState("");
+  const [busy, setBusy] = useState(false);
+  const { value } = sessionState;
+  const trouble = value.state === "out" ? value.trouble : undefined;
+  const silent = trouble?.status === 0;
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    await (silent && token.trim() === "" ? begin() : signIn(token.trim()));
+    setBusy(false);
+  };
+  return (
+    <main class="sign-in">
+      <div>
+        <span class="brand">
+          <Mark size={30} />
+          Amends
+        </span>
+        <form
+          class="card"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (!busy) void submit();
+          }}
+        >
+          <h1>Open the console</h1>
+          <p>
+            Paste the token that <code>amends console</code> printed, or open the address that it printed:
+            that signs you in by itself, once.
+          </p>
+          <label class="label">
+            Token
+            <input
+              class="field mono"
+              type="password"
+              autocomplete="off"
+              autofocus
+              required={!silent}
+              value={token}
+              onInput={(event) => setToken(event.currentTarget.value)}
+            />
+          </label>
+          {trouble && (
+            <p class="form-error" role="alert">
+              <Icon name={silent ? "offline" : "alert"} />
+              <span>{trouble.message}</span>
+            </p>
+          )}
+          <button type="submit" class="btn" data-kind="primary" disabled={busy} aria-busy={busy}>
+            {silent && token.trim() === "" ? "Try again" : "Sign in"}
+          </button>
+        </form>
+      </div>
+    </main>
+  );
+}

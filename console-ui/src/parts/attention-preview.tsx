@@ -1,0 +1,66 @@
+/** The first of what needs a person, on the overview. Its space is kept whether there is anything or not. */
+import type { JSX } from "preact";
+import type { AttentionLine, Page } from "../../../src/console/contract.ts";
+import { attentionKinds } from "../store/attention-kinds.ts";
+import { useResource } from "../store/resource.ts";
+import { hrefOf } from "../store/route.ts";
+import { Empty, Failed, Skeleton } from "./empty.tsx";
+import { Icon } from "./icon.tsx";
+import { Time } from "./time.tsx";
+
+const SHOWN = 5;
+
+export function AttentionPreview(): JSX.Element {
+  const { data, trouble, reload } = useResource<Page<AttentionLine>>(`attention?limit=${SHOWN}`, [
+    "attention",
+  ]);
+  const items = data.value?.items;
+  const failure = trouble.value;
+  return (
+    <section class="card" aria-label="Needs a person">
+      <div class="card-head">
+        <h2>Needs a person</h2>
+        <a class="link" href={hrefOf(["attention"])}>
+          See all
+        </a>
+      </div>
+      <div class="needs">
+        {items === undefined && failure && <Failed trouble={failure} retry={reload} />}
+        {items?.length === 0 && (
+          <Empty icon="check" title="Nothing needs you" small>
+            <p>Whatever cannot finish by itself appears here, with what it needs.</p>
+          </Empty>
+        )}
+        <ul>
+          {items === undefined && !failure
+            ? Array.from({ length: SHOWN }, (_, index) => (
+                <li key={index} class="need">
+                  <Skeleton width="60%" />
+                </li>
+              ))
+            : items?.map((item) => <Need key={`${item.kind} ${item.id}`} item={item} />)}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+function Need({ item }: { readonly item: AttentionLine }): JSX.Element {
+  const { word, icon, href } = attentionKinds[item.kind];
+  return (
+    <li class="need">
+      <span class="need-icon" data-tone="rose">
+        <Icon name={icon} />
+      </span>
+      <span class="cell-2">
+        <a class="row-link clip" href={href(item.id)} data-row>
+          {item.name}
+        </a>
+        <small class="clip">
+          {word}: {item.reason}
+        </small>
+      </span>
+      <Time at={item.since} class="dim" />
+    </li>
+  );
+}

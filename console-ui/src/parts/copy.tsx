@@ -1,0 +1,23 @@
+/** An id that can be taken along. */
+import type { JSX } from "preact";
+import { say } from "../store/toast.ts";
+import { Icon } from "./icon.tsx";
+
+export function CopyId({ id, label = "id" }: { readonly id: string; readonly label?: string }): JSX.Element {
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(id);
+      say("good", `The ${label} is on the clipboard.`);
+    } catch {
+      say("bad", "This browser does not let the page write to the clipboard.");
+    }
+  };
+  return (
+    <span class="copy">
+      <code>{id}</code>
+      <button type="button" class="btn-icon" aria-label={`Copy the ${label}`} onClick={() => void copy()}>
+        <Icon name="copy" size={13} />
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,45 @@
+/** The frame of every page about one thing: a skeleton of about its size first, then it, or why it cannot be shown. */
+import type { ComponentChildren, JSX } from "preact";
+import type { Resource } from "../store/resource.ts";
+import { Failed, Skeleton } from "./empty.tsx";
+import { PageHead } from "./page-head.tsx";
+
+interface Props<T> {
+  readonly resource: Resource<T>;
+  readonly from: { readonly href: string; readonly word: string };
+  readonly children: (data: T) => ComponentChildren;
+}
+
+export function DetailFrame<T>({ resource, from, children }: Props<T>): JSX.Element {
+  const data = resource.data.value;
+  const trouble = resource.trouble.value;
+  if (data !== undefined) {
+    return (
+      <div class="page">
+        {trouble?.status === 404 && (
+          <p class="form-error" role="alert">
+            It is no longer there. This is how it was.
+          </p>
+        )}
+        {children(data)}
+      </div>
+    );
+  }
+  return (
+    <div class="page">
+      <PageHead from={from} title={trouble ? "Not found" : <Skeleton width="180px" />}>
+        {!trouble && <Skeleton width="260px" />}
+      </PageHead>
+      {trouble ? (
+        <div class="card">
+          <Failed trouble={trouble} retry={resource.reload} />
+        </div>
+      ) : (
+        <div class="stack" aria-busy="true">
+          <div class="card skeleton-block" />
+          <div class="card skeleton-block" />
+        </div>
+      )}
+    </div>
+  );
+}

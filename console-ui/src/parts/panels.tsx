@@ -1,0 +1,82 @@
+/** The panels that lie over a page. */
+import type { JSX } from "preact";
+import { panel } from "../store/panels.ts";
+import { openRooms } from "../store/places.ts";
+import { hrefOf } from "../store/route.ts";
+import { sessionState, signOut } from "../store/session.ts";
+import { Dialog } from "./dialog.tsx";
+import { Icon } from "./icon.tsx";
+import { Palette } from "./palette.tsx";
+
+const close = (): void => {
+  panel.value = undefined;
+};
+
+export function Panels(): JSX.Element | null {
+  const open = panel.value;
+  if (open === "palette") return <Palette />;
+  if (open === "keys") return <KeysPanel />;
+  if (open === "menu") return <MenuPanel />;
+  return null;
+}
+
+const keys: readonly (readonly [string, readonly string[]])[] = [
+  ["Search this page", ["/"]],
+  ["Next row", ["j"]],
+  ["Row before", ["k"]],
+  ["Open the row", ["Enter"]],
+  ["Back to the list", ["u"]],
+  ["Show what is newer", ["r"]],
+  ["Go anywhere", ["Ctrl", "K"]],
+  ["Light, dark, system", ["t"]],
+  ["Close, clear", ["Esc"]],
+  ["These keys", ["?"]],
+];
+
+function KeysPanel(): JSX.Element {
+  const rows = [...keys, ...openRooms().map(({ word, key }) => [`Go to ${word}`, ["g", key]] as const)];
+  return (
+    <Dialog title="Keyboard" onClose={close}>
+      <div class="dialog-body">
+        <dl class="shortcuts">
+          {rows.map(([word, stroke]) => (
+            <div key={word}>
+              <dt>{word}</dt>
+              <dd>
+                {stroke.map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+    </Dialog>
+  );
+}
+
+function MenuPanel(): JSX.Element {
+  const { value } = sessionState;
+  return (
+    <Dialog title="Rooms" onClose={close} class="menu">
+      <div class="dialog-body">
+        <nav aria-label="All rooms">
+          {openRooms().map(({ name, word, icon }) => (
+            <a key={name} class="rail-link" href={hrefOf([name])} onClick={close}>
+              <Icon name={icon} />
+              <span>{word}</span>
+            </a>
+          ))}
+        </nav>
+        {value.state === "in" && (
+          <p class="dim">
+            Signed in as {value.session.name}.{" "}
+            <button type="button" class="json-more" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}

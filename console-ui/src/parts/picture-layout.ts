@@ -1,0 +1,135 @@
+/**
+ * Where the steps of a run stand in its picture. Dagre lays out the way forward; the way back runs beside it, each undo
+ * next to its act, so that one sees at a glance what undoes what. Pure: the same graph always gives the same picture.
+ */
+import { graphlib, layout } from "@dagrejs/dagre";
+import type { Graph, GraphEdge, GraphNode } from "../../../src/console/contract.ts";
+
+export interface Box {
+  readonly node: GraphNode;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Line {
+  readonly edge: GraphEdge;
+  readonly path: string;
+}
+
+export interface Picture {
+  readonly boxes: readonly Box[];
+  readonly lines: readonly Line[];
+  readonly width: number;
+  readonly height: number;
+}
+
+/** `across` reads from left to right with the way back beneath; `down` is for narrow screens, the way back at the right. */
+export type Direction = "across" | "down";
+
+/** Two steps side by side fit a phone of 375 pixels. */
+const STEP = { across: { width: 156, height: 50 }, down: { width: 144, height: 50 } } as const;
+const END = { width: 84, height: 34 } as const;
+const GAP = 34;
+const LANE = { across: 44, down: 22 } as const;
+const MARGIN = 6;
+const RADIUS = 9;
+
+export function layPicture(graph: Graph, direction: Direction): Picture {
+  const forward = graph.nodes.filter((node) => node.kind !== "undo" && node.id !== "failed");
+  const placed = place(forward, graph.edges, direction);
+  const lane = direction === "across" ? bottomOf(placed) + LANE.across : rightOf(placed) + LANE.down;
+  const centres = new Map(placed.map((box) => [box.node.id, box]));
+  const boxes: Box[] = [...placed];
+  for (const node of graph.nodes) {
+    if (node.kind !== "undo" && node.id !== "failed") continue;
+    const above = centres.get(node.id === "failed" ? "start" : `act:${node.step ?? ""}`) ?? placed[0];
+    if (!above) continue;
+    const { width, height } = sizeOf(node, direction);
+    boxes.push(
+      direction === "across"
+        ? {
+            node,
+            width,
+            height,
+            x: above.x + (above.width - width) / 2,
+            y: lane + (STEP.across.height - height) / 2,
+          }
+        : { node, width, height, x: lane, y: above.y + (above.height - height) / 2 },
+    );
+  }
+  const all = new Map(boxes.map((box) => [box.node.id, box]));
+  const lines = graph.edges.flatMap((edge) => {
+    const from = all.get(edge.from);
+    const to = all.get(edge.to);
+    return from && to ? [{ edge, path: pathOf(edge, from, to, direction) }] : [];
+  });
+  return { boxes, lines, width: rightOf(boxes) + MARGIN, height: bottomOf(boxes) + MARGIN };
+}
+
+function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], direction: Direction): Box[] {
+  const plan = new graphlib.Graph();
+  plan.setGraph({
+    rankdir: direction === "across" ? "LR" : "TB",
+    ranksep: direction === "across" ? GAP : 26,
+    nodesep: 18,
+    marginx: MARGIN,
+    marginy: MARGIN,
+  });
+  plan.setDefaultEdgeLabel(() => ({}));
+  const known = new Set(nodes.map((node) => node.id));
+  for (const node of nodes) plan.setNode(node.id, { ...sizeOf(node, direction) });
+  for (const { from, to, kind } of edges) {
+    if (kind === "forward" && known.has(from) && known.has(to)) plan.setEdge(from, to);
+  }
+  layout(plan);
+  return nodes.map((node) => {
+    const { width, height } = sizeOf(node, direction);
+    const { x = 0, y = 0 } = plan.node(node.id) as { readonly x?: number; readonly y?: number };
+    return { node, width, height, x: x - width / 2, y: y - height / 2 };
+  });
+}
+
+function sizeOf(node: GraphNode, direction: Direction): { readonly width: number; readonly height: number } {
+  return node.kind === "start" || node.kind === "end" ? END : STEP[direction];
+}
+
+const bottomOf = (boxes: readonly Box[]): number => Math.max(0, ...boxes.map(({ y, height }) => y + height));
+const rightOf = (boxes: readonly Box[]): number => Math.max(0, ...boxes.map(({ x, width }) => x + width));
+
+function pathOf({ kind }: GraphEdge, from: Box, to: Box, direction: Direction): string {
+  const across = direction === "across";
+  if (kind === "forward") return across ? sideways(right(from), left(to)) : upright(bottom(from), top(to));
+  if (kind === "back") return across ? sideways(left(from), right(to)) : upright(top(from), bottom(to));
+  return across ? upright(bottom(from), top(to)) : sideways(right(from), left(to));
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+const left = ({ x, y, height }: Box): Point => ({ x, y: y + height / 2 });
+const right = ({ x, y, width, height }: Box): Point => ({ x: x + width, y: y + height / 2 });
+const top = ({ x, y, width }: Box): Point => ({ x: x + width / 2, y });
+const bottom = ({ x, y, width, height }: Box): Point => ({ x: x + width / 2, y: y + height });
+
+/** Straight where it can be, else with two round corners halfway. */
+function sideways(from: Point, to: Point): string {
+  if (Math.abs(from.y - to.y) < 1) return `M${from.x} ${from.y}H${to.x}`;
+  const middle = (from.x + to.x) / 2;
+  const r = Math.min(RADIUS, Math.abs(to.y - from.y) / 2, Math.abs(to.x - from.x) / 2);
+  const sx = Math.sign(to.x - from.x) || 1;
+  const sy = Math.sign(to.y - from.y);
+  return `M${from.x} ${from.y}H${middle - sx * r}Q${middle} ${from.y} ${middle} ${from.y + sy * r}V${to.y - sy * r}Q${middle} ${to.y} ${middle + sx * r} ${to.y}H${to.x}`;
+}
+
+function upright(from: Point, to: Point): string {
+  if (Math.abs(from.x - to.x) < 1) return `M${from.x} ${from.y}V${to.y}`;
+  const middle = (from.y + to.y) / 2;
+  const r = Math.min(RADIUS, Math.abs(to.y - from.y) / 2, Math.abs(to.x - from.x) / 2);
+  const sx = Math.sign(to.x - from.x);
+  const sy = Math.sign(to.y - from.y) || 1;
+  return `M${from.x} ${from.y}V${middle - sy * r}Q${from.x} ${middle} ${from.x + sx * r} ${middle}H${to.x - sx * r}Q${to.x} ${middle} ${to.x} ${middle + sy * r}V${to.y}`;
+}

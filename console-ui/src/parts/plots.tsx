@@ -1,0 +1,123 @@
+/** The three plots of the overview. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Overview } from "../../../src/console/contract.ts";
+import { samples } from "../store/history.ts";
+import { countWord, spanWord } from "../store/words.ts";
+import { Plot, type PlotSeries } from "./plot.tsx";
+
+const THROUGHPUT: readonly PlotSeries[] = [
+  { label: "completed", tone: "sea", kind: "bars" },
+  { label: "failed, undone", tone: "copper", kind: "bars" },
+  { label: "stalled", tone: "rose", kind: "bars" },
+];
+const LATENCY: readonly PlotSeries[] = [
+  { label: "95th percentile", tone: "sky", kind: "line" },
+  { label: "median", tone: "sea", kind: "line" },
+];
+const BACKLOG: readonly PlotSeries[] = [{ label: "oldest due", tone: "copper", kind: "line" }];
+
+function Legend({ series }: { readonly series: readonly PlotSeries[] }): JSX.Element {
+  return (
+    <div class="legend">
+      {series.map(({ label, tone }) => (
+        <span key={label} data-tone={tone}>
+          <i />
+          {label}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+export function ThroughputPlot({ overview }: { readonly overview: Overview | undefined }): JSX.Element {
+  // Bars stand upon one another: each is drawn from the ground to its top, the tallest first.
+  const data = useMemo(() => {
+    const buckets = overview?.sagas.buckets ?? [];
+    return [
+      buckets.map(({ at }) => Date.parse(at) / 1_000),
+      buckets.map(({ completed, failed, stalled }) => completed + failed + stalled),
+      buckets.map(({ failed, stalled }) => failed + stalled),
+      buckets.map(({ stalled }) => stalled),
+    ];
+  }, [overview]);
+  const total = overview?.sagas.buckets.reduce((sum, one) => sum + one.completed, 0) ?? 0;
+  const step = overview ? spanWord(overview.bucketMs) : "";
+  return (
+    <section class="card" aria-label="Throughput">
+      <div class="card-head">
+        <h2>
+          Finished sagas <span class="dim">{step && `per ${step}`}</span>
+        </h2>
+        <Legend series={THROUGHPUT} />
+      </div>
+      <Plot
+        label="Finished sagas"
+        data={data}
+        series={THROUGHPUT}
+        stacked
+        height={190}
+        format={countWord}
+        summary={`${countWord(total)} completed in this window`}
+      />
+    </section>
+  );
+}
+
+export function LatencyPlot(): JSX.Element {
+  const list = samples.value;
+  const data = useMemo(
+    () => [
+      list.map(({ atMs }) => atMs / 1_000),
+      list.map(({ p95Ms }) => p95Ms),
+      list.map(({ p50Ms }) => p50Ms),
+    ],
+    [list],
+  );
+  const last = list.at(-1);
+  return (
+    <section class="card" aria-label="Latency">
+      <div class="card-head">
+        <h2>
+          Latency <span class="dim">since this page is open</span>
+        </h2>
+        <Legend series={LATENCY} />
+      </div>
+      <Plot
+        label="Latency"
+        data={data}
+        series={LATENCY}
+        height={150}
+        format={spanWord}
+        summary={last?.p95Ms ? `the 95th percentile is ${spanWord(last.p95Ms)}` : "nothing completed yet"}
+      />
+    </section>
+  );
+}
+
+export function BacklogPlot(): JSX.Element {
+  const list = samples.value;
+  const data = useMemo(
+    () => [list.map(({ atMs }) => atMs / 1_000), list.map(({ oldestMs }) => oldestMs)],
+    [list],
+  );
+  const last = list.at(-1);
+  return (
+    <section class="card" aria-label="Backlog">
+      <div class="card-head">
+        <h2>
+          Backlog age <span class="dim">since this page is open</span>
+        </h2>
+        <Legend series={BACKLOG} />
+      </div>
+      <Plot
+        label="Backlog age"
+        data={data}
+        series={BACKLOG}
+        height={150}
+        format={spanWord}
+        summary={last ? `the oldest due work has waited ${spanWord(last.oldestMs)}` : "not known yet"}
+      />
+    </section>
+  );
+}

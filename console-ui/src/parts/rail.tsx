@@ -1,0 +1,191 @@
+/** The way around: a rail at the side of a wide screen, a bar under the thumb on a phone. */
+import type { JSX } from "preact";
+import { attentionCount, liveState } from "../store/live.ts";
+import { panel } from "../store/panels.ts";
+import { openRooms, type Room } from "../store/places.ts";
+import { hrefOf, pageName } from "../store/route.ts";
+import { sessionState, signOut } from "../store/session.ts";
+import { cycleTheme, themeChoice, type ThemeChoice } from "../store/theme.ts";
+import { countWord } from "../store/words.ts";
+import { Icon, Mark, type IconName } from "./icon.tsx";
+
+function Count(): JSX.Element {
+  const count = attentionCount.value;
+  const none = !count || count.value === 0;
+  return (
+    <span class="rail-count" data-none={none} data-testid="attention-count">
+      {none ? "" : `${countWord(count.value)}${count.exact ? "" : "+"}`}
+      {!none && <span class="sr"> need a person</span>}
+    </span>
+  );
+}
+
+function RailLink({ room }: { readonly room: Room }): JSX.Element {
+  return (
+    <a
+      class="rail-link"
+      href={hrefOf([room.name])}
+      aria-current={pageName.value === room.name ? "page" : undefined}
+      data-room={room.name}
+    >
+      <Icon name={room.icon} />
+      <span>{room.word}</span>
+      {room.name === "attention" && <Count />}
+    </a>
+  );
+}
+
+export function Rail(): JSX.Element {
+  const rooms = openRooms();
+  const groups = ["", "Work", "Record"];
+  return (
+    <nav class="rail" aria-label="Console">
+      <Brand />
+      {groups.map((group) => (
+        <div key={group} role="group" aria-label={group || "Now"}>
+          {group && <div class="rail-group">{group}</div>}
+          {rooms
+            .filter((room) => (room.group ?? "") === group)
+            .map((room) => (
+              <RailLink key={room.name} room={room} />
+            ))}
+        </div>
+      ))}
+      <div class="rail-foot">
+        <Person />
+        <Live />
+        <div class="rail-tools">
+          <ThemeButton />
+          <button
+            type="button"
+            class="btn-icon"
+            aria-label="Search and go anywhere"
+            data-tip="Search  Ctrl K"
+            onClick={() => (panel.value = "palette")}
+          >
+            <Icon name="search" />
+          </button>
+          <button
+            type="button"
+            class="btn-icon"
+            aria-label="Keyboard shortcuts"
+            data-tip="Keys  ?"
+            onClick={() => (panel.value = "keys")}
+          >
+            <Icon name="keyboard" />
+          </button>
+        </div>
+      </div>
+    </nav>
+  );
+}
+
+function Brand(): JSX.Element {
+  return (
+    <a class="brand" href={hrefOf(["overview"])} aria-label="Amends, to the overview">
+      <Mark size={26} />
+      <span>Amends</span>
+    </a>
+  );
+}
+
+function Person(): JSX.Element | null {
+  const { value } = sessionState;
+  if (value.state !== "in") return null;
+  const { name, roles } = value.session;
+  return (
+    <div class="live" data-tip={`You may: ${roles.join(", ")}`}>
+      <Icon name="person" size={13} />
+      <span class="clip">{name}</span>
+      <button type="button" class="json-more" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </div>
+  );
+}
+
+const liveWords = {
+  live: "Live",
+  waiting: "Connecting",
+  offline: "Reconnecting",
+  paused: "Paused",
+} as const;
+
+function Live(): JSX.Element {
+  const state = liveState.value;
+  return (
+    <div class="live" data-state={state} data-testid="live">
+      <i class="live-dot" />
+      <span>{liveWords[state]}</span>
+    </div>
+  );
+}
+
+const themeIcons: Readonly<Record<ThemeChoice, IconName>> = { system: "half", light: "sun", dark: "moon" };
+
+function ThemeButton(): JSX.Element {
+  const choice = themeChoice.value;
+  const word = choice === "system" ? "as the system" : choice;
+  return (
+    <button
+      type="button"
+      class="btn-icon"
+      aria-label={`Theme: ${word}`}
+      data-tip={`Theme: ${word}`}
+      data-testid="theme"
+      onClick={cycleTheme}
+    >
+      <Icon name={themeIcons[choice]} />
+    </button>
+  );
+}
+
+export function TopBar(): JSX.Element {
+  return (
+    <header class="topbar">
+      <Brand />
+      <Live />
+      <button
+        type="button"
+        class="btn-icon"
+        aria-label="Search and go anywhere"
+        onClick={() => (panel.value = "palette")}
+      >
+        <Icon name="search" />
+      </button>
+      <ThemeButton />
+    </header>
+  );
+}
+
+const TABS = 4;
+
+export function TabBar(): JSX.Element {
+  const rooms = openRooms();
+  const rest = rooms.slice(TABS).some((room) => room.name === pageName.value);
+  return (
+    <nav class="tabbar" aria-label="Rooms">
+      {rooms.slice(0, TABS).map((room) => (
+        <a
+          key={room.name}
+          class="tab"
+          href={hrefOf([room.name])}
+          aria-current={pageName.value === room.name ? "page" : undefined}
+        >
+          <Icon name={room.icon} size={18} />
+          {room.word}
+          {room.name === "attention" && <Count />}
+        </a>
+      ))}
+      <button
+        type="button"
+        class="tab"
+        aria-current={rest ? "page" : undefined}
+        onClick={() => (panel.value = "menu")}
+      >
+        <Icon name="menu" size={18} />
+        More
+      </button>
+    </nav>
+  );
+}

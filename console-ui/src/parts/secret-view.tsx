@@ -1,0 +1,121 @@
+/** A masked value with the way to see it, for whoever may. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Json, Masked } from "../../../src/console/contract.ts";
+import { asTrouble, type Trouble } from "../store/api.ts";
+import { hide, reveal, revealedOf, revealWanted, wantReveal, type Secret } from "../store/reveal.ts";
+import { has } from "../store/session.ts";
+import { say } from "../store/toast.ts";
+import { Dialog } from "./dialog.tsx";
+import { Icon } from "./icon.tsx";
+import { JsonView, ShapeView } from "./json-view.tsx";
+import { ReasonField } from "./reason-field.tsx";
+
+interface Props {
+  readonly secret: Secret;
+  readonly masked: Masked;
+  /** Where the value stands in what is revealed: `["results", "charge"]`. */
+  readonly path: readonly string[];
+}
+
+export function SecretView({ secret, masked, path }: Props): JSX.Element {
+  const fields = revealedOf(secret);
+  const value = fields && dig(fields, path);
+  return value === undefined ? <ShapeView shape={masked.shape} /> : <JsonView value={value} />;
+}
+
+function dig(fields: Readonly<Record<string, Json>>, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = fields;
+  for (const name of path) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    const holder = value as Readonly<Record<string, Json>>;
+    value = Object.hasOwn(holder, name) ? holder[name] : undefined;
+  }
+  return value;
+}
+
+export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Element {
+  if (!has("reveal")) {
+    return (
+      <span class="tag" data-tip="Values may be personal data. To see them, sign in with the role reveal.">
+        <Icon name="lock" size={12} />
+        Masked
+      </span>
+    );
+  }
+  const open = revealedOf(secret) !== undefined;
+  return (
+    <button
+      type="button"
+      class="btn"
+      data-size="s"
+      aria-pressed={open}
+      onClick={() => (open ? hide(secret) : wantReveal(secret))}
+    >
+      <Icon name={open ? "lock" : "eye"} size={13} />
+      {open ? "Hide" : "Reveal"}
+    </button>
+  );
+}
+
+export function RevealDialog(): JSX.Element | null {
+  const { value } = revealWanted;
+  return value ? <Asking key={value.id} secret={value} /> : null;
+}
+
+function Asking({ secret }: { readonly secret: Secret }): JSX.Element {
+  const [reason, setReason] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
+  const close = (): void => wantReveal(undefined);
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await reveal(secret, reason.trim());
+      say("good", "Shown until you leave this page. It is on record that you looked.");
+    } catch (error) {
+      setTrouble(asTrouble(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title="Reveal stored values" onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (reason.trim() !== "" && !busy) void submit();
+        }}
+      >
+        <div class="dialog-body">
+          <p>What is stored here may be somebody’s personal data. That you look, and why, is written down.</p>
+          <ReasonField
+            value={reason}
+            onInput={setReason}
+            suggestions={["Looking into a failure", "The customer asked for it"]}
+          />
+          {trouble && (
+            <p class="form-error" role="alert">
+              <Icon name="alert" />
+              <span>{trouble.message}</span>
+            </p>
+          )}
+        </div>
+        <div class="dialog-foot">
+          <button type="button" class="btn" data-kind="plain" onClick={close}>
+            Leave it masked
+          </button>
+          <button
+            type="submit"
+            class="btn"
+            data-kind="primary"
+            disabled={reason.trim() === "" || busy}
+            aria-busy={busy}
+          >
+            <Icon name="eye" size={14} />
+            Reveal
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

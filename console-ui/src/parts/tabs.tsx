@@ -1,0 +1,19 @@
+/** Two views of one room, as links: each has an address of its own. */
+import type { JSX } from "preact";
+
+interface Props {
+  readonly label: string;
+  readonly tabs: readonly { readonly href: string; readonly word: string; readonly on: boolean }[];
+}
+
+export function Tabs({ label, tabs }: Props): JSX.Element {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ href, word, on }) => (
+        <a key={href} href={href} aria-current={on ? "page" : undefined}>
+          {word}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,116 @@
+/**
+ * The only way to the server. A call ends in one of three ways that the pages tell apart: an answer, a problem that the
+ * server explains, or silence (no server, or nonsense in its place).
+ */
+import { signal, type ReadonlySignal } from "@preact/signals";
+import type { Problem } from "../../../src/console/contract.ts";
+
+export type { Problem };
+
+/** What went wrong, as it is shown. */
+export class Trouble extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
+
+  constructor(status: number, { code, message, field }: Problem) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+const TIMEOUT_MS = 20_000;
+const silentSince = signal<number | undefined>(undefined);
+const signedOut = signal(false);
+
+/** Since when the server does not answer; undefined while it does. */
+export const unreachableSince: ReadonlySignal<number | undefined> = silentSince;
+/** The session has ended: somebody must sign in. */
+export const sessionLost: ReadonlySignal<boolean> = signedOut;
+
+export function apiUrl(path: string): string {
+  return new URL(`api/${path}`, document.baseURI.replace(/[?#].*$/u, "")).href;
+}
+
+export function get<T>(path: string, abort?: AbortSignal): Promise<T> {
+  return call<T>(path, { method: "GET" }, abort);
+}
+
+export function post<T>(path: string, body: unknown): Promise<T> {
+  return call<T>(path, { method: "POST", body: JSON.stringify(body) });
+}
+
+export function remove<T>(path: string): Promise<T> {
+  return call<T>(path, { method: "DELETE" });
+}
+
+async function call<T>(path: string, init: RequestInit, abort?: AbortSignal): Promise<T> {
+  const limit = AbortSignal.timeout(TIMEOUT_MS);
+  const response = await reach(path, {
+    ...init,
+    credentials: "same-origin",
+    headers: {
+      accept: "application/json",
+      "x-amends-console": "1",
+      ...(init.body ? { "content-type": "application/json" } : {}),
+    },
+    signal: abort ? AbortSignal.any([abort, limit]) : limit,
+  });
+  const text = await response.text();
+  if (response.ok) {
+    signedOut.value = false;
+    return (text === "" ? undefined : parse(text, response.status)) as T;
+  }
+  if (response.status === 401) signedOut.value = true;
+  throw new Trouble(response.status, problemOf(text, response.status));
+}
+
+async function reach(path: string, init: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(apiUrl(path), init);
+    silentSince.value = undefined;
+    return response;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    silentSince.value ??= Date.now();
+    throw new Trouble(0, {
+      code: "UNREACHABLE",
+      message: "The console cannot reach its server. It goes on trying.",
+    });
+  }
+}
+
+function parse(text: string, status: number): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new Trouble(status, {
+      code: "NOT_JSON",
+      message:
+        "The answer is not what the console's server gives. Is something else mounted at this address?",
+    });
+  }
+}
+
+function problemOf(text: string, status: number): Problem {
+  try {
+    const { code, message, field } = JSON.parse(text) as Partial<Problem>;
+    if (typeof code === "string" && typeof message === "string") {
+      return { code, message, ...(typeof field === "string" && { field }) };
+    }
+  } catch {
+    // Told below.
+  }
+  return { code: `HTTP_${status}`, message: `The server answered with status ${status}.` };
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+export function asTrouble(error: unknown): Trouble {
+  if (error instanceof Trouble) return error;
+  return new Trouble(0, { code: "CONSOLE", message: "Something went wrong in this page. Load it again." });
+}

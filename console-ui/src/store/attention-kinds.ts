@@ -1,0 +1,66 @@
+/** What each kind of trouble is called, what it needs, and where it is looked at. */
+import type { AttentionLine } from "../../../src/console/contract.ts";
+import type { IconName } from "../parts/icon.tsx";
+import type { TargetKind } from "./actions.ts";
+import { hrefOf } from "./route.ts";
+
+export interface AttentionKind {
+  readonly word: string;
+  readonly icon: IconName;
+  readonly needs: string;
+  readonly target: TargetKind | undefined;
+  readonly href: (id: string) => string;
+}
+
+export const attentionKinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
+  "stalled-saga": {
+    word: "Stalled saga",
+    icon: "sagas",
+    needs:
+      "See what could not be undone. Mend the cause and retry, or settle it by hand and skip or resolve.",
+    target: "saga",
+    href: (id) => hrefOf(["sagas", id]),
+  },
+  "abandoned-entry": {
+    word: "Abandoned entry",
+    icon: "outbox",
+    needs: "The other system refused or was away too long. Mend the cause, then requeue.",
+    target: "entry",
+    href: (id) => hrefOf(["outbox", id]),
+  },
+  "dead-letter": {
+    word: "Dead letter",
+    icon: "webhooks",
+    needs: "The endpoint never accepted it. Talk to its owner, then resend or dismiss.",
+    target: "delivery",
+    href: (id) => hrefOf(["webhooks", "deliveries", id]),
+  },
+  "unreadable-event": {
+    word: "Unreadable event",
+    icon: "flows",
+    needs: "No handler here understands it. Deploy the version that does, then requeue.",
+    target: "entry",
+    href: (id) => hrefOf(["outbox", id]),
+  },
+  "stalled-flow": {
+    word: "Stalled flow",
+    icon: "flows",
+    needs: "An undo has failed for good. Mend the cause and retry, or settle it by hand and resolve.",
+    target: "flow",
+    href: (id) => hrefOf(["flows", id]),
+  },
+  "overdue-erasure": {
+    word: "Overdue erasure",
+    icon: "erasures",
+    needs: "The legal deadline has passed. Open the subject to see which entries block it.",
+    target: undefined,
+    href: (id) => hrefOf(["erasures", id]),
+  },
+  "disabled-subscription": {
+    word: "Disabled subscription",
+    icon: "webhooks",
+    needs: "The endpoint failed for too long, or is gone. Ask its owner, then enable or delete it.",
+    target: "subscription",
+    href: (id) => hrefOf(["webhooks", "subscriptions", id]),
+  },
+};

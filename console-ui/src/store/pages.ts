@@ -1,0 +1,163 @@
+/**
+ * A list that grows downward page by page. What changes changes in its place; what is new waits above until the reader
+ * asks for it, so that no row moves away under a finger.
+ */
+import { batch, signal, type ReadonlySignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Page } from "../../../src/console/contract.ts";
+import { asTrouble, get, isAbort, type Trouble } from "./api.ts";
+import { paced } from "./resource.ts";
+import type { Topic } from "./live.ts";
+
+export interface Pages<Item, Answer extends Page<Item> = Page<Item>> {
+  /** Undefined until the first page is there. */
+  readonly items: ReadonlySignal<readonly Item[] | undefined>;
+  /** How many are newer than the first one shown. */
+  readonly fresh: ReadonlySignal<number>;
+  /** The newest answer, for what it says beside its items. */
+  readonly last: ReadonlySignal<Answer | undefined>;
+  readonly trouble: ReadonlySignal<Trouble | undefined>;
+  /** What is shown answers an older question; the answer to this one is on its way. */
+  readonly stale: ReadonlySignal<boolean>;
+  readonly busy: ReadonlySignal<boolean>;
+  readonly more: ReadonlySignal<boolean>;
+  readonly loadMore: () => void;
+  readonly reload: () => void;
+  /** Puts newer versions of what is shown into their places. */
+  readonly update: (lines: readonly Item[]) => void;
+}
+
+export interface ListOptions<Item> {
+  readonly topics: readonly Topic[];
+  readonly idOf: (item: Item) => string;
+  /** True where a line that is no longer on the first page is gone, not merely older. */
+  readonly whole?: boolean;
+}
+
+const RETRY_MS = 3_000;
+
+interface List<Item, Answer extends Page<Item>> extends Pages<Item, Answer> {
+  readonly refresh: () => void;
+  readonly stop: () => void;
+}
+
+export function usePages<Item, Answer extends Page<Item> = Page<Item>>(
+  path: string,
+  options: ListOptions<Item>,
+): Pages<Item, Answer> {
+  const before = useRef<List<Item, Answer> | undefined>(undefined);
+  const list = useMemo(() => listOf<Item, Answer>(path, options, before.current?.items.peek()), [path]);
+  before.current = list;
+  useEffect(() => {
+    list.reload();
+    const quit = paced(options.topics, list.refresh, 1_500);
+    return () => {
+      quit();
+      list.stop();
+    };
+  }, [list]);
+  return list;
+}
+
+function listOf<Item, Answer extends Page<Item>>(
+  path: string,
+  { idOf, whole }: ListOptions<Item>,
+  before: readonly Item[] | undefined,
+): List<Item, Answer> {
+  const items = signal<readonly Item[] | undefined>(before);
+  const stale = signal(true);
+  const last = signal<Answer | undefined>(undefined);
+  const fresh = signal(0);
+  const trouble = signal<Trouble | undefined>(undefined);
+  const busy = signal(false);
+  const more = signal(false);
+  let next: string | null = null;
+  let pagesShown = 0;
+  let abort = new AbortController();
+  let retry: ReturnType<typeof setTimeout> | undefined;
+
+  const page = async (after: string | null, use: (answer: Answer) => void): Promise<void> => {
+    const mine = abort;
+    clearTimeout(retry);
+    busy.value = true;
+    try {
+      const cursor =
+        after === null ? "" : `${path.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}`;
+      const answer = await get<Answer>(`${path}${cursor}`, mine.signal);
+      batch(() => {
+        use(answer);
+        trouble.value = undefined;
+      });
+    } catch (error) {
+      if (isAbort(error)) return;
+      const failure = asTrouble(error);
+      trouble.value = failure;
+      // Silence ends by itself; a refusal does not.
+      if (failure.status === 0 || failure.status >= 500) retry = setTimeout(refresh, RETRY_MS);
+    } finally {
+      if (abort === mine) busy.value = false;
+    }
+  };
+  const restart = (): void => {
+    abort.abort();
+    abort = new AbortController();
+    void page(null, (answer) => {
+      items.value = answer.items;
+      stale.value = false;
+      last.value = answer;
+      next = answer.next;
+      more.value = next !== null;
+      fresh.value = 0;
+      pagesShown = 1;
+    });
+  };
+  const update = (lines: readonly Item[]): void => {
+    const shown = items.value;
+    if (!shown || lines.length === 0) return;
+    const newer = new Map(lines.map((line) => [idOf(line), line]));
+    if (shown.some((item) => newer.has(idOf(item)))) {
+      items.value = shown.map((item) => newer.get(idOf(item)) ?? item);
+    }
+  };
+  const refresh = (): void => {
+    const shown = items.value;
+    if (busy.value) return;
+    if (!shown || stale.value || shown.length === 0 || (whole && pagesShown === 1)) {
+      restart();
+      return;
+    }
+    void page(null, (answer) => {
+      last.value = answer;
+      update(answer.items);
+      const known = new Set(shown.map(idOf));
+      fresh.value = answer.items.filter((item) => !known.has(idOf(item))).length;
+    });
+  };
+  return {
+    items,
+    fresh,
+    last,
+    trouble,
+    stale,
+    busy,
+    more,
+    update,
+    refresh,
+    reload: restart,
+    loadMore: () => {
+      if (busy.value || next === null) return;
+      void page(next, (answer) => {
+        const known = new Set((items.value ?? []).map(idOf));
+        items.value = [...(items.value ?? []), ...answer.items.filter((item) => !known.has(idOf(item)))];
+        next = answer.next;
+        more.value = next !== null;
+        last.value = answer;
+        pagesShown += 1;
+      });
+    },
+    stop: () => {
+      clearTimeout(retry);
+      abort.abort();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/** Who is here, and what they may do. A token in the fragment is used once and taken out of the address bar. */
+import { signal, type ReadonlySignal } from "@preact/signals";
+import type { Part, Role, Session } from "../../../src/console/contract.ts";
+import { asTrouble, get, post, remove, type Trouble } from "./api.ts";
+
+export type SessionState =
+  | { readonly state: "loading" }
+  | { readonly state: "out"; readonly trouble: Trouble | undefined }
+  | { readonly state: "in"; readonly session: Session };
+
+const current = signal<SessionState>({ state: "loading" });
+export const sessionState: ReadonlySignal<SessionState> = current;
+
+export async function begin(): Promise<void> {
+  const token = tokenOf(location.hash);
+  if (token !== undefined) {
+    history.replaceState(null, "", "#/");
+    dispatchEvent(new HashChangeEvent("hashchange"));
+    // Whoever is signed in already and opens an old link stays signed in.
+    if (await signIn(token)) return;
+  }
+  const trouble = current.value.state === "out" ? current.value.trouble : undefined;
+  try {
+    current.value = { state: "in", session: await get<Session>("session") };
+  } catch (error) {
+    const failure = asTrouble(error);
+    current.value = { state: "out", trouble: failure.status === 401 ? trouble : failure };
+  }
+}
+
+export async function signIn(token: string): Promise<boolean> {
+  try {
+    const session = await post<Session>("session", { token });
+    current.value = { state: "in", session };
+    return true;
+  } catch (error) {
+    current.value = { state: "out", trouble: asTrouble(error) };
+    return false;
+  }
+}
+
+export async function signOut(): Promise<void> {
+  try {
+    await remove("session");
+  } finally {
+    current.value = { state: "out", trouble: undefined };
+  }
+}
+
+export function tokenOf(hash: string): string | undefined {
+  if (!hash.startsWith("#token=")) return undefined;
+  const raw = hash.slice("#token=".length);
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}
+
+export function has(role: Role): boolean {
+  const { value } = current;
+  return value.state === "in" && value.session.roles.includes(role);
+}
+
+export function hasPart(part: Part): boolean {
+  const { value } = current;
+  return value.state === "in" && value.session.parts.includes(part);
+}
+
+export function sagaNames(): readonly string[] {
+  const { value } = current;
+  return value.state === "in" ? value.session.sagas : [];
+}

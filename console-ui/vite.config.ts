@@ -1,0 +1,24 @@
+/**
+ * The console's browser side, built once into files that the package ships. Every address in the output is relative,
+ * so that it works under whatever path an application mounts it.
+ */
+import { fileURLToPath } from "node:url";
+import { defineConfig, type UserConfig } from "vite";
+
+const config: UserConfig = defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  base: "./",
+  logLevel: "warn",
+  build: {
+    outDir: fileURLToPath(new URL("../dist/console-assets", import.meta.url)),
+    emptyOutDir: true,
+    target: "es2022",
+    // Everything is one file: nothing is preloaded, and no script has to put a link into the document.
+    modulePreload: false,
+    // The content security policy has no data: addresses.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+});
+
+export default config;

@@ -1,0 +1,168 @@
+/** Every page, at phone and desktop size, in light and dark. */
+import { expect, it } from "vitest";
+import { seriousFindings } from "./support/accessibility.ts";
+import { PHONE, type Look } from "./support/browser.ts";
+import { eventually, expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
+import type { Fixture } from "./fixture-server.ts";
+
+/** What each page must say, so that a blank one cannot pass. */
+const PAGES: readonly (readonly [hash: string, heading: string, says: string])[] = [
+  ["#/", "Overview", "Finished sagas"],
+  ["#/attention", "Attention", "Abandoned entry"],
+  ["#/sagas", "Sagas", "o-4711"],
+  ["#/sagas/o-4711", "place-order Stalled", "BankClosed"],
+  ["#/flows", "Event flows", "srn:conv:berlin-26"],
+  ["#/flows/f-1", "convention_init Stalled", "FeatureTablesRejected"],
+  ["#/outbox", "Outbox", "RateLimited"],
+  ["#/outbox/0193-e1", "stripe Abandoned", "user-7"],
+  ["#/webhooks", "Webhooks", "order.placed"],
+  ["#/webhooks/deliveries/501", "order.placed Dead letter", "HTTP 503"],
+  ["#/webhooks/subscriptions", "Webhooks", "warehouse-east"],
+  ["#/webhooks/subscriptions/2", "https://warehouse-east.example/in Disabled", "five days"],
+  ["#/erasures", "Erasures", "Overdue"],
+  ["#/erasures/user-7", "Trail of a subject", "Erasure local completed"],
+  ["#/audit", "Audit", "The bank is open again"],
+  ["#/audit/subjects", "Audit", "Erasure requeued"],
+];
+
+/** axe looks at both sizes and both themes once each: colours do not depend on the size, nor the layout on the theme. */
+const LOOKS: readonly (readonly [name: string, look: Look, axe: boolean])[] = [
+  ["desktop, light", {}, true],
+  ["desktop, dark", { scheme: "dark" }, false],
+  ["phone, light", PHONE, false],
+  ["phone, dark", { ...PHONE, scheme: "dark" }, true],
+];
+
+inBrowser("pages", (stage) => {
+  let busy: Promise<Fixture> | undefined;
+  let few: Promise<Fixture> | undefined;
+  const small = (): Promise<Fixture> => (few ??= stage.fixture({ few: true }));
+  const world = (): Promise<Fixture> => (busy ??= stage.fixture());
+
+  for (const [name, look, axe] of LOOKS) {
+    it(`[P-04] every page is whole${axe ? " and accessible" : ""}: ${name}`, async () => {
+      const fixture = await small();
+      const { page, troubles } = await stage.tab(look);
+      for (const [hash, heading, says] of PAGES) {
+        await visit(page, fixture, hash);
+        expect.soft((await page.locator("h1").innerText()).replaceAll(/\s+/gu, " "), hash).toBe(heading);
+        expect.soft(await page.locator("main").innerText(), hash).toContain(says);
+        await expectNoSidewaysScroll(page);
+        expect.soft(axe ? await seriousFindings(page) : [], hash).toEqual([]);
+      }
+      expect(troubles).toEqual([]);
+      await page.close();
+    });
+  }
+
+  it("[P-04] where there is nothing, each page says what would be there and how it gets there", async () => {
+    const fixture = await stage.fixture({ kind: "empty" });
+    const { page, troubles } = await stage.tab();
+    const teaches: readonly (readonly [string, string])[] = [
+      ["#/", "Nothing needs you"],
+      ["#/attention", "Nothing needs you"],
+      ["#/sagas", "amends.start(placeOrder"],
+      ["#/flows", "eventSaga("],
+      ["#/outbox", "eraseSubject(tx"],
+      ["#/webhooks", "webhooks.publish(tx"],
+      ["#/webhooks/subscriptions", "webhooks.subscribe("],
+      ["#/erasures", "new Erasure("],
+      ["#/audit", "Nobody has done anything yet"],
+    ];
+    for (const [hash, text] of teaches) {
+      await visit(page, fixture, hash);
+      expect.soft(await page.locator("main").innerText(), hash).toContain(text);
+      expect.soft(await seriousFindings(page), hash).toEqual([]);
+    }
+    expect(troubles).toEqual([]);
+    await page.close();
+  });
+
+  it("[P-04] the picture of a run shows the way back, and the time axis what happened when", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas/o-4711");
+    const state = (node: string): Promise<string | null> =>
+      page.locator(`[data-node="${node}"]`).getAttribute("data-state");
+    expect(await state("act:reserve")).toBe("done");
+    expect(await state("act:ship")).toBe("failed");
+    expect(await state("undo:charge")).toBe("failed");
+    expect(await state("undo:reserve")).toBe("done");
+    expect(await page.locator('.edge[data-kind="turn"][data-taken="true"]').count()).toBe(1);
+    const lanes = await page.locator(".lane-name").allInnerTexts();
+    expect(lanes).toEqual([
+      "reserve",
+      "charge",
+      "ship",
+      "undo charge",
+      "undo reserve",
+      "by Amends or a person",
+    ]);
+    await page.getByRole("button", { name: "Line by line" }).click();
+    expect(await page.locator(".story").innerText()).toContain("turned back at ship");
+    await page.close();
+  });
+
+  it("[P-04] on a phone the whole width of the picture is seen, the way back beside the way forward", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab(PHONE);
+    await visit(page, fixture, "#/sagas/o-4711");
+    const over =
+      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.picture'); return scrollWidth - clientWidth; })()";
+    await eventually(() => page.evaluate<number>(over)).toBeLessThanOrEqual(0);
+    const [act, undo] = await Promise.all(
+      ["act:charge", "undo:charge"].map((node) => page.locator(`[data-node="${node}"]`).boundingBox()),
+    );
+    expect(undo?.x).toBeGreaterThan(act?.x ?? Number.NaN);
+    await page.close();
+  });
+
+  it("[P-04] an instant is told relative, and exactly on hover and by a tap", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas/o-4711");
+    const time = page.locator(".facts time").first();
+    expect(await time.innerText()).toMatch(/ago$|just now/u);
+    await time.hover();
+    expect(await page.locator(".tip").innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/u);
+    await time.click();
+    expect(await time.innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/u);
+    await page.close();
+  });
+
+  it("[P-04] the search, the filters and the cursor narrow and widen the list, and live in the address", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas");
+    await expectRows(page, 40);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await expectRows(page, 80);
+    await page.getByRole("searchbox").fill("o-47");
+    await expectRows(page, 1);
+    expect(new URL(page.url()).hash).toBe("#/sagas?q=o-47");
+    await page.getByRole("searchbox").fill("");
+    await page.getByRole("button", { name: /^Compensating/u }).click();
+    await expectRows(page, 2);
+    expect(new URL(page.url()).hash).toBe("#/sagas?status=COMPENSATING");
+    await page.getByRole("searchbox").fill("nothing like it");
+    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await expectRows(page, 40);
+    await page.close();
+  });
+
+  it("[P-04] what does not exist, and what cannot be loaded, is said", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas/nobody");
+    expect(await page.locator("main").innerText()).toContain("There is nothing under this id");
+    await visit(page, fixture, "#/no/such/page");
+    expect(await page.locator("main").innerText()).toContain("There is no such page");
+    fixture.fail(500);
+    await page.goto(`${fixture.url}#/outbox`);
+    await page.getByText("The database is away.").waitFor();
+    fixture.fail(undefined);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator("tbody tr").first().waitFor();
+    await page.close();
+  });
+});

@@ -1,0 +1,142 @@
+/** Coming in, going out, finding one's way: tokens, mounts, keys, themes. */
+import { gzipSync } from "node:zlib";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { TOKEN } from "./fixture-server.ts";
+import { seriousFindings } from "./support/accessibility.ts";
+import { PHONE } from "./support/browser.ts";
+import { eventually, builtPages, inBrowser, settled, visit } from "./support/stage.ts";
+
+inBrowser("session", (stage) => {
+  it("[X-01] a token in the address signs in once and is taken out of it; a wrong one is refused", async () => {
+    const fixture = await stage.fixture({ open: false });
+    await stage.window().forgetCookies();
+    const { page, troubles } = await stage.tab();
+    await page.goto(`${fixture.url}#token=wrong`);
+    await page.getByText("This token is wrong").waitFor();
+    expect(page.url()).not.toContain("wrong");
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.goto("about:blank");
+    await page.goto(`${fixture.url}#token=${TOKEN}`);
+    await settled(page);
+    expect(await page.locator("h1").innerText()).toBe("Overview");
+    expect(page.url()).not.toContain(TOKEN);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").fill(TOKEN);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await settled(page);
+    expect(troubles).toEqual([]);
+    await page.close();
+  });
+
+  it("[X-01] a session that ends leads to the door, and back to where one was", async () => {
+    const fixture = await stage.fixture({ open: false });
+    await stage.window().forgetCookies();
+    const { page } = await stage.tab();
+    await page.goto(`${fixture.url}#token=${TOKEN}`);
+    await settled(page);
+    await visit(page, fixture, "#/outbox");
+    await stage.window().forgetCookies();
+    // The stream ends with the session, and that alone is noticed.
+    await fixture.drop();
+    await fixture.raise();
+    await page.getByLabel("Token").fill(TOKEN, { timeout: 20_000 });
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await settled(page);
+    expect(await page.locator("h1").innerText()).toBe("Outbox");
+    await page.close();
+  });
+
+  it("[P-04] it works under whatever path it is mounted", async () => {
+    const fixture = await stage.fixture({ mount: "/ops/tools/amends/" });
+    const { page, troubles } = await stage.tab();
+    await visit(page, fixture, "#/sagas/o-4711");
+    expect(await page.locator("h1").innerText()).toContain("place-order");
+    expect(troubles).toEqual([]);
+    await page.close();
+  });
+
+  it("[P-04] everything can be reached by keyboard", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/");
+    for (const [key, heading] of [
+      ["a", "Attention"],
+      ["f", "Event flows"],
+      ["b", "Outbox"],
+      ["w", "Webhooks"],
+      ["e", "Erasures"],
+      ["u", "Audit"],
+      ["s", "Sagas"],
+    ] as const) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.locator("h1", { hasText: heading }).waitFor();
+    }
+    await settled(page);
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    const focused = await page.evaluate<string>("document.activeElement.getAttribute('href')");
+    expect(focused).toBe(await page.locator("[data-row]").first().getAttribute("href"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "What happened" }).waitFor();
+    await page.keyboard.press("u");
+    await page.locator("h1", { hasText: "Sagas" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("o-47");
+    await eventually(() => page.locator("tbody tr").count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await eventually(() => page.locator("tbody tr").count()).toBe(40);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("o-4711");
+    await page.getByRole("option", { name: /o-4711/u }).waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.locator("h1", { hasText: "place-order" }).waitFor();
+    await page.close();
+  });
+
+  it("[P-04] the theme is the system's until somebody chooses, and the choice lasts", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab({ scheme: "dark" });
+    const shown = (): Promise<string> => page.evaluate("document.documentElement.dataset.theme");
+    await visit(page, fixture, "#/");
+    expect(await shown()).toBe("dark");
+    await page.locator(".rail [data-testid=theme]").click();
+    expect(await shown()).toBe("light");
+    await page.reload();
+    await settled(page);
+    expect(await shown()).toBe("light");
+    await page.evaluate("localStorage.clear()");
+    await page.close();
+  });
+
+  it("[P-04] on a phone every room is under the thumb", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab(PHONE);
+    await visit(page, fixture, "#/");
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("dialog").getByRole("link", { name: "Erasures" }).click();
+    await page.locator("h1", { hasText: "Erasures" }).waitFor();
+    await eventually(() => page.locator("dialog[open]").count()).toBe(0);
+    expect(await page.locator(".tab[aria-current=page]").innerText()).toContain("More");
+    await page.close();
+  });
+
+  it("[P-04] the assets weigh less than 120 kB, gzipped", async () => {
+    const folder = await builtPages();
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
+      file.isFile(),
+    );
+    const bytes = files.map((file) => gzipSync(readFileSync(path.join(file.parentPath, file.name))).length);
+    expect(files.length).toBeGreaterThanOrEqual(4);
+    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(120_000);
+  });
+});

@@ -1,0 +1,90 @@
+/** What the browser tests of one file share: the built pages, a browser, and servers that are closed in the end. */
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import type { Page } from "playwright-core";
+import { buildConsole } from "../../../tools/build.mjs";
+import { root } from "../../../tools/project.mjs";
+import { startFixture, type Fixture, type FixtureOptions } from "../fixture-server.ts";
+import { findChromium, noBrowser, Window, type Look, type Tab } from "./browser.ts";
+
+const PATIENCE_MS = 120_000;
+const chromium = findChromium();
+let assets: Promise<string> | undefined;
+
+/** Built once per process, apart from dist/, so that what is tested is what the sources say now. */
+export function builtPages(): Promise<string> {
+  assets ??= (async () => {
+    const folder = path.join(root, ".amends", `console-assets-${process.pid}`);
+    const outcome = await buildConsole(folder);
+    if (!outcome.ok) throw new Error(outcome.output);
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    return folder;
+  })();
+  return assets;
+}
+
+export interface Stage {
+  /** A server of the fixture world. It lives as long as the file. */
+  fixture(options?: Omit<FixtureOptions, "assets">): Promise<Fixture>;
+  tab(look?: Look): Promise<Tab>;
+  window(): Window;
+}
+
+/** Runs the tests in a real browser; where there is none, that is said loudly. */
+export function inBrowser(name: string, tests: (stage: Stage) => void): void {
+  if (chromium === undefined) noBrowser();
+  describe.skipIf(chromium === undefined)(name, { timeout: PATIENCE_MS }, () => {
+    let window: Window | undefined;
+    let folder = "";
+    const fixtures: Fixture[] = [];
+    const opened = (): Window => {
+      if (!window) throw new Error("The browser is not open.");
+      return window;
+    };
+    beforeAll(async () => {
+      folder = await builtPages();
+      window = await Window.open(chromium ?? "");
+    });
+    afterAll(async () => {
+      await window?.close();
+      for (const fixture of fixtures) await fixture.close();
+    });
+    tests({
+      fixture: async (options = {}) => {
+        const fixture = await startFixture({ ...options, assets: folder });
+        fixtures.push(fixture);
+        return fixture;
+      },
+      tab: (look) => opened().tab(look),
+      window: opened,
+    });
+  });
+}
+
+/** Opens a page and waits until nothing of it is a skeleton. */
+export async function visit(page: Page, fixture: { readonly url: string }, hash: string): Promise<void> {
+  await page.goto(`${fixture.url}${hash}`);
+  await settled(page);
+}
+
+export async function settled(page: Page): Promise<void> {
+  await page.waitForSelector("h1");
+  await page.waitForSelector(".skeleton, [aria-busy=true]", { state: "detached" });
+}
+
+/** Waits until it is so. A busy machine is slow, and that is not what is tested. */
+export function eventually<T>(look: () => Promise<T>): ReturnType<typeof expect.poll<T>> {
+  return expect.poll(look, { timeout: 20_000 });
+}
+
+/** Waits for so many rows. The policy forbids a page to evaluate text, so that asking goes on from here. */
+export async function expectRows(page: Page, count: number): Promise<void> {
+  await eventually(() => page.locator("tbody tr").count()).toBe(count);
+}
+
+/** Nothing is wider than the window: no page scrolls sideways. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const over = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  expect.soft(over, page.url()).toBeLessThanOrEqual(0);
+}

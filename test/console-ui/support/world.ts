@@ -1,0 +1,408 @@
+/** Everything that the fixture server knows, and what people do to it. Three worlds: a busy one, an empty one, a hostile one. */
+import type {
+  ActionLine,
+  AttentionLine,
+  Json,
+  Overview,
+  Part,
+  Role,
+  SagaLine,
+  SagaStatus,
+} from "../../../src/console/contract.ts";
+import type {
+  AuditEventLine,
+  DeliveryDetail,
+  ErasureLine,
+  FlowDetail,
+  OutboxLine,
+  Subscription,
+} from "../../../src/console/contract-parts.ts";
+import { HOSTILE } from "./hostile.ts";
+import { deliveryOf, entryOf, erasureOf, flowOf, subscriptionOf, trailEvents } from "./parts-world.ts";
+import { DEFINITIONS, lineOf, playSaga, type Ending, type StoredSaga } from "./saga-world.ts";
+
+export type Kind = "busy" | "empty" | "hostile";
+
+export interface World {
+  readonly kind: Kind;
+  readonly nowMs: number;
+  readonly roles: readonly Role[];
+  readonly parts: readonly Part[];
+  readonly sagas: Map<string, StoredSaga>;
+  readonly outbox: Map<string, OutboxLine>;
+  readonly erasures: readonly ErasureLine[];
+  readonly trail: readonly AuditEventLine[];
+  readonly flows: Map<string, FlowDetail>;
+  readonly subscriptions: Map<string, Subscription>;
+  readonly deliveries: Map<string, DeliveryDetail>;
+  readonly audit: ActionLine[];
+  attention: readonly AttentionLine[];
+}
+
+const PARTS: readonly Part[] = ["sagas", "outbox", "erasures", "flows", "webhooks"];
+const ROLES: readonly Role[] = ["read", "operate", "reveal"];
+/** How a hundred sagas end. */
+const ENDINGS: readonly (readonly [Ending, number])[] = [
+  ["STALLED", 2],
+  ["RUNNING", 5],
+  ["COMPENSATING", 2],
+  ["PENDING", 2],
+  ["FAILED", 9],
+  ["COMPLETED", 80],
+];
+
+const byId = <T extends { readonly id: string }>(list: readonly T[]): Map<string, T> =>
+  new Map(list.map((item) => [item.id, item]));
+
+export function makeWorld(kind: Kind, nowMs: number, roles: readonly Role[] = ROLES): World {
+  const world: World = {
+    kind,
+    nowMs,
+    roles,
+    parts: PARTS,
+    sagas: new Map(),
+    outbox: new Map(),
+    erasures: [],
+    trail: [],
+    flows: new Map(),
+    subscriptions: new Map(),
+    deliveries: new Map(),
+    audit: [],
+    attention: [],
+  };
+  if (kind === "empty") return world;
+  const made = kind === "busy" ? busy(world) : hostile(world);
+  return { ...made, attention: attentionOf(made) };
+}
+
+function busy(world: World): World {
+  const { nowMs } = world;
+  const names = Object.keys(DEFINITIONS);
+  const endings = ENDINGS.flatMap(([ending, count]) => Array.from({ length: count }, () => ending));
+  const sagas = endings.map((ending, index) => {
+    const name = names[(index * 7) % names.length] ?? "place-order";
+    const id = ending === "STALLED" && index === 0 ? "o-4711" : `${name.slice(0, 2)}-${7_000 + index * 13}`;
+    const back = ending === "COMPLETED" ? index * 21_000 : index * 2_600;
+    return playSaga({
+      id,
+      name: id === "o-4711" ? "place-order" : name,
+      ending,
+      startMs: nowMs - 4_000 - back,
+      input: {
+        orderId: id,
+        sku: "tea",
+        cents: 1_200,
+        customer: { email: "ada@example.com", name: "Ada Lovelace" },
+        items: [1, 2, 3],
+      },
+    });
+  });
+  return {
+    ...world,
+    sagas: new Map(sagas.map((saga) => [saga.detail.id, saga])),
+    outbox: byId([
+      entryOf("0193-e1", "abandoned", nowMs),
+      entryOf("0193-e2", "failed", nowMs, { name: "s3-logs", refKind: "s3", subjectId: "user-9" }),
+      entryOf("0193-e3", "in_flight", nowMs, {
+        kind: "event",
+        name: "SchemaCreated",
+        operation: null,
+        subjectId: null,
+      }),
+      entryOf("0193-e4", "pending", nowMs, { name: "search-index", subjectId: "user-12" }),
+      entryOf("0193-e5", "scheduled", nowMs, {
+        name: "backups",
+        nextAttemptAt: new Date(nowMs + 9 * 86_400_000).toISOString(),
+      }),
+      ...Array.from({ length: 14 }, (_, index) =>
+        entryOf(`0193-s${index}`, "succeeded", nowMs - index * 190_000, {
+          subjectId: `user-${20 + index}`,
+          name: index % 2 ? "stripe" : "mailer",
+        }),
+      ),
+    ]),
+    erasures: [
+      erasureOf("user-3", nowMs, "overdue"),
+      erasureOf("user-7", nowMs, "open"),
+      ...[20, 21, 22, 23].map((number) =>
+        erasureOf(`user-${number}`, nowMs - number * 3_600_000, "completed"),
+      ),
+    ],
+    trail: trailEvents("user-7", nowMs),
+    flows: byId([
+      flowOf("f-1", "stalled", nowMs, "srn:conv:berlin-26"),
+      flowOf("f-2", "running", nowMs, "srn:conv:oslo-27"),
+      flowOf("f-3", "compensating", nowMs, "srn:conv:lyon-26"),
+      flowOf("f-4", "failed", nowMs, "srn:conv:graz-25"),
+      ...Array.from({ length: 8 }, (_, index) =>
+        flowOf(`f-c${index}`, "completed", nowMs - index * 400_000, `srn:conv:city-${index}`),
+      ),
+    ]),
+    subscriptions: byId([
+      subscriptionOf("1", "Active", nowMs, "https://ledger.example/hooks/amends"),
+      subscriptionOf("2", "Disabled", nowMs, "https://warehouse-east.example/in"),
+      subscriptionOf("3", "Paused", nowMs, "https://staging.partner.example/hook"),
+    ]),
+    deliveries: byId([
+      deliveryOf("501", "DeadLettered", nowMs, {
+        subscriptionId: "2",
+        url: "https://warehouse-east.example/in",
+      }),
+      deliveryOf("502", "PendingRetry", nowMs),
+      deliveryOf("503", "InProgress", nowMs, { eventType: "refund.created" }),
+      deliveryOf("504", "Pending", nowMs),
+      ...Array.from({ length: 12 }, (_, index) =>
+        deliveryOf(`6${10 + index}`, "Completed", nowMs - index * 70_000, { eventId: String(8_000 + index) }),
+      ),
+    ]),
+    audit: [
+      actionOf(
+        "a1",
+        nowMs - 120_000,
+        "retry",
+        { kind: "saga", id: "o-4711" },
+        "The bank is open again",
+        "done",
+      ),
+      actionOf(
+        "a2",
+        nowMs - 400_000,
+        "reveal",
+        { kind: "saga", id: "o-4711" },
+        "Looking into a failure",
+        "done",
+      ),
+      actionOf(
+        "a3",
+        nowMs - 900_000,
+        "cancel",
+        { kind: "saga", id: "pl-7000" },
+        "Started by mistake",
+        "refused",
+      ),
+    ],
+  };
+}
+
+export function actionOf(
+  id: string,
+  atMs: number,
+  action: string,
+  target: ActionLine["target"],
+  reason: string,
+  outcome: ActionLine["outcome"],
+): ActionLine {
+  const code = outcome === "refused" ? "PIVOT_PASSED" : null;
+  return { id, at: new Date(atMs).toISOString(), by: "Otto", action, target, reason, outcome, code };
+}
+
+/** Recomputed after every action, as the real list would be. */
+export function attentionOf(world: World): readonly AttentionLine[] {
+  const lines: AttentionLine[] = [];
+  const add = (
+    kind: AttentionLine["kind"],
+    id: string,
+    name: string,
+    since: string,
+    reason: string,
+    actions: readonly string[],
+    skippable: readonly string[] = [],
+  ): void => void lines.push({ kind, id, name, since, reason, actions, skippable });
+  for (const { detail } of world.sagas.values()) {
+    if (detail.status === "STALLED")
+      add(
+        "stalled-saga",
+        detail.id,
+        detail.saga,
+        detail.updatedAt,
+        detail.stalled ?? "",
+        detail.actions,
+        detail.skippable,
+      );
+  }
+  for (const entry of world.outbox.values()) {
+    if (entry.status === "abandoned")
+      add(
+        "abandoned-entry",
+        entry.id,
+        entry.name,
+        entry.enqueuedAt,
+        `it ended with ${entry.lastError ?? "an error"} after ${entry.attempts} tries`,
+        entry.actions,
+      );
+  }
+  for (const flow of world.flows.values()) {
+    if (flow.status === "stalled")
+      add(
+        "stalled-flow",
+        flow.id,
+        flow.type,
+        flow.updatedAt,
+        "the undo of create_feature_tables failed for good",
+        flow.actions,
+      );
+  }
+  for (const delivery of world.deliveries.values()) {
+    if (delivery.deadLetter === "Open")
+      add(
+        "dead-letter",
+        delivery.id,
+        delivery.eventType,
+        delivery.updatedAt,
+        `the endpoint answered ${delivery.errorCode ?? "nothing"} 5 times`,
+        delivery.actions,
+      );
+  }
+  for (const subscription of world.subscriptions.values()) {
+    if (subscription.status === "Disabled")
+      add(
+        "disabled-subscription",
+        subscription.id,
+        subscription.url,
+        subscription.updatedAt,
+        subscription.reason ?? "",
+        subscription.actions,
+      );
+  }
+  for (const erasure of world.erasures) {
+    if (erasure.overdue)
+      add(
+        "overdue-erasure",
+        erasure.subjectId,
+        erasure.subjectId,
+        erasure.dueBy,
+        "1 entry is still open, 4 days past the deadline",
+        [],
+      );
+  }
+  return lines;
+}
+
+/** Every field that somebody could have stored holds something that must never run. */
+function hostile(world: World): World {
+  const { nowMs } = world;
+  const huge: Json = { text: "x".repeat(60_000), many: Array.from({ length: 3_000 }, (_, index) => index) };
+  const sagas = HOSTILE.map((text, index) =>
+    playSaga({
+      id: `${text}${index}`.slice(0, 255),
+      name: text,
+      ending: index % 3 === 0 ? "STALLED" : "FAILED",
+      startMs: nowMs - 60_000 * index,
+      input: index === 0 ? huge : { note: text, [text]: text },
+      steps: [text, `${text}-2`, `${text}-3`],
+    }),
+  );
+  const text = HOSTILE.join(" ");
+  return {
+    ...world,
+    sagas: new Map(sagas.map((saga) => [saga.detail.id, saga])),
+    outbox: byId(
+      HOSTILE.map((bad, index) =>
+        entryOf(`e-${index}`, index % 2 ? "abandoned" : "succeeded", nowMs, {
+          name: bad,
+          subjectId: bad,
+          lastError: bad,
+          kind: bad,
+          refKind: bad,
+        }),
+      ),
+    ),
+    erasures: HOSTILE.map((bad) => erasureOf(bad, nowMs, "overdue")),
+    trail: HOSTILE.map((bad, index) => ({
+      id: `t-${index}`,
+      type: bad,
+      subjectId: bad,
+      at: new Date(nowMs).toISOString(),
+      payload: { [bad]: bad },
+    })),
+    flows: byId(
+      HOSTILE.map((bad, index) => ({
+        ...flowOf(`f-${index}`, "stalled", nowMs, bad),
+        type: bad,
+        errorLabel: bad,
+        currentStep: bad,
+      })),
+    ),
+    subscriptions: byId(
+      HOSTILE.map((bad, index) => ({
+        ...subscriptionOf(`${index}`, "Disabled", nowMs, bad),
+        description: bad,
+        reason: bad,
+        events: [bad],
+      })),
+    ),
+    deliveries: byId(
+      HOSTILE.map((bad, index) =>
+        deliveryOf(`${index}`, "DeadLettered", nowMs, {
+          eventType: bad,
+          url: bad,
+          errorCode: bad,
+          eventId: bad,
+        }),
+      ),
+    ),
+    audit: HOSTILE.map((bad, index) => ({
+      ...actionOf(`a-${index}`, nowMs, bad, { kind: "saga", id: bad }, text, "done"),
+      by: bad,
+      code: bad,
+    })),
+  };
+}
+
+export function overviewOf(world: World, window: Overview["window"]): Overview {
+  const buckets = 60;
+  const bucketMs = { "15m": 15_000, "1h": 60_000, "6h": 360_000, "24h": 1_440_000 }[window];
+  const quiet = world.kind === "empty";
+  const count = (value: number): { readonly value: number; readonly exact: boolean } => ({
+    value,
+    exact: value < 10_000,
+  });
+  const tally = <S extends string>(list: readonly { readonly status: string }[], states: readonly S[]) =>
+    Object.fromEntries(
+      states.map((state) => [state, count(list.filter(({ status }) => status === state).length)]),
+    ) as Record<S, ReturnType<typeof count>>;
+  const lines: readonly SagaLine[] = [...world.sagas.values()].map(lineOf);
+  const states: readonly SagaStatus[] = [
+    "PENDING",
+    "RUNNING",
+    "COMPENSATING",
+    "STALLED",
+    "COMPLETED",
+    "FAILED",
+  ];
+  const byStatus = tally(lines, states);
+  const first = Math.floor(Date.now() / bucketMs) - buckets + 1;
+  return {
+    at: new Date().toISOString(),
+    window,
+    bucketMs,
+    sagas: {
+      byStatus: quiet ? byStatus : { ...byStatus, COMPLETED: { value: 48_213, exact: false } },
+      buckets: Array.from({ length: buckets }, (_, index) => {
+        const wave = 46 + 30 * Math.sin((first + index) / 6) + (((first + index) * 7_919) % 17);
+        return {
+          at: new Date((first + index) * bucketMs).toISOString(),
+          completed: quiet ? 0 : Math.round(wave),
+          failed: quiet ? 0 : ((first + index) * 31) % 7,
+          stalled: !quiet && index === 41 ? 2 : 0,
+          exact: true,
+        };
+      }),
+      latency: quiet
+        ? { p50Ms: null, p95Ms: null, sample: 0 }
+        : {
+            p50Ms: 640 + 60 * Math.sin(Date.now() / 9_000),
+            p95Ms: 2_300 + 500 * Math.sin(Date.now() / 7_000),
+            sample: 2_000,
+          },
+    },
+    backlog: { oldestMs: quiet ? 0 : 1_400 + 900 * Math.sin(Date.now() / 5_000), due: count(quiet ? 0 : 23) },
+    outbox: tally([...world.outbox.values()], ["pending", "in_flight", "failed", "scheduled", "abandoned"]),
+    flows: tally([...world.flows.values()], ["running", "compensating", "stalled", "completed", "failed"]),
+    deliveries: tally(
+      [...world.deliveries.values()],
+      ["Pending", "InProgress", "PendingRetry", "Completed", "DeadLettered"],
+    ),
+    attention: count(world.attention.length),
+  };
+}

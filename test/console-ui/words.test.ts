@@ -1,0 +1,123 @@
+/** The pure parts of the console's pages: words, the time axis, the picture. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { layPicture } from "../../console-ui/src/parts/picture-layout.ts";
+import { axisTicks, scaleOf, storyOf } from "../../console-ui/src/parts/time-axis.ts";
+import { agoWord, countWord, exactWord, spanWord, timesWord } from "../../console-ui/src/store/words.ts";
+import { playSaga } from "./support/saga-world.ts";
+
+describe("words", () => {
+  it("[P-04] spans, counts and instants read as people say them", () => {
+    expect([0, 7, 999, 1_000, 4_210, 61_000, 3_600_000, 97_200_000].map(spanWord)).toEqual([
+      "0 ms",
+      "7 ms",
+      "999 ms",
+      "1.0 s",
+      "4.2 s",
+      "1 m 1 s",
+      "1 h",
+      "1 d 3 h",
+    ]);
+    expect([0, 9_999, 48_213, 2_000_000].map(countWord)).toEqual(["0", "9,999", "48.2K", "2M"]);
+    expect([timesWord(1, "try", "tries"), timesWord(2, "try", "tries")]).toEqual(["1 try", "2 tries"]);
+    expect(agoWord(1_000, 91_000)).toBe("1 m ago");
+    expect(agoWord(91_000, 1_000)).toBe("in 1 m");
+    expect(exactWord(Number.NaN)).toBe("no such time");
+  });
+});
+
+describe("time axis", () => {
+  const startMs = Date.UTC(2026, 0, 1);
+  const at = (ms: number): string => new Date(startMs + ms).toISOString();
+  const line = (ms: number, name: string, status: "STARTED" | "COMPLETED" | "FAILED") => ({
+    at: at(ms),
+    name,
+    kind: "step" as const,
+    action: "act" as const,
+    status,
+    note: null,
+    by: null,
+    step: null,
+  });
+
+  it("[P-04] a wait of three days does not hide what took milliseconds", () => {
+    const story = storyOf(
+      [
+        line(0, "one", "STARTED"),
+        line(40, "one", "COMPLETED"),
+        line(259_200_040, "two", "STARTED"),
+        line(259_200_080, "two", "COMPLETED"),
+      ],
+      at(0),
+    );
+    const scale = scaleOf(story, 0);
+    expect(scale.pieces.map(({ cut }) => cut)).toEqual([false, true, false]);
+    expect(scale.at(startMs + 40) - scale.at(startMs)).toBeGreaterThan(0.3);
+  });
+
+  it("[P-04] a step that began twice was lost the first time, and the last one runs", () => {
+    const { lanes, running } = storyOf([line(0, "one", "STARTED"), line(90, "one", "STARTED")], at(0));
+    expect(lanes[0]?.bars.map(({ status, toMs }) => [status, toMs === undefined])).toEqual([
+      ["FAILED", false],
+      ["STARTED", true],
+    ]);
+    expect(running).toBe(true);
+  });
+
+  it("[P-04] later is never further left, and everything lies on the axis", () => {
+    const gaps = fc.array(fc.integer({ min: 0, max: 400_000_000 }), { minLength: 1, maxLength: 12 });
+    fc.assert(
+      fc.property(gaps, (steps) => {
+        let ms = 0;
+        const lines = steps.flatMap((gap, index) => {
+          ms += gap;
+          const begun = line(ms, `s${index}`, "STARTED");
+          ms += gap % 977;
+          return [begun, line(ms, `s${index}`, "COMPLETED")];
+        });
+        const story = storyOf(lines, at(0));
+        const scale = scaleOf(story, 0);
+        const places = lines.map((one) => scale.at(Date.parse(one.at)));
+        expect(places.every((place) => place >= 0 && place <= 1)).toBe(true);
+        expect(places).toEqual(places.toSorted((one, other) => one - other));
+        expect(axisTicks(scale, story.fromMs, 6).length).toBeLessThanOrEqual(60);
+      }),
+    );
+  });
+});
+
+describe("picture", () => {
+  const { graph } = playSaga({
+    id: "p",
+    name: "onboard-tenant",
+    ending: "STALLED",
+    startMs: 0,
+    input: {},
+  }).detail;
+
+  it("[P-04] each undo stands beside its act, and nothing lies upon anything else", () => {
+    for (const direction of ["across", "down"] as const) {
+      const { boxes, lines, width, height } = layPicture(graph, direction);
+      expect(boxes).toHaveLength(graph.nodes.length);
+      expect(lines).toHaveLength(graph.edges.length);
+      const box = (id: string) => boxes.find(({ node }) => node.id === id) ?? boxes[0];
+      const [act, undo] = [box("act:seed-data"), box("undo:create-account")];
+      const side = direction === "across" ? "x" : "y";
+      expect(box("undo:create-account")?.[side]).toBe(box("act:create-account")?.[side]);
+      expect(act?.[side]).not.toBe(undo?.[side]);
+      for (const [index, one] of boxes.entries()) {
+        expect(one.x).toBeGreaterThanOrEqual(0);
+        expect(one.x + one.width).toBeLessThanOrEqual(width);
+        expect(one.y + one.height).toBeLessThanOrEqual(height);
+        for (const other of boxes.slice(index + 1)) {
+          const apart =
+            one.x + one.width <= other.x ||
+            other.x + other.width <= one.x ||
+            one.y + one.height <= other.y ||
+            other.y + other.height <= one.y;
+          expect(apart, `${one.node.id} and ${other.node.id}`).toBe(true);
+        }
+      }
+    }
+  });
+});
