@@ -64,7 +64,7 @@ onEachDatabase((database) => {
   it("[K-06] a call whose claim was taken meanwhile is counted as lost, and books nothing", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
-    let other: Calls | undefined;
+    const other: Calls | undefined;
     const made: number[] = [];
     const mail = mailer(async (_, { attempt }) => {
       made.push(attempt);
