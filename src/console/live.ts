@@ -107,9 +107,9 @@ export class Live {
     const { db } = this.#office;
     const first = this.#sinceMs === undefined;
     const watched = [...new Set([...this.#listeners].flatMap(({ saga }) => saga ?? []))];
-    const limits = { changes: CHANGES_MAX + 1, stalled: COUNT_MAX + 1 };
+    const limits = { changes: CHANGES_MAX + 1, attention: COUNT_MAX + 1 };
     const rows = await this.#office.query(selectNews(db.dialect, this.#sinceMs ?? NEVER_MS, watched, limits));
-    const counted = rows.find((row) => row["what"] === "stalled");
+    const counted = rows.find((row) => row["what"] === "attention");
     const nowMs = Number(counted?.["updated_at"]);
     this.#sinceMs = nowMs - OVERLAP_MS;
     const overdue = await this.#office.overdue();

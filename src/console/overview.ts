@@ -3,6 +3,7 @@ import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
+import { countAttention } from "./attention-queries.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
 import { countEntries } from "./outbox-queries.ts";
@@ -57,7 +58,7 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
     outbox,
     flows: null,
     deliveries: null,
-    attention: sumOf(byStatus.STALLED, outbox.abandoned, { value: await office.overdue(), exact: true }),
+    attention: await attentionOf(office),
   };
 }
 
@@ -69,12 +70,10 @@ function statusCount(counts: Row, status: SagaStatus): Count {
     : count;
 }
 
-/** How many there are altogether; at least, where one of them is not known exactly. */
-export function sumOf(...counts: readonly Count[]): Count {
-  return {
-    value: counts.reduce((sum, { value }) => sum + value, 0),
-    exact: counts.every(({ exact }) => exact),
-  };
+/** How much needs a person altogether. */
+async function attentionOf(office: Office): Promise<Count> {
+  const [row] = await office.query(countAttention(office.db.dialect, COUNT_MAX + 1));
+  return countOf(Number(row?.["number"]) + (await office.overdue()), 2 * COUNT_MAX);
 }
 
 /** Where counting stopped, the pace up to there stands for the rest of the stretch. */

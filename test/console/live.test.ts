@@ -65,7 +65,7 @@ function counted(db: Database): { database: Database; asked(): number } {
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown => {
         const [statement] = args;
-        if (statement instanceof Sql && statement.sql.includes("'stalled' as what")) count += 1;
+        if (statement instanceof Sql && statement.sql.includes("'attention' as what")) count += 1;
         return (value as (...given: unknown[]) => unknown).apply(target, args);
       };
     },

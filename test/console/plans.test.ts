@@ -65,7 +65,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const live = await ask("/api/live?saga=ended-1", { headers: program("reader") });
   const reader = (live.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
-  while (!statements().some((one) => one.sql.includes("'stalled' as what"))) {
+  while (!statements().some((one) => one.sql.includes("'attention' as what"))) {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   await reader.cancel();
@@ -83,9 +83,10 @@ async function scansOf(statements: readonly Sql[], explainer: Explainer): Promis
   return found;
 }
 
-/** What a statement made itself and walks over, and the two indexes of what is open or stalled: never all of a table. */
+/** What a statement made itself and walks over, and the indexes of what is open or needs a person: never all of a table. */
 const OWN = /^SCAN (?:s|k|u|d|p|opened|due|hits|last|walk|counted|t|CONSTANT ROW|json_each.*)$/;
-const SMALL = /(?:INDEX|of all of) \S*saga_executions_(?:due|stalled)$/;
+const SMALL =
+  /(?:INDEX|of all of) \S*(?:saga_executions_due|_stalled|dead_letters_(?:open|subscription)|_disabled)$/;
 
 function large(scans: readonly string[]): readonly string[] {
   return scans.filter((scan) => {
