@@ -109,11 +109,69 @@ export const ratios = [
     of: ({ "outbox-claim": claim }) => claim?.status_counts_statements.median,
   },
   {
+    name: "pg_event_chain_vs_dbos",
+    says: "PostgreSQL: a chain of five handlers against five steps of DBOS (handlers/s)",
+    atLeast: 30,
+    of: (figures) => throughput(figures, "events-postgres", "dbos"),
+  },
+  {
+    name: "pg_event_commits_per_handler_lone",
+    says: "PostgreSQL: commits per handler, one chain at a time",
+    // What a worker looks for every second is counted too.
+    atMost: 1.25,
+    of: ({ "events-postgres": events }) => perHandler(events?.["at_1.commits_per_saga"]),
+  },
+  {
+    name: "pg_event_commits_per_handler_loaded",
+    says: "PostgreSQL: commits per handler, 1,000 chains at once",
+    atMost: 0.3,
+    of: ({ "events-postgres": events }) => perHandler(events?.["at_1000.commits_per_saga"]),
+  },
+  {
+    name: "pg_publish_vs_bare_inserts",
+    says: "PostgreSQL: publishing 10,000 events in one transaction against bare multi-row inserts (events/s)",
+    atLeast: 0.5,
+    of: ({ "publish-postgres": publish }) => perRound(publish?.published_per_s, publish?.bare_inserts_per_s),
+  },
+  {
     name: "rss_mb_at_2048",
     says: "PostgreSQL: peak memory of the process with 2,048 sagas at once, MB",
     atMost: 250,
     of: ({ "amends-postgres": amends }) =>
       amends?.["at_2048.peak_rss_mb"] && Math.max(...amends["at_2048.peak_rss_mb"].rounds),
+  },
+  {
+    name: "webhooks_deliveries_vs_bare_client",
+    says: "Webhooks: deliveries/s against the same HTTP client with nothing around it",
+    atLeast: 0.5,
+    of: ({ "webhooks-postgres": webhooks }) =>
+      perRound(webhooks?.deliveries_per_s, webhooks?.bare_requests_per_s),
+  },
+  {
+    name: "webhooks_commits_per_delivery",
+    says: "Webhooks: commits per delivery under load",
+    atMost: 0.5,
+    of: ({ "webhooks-postgres": webhooks }) => webhooks?.commits_per_delivery?.median,
+  },
+  {
+    name: "webhooks_lone_commits_per_delivery",
+    says: "Webhooks: commits per delivery one at a time, looks included",
+    atMost: 3.2,
+    of: ({ "webhooks-postgres": webhooks }) => webhooks?.lone_commits_per_delivery?.median,
+  },
+  {
+    name: "webhooks_beside_dead_endpoint",
+    says: "Webhooks: deliveries/s beside one dead endpoint in a hundred",
+    atLeast: 0.9,
+    of: ({ "webhooks-postgres": webhooks }) =>
+      perRound(webhooks?.beside_dead_per_s, webhooks?.deliveries_per_s),
+  },
+  {
+    name: "webhooks_claim_1m_finished_vs_empty",
+    says: "Webhooks: delivering beside 1,000,000 finished deliveries against empty tables (time)",
+    atMost: 1.25,
+    of: ({ "webhooks-claim-postgres": claim }) =>
+      perRound(claim?.beside_finished_us_per_delivery, claim?.empty_us_per_delivery),
   },
 ];
 
@@ -149,6 +207,11 @@ function atBestSetting(figures = {}, wanted) {
   if (speeds.length === 0) return undefined;
   const [fastest] = speeds.reduce((best, next) => (next[1].median > best[1].median ? next : best));
   return figures[`${fastest.slice(0, -".steps_per_s".length)}.${wanted}`];
+}
+
+/** A chain has five handlers. */
+function perHandler(figure) {
+  return figure && figure.median / 5;
 }
 
 function perRound(ours, theirs) {

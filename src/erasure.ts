@@ -31,6 +31,7 @@ export {
   type HttpAbout,
   type HttpErasureOptions,
   type HttpExpiryOptions,
+  type HttpHeaders,
   type HttpRequest,
   type HttpResolverOptions,
   type HttpSchedule,

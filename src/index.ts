@@ -7,8 +7,33 @@ export {
   type StorageOptions,
 } from "./operate/amends.ts";
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
+export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
+export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
+export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
+export { type Published, type WebhookEvent } from "./webhooks/publishing.ts";
+export { type Attempt, type Delivery, type DeliveryFilter } from "./webhooks/delivery-queries.ts";
+export { type Span } from "./webhooks/operators.ts";
+export { type StoredEvent } from "./webhooks/event-queries.ts";
+export { type Pruned } from "./webhooks/retention.ts";
+export { type DeadLetter } from "./webhooks/dead-letters/rows.ts";
+export { type Subscription } from "./webhooks/subscriptions/rows.ts";
+export { type Rate, type SubscriptionSettings } from "./webhooks/subscriptions/settings.ts";
+export {
+  type Sender,
+  type SenderOptions,
+  type SendRequest,
+  type SendResult,
+} from "./webhooks/sending/send.ts";
+export { type SecretKey } from "./webhooks/sending/secret-box.ts";
+export {
+  type DeadLetterStatus,
+  type DeliveryStatus,
+  type SubscriptionStatus,
+} from "./core/delivery/machine.ts";
+export { type MigrateOptions } from "./storage/migrations/migrate.ts";
 export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type Logger } from "./operate/logger.ts";
+export { Retention, type RetentionOptions } from "./operate/retention.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,
@@ -28,7 +53,7 @@ export {
 } from "./sagas/definition.ts";
 export { type Middleware, type StepCall } from "./sagas/call.ts";
 export { SagaRun, type StepNews, type WaitOptions } from "./sagas/handle.ts";
-export { type OperatorNote, type SagaAction, type SkipNote } from "./sagas/operators.ts";
+export { type OperatorNote, type SagaAction, type SagaNote, type SkipNote } from "./sagas/operators.ts";
 export { type SagaFailure, type SagaOutcome, type UndoFailure } from "./sagas/outcome.ts";
 export { type SagaView, type TimelineEntry } from "./sagas/view.ts";
 export { runDiagram } from "./sagas/run-diagram.ts";

@@ -17,6 +17,7 @@ export {
   memoryResolver,
   type ExpiringMemoryResolver,
   type ExpiringMemoryResolverOptions,
+  type MemoryRecord,
   type MemoryResolver,
   type MemoryResolverOptions,
 } from "./testing/memory-resolver.ts";

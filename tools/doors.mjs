@@ -1,7 +1,8 @@
 /**
  * Checks src/ against tools/doors.json, the one table that says which room may open which door. A room is the
- * first folder below src/; the files directly in src/ are the room "entry". The diagram in the docs is printed
- * from the same table (--mermaid).
+ * first folder below src/; the files directly in src/ are the room "entry". A folder inside a room is a room of its
+ * own where the table names it ("webhooks/jobs"): then it has doors of its own, towards the room around it too. The
+ * diagram in the docs is printed from the same table (--mermaid).
  */
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -41,7 +42,7 @@ export function readTable() {
  * @returns {Violation[]}
  */
 export function checkDoors(folder, table) {
-  const sources = readSources(folder);
+  const sources = readSources(folder, table);
   const found = sources.flatMap((source) => [
     ...nameAndSize(source, table),
     ...doors(source, table),
@@ -53,9 +54,10 @@ export function checkDoors(folder, table) {
 
 /**
  * @param {string} folder
+ * @param {Table} table
  * @returns {Source[]}
  */
-function readSources(folder) {
+function readSources(folder, table) {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.[cm]?tsx?$/.test(name))
     .toSorted()
@@ -63,13 +65,28 @@ function readSources(folder) {
       const file = name.split(path.sep).join("/");
       const text = readFileSync(path.join(folder, name), "utf8");
       const edges = importsOf(text).map((found) => ({ ...found, target: targetOf(file, found.specifier) }));
-      return { file, room: roomOf(file), code: blank(text), lines: text.trimEnd().split("\n").length, edges };
+      return {
+        file,
+        room: roomOf(file, table),
+        code: blank(text),
+        lines: text.trimEnd().split("\n").length,
+        edges,
+      };
     });
 }
 
-/** @param {string} file */
-function roomOf(file) {
-  return file.includes("/") ? file.slice(0, file.indexOf("/")) : "entry";
+/**
+ * The innermost room that the table names; the first folder where it names none.
+ * @param {string} file
+ * @param {Table} table
+ */
+function roomOf(file, table) {
+  const folders = file.split("/").slice(0, -1);
+  for (let depth = folders.length; depth > 1; depth--) {
+    const name = folders.slice(0, depth).join("/");
+    if (table.rooms[name] !== undefined) return name;
+  }
+  return folders[0] ?? "entry";
 }
 
 /**
@@ -120,7 +137,7 @@ function doors({ file, room: name, edges }, table) {
     function refusal() {
       if (target !== undefined) {
         if (target.startsWith("..")) return `${specifier} is outside src/`;
-        const other = roomOf(target);
+        const other = roomOf(target, table);
         return other === name || open.includes(other)
           ? undefined
           : `${name} may not open ${other} (${specifier})`;
@@ -231,9 +248,17 @@ export function mermaid(table) {
         );
       });
     });
-    for (const other of direct) lines.push(`  ${name} --> ${other}`);
+    for (const other of direct) lines.push(`  ${node(name)} --> ${node(other)}`);
   }
   return lines.join("\n");
+}
+
+/**
+ * A slash has a meaning of its own in a diagram: such a room gets another id, and its name as a label.
+ * @param {string} name
+ */
+function node(name) {
+  return name.includes("/") ? `${name.replaceAll(/\W/g, "_")}["${name}"]` : name;
 }
 
 if (isMain(import.meta.url)) {

@@ -2,7 +2,7 @@
  * The systems around the shop, on one real HTTP server: a Stripe with customers, a newsletter service that may be down,
  * and a log system that cannot erase, only let its lines expire after thirty days.
  */
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const DAY_MS = 86_400_000;
@@ -56,18 +56,20 @@ export async function openOutside(nowMs: () => number): Promise<Outside> {
     return { status: 200, body: { expires_at: new Date(expiresAtMs).toISOString() } };
   };
 
-  const server = createServer((request, response) => {
-    void readBody(request).then((body) => {
-      const [, first = "", second = "", third = ""] = (request.url ?? "").split("/");
-      const { method = "" } = request;
-      const id = decodeURIComponent(first === "v1" ? third : second);
-      const answer =
-        first === "v1" ? stripe(method, id, body) : first === "logs" ? logs() : newsletter(method, id, body);
-      response
-        .writeHead(answer.status, { "content-type": "application/json" })
-        .end(JSON.stringify(answer.body));
-    });
-  });
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    const body = await readBody(request);
+    const [, first = "", second = "", third = ""] = (request.url ?? "").split("/");
+    const { method = "" } = request;
+    if (first === "v1") return stripe(method, decodeURIComponent(third), body);
+    return first === "logs" ? logs() : newsletter(method, decodeURIComponent(second), body);
+  };
+
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { status, body } = await answer(request);
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const outside: Outside = {

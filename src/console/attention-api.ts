@@ -23,14 +23,22 @@ export function attentionRoutes({ amends }: Office): readonly Route[] {
   ];
 }
 
+/** What follows the path of an address may be a secret. */
+export function safeUrl(url: string): string {
+  if (!URL.canParse(url)) return "unreadable";
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
 function lineOf(item: AttentionItem): AttentionLine {
   return {
     kind: item.kind,
-    id: item.id,
+    // A letter is known by its delivery here.
+    id: item.kind === "dead-letter" ? item.deliveryId : item.id,
     name: nameOf(item),
     since: item.since.toISOString(),
     reason: item.reason,
-    actions: item.actions,
+    actions: item.kind === "dead-letter" ? ["resend", "dismiss"] : item.actions,
     skippable: "skippable" in item ? item.skippable : [],
   };
 }
@@ -39,8 +47,16 @@ function nameOf(item: AttentionItem): string {
   switch (item.kind) {
     case "stalled-saga":
       return item.saga;
+    case "stalled-flow":
+      return item.saga;
     case "abandoned-entry":
       return item.resolver;
+    case "given-up-event":
+      return item.event;
+    case "dead-letter":
+      return item.eventType;
+    case "disabled-subscription":
+      return safeUrl(item.url);
     default:
       return "erasure";
   }

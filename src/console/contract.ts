@@ -213,7 +213,7 @@ export interface AttentionLine {
     | "stalled-saga"
     | "abandoned-entry"
     | "dead-letter"
-    | "unreadable-event"
+    | "given-up-event"
     | "stalled-flow"
     | "overdue-erasure"
     | "disabled-subscription";

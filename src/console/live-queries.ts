@@ -1,8 +1,14 @@
 /** The one statement that live updates cost, once a second for all browsers together. */
 import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
-import { sagaMachine } from "../core/saga/machine.ts";
+import { CLAIMABLE, sagaMachine } from "../core/saga/machine.ts";
 import type { Dialect } from "../storage/database.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { inState, someOpen } from "./saga-queries.ts";
+
+const LINE = ["id", "name", "status", "plan", "recovery_attempts", "created_at", "updated_at"];
+const ENDED = sagaMachine.states.filter((state) => !CLAIMABLE.includes(state));
+/** Of more open sagas than these, the changes of some are not told: whoever looks at one watches it. */
+const OPEN_MAX = 1_000;
 
 /**
  * Sagas that changed since an instant, how many are stalled or abandoned, and how far those have come that somebody watches. Each
@@ -19,12 +25,15 @@ export function selectNews(
   const none = raw(
     "null as name, null as status, null as plan, null as recovery_attempts, null as created_at",
   );
-  const walks = sagaMachine.states.map(
-    (
-      status,
-    ) => sql`select * from (select c.id, c.name, c.status, c.plan, c.recovery_attempts, c.created_at, c.updated_at
-      from ${table} as c where c.status = ${literals([status])} and c.updated_at > ${dialect.instantOf(sinceMs)}
-      order by c.updated_at desc, c.id desc limit ${changes}) as walk`,
+  const columns = (of: string): Sql => raw(LINE.map((name) => `${of}.${name}`).join(", "));
+  const recent = (of: string): Sql =>
+    sql`${raw(of)}.updated_at > ${dialect.instantOf(sinceMs)} order by ${raw(of)}.updated_at desc, ${raw(of)}.id desc limit ${changes}`;
+  const walks = ENDED.map(
+    (status) =>
+      sql`select * from (select ${columns("c")} from ${table} as c where ${inState(status)} and ${recent("c")}) as walk`,
+  );
+  walks.push(
+    sql`select * from (select ${columns("d")} from ${someOpen(dialect, OPEN_MAX)} as d where ${recent("d")}) as walk`,
   );
   const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`u.${name}`)));
   const changed = sql`select 'saga' as what, u.id, u.name, u.status, u.plan, u.recovery_attempts,

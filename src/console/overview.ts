@@ -1,7 +1,7 @@
 /** The figures of the first page. Each is read from an index and counted up to a bound, so that none grows with the past. */
 import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
-import { sagaMachine } from "../core/saga/machine.ts";
+import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
@@ -38,7 +38,7 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
   );
   const durations = await office.query(listDurations(dialect, fromMs, SAMPLE_MAX));
   const byStatus = Object.fromEntries(
-    sagaMachine.states.map((status) => [status, countOf(counts[status.toLowerCase()], COUNT_MAX)]),
+    sagaMachine.states.map((status) => [status, statusCount(counts, status)]),
   ) as Overview["sagas"]["byStatus"];
   const [entries = {}] = await office.query(countEntries(dialect, OUTBOX_KINDS, COUNT_MAX));
   const outbox = Object.fromEntries(
@@ -59,6 +59,14 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
     deliveries: null,
     attention: sumOf(byStatus.STALLED, outbox.abandoned, { value: await office.overdue(), exact: true }),
   };
+}
+
+/** Open ones are counted together: where that stopped, none of their numbers is the whole. */
+function statusCount(counts: Row, status: SagaStatus): Count {
+  const count = countOf(counts[status.toLowerCase()], COUNT_MAX);
+  return CLAIMABLE.includes(status) && Number(counts["open"]) > COUNT_MAX
+    ? { ...count, exact: false }
+    : count;
 }
 
 /** How many there are altogether; at least, where one of them is not known exactly. */

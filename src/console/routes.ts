@@ -9,6 +9,7 @@ import { entryRevealers, outboxRoutes, type Requeues } from "./outbox-api.ts";
 import { overviewRoutes } from "./overview-api.ts";
 import type { Route } from "./route.ts";
 import { sagaRoutes } from "./saga-api.ts";
+import { webhookRevealers, webhookRoutes } from "./webhook-api.ts";
 import { sessionRoutes, type SessionTools } from "./session-api.ts";
 
 export interface RouteTools extends SessionTools {
@@ -28,7 +29,12 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...attentionRoutes(office),
     ...outboxRoutes(office, requeues),
     ...erasureRoutes(office, requeues !== undefined),
-    ...auditRoutes(office, { ...sagaRevealers(office), ...entryRevealers(office) }),
+    ...webhookRoutes(office),
+    ...auditRoutes(office, {
+      ...sagaRevealers(office),
+      ...entryRevealers(office),
+      ...webhookRevealers(office),
+    }),
     ...liveRoutes(live, office.db.clock, closing),
     ...healthRoutes({ office, stuckAfterMs, version, routes: () => routes }),
   ];

@@ -1,6 +1,6 @@
 /** Sagas: lists, one of them, and what a person may do to it. */
 import { sagaMachine } from "../core/saga/machine.ts";
-import type { OperatorNote } from "../sagas/operators.ts";
+import type { SagaNote } from "../sagas/operators.ts";
 import type { SagaView } from "../sagas/view.ts";
 import { notFound } from "./answer.ts";
 import type { SagaDetail, SagaPage } from "./contract.ts";
@@ -68,7 +68,7 @@ function actionRoutes({ amends, actions }: Office): readonly Route[] {
     id: string,
     who: Operator,
     given: { readonly reason: string; readonly version: number | undefined },
-    work: (note: OperatorNote) => Promise<SagaView>,
+    work: (note: SagaNote) => Promise<SagaView>,
   ): Promise<SagaDetail> => {
     const { reason: why, version } = given;
     const note = { reason: why, by: who.name, ...(version !== undefined && { version }) };

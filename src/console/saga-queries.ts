@@ -1,9 +1,9 @@
 /**
- * What the console asks about sagas. Every list is a union of one short walk per state, each along an index and each
- * limited, so that a page costs the same among a thousand sagas and among a million. States are literals, or a planner
- * that does not know them would have to plan for all.
+ * What the console asks about sagas. Every list is a union of one short walk per state that ended, along its index, and
+ * one look at what is open; each is limited, so that a page costs the same among a thousand sagas and among a million.
+ * States are literals, or a planner that does not know them would have to plan for all.
  */
-import { CLAIMABLE, type SagaStatus } from "../core/saga/machine.ts";
+import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import type { Dialect } from "../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Cursor } from "./cursor.ts";
@@ -33,18 +33,43 @@ function lineColumns(dialect: Dialect, alias: string): Sql {
  */
 function newest(dialect: Dialect, filter: SagaFilter, limit: number): Sql {
   const { statuses, names, fromMs, toMs, after } = filter;
-  const table = dialect.table("saga_executions");
-  const walks = statuses.flatMap((status) =>
+  const open = statuses.filter((status) => CLAIMABLE.includes(status));
+  const rest = statuses.filter((status) => !CLAIMABLE.includes(status));
+  const within = (of: string): Sql => {
+    const [updated, id] = [raw(`${of}.updated_at`), raw(`${of}.id`)];
+    return sql`${fromMs === undefined ? empty : sql`and ${updated} >= ${dialect.instantOf(fromMs)}`}
+      ${toMs === undefined ? empty : sql`and ${updated} < ${dialect.instantOf(toMs)}`}
+      ${after ? sql`and (${updated}, ${id}) < (${dialect.instantOf(after.atMs)}, ${after.id})` : empty}
+      order by ${updated} desc, ${id} desc limit ${limit}`;
+  };
+  const walks = rest.flatMap((status) =>
     (names ?? [undefined]).map(
-      (name) => sql`select * from (select c.updated_at, c.id from ${table} as c
-        where c.status = ${literals([status])} ${name === undefined ? empty : sql`and c.name = ${name}`}
-          ${fromMs === undefined ? empty : sql`and c.updated_at >= ${dialect.instantOf(fromMs)}`}
-          ${toMs === undefined ? empty : sql`and c.updated_at < ${dialect.instantOf(toMs)}`}
-          ${after ? sql`and (c.updated_at, c.id) < (${dialect.instantOf(after.atMs)}, ${after.id})` : empty}
-        order by c.updated_at desc, c.id desc limit ${limit}) as walk`,
+      (name) => sql`select * from (select c.updated_at, c.id from ${dialect.table("saga_executions")} as c
+        where ${inState(status)} ${name === undefined ? empty : sql`and c.name = ${name}`} ${within("c")}) as walk`,
     ),
   );
+  if (open.length > 0) {
+    walks.push(sql`select * from (select d.updated_at, d.id from ${someOpen(dialect, OPEN_SCAN_MAX)} as d
+      where d.status in (${literals(open)}) ${names ? sql`and ${dialect.among(raw("d.name"), names)}` : empty} ${within("d")}) as walk`);
+  }
   return sql`select u.id from (${join(walks, " union all ")}) as u order by u.updated_at desc, u.id desc limit ${limit}`;
+}
+
+/** What is open is read in the order in which it is due, and no further than this: usually it is little. */
+const OPEN_SCAN_MAX = 5_000;
+
+/** Open sagas, as a relation: they have one index, that of due ones, and are read along it. */
+export function someOpen(dialect: Dialect, limit: number): Sql {
+  return sql`(select o.id, o.name, o.status, o.plan, o.recovery_attempts, o.created_at, o.updated_at
+    from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)})
+    order by o.recovery_attempts, ${dialect.gate(raw("o.next_attempt_at"))}, o.id limit ${limit})`;
+}
+
+/** A state, and beside it the states of its index: SQLite does not see by itself that one is among the others. */
+export function inState(status: SagaStatus): Sql {
+  const ended = sagaMachine.terminal;
+  const also = ended.includes(status) ? sql` and c.status in (${literals(ended)})` : empty;
+  return sql`c.status = ${literals([status])}${also}`;
 }
 
 export function listLines(dialect: Dialect, filter: SagaFilter, limit: number): Sql {
@@ -91,32 +116,31 @@ export function listByPrefix(
   limit: number,
 ): Sql {
   const end = `${prefix}\u{10ffff}`;
-  return sql`select ${lineColumns(dialect, "n")} from (
+  return sql`select ${lineColumns(dialect, "p")} from (
       select * from ${dialect.table("saga_executions")} as c
       where c.id >= ${prefix} and c.id < ${after && after.id < end ? after.id : end}
-      order by c.id desc limit ${SCAN_MAX}) as n
-    where n.status in (${literals(statuses)}) ${names ? sql`and ${dialect.among(raw("n.name"), names)}` : empty}
-    order by n.id desc limit ${limit}`;
+      order by c.id desc limit ${SCAN_MAX}) as p
+    where p.status in (${literals(statuses)}) ${names ? sql`and ${dialect.among(raw("p.name"), names)}` : empty}
+    order by p.id desc limit ${limit}`;
 }
 
-/** Every name that there is, one step of the index each. */
+/** The names of the newest sagas. */
 export function listNames(dialect: Dialect, limit: number): Sql {
-  const table = dialect.table("saga_executions");
-  return sql`with recursive names(name) as (
-      select min(name) from ${table}
-      union all
-      select (select min(c.name) from ${table} as c where c.name > names.name) from names where names.name is not null)
-    select name from names where name is not null limit ${limit}`;
+  const lately = newest(dialect, { statuses: sagaMachine.states }, SCAN_MAX);
+  return sql`select distinct n.name from (${lately}) as k
+    join ${dialect.table("saga_executions")} as n on n.id = k.id order by n.name limit ${limit}`;
 }
 
-/** How many there are of each state, counted no further than `max`. */
+/** How many there are of each state, counted no further than `max`: of the open ones, than `max` altogether. */
 export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
   const table = dialect.table("saga_executions");
-  const counts = statuses.map(
-    (status) => sql`(select count(*) from (select 1 from ${table} as c
-      where c.status = ${literals([status])} limit ${max + 1}) as counted) as ${raw(status.toLowerCase())}`,
+  const counts = statuses.map((status) =>
+    CLAIMABLE.includes(status)
+      ? sql`(select count(*) from opened where opened.status = ${literals([status])}) as ${raw(status.toLowerCase())}`
+      : sql`(select count(*) from (select 1 from ${table} as c where ${inState(status)} limit ${max + 1}) as counted) as ${raw(status.toLowerCase())}`,
   );
-  return sql`select ${join(counts, ", ")}, ${dialect.epochMs(dialect.now())} as now_at`;
+  return sql`with opened as materialized (select s.status from ${someOpen(dialect, max + 1)} as s)
+    select ${join(counts, ", ")}, (select count(*) from opened) as open, ${dialect.epochMs(dialect.now())} as now_at`;
 }
 
 /** How many ended so in each of `count` stretches of time from an instant on, counted no further than `max`. */
@@ -128,7 +152,7 @@ export function countBuckets(
   const table = dialect.table("saga_executions");
   const start = dialect.plusMs(dialect.instantOf(fromMs), sql`(r.n * ${widthMs})`);
   const end = dialect.plusMs(dialect.instantOf(fromMs), sql`((r.n + 1) * ${widthMs})`);
-  const stretch = (status: SagaStatus): Sql => sql`from ${table} as c where c.status = ${literals([status])}
+  const stretch = (status: SagaStatus): Sql => sql`from ${table} as c where ${inState(status)}
     and c.updated_at >= ${start} and c.updated_at < ${end} order by c.updated_at limit ${max}`;
   const counts = statuses.map(
     (status) =>
@@ -143,7 +167,7 @@ export function countBuckets(
 export function listDurations(dialect: Dialect, fromMs: number, limit: number): Sql {
   const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`c.${name}`)));
   return sql`select ${updated} - ${created} as took from ${dialect.table("saga_executions")} as c
-    where c.status = 'COMPLETED' and c.updated_at >= ${dialect.instantOf(fromMs)}
+    where ${inState("COMPLETED")} and c.updated_at >= ${dialect.instantOf(fromMs)}
     order by c.updated_at desc, c.id desc limit ${limit}`;
 }
 

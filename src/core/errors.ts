@@ -35,6 +35,8 @@ export type ErrorCode =
   | "SECRET_UNREADABLE"
   | "SUBJECT_ERASED"
   | "UNKNOWN_SAGA"
+  | "WEBHOOK_CONFLICT"
+  | "WEBHOOK_NOT_FOUND"
   | "WEBHOOK_REFUSED";
 
 /** A call that Amends refused. Nothing was written unless the message says so. */

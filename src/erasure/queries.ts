@@ -39,12 +39,30 @@ export function keepUntil(dialect: Dialect, subjectId: string, untilMs: number):
   return sql`update ${dialect.table("subjects")} set retained_until = ${dialect.instantOf(sql`${untilMs}`)} where subject_id = ${subjectId}`;
 }
 
-/** An erasure that was asked for and not carried out: overdue from the first time on, until one succeeds. */
-export function noteFailure(dialect: Dialect, subjectId: string, error: string): Sql {
+/**
+ * A request that was made and not carried out. An erasure is overdue from the first time on, until one succeeds. The
+ * note's own id tells, after a commit whose answer was lost, that it is written.
+ */
+export function noteFailure(dialect: Dialect, noteId: string, { subjectId, label, isErasure }: Failure): Sql {
   const { now } = words(dialect);
-  return sql`insert into ${dialect.table("subjects")} as s (subject_id, failing_since, last_error)
-    values (${subjectId}, ${now}, ${error})
-    on conflict (subject_id) do update set failing_since = coalesce(s.failing_since, ${now}), last_error = ${error}`;
+  const [since, error] = isErasure ? [now, sql`${label}`] : [raw("null"), raw("null")];
+  const again = isErasure
+    ? sql`failing_since = coalesce(s.failing_since, ${now}), last_error = ${label}, `
+    : empty;
+  return sql`insert into ${dialect.table("subjects")} as s (subject_id, failing_since, last_error, last_note)
+    values (${subjectId}, ${since}, ${error}, ${noteId})
+    on conflict (subject_id) do update set ${again}last_note = ${noteId}`;
+}
+
+export function findNote(dialect: Dialect, noteId: string, subjectId: string): Sql {
+  return sql`select 1 as found from ${dialect.table("subjects")} where subject_id = ${subjectId} and last_note = ${noteId}`;
+}
+
+export interface Failure {
+  readonly subjectId: string;
+  readonly label: string;
+  /** An erasure that fails is overdue one day; a rectification is asked for again. */
+  readonly isErasure: boolean;
 }
 
 const STAGED: readonly Column[] = [

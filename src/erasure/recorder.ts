@@ -10,14 +10,7 @@ import type { TransactionalSink } from "../audit/sink.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { patienceOf, type Host } from "../work/host.ts";
-import { noteFailure } from "./queries.ts";
-
-export interface Failure {
-  readonly subjectId: string;
-  readonly label: string;
-  /** An erasure that fails is overdue one day; a rectification is asked for again. */
-  readonly isErasure: boolean;
-}
+import { findNote, noteFailure, type Failure } from "./queries.ts";
 
 export class Recorder {
   readonly #host: Host;
@@ -53,22 +46,21 @@ export class Recorder {
     const { database } = host;
     // The caller's rollback comes first: it is waiting for the call that failed, not for this.
     await new Promise<void>((resolve) => void setImmediate(resolve));
+    const noteId = host.newId();
+    let isSent = false;
+    const write = async (session: Session): Promise<void> => {
+      const written = isSent ? await session.query(findNote(session.dialect, noteId, failure.subjectId)) : [];
+      if (written.length > 0) return; // the answer to the commit before was lost, not the commit
+      isSent = true;
+      await session.query(noteFailure(session.dialect, noteId, failure));
+      await this.tell(session, events);
+    };
     try {
       const patience = { ...patienceOf(host), attemptMax: Number.POSITIVE_INFINITY };
-      await persist(
-        database,
-        () => database.transaction((session) => this.#writeIn(session, events, failure)),
-        patience,
-      );
+      await persist(database, () => database.transaction(write), patience);
     } catch {
       const { subjectId, label } = failure;
       host.warn({ subjectId, error: label }, "amends: a request failed, and that could not be put on record");
     }
-  }
-
-  async #writeIn(session: Session, events: readonly NewAuditEvent[], failure: Failure): Promise<void> {
-    if (failure.isErasure)
-      await session.query(noteFailure(session.dialect, failure.subjectId, failure.label));
-    await this.tell(session, events);
   }
 }

@@ -4,6 +4,12 @@ import { checkLease } from "../core/backoff.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
+import { EventEngine } from "../events/engine.ts";
+import { EventFlow } from "../events/flow.ts";
+import type { AnyHandler } from "../events/handler.ts";
+import { Reaper } from "../events/reaper.ts";
+import { SagaRegistry } from "../events/registry.ts";
+import type { AnySagaDef } from "../events/saga-def.ts";
 import type { Middleware } from "../sagas/call.ts";
 import { ContractJournal } from "../sagas/contract-journal.ts";
 import type { SagaStorage } from "../sagas/contract.ts";
@@ -12,20 +18,23 @@ import type { AnySaga, SagaDefinition } from "../sagas/definition.ts";
 import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
-import { Operators, type OperatorNote, type SkipNote } from "../sagas/operators.ts";
-import { outcomeOf } from "../sagas/outcome.ts";
+import { Operators, type SagaNote, type SkipNote } from "../sagas/operators.ts";
+import { outcomeOf, type SagaOutcome } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
+import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
+import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { newId } from "../work/identifiers.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
-import { newId, newOwner } from "./identifiers.ts";
-import { guarded, silent, type Logger } from "./logger.ts";
+import { newOwner } from "./identifiers.ts";
+import { guarded, silent, stackOf, type Logger } from "./logger.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
@@ -52,6 +61,12 @@ interface CommonOptions {
 
 export interface DatabaseOptions<Tx> extends CommonOptions {
   readonly database: Database<Tx>;
+  /** How webhooks are delivered, and where they may go. */
+  readonly webhooks?: WebhooksOptions;
+  /** The event handlers that this process knows; those of `eventSagas` need not be repeated. */
+  readonly handlers?: readonly AnyHandler[];
+  /** The sagas over events that this process knows. */
+  readonly eventSagas?: readonly AnySagaDef[];
   readonly storage?: never;
 }
 
@@ -61,6 +76,7 @@ export interface StorageOptions extends CommonOptions {
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
   readonly database?: never;
+  readonly webhooks?: never;
 }
 
 export interface StartOptions<Tx> {
@@ -75,11 +91,14 @@ const OPTIONS = [
   "storage",
   "clock",
   "sagas",
+  "handlers",
+  "eventSagas",
   "middleware",
   "logger",
   "lease",
   "errorCodes",
   "onStalled",
+  "webhooks",
 ];
 
 /** What the parts beside it use stands under a symbol: a class cannot declare that by itself, the constructor defines it. */
@@ -100,6 +119,8 @@ export class Amends<Tx = unknown> {
   readonly #onStalled: CommonOptions["onStalled"];
   readonly #workers: Set<Worker> = new Set();
   readonly #duties: Duty[] = [];
+  readonly #webhooks: Webhooks<Tx> | undefined;
+  readonly #events: EventFlow<Tx> | undefined;
 
   constructor(options: DatabaseOptions<Tx> | StorageOptions) {
     refuseUnknown(options, OPTIONS, "new Amends");
@@ -140,12 +161,20 @@ export class Amends<Tx = unknown> {
     });
     this.#duties.push(this.#engine);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
-    Object.defineProperty(this, HOST, { value: this.#host(), enumerable: false });
+    const host = this.#host();
+    Object.defineProperty(this, HOST, { value: host, enumerable: false });
+    if (options.database) this.#webhooks = new Webhooks<Tx>(host, this.#owner, options.webhooks);
+    this.#events = options.database && this.#eventFlow(options.database, options);
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
-  async migrate(): Promise<readonly string[]> {
-    return this.#database ? migrate(this.#database) : [];
+  async migrate(options: MigrateOptions = {}): Promise<readonly string[]> {
+    return this.#database ? migrate(this.#database, options) : [];
+  }
+
+  /** Webhooks: publish, subscribe, and see what became of each delivery. */
+  get webhooks(): Webhooks<Tx> {
+    return this.#webhooks ?? noDatabase();
   }
 
   /** Starts a saga, or finds it: the same id with the same input is the same saga. */
@@ -210,13 +239,22 @@ export class Amends<Tx = unknown> {
     },
   };
 
+  /** Publishes events, and shows and steers the sagas over them. */
+  get events(): EventFlow<Tx> {
+    if (this.#events) return this.#events;
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      "A storage of your own carries sagas only: events need a database.",
+    );
+  }
+
   /** Undoes a saga that has not reached its pivot. */
-  async cancel(id: string, note: OperatorNote): Promise<SagaView> {
+  async cancel(id: string, note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.cancel(id, note));
   }
 
   /** Lets a stalled saga go on, with new tries. */
-  async retry(id: string, note: OperatorNote): Promise<SagaView> {
+  async retry(id: string, note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.retry(id, note));
   }
 
@@ -226,7 +264,7 @@ export class Amends<Tx = unknown> {
   }
 
   /** Ends a stalled saga by hand. */
-  async resolve(id: string, as: "COMPLETED" | "FAILED", note: OperatorNote): Promise<SagaView> {
+  async resolve(id: string, as: "COMPLETED" | "FAILED", note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.resolve(id, as, note));
   }
 
@@ -239,6 +277,7 @@ export class Amends<Tx = unknown> {
   async close(options: StopOptions = {}): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
+    await this.#webhooks?.close();
     await this.#database?.close();
   }
 
@@ -246,22 +285,58 @@ export class Amends<Tx = unknown> {
     const database = this.#database;
     return {
       get database(): Database<Tx> {
-        if (database) return database;
-        throw new AmendsError(
-          "NOT_SUPPORTED",
-          "A storage of your own carries sagas only: this needs a database.",
-        );
+        return database ?? noDatabase();
       },
       clock: this.#clock,
       closing: this.#closing.signal,
       newId,
-      answeredMsAgo: () =>
-        [...this.#workers].map((worker) => worker.answeredMsAgo).find((ms) => ms !== undefined),
+      answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
       employ: (duty) => this.#duties.push(duty),
       onTrouble: (error, attempt) => this.#warn(error, attempt),
       onBug: (error) => this.#bug(error),
       warn: (fields, message) => this.#logger.warn(fields, message),
     };
+  }
+
+  #eventFlow(database: Database<Tx>, options: DatabaseOptions<Tx>): EventFlow<Tx> {
+    const db = database as Database;
+    const registry = new SagaRegistry(options.handlers ?? [], options.eventSagas ?? [], db.dialect.name);
+    const engine = new EventEngine({
+      db,
+      registry,
+      leaseMs: this.#leaseMs,
+      errorCodes: new Set(options.errorCodes),
+      closing: this.#closing.signal,
+      runSaga: (saga, input, id, waitMs) => this.#runSaga(saga, input, id, waitMs),
+      onTrouble: (error, attempt) => this.#warn(error, attempt),
+      onBug: (error) => this.#bug(error),
+      onAttention: (fields, message) => this.#logger.error(fields, message),
+    });
+    if (!registry.isEmpty) {
+      const warn: Logger["warn"] = (fields, message) => this.#logger.warn(fields, message);
+      this.#duties.push(engine.desk, new Reaper({ engine, dialect: db.dialect, clock: db.clock, warn }));
+    }
+    return new EventFlow(engine, database);
+  }
+
+  /** Undefined where it has not ended within this long. */
+  async #runSaga(
+    saga: AnySaga,
+    input: unknown,
+    id: string,
+    waitMs: number,
+  ): Promise<SagaOutcome | undefined> {
+    const run = new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined));
+    const enough = new AbortController();
+    const cancel = this.#clock.after(waitMs, () => enough.abort());
+    try {
+      return await run.result({ signal: enough.signal });
+    } catch (error) {
+      if (enough.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      cancel();
+    }
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
@@ -304,8 +379,7 @@ export class Amends<Tx = unknown> {
   }
 
   #bug(error: unknown): void {
-    const text = String((error as Error | undefined)?.stack ?? error);
-    this.#logger.error({ error: text }, "amends: unexpected; the lease heals it");
+    this.#logger.error({ error: stackOf(error) }, "amends: unexpected; the lease heals it");
   }
 
   #warn(error: unknown, attempt: number): void {
@@ -319,4 +393,8 @@ export class Amends<Tx = unknown> {
   #refuseClosed(): void {
     if (this.#closing.signal.aborted) throw closedError();
   }
+}
+
+function noDatabase(): never {
+  throw new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: this needs a database.");
 }

@@ -6,6 +6,7 @@ import {
   type AbandonedItem,
   type OverdueItem,
 } from "../erasure/attention.ts";
+import { listEventAttention, type EventAttention } from "../events/attention.ts";
 import type { SagaAction } from "../sagas/operators.ts";
 import { allowedActions, skippable } from "../sagas/operators.ts";
 import {
@@ -20,6 +21,12 @@ import { toLogEntry, toRecord } from "../sagas/rows.ts";
 import type { LogEntry } from "../sagas/journal.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
+import {
+  listDeadLetterItems,
+  listDisabledItems,
+  type DeadLetterItem,
+  type DisabledItem,
+} from "../webhooks/attention.ts";
 
 export interface StalledSaga {
   readonly kind: "stalled-saga";
@@ -35,7 +42,13 @@ export interface StalledSaga {
   readonly skippable: readonly string[];
 }
 
-export type AttentionItem = StalledSaga | AbandonedItem | OverdueItem;
+export type AttentionItem =
+  | StalledSaga
+  | EventAttention
+  | AbandonedItem
+  | OverdueItem
+  | DeadLetterItem
+  | DisabledItem;
 
 export interface AttentionPage {
   readonly items: readonly AttentionItem[];
@@ -46,7 +59,14 @@ export interface AttentionPage {
 /** One kind of item after the other, each kind the longest waiting first. */
 type Source = (db: Database, limit: number, after: string | undefined) => Promise<AttentionPage>;
 
-const SOURCES: readonly Source[] = [listStalled, listAbandonedItems, listOverdueItems];
+const SOURCES: readonly Source[] = [
+  listStalled,
+  listEventItems,
+  listAbandonedItems,
+  listOverdueItems,
+  listDeadLetterItems,
+  listDisabledItems,
+];
 
 /** The cursor names the source, and where in it the page ended. */
 export async function listAttention(
@@ -68,12 +88,25 @@ export async function listAttention(
   return { items, next: undefined };
 }
 
+async function listEventItems(
+  db: Database,
+  limit: number,
+  after: string | undefined,
+): Promise<AttentionPage> {
+  const listed = await listEventAttention(db, limit, after === undefined ? undefined : readInstant(after));
+  const page = listed.toSorted((a, b) => a.atMs - b.atMs || (a.item.id < b.item.id ? -1 : 1)).slice(0, limit);
+  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
+  const last = page.at(-1);
+  const next = last && page.length === limit ? JSON.stringify([last.atMs, last.item.id]) : undefined;
+  return { items: page.map(({ item }) => item), next };
+}
+
 async function listStalled(
   db: Database,
   limit: number,
   after: string | undefined,
 ): Promise<{ readonly items: readonly StalledSaga[]; readonly next: string | undefined }> {
-  const cursor = after === undefined ? undefined : readStalledCursor(after);
+  const cursor = after === undefined ? undefined : readInstant(after);
   const { dialect } = db;
   const rows = await persist(db, () =>
     db.query(
@@ -89,7 +122,6 @@ async function listStalled(
   const logs = new Map<string, LogEntry[]>(ids.map((id) => [id, []]));
   for (const line of lines) logs.get(line["saga_id"] as string)?.push(toLogEntry(line));
   const items = rows.map((row) => itemOf(row, logs.get(row["id"] as string) ?? []));
-  // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
   const last = rows.at(-1);
   const next =
     last && rows.length === limit ? JSON.stringify([Number(last["updated_at"]), last["id"]]) : undefined;
@@ -109,7 +141,7 @@ function readCursor(after: string): readonly [source: number, inside: string | u
   return refuseCursor();
 }
 
-function readStalledCursor(after: string): readonly [number, string] {
+function readInstant(after: string): readonly [number, string] {
   try {
     const [updatedAtMs, id] = JSON.parse(after) as unknown[];
     if (typeof updatedAtMs === "number" && typeof id === "string") return [updatedAtMs, id];

@@ -21,3 +21,8 @@ export function guarded(logger: Logger): Logger {
 
 /** Says nothing: the library does not write where nobody asked it to. */
 export const silent: Logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Of a mistake of our own everything is told: it says nothing of anybody. */
+export function stackOf(error: unknown): string {
+  return String((error as Error | undefined)?.stack ?? error);
+}

@@ -3,6 +3,7 @@
  * transaction, lock or connection is held meanwhile, except for a step that asked for a transaction.
  */
 import { AmendsError, classify, errorLabel } from "../core/errors.ts";
+import { sealOf } from "../core/flow/sealed.ts";
 import { checkName, idempotencyKey } from "../core/identity.ts";
 import { encodeJson } from "../core/json.ts";
 import { isErr, isOk } from "../core/result.ts";
@@ -141,11 +142,18 @@ class CallContext {
           "A storage of your own cannot keep the events that a step emits.",
         );
       }
-      const type = checkName(event.type, "An event's type");
-      const payload = encodeJson(event.data, { field: `The data of event ${type}` });
-      this.emissions = [...this.emissions, { entryId: this.#tools.newId(), type, payload }];
+      this.emissions = [...this.emissions, emissionOf(event, () => this.#tools.newId())];
     };
   }
+}
+
+/** An event that `event(…)` made has an id and a version of its own. */
+function emissionOf(event: EmittedEvent, newId: () => string): Emission {
+  const seal = sealOf(event);
+  if (seal) return { entryId: seal.id, type: seal.type, payload: seal.payload, version: seal.version };
+  const type = checkName(event.type, "An event's type");
+  const payload = encodeJson(event.data, { field: `The data of event ${type}` });
+  return { entryId: newId(), type, payload, version: 1 };
 }
 
 function withMiddleware(

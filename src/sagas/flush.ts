@@ -88,8 +88,13 @@ function plainStatements(dialect: Dialect, { appends, moves, emissions }: Sorted
   return statements;
 }
 
-function withNotice(dialect: Dialect, { starts }: Sorted, statements: readonly Sql[]): readonly Sql[] {
-  const notice = starts.some((saga) => saga.owner === undefined) ? dialect.notify() : undefined;
+function withNotice(
+  dialect: Dialect,
+  { starts, emissions }: Sorted,
+  statements: readonly Sql[],
+): readonly Sql[] {
+  const isNews = emissions.length > 0 || starts.some((saga) => saga.owner === undefined);
+  const notice = isNews ? dialect.notify() : undefined;
   return notice ? [...statements, notice] : statements;
 }
 
@@ -262,18 +267,19 @@ const EMISSION: readonly Column[] = [
   { name: "payload", type: "text" },
   { name: "version", type: "int" },
   { name: "token", type: "int" },
+  { name: "event_version", type: "int" },
 ];
 
 function emissionRow(
   { sagaId, version, token }: Checkpoint,
-  { entryId, type, payload }: Emission,
+  { entryId, type, payload, version: eventVersion }: Emission,
 ): readonly unknown[] {
-  return [entryId, type, sagaId, payload, version, token];
+  return [entryId, type, sagaId, payload, version, token, eventVersion];
 }
 
 function insertEmissions(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
-  return sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, saga_id, payload, enqueued_at)
-    select r.entry_id, 'event', r.name, r.saga_id, r.payload, ${dialect.now()} from ${dialect.rows(EMISSION, rows)}
+  return sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, saga_id, payload, event_id, event_version, enqueued_at)
+    select r.entry_id, 'event', r.name, r.saga_id, r.payload, r.entry_id, r.event_version, ${dialect.now()} from ${dialect.rows(EMISSION, rows)}
     where exists (
       select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.saga_id and l.id = r.version and l.token = r.token)
     on conflict do nothing`;

@@ -51,6 +51,8 @@ export interface Emission {
   readonly entryId: string;
   readonly type: string;
   readonly payload: string | null;
+  /** Of the event's kind: 1 where it has none of its own. */
+  readonly version: number;
 }
 
 export interface Checkpoint {

@@ -1,6 +1,7 @@
 /** What a person may do to a saga. Every action asks for a reason and becomes a line of the saga's log. */
 import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { encodeJson } from "../core/json.ts";
+import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
@@ -8,23 +9,20 @@ import { canTurn, type SagaState } from "../core/saga/state.ts";
 import type { Engine } from "./engine.ts";
 import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 
-/** Why something was done, and by whom. */
-export interface OperatorNote {
-  readonly reason: string;
-  readonly by?: string;
+export type { OperatorNote };
+
+/** An action on what somebody looked at. */
+export interface SagaNote extends OperatorNote {
   /** Refused if the saga has come further than what you looked at. */
   readonly version?: number;
 }
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
-export interface SkipNote extends OperatorNote {
+export interface SkipNote extends SagaNote {
   readonly result?: unknown;
 }
 
 export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
-
-const REASON_MAX = 1_000;
-const NAME_MAX = 255;
 
 export class Operators {
   readonly #journal: Journal;
@@ -38,7 +36,7 @@ export class Operators {
   }
 
   /** Undoes a saga that has not passed its pivot. Cancelling one that is being undone already changes nothing. */
-  cancel(id: string, note: OperatorNote): Promise<SagaRecord> {
+  cancel(id: string, note: SagaNote): Promise<SagaRecord> {
     return this.#act(id, note, ({ state }, details) => {
       switch (state.status) {
         case "COMPENSATING":
@@ -70,7 +68,7 @@ export class Operators {
   }
 
   /** Lets a stalled saga go on from where it stands, with new tries. */
-  retry(id: string, note: OperatorNote): Promise<SagaRecord> {
+  retry(id: string, note: SagaNote): Promise<SagaRecord> {
     return this.#act(id, note, ({ state }, details) => {
       requireStalled(state, "retried");
       return line("$retry", details);
@@ -92,7 +90,7 @@ export class Operators {
   }
 
   /** Ends a stalled saga: a person answers for its effects. */
-  resolve(id: string, as: "COMPLETED" | "FAILED", note: OperatorNote): Promise<SagaRecord> {
+  resolve(id: string, as: "COMPLETED" | "FAILED", note: SagaNote): Promise<SagaRecord> {
     if (as !== "COMPLETED" && as !== "FAILED") {
       throw new AmendsError("BAD_OPTION", "A saga is resolved as COMPLETED or as FAILED.");
     }
@@ -104,10 +102,10 @@ export class Operators {
 
   async #act(
     id: string,
-    note: OperatorNote,
+    note: SagaNote,
     decide: (record: SagaRecord, details: ControlDetails) => Intrusion | undefined,
   ): Promise<SagaRecord> {
-    const details = readNote(note);
+    const details: ControlDetails = checkNote(note, "the saga's log");
     const record = await this.#journal.intrude(id, (found) => {
       if (note.version !== undefined && note.version !== found.version)
         throw new SagaConcurrencyError(id, note.version, found.version);
@@ -162,18 +160,4 @@ function refuse(
 
 function line(name: ControlName, details: ControlDetails): Intrusion {
   return { entry: control(name, details) };
-}
-
-function readNote(note: OperatorNote | undefined): ControlDetails {
-  const { reason, by } = note ?? {};
-  if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MAX) {
-    throw new AmendsError(
-      "BAD_OPTION",
-      `Give a reason of 1 to ${REASON_MAX} characters: it goes into the saga's log.`,
-    );
-  }
-  if (by !== undefined && (typeof by !== "string" || by.length > NAME_MAX)) {
-    throw new AmendsError("BAD_OPTION", `\`by\` names who did it, in at most ${NAME_MAX} characters.`);
-  }
-  return { reason, ...(by !== undefined && { by }) };
 }

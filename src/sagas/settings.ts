@@ -30,7 +30,7 @@ export interface StepDefinition {
   readonly transaction: TransactionKind<unknown> | undefined;
 }
 
-const DEFAULT_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 8 };
+export const DEFAULT_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 8 };
 const STEPS_MAX = 100;
 const SAGA_OPTIONS = ["version", "deadline", "retry", "compensateRetry", "recoveries", "keepMessages"];
 const RETRY_OPTIONS = ["attempts", "base", "cap", "factor"];
@@ -123,7 +123,11 @@ export function readStep(
   };
 }
 
-function readRetry(given: RetryOptions | undefined, fallback: RetryPolicy, field: string): RetryPolicy {
+export function readRetry(
+  given: RetryOptions | undefined,
+  fallback: RetryPolicy,
+  field: string,
+): RetryPolicy {
   if (given === undefined) return fallback;
   refuseUnknown(given, RETRY_OPTIONS, field);
   const attemptMax = whole(given.attempts ?? fallback.attemptMax, 1, `${field}.attempts`);

@@ -9,6 +9,7 @@ import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 export interface Claimable {
   readonly table: string;
   readonly id: string;
+  /** What the id is in the database; text unless said otherwise. */
   readonly idType?: Column["type"];
   readonly states: readonly string[];
   /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */

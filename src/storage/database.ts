@@ -22,7 +22,17 @@ export interface Trouble {
 
 export interface Column {
   readonly name: string;
-  readonly type: "text" | "int" | "uuid";
+  readonly type: "text" | "int" | "bigint" | "uuid";
+}
+
+/** One write of a chain. */
+export interface Stage {
+  readonly name: string;
+  readonly statement: Sql;
+  /** It returns rows for whoever asked. All stages that do have the same columns, and may have others. */
+  readonly answers?: boolean;
+  /** It only locks or gathers for later stages: nothing where they come one by one. */
+  readonly forOthers?: boolean;
 }
 
 /** The words in which the two databases differ. */
@@ -44,12 +54,24 @@ export interface Dialect {
   readonly skipLocked: Sql;
   /** Rows as a relation with these columns: one parameter per column or one for all, however many rows. */
   rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
-  /** `column` is one of these texts. */
-  among(column: Sql, values: readonly string[]): Sql;
+  /** `column` is one of these. */
+  among(column: Sql, values: readonly string[], type?: "text" | "bigint"): Sql;
+  /**
+   * Joins, to each row of what stands before it in the FROM, the first so many of the rows of a query with the one
+   * column `value`, as `first(value)`. `countMax` is the most that `count` can be.
+   */
+  joinFirst(query: Sql, count: Sql, countMax: number): Sql;
   /** The text contains this one, letter by letter. */
   contains(text: Sql, part: string): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */
   together(first: Sql, second: Sql): readonly Sql[];
+  /**
+   * Several writes of one transaction, each of which may depend on what those before it wrote: as one statement where
+   * the database can, which then answers with these columns of all stages that have an answer; else in turn.
+   */
+  chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[];
+  /** How a stage of a chain looks at an earlier one: by its name where it can, else by what it left in the tables. */
+  linked(byName: Sql, byTable: Sql): Sql;
   /** The first word of a text, without the given characters at its end. */
   firstWord(column: Sql, without: string): Sql;
   /** Wakes whoever listens once the transaction commits; undefined where the database cannot. */

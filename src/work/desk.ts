@@ -108,6 +108,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   readonly renewEveryMs: number;
   readonly #options: DeskOptions<Piece>;
   readonly #holds: Map<Hold, Piece> = new Map();
+  /** Rows that are being booked, whose places belong to what comes after them already. */
+  readonly #handedOn: Set<Hold> = new Set();
   /** Their claims are settled; only their calls are still here. */
   readonly #left: Set<Hold> = new Set();
   #accepted = 0;
@@ -134,7 +136,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    const free = this.#draining ? 0 : Math.max(0, this.#accepted - this.#holds.size - this.#claiming);
+    const taken = this.#holds.size - this.#handedOn.size + this.#claiming;
+    const free = this.#draining ? 0 : Math.max(0, this.#accepted - taken);
     return Math.min(free, this.#options.claimMax ?? free);
   }
 
@@ -156,9 +159,15 @@ export class Desk<Piece extends Claimed> implements Duty {
     }
   }
 
-  /** Keeps a place for rows that are about to be written as ours already; undefined where there is none. */
-  reserve(count: number): Reservation<Piece> | undefined {
-    if (this.room < count) return undefined;
+  /**
+   * Keeps a place for rows that are about to be written as ours already; undefined where there is none. Whoever asks
+   * while it books its own row, and is done then, hands its place on.
+   */
+  reserve(count: number, from?: Hold): Reservation<Piece> | undefined {
+    const given = from && this.#holds.has(from) && !this.#handedOn.has(from) ? from : undefined;
+    const taken = this.#holds.size - this.#handedOn.size + this.#claiming - (given ? 1 : 0);
+    if (this.#draining || this.#accepted - taken < count) return undefined;
+    if (given) this.#handedOn.add(given);
     this.#claiming += count;
     const askedAtMs = this.#options.clock.monotonicMs();
     let isOpen = true;
@@ -167,7 +176,10 @@ export class Desk<Piece extends Claimed> implements Duty {
       isOpen = false;
     };
     return {
-      cancel: close,
+      cancel: () => {
+        if (given) this.#handedOn.delete(given);
+        close();
+      },
       fill: (pieces) => {
         close();
         return pieces.map((piece) => this.#launch(piece, askedAtMs));
@@ -195,6 +207,7 @@ export class Desk<Piece extends Claimed> implements Duty {
     hold.leave();
     if (hold.lingering) await hold.lingering;
     this.#left.delete(hold);
+    this.#handedOn.delete(hold);
     this.#holds.delete(hold);
     this.#onFree();
   }

@@ -3,7 +3,7 @@ import { err, saga, SqlSagaStorage } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
-import { newId } from "../../src/operate/identifiers.ts";
+import { newId } from "../../src/work/identifiers.ts";
 import { flush, flushInside, type Execute, type Piece } from "../../src/sagas/flush.ts";
 import { claimSagas, renewSagas, selectLogs } from "../../src/sagas/queries.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -116,7 +116,7 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
       error: null,
       recovered: true,
     } as const;
-    const emissions = [{ entryId: newId(), type: "done", payload: null }];
+    const emissions = [{ entryId: newId(), type: "done", payload: null, version: 1 }];
     const start = { id: `new-${n}`, name: "chain", definition: 1, input: "{}", plan: chain.plan };
     return [
       { start: { ...start, deadlineMs: 1_000, owner: n % 2 ? "owner" : undefined, leaseMs: 60_000 } },

@@ -8,8 +8,15 @@ import { sql, type Sql } from "../../src/storage/sql.ts";
  * Indexes of open work only: a list may read one from end to end, as it reads what is open however much has ended.
  * Whatever looks for single rows may not.
  */
-const SMALL = /saga_executions_(due|stalled)|outbox_(abandoned|scheduled)/;
-const TABLES = ["saga_executions", "saga_logs", "outbox", "audit_events"];
+export interface Watch {
+  readonly small: RegExp;
+  readonly tables: readonly string[];
+}
+
+const KERNEL: Watch = {
+  small: /saga_executions_(due|stalled)|outbox_(abandoned|scheduled)/,
+  tables: ["saga_executions", "saga_logs", "outbox", "audit_events"],
+};
 
 interface PlanNode {
   readonly "Node Type": string;
@@ -26,7 +33,11 @@ export interface Explainer {
 }
 
 /** `generic` is how our own connections plan, `custom` how a pool of the caller's does. */
-export async function explainPostgres(url: string, mode: "generic" | "custom"): Promise<Explainer> {
+export async function explainPostgres(
+  url: string,
+  mode: "generic" | "custom",
+  watch: Watch = KERNEL,
+): Promise<Explainer> {
   const ours = mode === "generic" ? connectionDefaults() : {};
   const client = new pg.Client({ ...ours, connectionString: url });
   await client.connect();
@@ -41,7 +52,7 @@ export async function explainPostgres(url: string, mode: "generic" | "custom"): 
         `explain (format json) execute ${call}`,
       );
       const nodes = nodesOf((rows[0] as (typeof rows)[0])["QUERY PLAN"][0].Plan);
-      return nodes.flatMap((node) => scanOf(node, isList(statement)));
+      return nodes.flatMap((node) => scanOf(node, isList(statement), watch));
     },
     end: () => client.end(),
   };
@@ -60,19 +71,20 @@ function isList(statement: Sql): boolean {
   return statement.sql.startsWith("select");
 }
 
-function scanOf(node: PlanNode, ofList: boolean): string[] {
+function scanOf(node: PlanNode, ofList: boolean, watch: Watch): string[] {
   const {
     "Node Type": type,
     "Relation Name": table = "",
     "Index Name": index,
     "Index Cond": condition,
   } = node;
-  if (type === "Seq Scan" && TABLES.includes(table)) return [`${type} on ${table}`];
+  if (type === "Seq Scan" && watch.tables.includes(table)) return [`${type} on ${table}`];
   if (!type.includes("Index") || index === undefined || condition !== undefined) return [];
-  return ofList && SMALL.test(index) ? [] : [`${type} of all of ${index}`];
+  if (table !== "" && !watch.tables.includes(table)) return [];
+  return ofList && watch.small.test(index) ? [] : [`${type} of all of ${index}`];
 }
 
-export function explainSqlite(db: Database): Explainer {
+export function explainSqlite(db: Database, watch: Watch = KERNEL): Explainer {
   return {
     async scans(statement) {
       const rows = await db.query(sql`explain query plan ${statement}`);
@@ -80,8 +92,8 @@ export function explainSqlite(db: Database): Explainer {
       // What is not a table of ours: rows that were given as JSON, and what the statement itself picked.
       return details.filter(
         (detail) =>
-          /^SCAN (?!json_each|r\b|ids\b|picked|pick_|value)/.test(detail) &&
-          !(isList(statement) && SMALL.test(detail)),
+          /^SCAN (?!json_each|r\b|ids\b|picked|pick_|value|CONSTANT ROW|lane|listed|first)/.test(detail) &&
+          !(isList(statement) && watch.small.test(detail)),
       );
     },
     end: async () => undefined,

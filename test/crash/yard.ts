@@ -11,14 +11,19 @@ import { openPlace, type Place } from "./place.ts";
 import { removeCopies } from "./process.ts";
 
 /** The same tests on each database, in blocks that are called after it. */
-export function onEachYard(tests: (yard: Yard) => void): void {
-  onYard("sqlite", tests);
-  onYard("postgres", tests);
+export function onEachYard(tests: (yard: Yard) => void, tables?: readonly string[]): void {
+  onYard("sqlite", tests, tables);
+  onYard("postgres", tests, tables);
 }
 
-export function onYard(dialect: Place["dialect"], tests: (yard: Yard) => void): void {
+/** `tables` are those that the tests write to. */
+export function onYard(
+  dialect: Place["dialect"],
+  tests: (yard: Yard) => void,
+  tables: readonly string[] = SAGA_TABLES,
+): void {
   describe(dialect, () => {
-    const yard = new Yard(dialect);
+    const yard = new Yard(dialect, tables);
     afterAll(async () => {
       removeCopies();
       await yard.close();
@@ -38,8 +43,11 @@ export class Yard {
   readonly #free: string[] = [];
   #pool: pg.Pool | undefined;
 
-  constructor(dialect: Place["dialect"]) {
+  readonly #tables: readonly string[];
+
+  constructor(dialect: Place["dialect"], tables: readonly string[]) {
     this.dialect = dialect;
+    this.#tables = tables;
   }
 
   async place(): Promise<Place> {
@@ -75,7 +83,7 @@ export class Yard {
 
   async #clear({ url, schema }: Place): Promise<void> {
     this.#pool ??= new pg.Pool({ connectionString: url, max: 2 });
-    await this.#pool.query(`truncate ${TABLES.map((name) => `${schema}.${name}`).join(", ")}`);
+    await this.#pool.query(`truncate ${this.#tables.map((name) => `${schema}.${name}`).join(", ")}`);
   }
 
   /** On SQLite a finished file, to be copied; on PostgreSQL a database for the schemas to come. */
@@ -87,7 +95,7 @@ export class Yard {
   }
 }
 
-const TABLES = ["saga_executions", "saga_logs", "outbox", "ledger"];
+const SAGA_TABLES = ["saga_executions", "saga_logs", "outbox", "ledger"];
 
 async function furnish(place: Place): Promise<void> {
   const database = await openPlace(place);

@@ -1,8 +1,11 @@
 /** From the request to the end: other systems, generations, retention, deadlines. */
+import { Amends } from "amends";
+import { Erasure } from "amends/erasure";
 import { memoryResolver, virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
+import type { Database } from "../../src/storage/database.ts";
 import { onEachDatabase } from "../support/databases.ts";
-import { movePeopleIn, openShop } from "./support/shop.ts";
+import { movePeopleIn, openShop, shopMap } from "./support/shop.ts";
 
 const DAY_MS = 86_400_000;
 const SEQUENCE = ["ERASURE_REQUESTED", "ERASURE_STEP_SKIPPED", "ERASURE_LOCAL_COMPLETED"];
@@ -277,6 +280,35 @@ onEachDatabase((database) => {
     expect(await shop.trail("ben")).toEqual(["ERASURE_REQUESTED", "ERASURE_FAILED"]);
   });
 
+  it("[E-06][K-12] a failure whose commit was in doubt is on record once", async () => {
+    const shop = await openShop(database, { tables: "" }); // the shop's tables are missing: every request fails
+    const { db } = shop;
+    let lost = 0;
+    const doubtful = new Proxy(db, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return async (...args: unknown[]): Promise<unknown> => {
+          const result: unknown = await Reflect.apply(value, target, args);
+          if (name === "transaction" && (lost += 1) === 1) {
+            throw Object.assign(new Error("the answer was lost"), { code: "ECONNRESET", errcode: 10 });
+          }
+          return result;
+        };
+      },
+    });
+    const erasure = new Erasure({
+      amends: new Amends({ database: joinable(doubtful, db) }),
+      dataMap: shopMap,
+    });
+    await expect(shop.own.transaction((tx) => erasure.eraseSubject(tx, "ann"))).rejects.toMatchObject({
+      code: "DATA_MAP_MISFIT",
+    });
+    await erasure.recorded();
+    expect(lost).toBe(2);
+    expect(await shop.trail("ann")).toEqual(["ERASURE_REQUESTED", "ERASURE_FAILED"]);
+  });
+
   it("[E-06][O-10] a sink outside the database hears of an erasure after its commit, at least once, and of a failure", async () => {
     const heard: string[] = [];
     const keys = new Set<string>();
@@ -328,3 +360,8 @@ onEachDatabase((database) => {
     await expect(shop.erasure.trail("ann")).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
   });
 });
+
+/** `join` answers at once, not with a promise. */
+function joinable(doubtful: Database, db: Database): Database {
+  return Object.assign(Object.create(doubtful) as Database, { join: (tx: unknown) => db.join(tx) });
+}

@@ -1,5 +1,8 @@
 /** The programs in examples/ run as they stand, and say what their comments promise. */
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import { root } from "../../tools/project.mjs";
 import { createDatabase } from "../../tools/postgres-server.mjs";
 import { runExample } from "./run-program.ts";
 
@@ -71,9 +74,67 @@ describe("sqlite", () => {
     expect(code).toBe(0);
   });
 
+  it("[F-18] the convention is set up, or what was done is undone, as its event flow says (example convention-init)", async () => {
+    const { code, output } = await runExample("examples/convention-init/main.ts");
+    expect(output).toContain(
+      [
+        "urn:osa:convention:1: completed",
+        "  ConventionRegistered -> CreateConventionSchema",
+        "  SchemaCreated -> CreateFeatureTables",
+        "  FeatureTablesCreated",
+        "  ConventionReady",
+        "urn:osa:convention:2: failed",
+        "  ConventionRegistered -> CreateConventionSchema",
+        "  SchemaCreated -> CreateFeatureTables",
+        "  FeatureTablesFailed",
+        "  CompensateSchema",
+        "  ConventionInitFailed",
+        "",
+      ].join("\n"),
+    );
+    expect(code).toBe(0);
+  });
+
+  it("[F-10][F-11] an order over four services completes, or is undone by those that had done their part (example order-events)", async () => {
+    const { code, output } = await runExample("examples/order-events/main.ts");
+    expect(output).toContain(
+      "o-1 completed: OrderPlaced, StockReserved, PaymentTaken, ParcelSent, CustomerTold, OrderConfirmed\n",
+    );
+    expect(output).toContain(
+      "o-2 failed: OrderPlaced, StockReserved, PaymentDeclined, ReleaseStock, StockReleased, OrderRejected\n",
+    );
+    expect(output).toContain("O->>H3: RefundPayment\n");
+    expect(output).toContain("tea left: 2, takings: 1200\n");
+    expect(code).toBe(0);
+  });
+
+  it("[F-04] the handlers of the examples know nothing of sagas", () => {
+    for (const file of ["examples/convention-init/handlers.ts", "examples/order-events/services.ts"]) {
+      const text = readFileSync(path.join(root, file), "utf8");
+      expect(text).not.toMatch(/eventSaga|\bstep\(|SagaDef/);
+    }
+  });
+
   it("[S-13][K-09] hours of waiting pass by hand under a virtual clock (example 08)", async () => {
     const { code, output } = await runExample("examples/08-virtual-time.ts");
     expect(output).toBe('COMPLETED {"send":"sent at attempt 3"}\n2 failed tries\n');
+    expect(code).toBe(0);
+  });
+});
+
+describe("sqlite", () => {
+  it("[W-08][W-15][W-17][W-18] a shop's webhooks meet healthy, slow, failing, gone, redirecting and hostile receivers (example webhooks)", async () => {
+    const { code, output } = await runExample("examples/webhooks/main.ts");
+    expect(output).toContain("http://169.254.169.254/: BAD_URL\n");
+    expect(output).toContain("healthy: Completed after http_204\n");
+    expect(output).toContain("failing: Completed after http_500, http_500, http_200\n");
+    expect(output).toContain("slow: DeadLettered after timeout, timeout, timeout\n");
+    expect(output).toContain("gone: DeadLettered after gone\n");
+    expect(output).toContain("redirecting: DeadLettered after redirect, redirect, redirect\n");
+    expect(output).toContain("endless: DeadLettered after http_500, http_500, http_500\n");
+    expect(output).toContain("healthy took o-1-placed\n");
+    expect(output).toContain("needs a person: disabled-subscription, gone\n");
+    expect(output).toMatch(/requeued: DeadLettered, generation 1\n/);
     expect(code).toBe(0);
   });
 });

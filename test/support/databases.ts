@@ -22,6 +22,8 @@ export interface TestDatabase {
   readonly name: DatabaseName;
   /** A fresh, migrated database; every call with the same `place` opens the same one again, as another process would. */
   open(options?: OpenOptions): Promise<Database>;
+  /** Throws this test's database away: the next one that is opened is fresh. */
+  forget(): Promise<void>;
   /** Where the database is: a URL or a file. */
   place(): Promise<string>;
   /** An Amends on this test's database. Closed when the test ends. */
@@ -119,6 +121,7 @@ export function onDatabase(name: DatabaseName, tests: (database: TestDatabase) =
       name,
       open,
       place: () => places.place(),
+      forget: () => places.end(),
       async amends({ clock, database, connections, ...options }) {
         const db = database ?? (await open({ clock, ...(connections !== undefined && { connections }) }));
         const amends = new Amends({ ...options, database: db });

@@ -101,6 +101,35 @@ describe("the doors", () => {
     expect(found).toEqual(["core/c.ts:1 a cycle: core/a.ts → core/b.ts → core/c.ts → core/a.ts"]);
   });
 
+  it("let a room inside a room have doors of its own, and keep its neighbours out", () => {
+    const found = check({
+      "webhooks/front.ts":
+        'import { j } from "./jobs/j.ts";\nimport { o } from "./orchestrator/deep/o.ts";\nexport const front = [j, o];\n',
+      "webhooks/jobs/j.ts": 'import { x } from "../../core/x.ts";\nexport const j = x;\n',
+      "webhooks/orchestrator/deep/o.ts":
+        'import { j } from "../../jobs/j.ts";\nimport type { Front } from "../../front.ts";\nimport { p } from "../p.ts";\nexport const o = [j, p];\n',
+      "webhooks/orchestrator/p.ts": "export const p = 1;\n",
+      "webhooks/unnamed/q.ts": 'import { j } from "../jobs/j.ts";\nexport const q = j;\n',
+      "core/x.ts": "export const x = 1;\n",
+      "operate/a.ts":
+        'import { front } from "../webhooks/front.ts";\nimport { j } from "../webhooks/jobs/j.ts";\n',
+    });
+    expect(found).toEqual([
+      "operate/a.ts:2 operate may not open webhooks/jobs (../webhooks/jobs/j.ts)",
+      "webhooks/orchestrator/deep/o.ts:1 webhooks/orchestrator may not open webhooks/jobs (../../jobs/j.ts)",
+      "webhooks/orchestrator/deep/o.ts:2 webhooks/orchestrator may not open webhooks (../../front.ts)",
+    ]);
+  });
+
+  it("[W-04] keep orchestrator, jobs, worker and dead letters apart", () => {
+    const { rooms } = readTable();
+    const four = ["orchestrator", "jobs", "worker", "dead-letters"].map((name) => `webhooks/${name}`);
+    for (const name of four)
+      expect([name, four.filter((other) => rooms[name]?.opens.includes(other))]).toEqual([name, []]);
+    for (const name of four.filter((other) => other !== "webhooks/worker"))
+      expect([name, rooms[name]?.opens.includes("webhooks/sending")]).toEqual([name, false]);
+  });
+
   it("are drawn from the same table", () => {
     expect(mermaid(readTable()).split("\n")).toEqual(
       expect.arrayContaining(["flowchart TD", "  storage --> core", "  sagas --> outbox"]),

@@ -1,5 +1,5 @@
 import type { Amends } from "amends";
-import { dataMap, Erasure, type DataMap } from "amends/erasure";
+import { dataMap, Erasure, type DataMap, type PersonalColumn } from "amends/erasure";
 import { expectTypeOf, it } from "vitest";
 
 declare const amends: Amends<{ readonly own: true }>;
@@ -15,6 +15,7 @@ it("[E-01] a map knows its categories", () => {
 });
 
 it("[E-01] a way to a table that is not in the map does not compile", () => {
+  expectTypeOf(dataMap({ users: { subject: "id" }, orders: { via: "users" } })).toEqualTypeOf<DataMap>();
   // @ts-expect-error there is no table named user
   dataMap({ users: { subject: "id" }, orders: { via: "user" } });
   // @ts-expect-error there is no table named user
@@ -22,6 +23,7 @@ it("[E-01] a way to a table that is not in the map does not compile", () => {
 });
 
 it("[E-01] what is retained without a policy, and a policy for what is erased, do not compile", () => {
+  expectTypeOf<{ category: "a"; strategy: "retain" }>().not.toExtend<PersonalColumn>();
   // @ts-expect-error retain needs a policy
   dataMap({ users: { subject: "id", columns: { email: { category: "email", strategy: "retain" } } } });
   const erased = { category: "email", strategy: "delete", policy } as const;

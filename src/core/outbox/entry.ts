@@ -66,5 +66,5 @@ export interface NewOutboxEntry {
 }
 
 /** Everything that leaves the system is in one table, told apart by kind. */
-export const OUTBOX_KINDS = ["erasure", "event", "call"] as const;
+export const OUTBOX_KINDS = ["erasure", "event", "delivery", "call"] as const;
 export type OutboxKind = (typeof OUTBOX_KINDS)[number];

@@ -40,10 +40,11 @@ export function sagas(dialect: Dialect): string[] {
       updated_at ${instant} not null
     )${busy}`,
     `create index ${indexName(dialect, "saga_executions_due")} on ${executions} (recovery_attempts, ${gate("next_attempt_at")}, id) where ${oneOf("status", CLAIMABLE)}`,
-    // For people who look: by state, with what figures need, and by name. A state is last in neither, so that one
-    // page of either is read from one place, however many sagas there are.
-    `create index ${indexName(dialect, "saga_executions_status")} on ${executions} (status, updated_at, id, created_at)`,
-    `create index ${indexName(dialect, "saga_executions_name")} on ${executions} (name, status, updated_at, id)`,
+    `create index ${indexName(dialect, "saga_executions_stalled")} on ${executions} (updated_at, id) where status = 'STALLED'`,
+    // For people who look back: by state, with what figures need, and by name. They hold ended sagas alone, so that each
+    // saga is written into them once, at its end.
+    `create index ${indexName(dialect, "saga_executions_ended")} on ${executions} (status, updated_at, id, created_at) where ${oneOf("status", sagaMachine.terminal)}`,
+    `create index ${indexName(dialect, "saga_executions_ended_name")} on ${executions} (name, status, updated_at, id) where ${oneOf("status", sagaMachine.terminal)}`,
     `create table ${logs} (
       saga_id ${id} not null,
       id integer not null,

@@ -19,6 +19,7 @@ export function erasure(dialect: Dialect): string[] {
       retained_until ${instant},
       failing_since ${instant},
       last_error text,
+      last_note text,
       clean_up integer not null default 0
     )${isPostgres ? "" : " strict, without rowid"}`,
     `create index ${index("retained")} on ${table} (retained_until, subject_id) where retained_until is not null`,

@@ -9,6 +9,9 @@ export interface Words {
   readonly gate: (column: string) => string;
   /** Text that compares byte by byte, whatever the database's language is. */
   readonly id: string;
+  /** A key that the database counts up; no number is ever given twice. */
+  readonly serial: string;
+  readonly bigint: string;
 }
 
 const POSTGRES: Words = {
@@ -17,6 +20,8 @@ const POSTGRES: Words = {
   bool: "boolean",
   gate: (column) => `coalesce(${column}, '-infinity'::timestamptz)`,
   id: 'text collate "C"',
+  serial: "bigint generated always as identity primary key",
+  bigint: "bigint",
 };
 
 const SQLITE: Words = {
@@ -25,6 +30,8 @@ const SQLITE: Words = {
   bool: "integer",
   gate: (column) => `coalesce(${column}, 0)`,
   id: "text",
+  serial: "integer primary key autoincrement",
+  bigint: "integer",
 };
 
 export function words(dialect: Dialect): Words {

@@ -11,8 +11,11 @@ import { sagas } from "./0001-sagas.ts";
 import { outbox } from "./0002-outbox.ts";
 import { audit } from "./0003-audit.ts";
 import { erasure } from "./0004-erasure.ts";
+import { events } from "./0005-events.ts";
+import { webhooks } from "./0006-webhooks.ts";
 import { console } from "./0007-console.ts";
 import { words } from "./ddl.ts";
+import { grantRoles } from "./webhook-roles.ts";
 
 interface Migration {
   readonly id: number;
@@ -25,6 +28,8 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 2, name: "outbox", statements: outbox },
   { id: 3, name: "audit", statements: audit },
   { id: 4, name: "erasure", statements: erasure },
+  { id: 5, name: "events", statements: events },
+  { id: 6, name: "webhooks", statements: webhooks },
   { id: 7, name: "console", statements: console },
 ];
 
@@ -33,11 +38,21 @@ const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
+export interface MigrateOptions {
+  /** Creates roles with the rights that each part of webhook delivery needs. PostgreSQL only; who migrates must be allowed to. */
+  readonly roles?: boolean;
+}
+
 /** Brings the database up to date. Returns the names of what was applied now. */
-export async function migrate(db: Database): Promise<readonly string[]> {
+export async function migrate(
+  db: Database,
+  { roles = false }: MigrateOptions = {},
+): Promise<readonly string[]> {
   await persist(db, () => db.open());
   await persist(db, () => prepare(db));
-  return persist(db, () => db.transaction((session) => apply(session)));
+  const applied = await persist(db, () => db.transaction((session) => apply(session)));
+  if (roles) await persist(db, () => db.transaction((session) => grantRoles(session)));
+  return applied;
 }
 
 async function prepare(db: Database): Promise<void> {

@@ -72,7 +72,7 @@ export class PostgresDatabase implements Database<ClientBase> {
       try {
         result = await (foreign
           ? this.#open.run(() => work(this.join(client), client))
-          : work(this.join(client), client));
+          : work(this.#session(client), client));
       } catch (error) {
         await client.query("rollback");
         throw error;
@@ -80,6 +80,14 @@ export class PostgresDatabase implements Database<ClientBase> {
       committed(await client.query("commit"));
       return result;
     });
+  }
+
+  /** Statements of our own are prepared once, inside a transaction too. */
+  #session(client: ClientBase): Session {
+    return {
+      dialect: this.dialect,
+      query: async (statement) => (await this.#send(client, statement)).rows as Row[],
+    };
   }
 
   refuseInside(): void {

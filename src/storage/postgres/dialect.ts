@@ -1,7 +1,7 @@
 /** PostgreSQL's words. */
 import type { Clock } from "../clock.ts";
-import type { Column, Dialect } from "../database.ts";
-import { literals, raw, sql, Sql } from "../sql.ts";
+import type { Column, Dialect, Stage } from "../database.ts";
+import { join, literals, raw, sql, Sql } from "../sql.ts";
 import { isDuplicate, trouble } from "./trouble.ts";
 
 export const CHANNEL = "amends";
@@ -19,17 +19,31 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),
     rows: unnest,
-    among: (column, values) => sql`${column} = any(${arrayLiteral(values)}::text[])`,
+    among: (column, values, type = "text") => sql`${column} = any(${arrayLiteral(values)}::${raw(type)}[])`,
+    joinFirst: (query, count) => sql`cross join unnest(array(${query} limit ${count})) as first(value)`,
     contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [
       sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,
     ],
+    chain,
+    linked: (byName) => byName,
     firstWord: (column, without) => sql`rtrim(split_part(${column}, ' ', 1), ${literals([without])})`,
     notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
     trouble,
     isDuplicate,
   };
+}
+
+/** Each stage sees what those before it returned, though not what they wrote: all of them look at one snapshot. */
+function chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[] {
+  const named = stages.map(({ name, statement }) => sql`${raw(name)} as (${statement})`);
+  const list = columns.join(", ");
+  const answers = stages
+    .filter((stage) => stage.answers)
+    .map(({ name }) => raw(`select ${list} from ${name}`));
+  const answer = answers.length > 0 ? join(answers, " union all ") : raw("select 1 where false");
+  return [sql`with ${join(named, ", ")} ${answer}`];
 }
 
 /** A lone row takes the simplest plan; many rows travel as one array per column. */

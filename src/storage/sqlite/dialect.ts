@@ -9,7 +9,8 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
   return {
     name: "sqlite",
     table: (name) => raw(`${prefix}${name}`),
-    now: now ? () => sql`${now()}` : () => raw("cast(unixepoch('subsec') * 1000 as integer)"),
+    // The sum has no affinity: compared with a cast, an index on an expression would not be searched but scanned.
+    now: now ? () => sql`${now()}` : () => raw("(cast(unixepoch('subsec') * 1000 as integer) + 0)"),
     plusMs: (instant, ms) => sql`${instant} + cast(${ms} as integer)`,
     instantOf: (ms) => sql`cast(${ms} as integer)`,
     epochMs: (instant) => instant,
@@ -17,9 +18,16 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     forUpdateOf: () => empty,
     skipLocked: empty,
     rows: jsonRows,
-    among: (column, values) => sql`${column} in (select value from json_each(${JSON.stringify(values)}))`,
+    among: (column, values, type = "text") =>
+      sql`${column} in (select value from json_each(${JSON.stringify(type === "text" ? values : values.map(Number))}))`,
+    // A limit cannot look at the row before it here, but the place in a list can be compared with it.
+    joinFirst: (query, count, countMax) =>
+      sql`join json_each((select json_group_array(listed.value) from (${query} limit ${countMax}) as listed)) as first
+        on first.key < ${count}`,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     together: (first, second) => [first, second],
+    chain: (stages) => stages.filter(({ forOthers }) => !forOthers).map(({ statement }) => statement),
+    linked: (_byName, byTable) => byTable,
     firstWord: (column, without) =>
       sql`rtrim(substr(${column}, 1, instr(${column} || ' ', ' ') - 1), ${literals([without])})`,
     notify: () => undefined,

@@ -69,7 +69,7 @@ const KINDS = {
   },
 } as const satisfies Record<string, Kind>;
 
-const column: fc.Arbitrary<RandomColumn> = fc.record({
+const someColumn: fc.Arbitrary<RandomColumn> = fc.record({
   kind: fc.constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[])),
   strategy: fc.constantFrom("delete", "delete", "anonymize", "retain"),
   isOver: fc.boolean(),
@@ -81,7 +81,7 @@ const table = (at: number): fc.Arbitrary<RandomTable> =>
   fc.record({
     via: at === 0 ? fc.constant(undefined) : fc.option(fc.nat(at - 1), { nil: undefined, freq: 4 }),
     hasPair: fc.boolean(),
-    columns: fc.array(column, { maxLength: 3 }),
+    columns: fc.array(someColumn, { maxLength: 3 }),
     hasPlain: fc.boolean(),
     keepRows: fc.boolean(),
     extra: fc.option(fc.record({ to: fc.nat(at), onDelete: fc.constantFrom(...ON_DELETE) }), {
@@ -128,12 +128,12 @@ export function build({ tables, rows }: RandomWorld, database: DatabaseName): Bu
 }
 
 function mapOf(one: RandomTable, tables: readonly RandomTable[]): DataMapJson[string] {
-  const columns = Object.fromEntries(one.columns.map((column, at) => [`c${at}`, personal(column, at)]));
+  const personals = Object.fromEntries(one.columns.map((column, at) => [`c${at}`, personal(column, at)]));
   const reach =
     one.via === undefined
       ? { subject: "who" }
       : { via: { table: `t${one.via}`, columns: tables[one.via]?.hasPair ? ["up_b", "up"] : "up" } };
-  return { ...reach, columns, ...(one.keepRows && { keepRows: true }) } as DataMapJson[string];
+  return { ...reach, columns: personals, ...(one.keepRows && { keepRows: true }) };
 }
 
 function personal({ strategy, isOver }: RandomColumn, at: number): PersonalColumn {

@@ -1,0 +1,64 @@
+/**
+ * The machines of webhook delivery. A delivery is what one event owes one subscription; a job is one try of it. The
+ * labels are those of the sources, because they stand in the tables.
+ */
+import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
+
+const deliveries = {
+  Pending: { createJob: "InProgress" },
+  InProgress: { succeed: "Completed", fail: "PendingRetry", exhaust: "DeadLettered" },
+  PendingRetry: { createJob: "InProgress", exhaust: "DeadLettered" },
+  Completed: {},
+  DeadLettered: {},
+} as const;
+
+export const deliveryMachine: Machine<typeof deliveries> = machine(deliveries);
+
+export type DeliveryStatus = StateOf<typeof deliveryMachine>;
+
+/** No job is under way: these wait for their time. */
+export const WAITING: readonly DeliveryStatus[] = deliveryMachine.sources("createJob");
+
+/** At most one delivery of an event to a subscription is in one of these. */
+export const OPEN: readonly DeliveryStatus[] = deliveryMachine.states.filter(
+  (state) => !deliveryMachine.isTerminal(state),
+);
+
+const jobs = {
+  Pending: { lease: "Leased" },
+  Leased: { lease: "Leased", release: "Pending", complete: "Completed", fail: "Failed" },
+  Completed: {},
+  Failed: {},
+} as const;
+
+export const jobMachine: Machine<typeof jobs> = machine(jobs);
+
+export type JobStatus = StateOf<typeof jobMachine>;
+
+/** A delivery has at most one job in these. */
+export const ACTIVE: readonly JobStatus[] = jobMachine.sources("lease");
+
+const subscriptions = {
+  Active: { pause: "Paused", disable: "Disabled", delete: "Deleted" },
+  Paused: { enable: "Active", disable: "Disabled", delete: "Deleted" },
+  Disabled: { enable: "Active", delete: "Deleted" },
+  Deleted: {},
+} as const;
+
+export const subscriptionMachine: Machine<typeof subscriptions> = machine(subscriptions);
+
+export type SubscriptionStatus = StateOf<typeof subscriptionMachine>;
+export type SubscriptionEvent = EventOf<typeof subscriptionMachine>;
+
+/** Events are routed to these: what can still be disabled has not been. What a paused one is owed waits. */
+export const ROUTED: readonly SubscriptionStatus[] = subscriptionMachine.sources("disable");
+
+const deadLetters = {
+  Open: { requeue: "Requeued", dismiss: "Dismissed" },
+  Requeued: {},
+  Dismissed: {},
+} as const;
+
+export const deadLetterMachine: Machine<typeof deadLetters> = machine(deadLetters);
+
+export type DeadLetterStatus = StateOf<typeof deadLetterMachine>;

@@ -1,0 +1,20 @@
+/** One run of a saga over events. It has failed only once everything that may have happened was undone. */
+import { machine, type Machine, type StateOf } from "../machine.ts";
+
+const table = {
+  running: { advance: "running", complete: "completed", turnBack: "compensating", fail: "failed" },
+  compensating: { undo: "compensating", stall: "stalled", fail: "failed" },
+  stalled: { resume: "compensating", fail: "failed" },
+  completed: {},
+  failed: {},
+} as const;
+
+export const flowMachine: Machine<typeof table> = machine(table);
+
+/** Stored as text, and only ever added to: rows of every release stay readable. */
+export type FlowStatus = StateOf<typeof flowMachine>;
+
+/** A process has at most one run in one of these. */
+export const OPEN_FLOWS: readonly FlowStatus[] = flowMachine.states.filter(
+  (state) => !flowMachine.isTerminal(state),
+);

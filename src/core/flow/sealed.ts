@@ -1,0 +1,42 @@
+/**
+ * What an event carries besides its fields, out of sight of whoever reads it: its type, its version and its data as
+ * they will be stored. Whoever holds a value can tell by this that it was made by `event(…)`, and by which.
+ */
+export const SEAL: unique symbol = Symbol.for("amends.event") as never;
+
+export interface Sealed {
+  readonly type: string;
+  readonly version: number;
+  readonly id: string;
+  /** The data as JSON. */
+  readonly payload: string;
+  /** What the event belongs to, where whoever made it said so. */
+  readonly correlation: string | undefined;
+}
+
+export function sealOf(value: unknown): Sealed | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  return (value as { readonly [SEAL]?: Sealed })[SEAL];
+}
+
+/** These belong to the event itself: no field of its data may have such a name. */
+export const RESERVED_FIELDS = ["type", "id", "time", "correlation", "causation"] as const;
+export type ReservedField = (typeof RESERVED_FIELDS)[number];
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function isUuid(text: unknown): text is string {
+  return typeof text === "string" && UUID.test(text);
+}
+
+/**
+ * The id of one event's delivery to one handler. It is the event's id with the handler's name mixed into its last 32
+ * bits, which are random: the same for the same pair, always, so that the primary key alone books each pair once, and
+ * in the order of the events, so that it stays cheap.
+ */
+export function deliveryId(eventId: string, handler: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < handler.length; i++) hash = Math.imul(hash ^ handler.charCodeAt(i), 0x01000193);
+  const tail = (Number.parseInt(eventId.slice(28), 16) ^ hash) >>> 0;
+  return eventId.slice(0, 28) + tail.toString(16).padStart(8, "0");
+}

@@ -1,0 +1,26 @@
+/** Whatever a person orders is on record with a reason and, where it is told, a name. */
+import { AmendsError } from "./errors.ts";
+
+/** Why something was done, and by whom. */
+export interface OperatorNote {
+  readonly reason: string;
+  readonly by?: string;
+}
+
+const REASON_MAX = 1_000;
+const NAME_MAX = 255;
+
+/** `where` says where the reason will stand. */
+export function checkNote(note: OperatorNote | undefined, where: string): OperatorNote {
+  const { reason, by } = note ?? {};
+  if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MAX) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      `Give a reason of 1 to ${REASON_MAX} characters: it goes into ${where}.`,
+    );
+  }
+  if (by !== undefined && (typeof by !== "string" || by.length > NAME_MAX)) {
+    throw new AmendsError("BAD_OPTION", `\`by\` names who did it, in at most ${NAME_MAX} characters.`);
+  }
+  return { reason, ...(by !== undefined && { by }) };
+}

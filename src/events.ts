@@ -1,0 +1,34 @@
+/** Typed event flow: events, handlers that answer with `ok` or `err`, and sagas over them. */
+export {
+  event,
+  type AnyEvent,
+  type DataOf,
+  type DeliveredEvent,
+  type DeliveredOf,
+  type EventMeta,
+  type EventOptions,
+  type EventType,
+  type EventValue,
+  type NewEventOptions,
+} from "./events/event.ts";
+export {
+  handler,
+  type AnyHandler,
+  type Handler,
+  type HandlerContext,
+  type HandlerOptions,
+  type HandlerOutbox,
+} from "./events/handler.ts";
+export { SagaStep, step, type SagaStepOptions } from "./events/saga-step.ts";
+export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/saga-def.ts";
+export { SagaContractViolation } from "./events/violation.ts";
+export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
+export { type FlowFailure } from "./core/flow/state.ts";
+export { type FlowStatus } from "./core/flow/machine.ts";
+export { EventFlow } from "./events/flow.ts";
+export { type FlowNote, type FlowView } from "./events/view.ts";
+export { type RunEvent } from "./events/rows.ts";
+export { FlowRun } from "./events/run-handle.ts";
+export { flowDiagram, flowRunDiagram } from "./events/flow-diagram.ts";
+export { type EventAction, type GivenUpEvent, type StalledFlow } from "./events/attention.ts";
+export { sagaHandler, type SagaHandlerOptions } from "./events/saga-handler.ts";

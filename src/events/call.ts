@@ -1,0 +1,152 @@
+/**
+ * Calls a handler, which may hang, throw anything or return nonsense: whatever it does becomes an end, a wait, or (when
+ * it was stopped from outside) nothing at all. No transaction is held meanwhile, unless the handler asked for one.
+ */
+import { delayMs } from "../core/backoff.ts";
+import { AmendsError, classify, errorLabel, waitAfter } from "../core/errors.ts";
+import { sealOf } from "../core/flow/sealed.ts";
+import type { Clock } from "../storage/clock.ts";
+import type { Hold } from "../work/desk.ts";
+import type { Delivery } from "./delivery.ts";
+import { valueOf, type EventValue } from "./event.ts";
+import { readAnswer, RUN_SAGA, type AnyHandler, type HandlerContext, type RunSaga } from "./handler.ts";
+import type { HandlerEnd } from "./orchestrator.ts";
+
+/** It is tried again after this long. */
+export interface Again {
+  readonly end: "again";
+  readonly waitMs: number;
+  readonly error: string;
+  /** Nothing went wrong: it only waits, and the claim does not count as a try. */
+  readonly uncounted?: boolean;
+}
+
+export interface CallOptions {
+  readonly clock: Clock;
+  readonly errorCodes: ReadonlySet<string>;
+  readonly tx: unknown;
+  /** By the process's clock: when the run's time is up. */
+  readonly dueAtMs: number | undefined;
+  readonly runSaga: RunSaga;
+  /** The call's time is up: its lease is no longer renewed. */
+  onTimeUp(): void;
+}
+
+export interface Called {
+  /** Undefined where it was stopped by a shutdown or a lost lease: that is not an outcome. */
+  readonly end: HandlerEnd | Again | undefined;
+  /** What was thrown, for whoever must tell trouble with the database from the handler's. Never stored. */
+  readonly thrown?: unknown;
+}
+
+/** The stored event as a value; undefined where it no longer fits what this process knows of it. */
+export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | undefined {
+  const { eventId, name, version, payload, correlation, causation, timeMs } = delivery;
+  try {
+    const fields = on.read(payload, version) as object;
+    const seal = { type: name, version, id: eventId, payload: payload ?? "{}", correlation };
+    return valueOf(fields, seal, { time: new Date(timeMs), correlation: correlation ?? eventId, causation });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Thrown from inside a handler of our own to wait without holding a place. */
+export class Parked extends Error {
+  readonly waitMs: number;
+
+  constructor(waitMs: number) {
+    super("parked");
+    this.waitMs = waitMs;
+  }
+}
+
+export async function callHandler(
+  handler: AnyHandler,
+  event: EventValue,
+  delivery: Delivery,
+  hold: Hold,
+  options: CallOptions,
+): Promise<Called> {
+  const watch = watched(handler, hold, options);
+  const extras: EventValue[] = [];
+  const context: HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } = {
+    [RUN_SAGA]: options.runSaga,
+    tx: options.tx,
+    outbox: { append: (...events) => extras.push(...events.map(checkedEvent)) },
+    key: `${delivery.eventId}:${handler.name}`,
+    attempt: delivery.attempts,
+    get signal() {
+      return watch.signal();
+    },
+  };
+  try {
+    const answer = readAnswer(handler, await handler.handle(event as never, context as never));
+    return { end: { ...answer, extras } };
+  } catch (thrown) {
+    return { end: endOf(handler, delivery, hold, thrown, watch.reason(), options.errorCodes), thrown };
+  } finally {
+    watch.end();
+  }
+}
+
+function checkedEvent(event: EventValue): EventValue {
+  if (sealOf(event)) return event;
+  throw new AmendsError("BAD_INPUT", "`outbox.append` takes events, made by `event(…)`.");
+}
+
+function endOf(
+  { retry }: AnyHandler,
+  { attempts }: Delivery,
+  hold: Hold,
+  thrown: unknown,
+  reason: "timeout" | "deadline" | undefined,
+  errorCodes: ReadonlySet<string>,
+): HandlerEnd | Again | undefined {
+  if (thrown instanceof Parked)
+    return { end: "again", waitMs: thrown.waitMs, error: "Waiting", uncounted: true };
+  if (reason === "deadline") return { end: "exhausted", error: "DeadlinePassed" };
+  if (hold.stopped !== undefined && reason === undefined) return undefined;
+  const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);
+  const isOver = reason !== "timeout" && classify(thrown) === "permanent";
+  if (isOver || attempts >= retry.attemptMax) return { end: "exhausted", error };
+  return { end: "again", waitMs: waitAfter(thrown, delayMs(retry, Math.max(attempts, 1))), error };
+}
+
+interface Watch {
+  signal(): AbortSignal;
+  reason(): "timeout" | "deadline" | undefined;
+  end(): void;
+}
+
+/** Stops the call when its try, or its run, has no time left. Most handlers never look at their signal. */
+function watched({ timeoutMs }: AnyHandler, hold: Hold, options: CallOptions): Watch {
+  const { clock, dueAtMs } = options;
+  const cancels: (() => void)[] = [];
+  let why: "timeout" | "deadline" | undefined;
+  let own: AbortController | undefined;
+  let joined: AbortSignal | undefined;
+  const at = (ms: number, reason: "timeout" | "deadline"): void => {
+    const stop = (): void => {
+      why ??= reason;
+      options.onTimeUp();
+      own?.abort(new DOMException(`amends: ${reason}`, "AbortError"));
+    };
+    cancels.push(clock.after(ms, stop));
+  };
+  if (timeoutMs !== undefined) at(timeoutMs, "timeout");
+  if (dueAtMs !== undefined) at(Math.max(0, dueAtMs - clock.monotonicMs()), "deadline");
+  return {
+    signal() {
+      if (joined) return joined;
+      if (cancels.length === 0) return (joined = hold.signal);
+      own = new AbortController();
+      if (why) own.abort(new DOMException(`amends: ${why}`, "AbortError"));
+      return (joined = AbortSignal.any([hold.signal, own.signal]));
+    },
+    reason: () => why,
+    end() {
+      for (const cancel of cancels) cancel();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * What the compiler checks of a saga over events: each step takes what the step before it gives, and every event
+ * carries the field by which the saga correlates. Whatever does not fit becomes a text in the type, which the compiler
+ * shows in its error. The same is checked again at registration, for JavaScript.
+ */
+import type { AnyEvent, DataOf, NameOf } from "./event.ts";
+import type { AnyHandler } from "./handler.ts";
+
+/** As much of a step as the checks look at. */
+export interface StepShape {
+  readonly name: string;
+  readonly handler: AnyHandler;
+  readonly compensation: AnyEvent | undefined;
+}
+
+/** The fields by which a saga may correlate: those of its trigger. */
+export type FieldOf<Trigger extends AnyEvent> = keyof DataOf<Trigger> & string;
+
+export type IdOf<Trigger extends AnyEvent, Field extends string> = Field extends keyof DataOf<Trigger>
+  ? DataOf<Trigger>[Field]
+  : never;
+
+/** The steps as they were given, with a text in the place of each one that does not fit. */
+export type Checked<
+  Trigger extends AnyEvent,
+  Field extends string,
+  Steps extends readonly StepShape[],
+> = CheckedFrom<NameOf<Trigger>, "the trigger", Field, IdOf<Trigger, Field>, Steps>;
+
+type CheckedFrom<
+  Given extends string,
+  By extends string,
+  Field extends string,
+  Id,
+  Steps extends readonly StepShape[],
+> = Steps extends readonly [infer Step extends StepShape, ...infer Rest extends readonly StepShape[]]
+  ? readonly [
+      Fitting<Step, Problem<Given, By, Field, Id, Step>>,
+      ...CheckedFrom<NameOf<Step["handler"]["ok"]>, `step ${Step["name"]}`, Field, Id, Rest>,
+    ]
+  : readonly [];
+
+type Fitting<Step, Trouble> = [Trouble] extends [never] ? Step : Trouble;
+
+type Problem<Given extends string, By extends string, Field extends string, Id, Step extends StepShape> =
+  Given extends NameOf<Step["handler"]["on"]>
+    ?
+        | Uncorrelated<Step["handler"]["ok"], Field, Id>
+        | Uncorrelated<Step["handler"]["err"], Field, Id>
+        | BadCommand<Step, Field, Id>
+    : `step ${Step["name"]} takes ${NameOf<Step["handler"]["on"]>}, but ${By} gives ${Given}`;
+
+type Uncorrelated<E extends AnyEvent, Field extends string, Id> = Field extends keyof DataOf<E>
+  ? [DataOf<E>[Field]] extends [Id]
+    ? never
+    : `the field ${Field} of ${NameOf<E>} is of another type than that of the trigger`
+  : `${NameOf<E>} has no field ${Field}, by which this saga correlates`;
+
+type BadCommand<Step extends StepShape, Field extends string, Id> = Step["compensation"] extends AnyEvent
+  ? Uncorrelated<Step["compensation"], Field, Id>
+  : never;

@@ -1,0 +1,332 @@
+/**
+ * Claimed deliveries at work: read the event, call the handler, let the orchestrator decide, book everything at once.
+ * What a handler's answer brings on is claimed as it is written and goes on in this process, so that a chain costs one
+ * commit per handler; with many chains at once, many of them share one.
+ */
+import { errorLabel } from "../core/errors.ts";
+import { BEGUN } from "../core/flow/state.ts";
+import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
+import type { AnySaga } from "../sagas/definition.ts";
+import type { SagaOutcome } from "../sagas/outcome.ts";
+import { Desk, type Hold } from "../work/desk.ts";
+import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
+import { NOTHING_OUT, type Delivery, type NewRow, type RunRecord, type Settlement } from "./delivery.ts";
+import type { EventValue } from "./event.ts";
+import { fanOut } from "./fanout.ts";
+import type { AnyHandler } from "./handler.ts";
+import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
+import { selectSettled } from "./queries.ts";
+import type { SagaRegistry } from "./registry.ts";
+import { FlowNews } from "./run-handle.ts";
+import { SagaStore } from "./store.ts";
+import type { Settled } from "./settle.ts";
+import { callInTransaction } from "./transactional.ts";
+
+export interface EventEngineOptions {
+  readonly db: Database;
+  readonly registry: SagaRegistry;
+  readonly leaseMs: number;
+  readonly errorCodes: ReadonlySet<string>;
+  readonly closing: AbortSignal;
+  /** Starts a saga of steps, or finds it, and waits for its end; undefined where that takes longer. */
+  runSaga(saga: AnySaga, input: unknown, id: string, waitMs: number): Promise<SagaOutcome | undefined>;
+  onTrouble(error: unknown, attempt: number): void;
+  onBug(error: unknown): void;
+  /** Something needs a person now: ids, names and labels. */
+  onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Places for what comes next: exactly one of the two is called. */
+interface Next {
+  readonly claims: ReadonlySet<string>;
+  accept(answer: Settled): void;
+  cancel(): void;
+}
+
+/** What an end of a handler still needs: nothing, or another look at a run that has moved on. */
+type Booked = "done" | "again";
+
+export class EventEngine {
+  readonly registry: SagaRegistry;
+  readonly store: SagaStore;
+  readonly orchestrator: SagaOrchestrator;
+  readonly desk: Desk<Delivery>;
+  readonly news: FlowNews = new FlowNews();
+  readonly #options: EventEngineOptions;
+  readonly #clock: Clock;
+  /** Calls whose time is up: their leases are left to run out. */
+  readonly #adrift: Set<string> = new Set();
+
+  constructor(options: EventEngineOptions) {
+    const { db, registry, leaseMs, closing } = options;
+    const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
+    this.#options = options;
+    this.#clock = db.clock;
+    this.registry = registry;
+    this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
+    this.orchestrator = new SagaOrchestrator(registry);
+    const known = { deliverable: registry.deliverable, routable: registry.routable };
+    this.desk = new Desk<Delivery>({
+      name: "events",
+      clock: db.clock,
+      leaseMs,
+      claim: (limit) => this.store.claim(known, limit),
+      renew: (held) => this.store.renew(held.filter(({ id }) => !this.#adrift.has(id))),
+      run: (delivery, hold) => this.#run(delivery, hold),
+      release: (delivery) => this.#release(delivery),
+      drained: () => this.store.drained(),
+      onBug: (error) => options.onBug(error),
+    });
+  }
+
+  /** Writes what was settled, and takes what it brings on where there is room for it. */
+  async settle(settlement: Settlement, from?: Hold): Promise<Settled> {
+    const next = this.#next(settlement, from);
+    try {
+      const answer = await this.store.settle(settlement, next.claims);
+      next.accept(answer);
+      return answer;
+    } catch (error) {
+      next.cancel();
+      throw error;
+    }
+  }
+
+  /** Keeps places for what a settlement brings on here. */
+  #next(settlement: Settlement, from: Hold | undefined): Next {
+    const mine = settlement.out.rows.filter(({ handler }) => handler && this.registry.handler(handler));
+    const places = mine.length > 0 ? this.desk.reserve(mine.length, from) : undefined;
+    return {
+      claims: new Set(places ? mine.map(({ id }) => id) : []),
+      cancel: () => places?.cancel(),
+      accept: ({ applied, claimed, more }) => {
+        const next = mine.flatMap((row) => {
+          const timeMs = claimed.get(row.id);
+          return timeMs === undefined ? [] : [this.#claimedRow(row, settlement, timeMs)];
+        });
+        if (next.length > 0) places?.fill(next);
+        else places?.cancel();
+        if (more || (applied && mine.length > claimed.size)) this.desk.dueIn(0);
+      },
+    };
+  }
+
+  #claimedRow(row: NewRow, { out, move }: Settlement, timeMs: number): Delivery {
+    const now = this.#clock.monotonicMs();
+    const later = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : now + ms);
+    const least = (a: number | undefined, b: number | undefined): number | undefined =>
+      a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+    const begun = row.opens ? out.runs.find(({ sagaId }) => sagaId === row.sagaId) : undefined;
+    let run: RunRecord | undefined;
+    if (begun) {
+      const deadlineAtMs = later(begun.deadlineMs);
+      const { sagaId, sagaType, processId, stepMs } = begun;
+      run = {
+        sagaId,
+        sagaType,
+        processId,
+        version: 1,
+        state: BEGUN,
+        deadlineAtMs,
+        dueAtMs: least(deadlineAtMs, later(stepMs)),
+      };
+    } else if (move && move.run.sagaId === row.sagaId) {
+      const { deadlineAtMs } = move.run;
+      const dueAtMs = move.state.status === "running" ? least(deadlineAtMs, later(move.stepMs)) : undefined;
+      run = { ...move.run, version: move.run.version + 1, state: move.state, dueAtMs };
+    }
+    return { ...row, token: 1, attempts: 1, timeMs, run };
+  }
+
+  async #run(delivery: Delivery, hold: Hold): Promise<void> {
+    const handler = this.registry.handler(delivery.handler ?? "");
+    try {
+      if (!handler) return await this.#route(delivery, hold);
+      let { run } = delivery;
+      run ??= await this.#runOf(delivery);
+      // A run that moved on meanwhile is decided on again, from how it stands then.
+      while ((await this.#handle(handler, delivery, run, hold)) === "again")
+        run = await this.#runOf(delivery);
+    } finally {
+      this.#adrift.delete(delivery.id);
+    }
+  }
+
+  /** The run that a delivery belongs to: its own, or the newest of its process where it came from outside. */
+  async #runOf({ sagaId, handler, correlation }: Delivery): Promise<RunRecord | undefined> {
+    if (sagaId !== undefined) return (await this.store.runs([sagaId])).get(sagaId);
+    const place = this.registry.mapping.get(handler ?? "");
+    return place && correlation !== undefined ? this.store.get(place.saga.name, correlation) : undefined;
+  }
+
+  async #handle(
+    handler: AnyHandler,
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    hold: Hold,
+  ): Promise<Booked> {
+    const role = this.orchestrator.role(delivery, run);
+    if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, hold);
+    // Its run has turned back. Whoever ran it before is gone, and may have done it or not.
+    const isLate = role.kind === "act" && run?.state.status !== "running";
+    const unbegun = delivery.attempts <= 1;
+    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired", unbegun }, hold);
+    if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= this.#clock.monotonicMs()) {
+      return this.#bookExpired(delivery, run, hold);
+    }
+    if (delivery.attempts > handler.retry.attemptMax) {
+      return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, hold);
+    }
+    const event = readEvent(handler, delivery);
+    if (!event) return this.#abandon(delivery, "UnreadableEvent");
+    const options: CallOptions = {
+      clock: this.#clock,
+      errorCodes: this.#options.errorCodes,
+      tx: undefined,
+      runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
+      dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
+      onTimeUp: () => this.#adrift.add(delivery.id),
+    };
+    const end = handler.transaction
+      ? await this.#inTransaction(handler, event, delivery, run, hold, options)
+      : (await callHandler(handler, event, delivery, hold, options)).end;
+    if (end === "done" || end === "again") return end;
+    if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
+    return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end, hold);
+  }
+
+  /** The handler has run and must not run again: only the decision is made anew, until it holds. */
+  async #bookUntilDone(
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    end: HandlerEnd,
+    hold: Hold,
+  ): Promise<Booked> {
+    let now = run;
+    while ((await this.#book(delivery, now, end, hold)) === "again") now = await this.#runOf(delivery);
+    return "done";
+  }
+
+  async #book(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd, hold: Hold): Promise<Booked> {
+    const settlement = this.#decide(delivery, run, end);
+    const { applied } = await this.settle(settlement, hold);
+    if (applied) this.#tell(settlement, delivery, hold);
+    if (applied || !settlement.move) return "done"; // or the claim was lost
+    const now = await this.#runOf(delivery);
+    return now && now.version !== run?.version ? "again" : "done";
+  }
+
+  /** A saga of steps may take its time: it is looked at again and again, without a place being held. */
+  async #runSaga(saga: AnySaga, input: unknown, id: string): Promise<SagaOutcome> {
+    const outcome = await this.#options.runSaga(saga, input, id, SAGA_WAIT_MS);
+    // One that has stalled waits for a person, who will help it on.
+    if (outcome && outcome.status !== "STALLED") return outcome;
+    throw new Parked(SAGA_WAIT_MS);
+  }
+
+  /** Its time was up before it began: it is not called any more. */
+  async #bookExpired(delivery: Delivery, run: RunRecord, hold: Hold): Promise<Booked> {
+    const before = delivery.attempts > 1 ? "doubtful" : "unbegun";
+    const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
+    const settlement = { delivery, to: SUPERSEDED, error: "DeadlinePassed", out: NOTHING_OUT, ...decided };
+    const { applied } = await this.settle(settlement, hold);
+    if (applied) this.#tell(settlement, delivery, hold);
+    return applied || (await this.#runOf(delivery))?.version === run.version ? "done" : "again";
+  }
+
+  #inTransaction(
+    handler: AnyHandler,
+    event: EventValue,
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    hold: Hold,
+    options: CallOptions,
+  ): Promise<HandlerEnd | Again | Booked | undefined> {
+    const { db } = this.#options;
+    return callInTransaction({
+      db,
+      signal: hold.signal,
+      call: (tx) => callHandler(handler, event, delivery, hold, { ...options, tx }),
+      write: async (session, end) => {
+        const settlement = this.#decide(delivery, run, end);
+        const next = this.#next(settlement, hold);
+        const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
+          next.cancel();
+          throw error;
+        });
+        const accept = (): void => {
+          next.accept(answer);
+          this.#tell(settlement, delivery, hold);
+        };
+        return { applied: answer.applied, accept, cancel: () => next.cancel() };
+      },
+      isBooked: async () => (await this.store.query(selectSettled(db.dialect, delivery))).length > 0,
+    });
+  }
+
+  /** What the saga's own functions throw must not send the delivery round in circles. */
+  #decide(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Settlement {
+    try {
+      return this.orchestrator.handleResult(delivery, run, end);
+    } catch (error) {
+      const label = errorLabel(error, this.#options.errorCodes);
+      return { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
+    }
+  }
+
+  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold?: Hold): void {
+    const fields = { id, event: name, handler, error };
+    // Whoever waits for the end finds the place free that it had.
+    if (move) void hold?.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
+    if (to === settled("abandon"))
+      this.#options.onAttention(fields, "amends: an event was given up and needs a person");
+    if (move?.state.status === "stalled") {
+      const { sagaId, sagaType } = move.run;
+      const stalled = { id: sagaId, saga: sagaType, step: move.state.undoSteps[0], error };
+      this.#options.onAttention(stalled, "amends: a saga over events has stalled and needs a person");
+    }
+  }
+
+  async #later(delivery: Delivery, { waitMs, error, uncounted }: Again): Promise<Booked> {
+    const to = settled(uncounted ? "park" : "fail");
+    const note = uncounted ? { uncounted } : { error };
+    const { applied } = await this.settle({ delivery, to, waitMs, ...note, out: NOTHING_OUT });
+    if (applied) this.desk.dueIn(waitMs);
+    return "done";
+  }
+
+  async #abandon(delivery: Delivery, error: string): Promise<Booked> {
+    const settlement = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
+    const { applied } = await this.settle(settlement);
+    if (applied) this.#tell(settlement, delivery);
+    return "done";
+  }
+
+  async #release(delivery: Delivery): Promise<void> {
+    await this.store.settle({ delivery, to: settled("release"), uncounted: true, out: NOTHING_OUT });
+  }
+
+  /** An event that was sent where nobody knew its handlers: here they are known. */
+  async #route(delivery: Delivery, hold: Hold): Promise<void> {
+    const [taker] = this.registry.subscribers(delivery.name);
+    const event = taker && readEvent(taker, delivery);
+    const { correlation, causation } = delivery;
+    try {
+      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent"));
+      const out = fanOut(this.registry, [event], { correlation, causation });
+      await this.settle({ delivery, to: settled("succeed"), out }, hold);
+    } catch (error) {
+      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes));
+    }
+  }
+}
+
+const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
+
+/** How long a saga of steps is waited for at once. */
+const SAGA_WAIT_MS = 5_000;
+
+/** For deliveries that nobody waits for: the orchestrator says so, whatever their handler would have answered. */
+const NO_END: HandlerEnd = { end: "exhausted", error: "NotAwaited" };

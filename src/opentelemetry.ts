@@ -1,0 +1,2 @@
+/** Traces and metrics, for whoever uses OpenTelemetry: needs `@opentelemetry/api` beside it. */
+export { observe, sagaTrace, tracing } from "./operate/telemetry.ts";

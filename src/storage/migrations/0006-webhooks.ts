@@ -1,0 +1,285 @@
+/**
+ * Webhook delivery. `webhook_delivery_sagas` has the columns, labels and indexes of its source; a job is one try of a
+ * delivery, an attempt is what became of one call. There are no foreign keys: they would lock the event's and the
+ * subscription's row for every delivery. What they would guard, the statements guard themselves.
+ */
+import { VERDICTS } from "../../core/delivery/job.ts";
+import {
+  ACTIVE,
+  deadLetterMachine,
+  deliveryMachine,
+  jobMachine,
+  OPEN,
+  subscriptionMachine,
+  WAITING,
+} from "../../core/delivery/machine.ts";
+import type { Dialect } from "../database.ts";
+import { indexName, oneOf, refuse, words, type Words } from "./ddl.ts";
+
+export function webhooks(dialect: Dialect): string[] {
+  const kit = kitOf(dialect);
+  return [
+    ...events(kit),
+    ...subscriptions(kit),
+    ...deliveries(kit),
+    ...jobs(kit),
+    ...attempts(kit),
+    ...deadLetters(kit),
+    ...views(kit),
+  ];
+}
+
+interface Kit extends Words {
+  readonly dialect: Dialect;
+  readonly table: (name: string) => string;
+  readonly index: (name: string, on: string, unique?: "unique") => string;
+  /** What stands behind the columns of a table. */
+  readonly end: string;
+  readonly no: string;
+}
+
+function kitOf(dialect: Dialect): Kit {
+  const isPostgres = dialect.name === "postgres";
+  const table = (name: string): string => dialect.table(name).text;
+  return {
+    ...words(dialect),
+    dialect,
+    table,
+    index: (name, on, unique) =>
+      `create ${unique ? "unique " : ""}index ${indexName(dialect, name)} on ${on}`,
+    end: isPostgres ? ")" : ") strict",
+    no: isPostgres ? "false" : "0",
+  };
+}
+
+function events({ dialect, serial, id, instant, table, index, end }: Kit): string[] {
+  const name = table("webhook_events");
+  return [
+    `create table ${name} (
+      id ${serial},
+      event_key ${id} not null,
+      type text not null,
+      attributes text not null,
+      payload text not null,
+      created_at ${instant} not null
+    ${end}`,
+    index("webhook_events_key", `${name} (event_key)`, "unique"),
+    index("webhook_events_created", `${name} (created_at, id)`),
+    ...refuse(dialect, {
+      name: "webhook_events_immutable",
+      table: "webhook_events",
+      on: "update",
+      message: "amends: an event that was published never changes",
+    }),
+  ];
+}
+
+/** Patterns and filters stand in rows of their own, so that routing finds subscriptions instead of trying each. */
+function subscriptions(kit: Kit): string[] {
+  const { dialect, serial, bigint, id, instant, bool, table, index, end, no } = kit;
+  const name = table("webhook_subscriptions");
+  return [
+    `create table ${name} (
+      id ${serial},
+      url text not null,
+      description text,
+      status text not null check (${oneOf("status", subscriptionMachine.states)}),
+      reason text,
+      events text not null,
+      filter text not null,
+      secrets text not null,
+      attempt_max integer check (attempt_max >= 1),
+      concurrency integer not null check (concurrency >= 1),
+      interval_ms integer not null default 0 check (interval_ms >= 0),
+      timeout_ms integer,
+      ordered ${bool} not null default ${no},
+      created_at ${instant} not null,
+      updated_at ${instant} not null
+    ${end}`,
+    index("webhook_subscriptions_disabled", `${name} (updated_at, id) where status = 'Disabled'`),
+    `create table ${table("webhook_subscription_types")} (
+      subscription_id ${bigint} not null, pattern ${id} not null, primary key (pattern, subscription_id)
+    ${end}`,
+    index("webhook_subscription_types_of", `${table("webhook_subscription_types")} (subscription_id)`),
+    `create table ${table("webhook_subscription_filters")} (
+      subscription_id ${bigint} not null, attribute ${id} not null, value ${id} not null,
+      primary key (subscription_id, attribute, value)
+    ${end}`,
+    ...refuse(dialect, {
+      name: "webhook_subscriptions_deleted",
+      table: "webhook_subscriptions",
+      on: "update",
+      when: oneOf("old.status", subscriptionMachine.terminal),
+      message: "amends: a subscription that was deleted never changes",
+    }),
+  ];
+}
+
+function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit): string[] {
+  const name = table("webhook_delivery_sagas");
+  const code = dialect.name === "postgres" ? "varchar(100)" : "text";
+  const lanes = table("webhook_lanes");
+  return [
+    `create table ${name} (
+      id ${serial},
+      event_id ${bigint} not null,
+      subscription_id ${bigint} not null,
+      status text not null check (${oneOf("status", deliveryMachine.states)}),
+      attempt_count integer not null default 0 check (attempt_count >= 0),
+      next_attempt_at ${instant},
+      final_error_code ${code},
+      generation integer not null default 0,
+      requeued_from ${bigint},
+      attempt_max integer,
+      created_at ${instant} not null,
+      updated_at ${instant} not null
+    ${end}`,
+    index("idx_saga_event", `${name} (event_id, subscription_id)`),
+    index("idx_saga_status_retry", `${name} (status, next_attempt_at)`),
+    index("idx_saga_status", `${name} (status, id)`),
+    index("uniq_saga_event_subscription", `${name} (event_id, subscription_id, generation)`, "unique"),
+    index("uniq_saga_open", `${name} (event_id, subscription_id) where ${oneOf("status", OPEN)}`, "unique"),
+    index("uniq_saga_requeued_from", `${name} (requeued_from) where requeued_from is not null`, "unique"),
+    index(
+      "idx_saga_lane",
+      `${name} (subscription_id, next_attempt_at, id) where ${oneOf("status", WAITING)}`,
+    ),
+    index("idx_saga_order", `${name} (subscription_id, event_id, id) where ${oneOf("status", WAITING)}`),
+    index("idx_saga_subscription", `${name} (subscription_id, id)`),
+    index("idx_saga_ended", `${name} (updated_at, id) where ${oneOf("status", deliveryMachine.terminal)}`),
+    ...refuse(dialect, {
+      name: "webhook_delivery_sagas_terminal",
+      table: "webhook_delivery_sagas",
+      on: "update",
+      when: oneOf("old.status", deliveryMachine.terminal),
+      message: "amends: a delivery that has ended never changes",
+    }),
+    ...refuse(dialect, {
+      name: "webhook_delivery_sagas_open",
+      table: "webhook_delivery_sagas",
+      on: "delete",
+      when: oneOf("old.status", OPEN),
+      message: "amends: a delivery that has not ended cannot be deleted",
+    }),
+    // What the orchestrator knows of each subscription: its pace and its health.
+    `create table ${lanes} (
+      subscription_id ${bigint} primary key,
+      next_due_at ${instant},
+      failing_since ${instant},
+      failures integer not null default 0
+    ${end}`,
+    // One row: whoever holds it may create jobs.
+    `create table ${table("webhook_turn")} (id integer primary key check (id = 1)${end}`,
+    `insert into ${table("webhook_turn")} (id) values (1)`,
+  ];
+}
+
+function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, end }: Kit): string[] {
+  const name = table("webhook_jobs");
+  const active = oneOf("status", ACTIVE);
+  return [
+    `create table ${name} (
+      id ${serial},
+      saga_id ${bigint} not null,
+      subscription_id ${bigint} not null,
+      attempt integer not null check (attempt >= 1),
+      status text not null default 'Pending' check (${oneOf("status", jobMachine.states)}),
+      attempts integer not null default 0,
+      token integer not null default 0,
+      owner text,
+      next_attempt_at ${instant},
+      last_attempt_at ${instant},
+      report ${uuid},
+      created_at ${instant} not null,
+      finished_at ${instant},
+      check ((finished_at is null) = (${active}))
+    ${end}`,
+    index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
+    // The same rows under another condition, so that no planner takes these for a look at what is due.
+    index("webhook_jobs_active", `${name} (saga_id) where finished_at is null`, "unique"),
+    index("webhook_jobs_lane", `${name} (subscription_id) where finished_at is null`),
+    index("webhook_jobs_attempt", `${name} (saga_id, attempt)`, "unique"),
+    ...refuse(dialect, {
+      name: "webhook_jobs_terminal",
+      table: "webhook_jobs",
+      on: "update",
+      when: oneOf("old.status", jobMachine.terminal),
+      message: "amends: a job that has ended never changes",
+    }),
+  ];
+}
+
+function attempts({ dialect, serial, bigint, uuid, instant, bool, table, index, end }: Kit): string[] {
+  const name = table("webhook_attempts");
+  return [
+    `create table ${name} (
+      id ${serial},
+      report ${uuid} not null,
+      job_id ${bigint} not null,
+      saga_id ${bigint} not null,
+      token integer not null,
+      verdict text not null check (${oneOf("verdict", VERDICTS)}),
+      ok ${bool} not null,
+      code text not null,
+      url text,
+      sent_at ${instant},
+      status integer,
+      duration_ms integer not null,
+      response_headers text,
+      response_body text,
+      created_at ${instant} not null
+    ${end}`,
+    index("webhook_attempts_report", `${name} (report)`, "unique"),
+    index("webhook_attempts_saga", `${name} (saga_id, id)`),
+    ...refuse(dialect, {
+      name: "webhook_attempts_append_only",
+      table: "webhook_attempts",
+      on: "update",
+      message: "amends: attempts are only ever added to",
+    }),
+  ];
+}
+
+function deadLetters({ dialect, serial, bigint, instant, table, index, end }: Kit): string[] {
+  const name = table("dead_letters");
+  return [
+    `create table ${name} (
+      id ${serial},
+      saga_id ${bigint} not null,
+      event_id ${bigint} not null,
+      subscription_id ${bigint} not null,
+      status text not null default 'Open' check (${oneOf("status", deadLetterMachine.states)}),
+      error_code text not null,
+      attempt_count integer not null,
+      created_at ${instant} not null,
+      settled_at ${instant},
+      reason text,
+      settled_by text
+    ${end}`,
+    index("dead_letters_saga", `${name} (saga_id)`, "unique"),
+    index("dead_letters_open", `${name} (created_at, id) where status = 'Open'`),
+    index("dead_letters_subscription", `${name} (subscription_id, id) where status = 'Open'`),
+    ...refuse(dialect, {
+      name: "dead_letters_terminal",
+      table: "dead_letters",
+      on: "update",
+      when: oneOf("old.status", deadLetterMachine.terminal),
+      message: "amends: a dead letter that was settled never changes",
+    }),
+  ];
+}
+
+/** All that a worker sees of a delivery, so that it needs no rights on anything but jobs and attempts. */
+function views({ table }: Kit): string[] {
+  return [
+    `create view ${table("webhook_targets")} as
+      select j.id as job_id, s.event_id, p.status, p.url, p.secrets, p.timeout_ms, p.attempt_max
+      from ${table("webhook_jobs")} as j
+      join ${table("webhook_delivery_sagas")} as s on s.id = j.saga_id
+      join ${table("webhook_subscriptions")} as p on p.id = j.subscription_id`,
+    `create view ${table("webhook_paused")} as
+      select id as subscription_id from ${table("webhook_subscriptions")} where status = 'Paused'`,
+    `create view ${table("webhook_payloads")} as
+      select id as event_id, event_key, type, payload from ${table("webhook_events")}`,
+  ];
+}

@@ -1,0 +1,115 @@
+/**
+ * The one commit after a call: the job's end, the attempt, what it means for the delivery, and the dead letter. Each part
+ * writes its own tables; here they are put into one transaction and one round trip, for as many results as have gathered.
+ * Nothing here waits for an answer before it asks on: what counts is decided by the rows themselves.
+ */
+import type { JobReport, Verdict } from "../core/delivery/job.ts";
+import type { Database } from "../storage/database.ts";
+import { gather } from "../storage/gather.ts";
+import { GroupWriter } from "../storage/group-writer.ts";
+import type { DeadLetters } from "./dead-letters/dead-letters.ts";
+import type { JobLayer } from "./jobs/job-layer.ts";
+import type { Orchestrator } from "./orchestrator/orchestrator.ts";
+import type { Publisher } from "./publishing.ts";
+import type { Disabled, Subscriptions } from "./subscriptions/subscriptions.ts";
+import type { Courier } from "./worker/courier.ts";
+
+export interface BookingParts {
+  readonly db: Database;
+  readonly signal: AbortSignal;
+  readonly jobs: JobLayer;
+  readonly courier: Courier;
+  readonly orchestrator: Orchestrator;
+  readonly deadLetters: DeadLetters;
+  readonly subscriptions: Subscriptions;
+  readonly publisher: Publisher;
+  readonly onTrouble: (error: unknown, attempt: number) => void;
+  /** After the commit: something is due now, or in so long. */
+  readonly onDue: (ms: number) => void;
+  readonly onDead: (deliveryIds: readonly string[]) => void;
+  readonly onDisabled: (disabled: readonly Disabled[]) => void;
+}
+
+/** The type of the event that tells of a subscription that Amends has disabled. */
+export const DISABLED_EVENT = "amends.subscription.disabled";
+
+/** So many waiting results are worth a second flush beside the first. */
+const CROWD = 64;
+const BYTES_BESIDES = 500;
+
+export class Booking {
+  readonly #parts: BookingParts;
+  readonly #writer: GroupWriter<JobReport, Verdict>;
+
+  constructor(parts: BookingParts) {
+    this.#parts = parts;
+    this.#writer = new GroupWriter<JobReport, Verdict>({
+      db: parts.db,
+      signal: parts.signal,
+      crowd: CROWD,
+      onTrouble: (error, attempt) => parts.onTrouble(error, attempt),
+      hasty: () => false,
+      bytes: ({ attempt }) => (attempt.responseBody?.length ?? 0) + BYTES_BESIDES,
+      flush: (reports) => this.#flush(reports),
+    });
+  }
+
+  book(report: JobReport): Promise<Verdict> {
+    return this.#writer.submit(report);
+  }
+
+  drained(): Promise<void> {
+    return this.#writer.drained();
+  }
+
+  get commits(): number {
+    return this.#writer.flushes;
+  }
+
+  async #flush(reports: readonly JobReport[]): Promise<readonly Verdict[]> {
+    const { db, jobs, courier, orchestrator, deadLetters, onDue, onDead } = this.#parts;
+    const decided = orchestrator.decide(reports);
+    const [settled, applied] = await gather(db, (session) =>
+      Promise.all([
+        jobs.settle(session, reports),
+        orchestrator.apply(session, reports, decided),
+        deadLetters.record(session, decided.exhausted),
+        courier.record(session, reports),
+      ]),
+    );
+    if (applied.dead.length > 0) onDead(applied.dead);
+    if (applied.more) onDue(0);
+    else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
+    await this.#disableHopeless(reports);
+    const others = reports.filter(({ report }) => !settled.has(report)).map(({ report }) => report);
+    const verdicts = others.length > 0 ? await courier.verdicts(db, others) : undefined;
+    return reports.map(({ report }) =>
+      settled.has(report) ? "accepted" : (verdicts?.get(report) ?? "foreign"),
+    );
+  }
+
+  /**
+   * After the commit, in one of its own together with the notice: a process that dies in between leaves it to whoever
+   * meets the next failure.
+   */
+  async #disableHopeless(reports: readonly JobReport[]): Promise<void> {
+    const { db, subscriptions, publisher, onDisabled } = this.#parts;
+    const lanesOf = (some: readonly JobReport[]): readonly string[] => [
+      ...new Set(some.map(({ job }) => job.subscriptionId)),
+    ];
+    const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
+    if (failed.length === 0) return;
+    const gone = lanesOf(failed.filter(({ result }) => result.final === true));
+    const lasting = await subscriptions.hopeless(db, lanesOf(failed));
+    if (gone.length + lasting.length === 0) return;
+    const disabled = await db.transaction(async (session) => {
+      const done = await subscriptions.disable(session, gone, lasting);
+      for (const { id, reason, updatedAtMs } of done) {
+        const key = `amends-disabled-${id}-${updatedAtMs}`;
+        await publisher.announce(session, key, DISABLED_EVENT, { subscriptionId: id, reason });
+      }
+      return done;
+    });
+    if (disabled.length > 0) onDisabled(disabled);
+  }
+}

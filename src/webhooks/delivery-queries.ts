@@ -1,0 +1,135 @@
+/** What operators ask about deliveries and attempts. Reads only: states are the orchestrator's. */
+import { checkSerial } from "../core/delivery/serial.ts";
+import type { DeliveryStatus } from "../core/delivery/machine.ts";
+import type { Verdict } from "../core/delivery/job.ts";
+import type { Dialect, Row } from "../storage/database.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+
+/** What one event owes one subscription. */
+export interface Delivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly subscriptionId: string;
+  readonly status: DeliveryStatus;
+  readonly attemptCount: number;
+  /** The limit that was last decided by. */
+  readonly attemptMax: number | undefined;
+  readonly nextAttemptAt: Date | undefined;
+  /** Of the last failed attempt; undefined once it has arrived. */
+  readonly errorCode: string | undefined;
+  /** 0 for what was routed, then one more for each time it was sent anew. */
+  readonly generation: number;
+  /** The dead delivery that it takes the place of. */
+  readonly requeuedFrom: string | undefined;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** One result of one call: what was sent where, when, and what came back. */
+export interface Attempt {
+  readonly id: string;
+  readonly deliveryId: string;
+  readonly jobId: string;
+  /** `accepted` counted; the others were noted and changed nothing. */
+  readonly verdict: Verdict;
+  readonly ok: boolean;
+  readonly code: string;
+  readonly url: string | undefined;
+  /** Undefined where nothing was sent. */
+  readonly sentAt: Date | undefined;
+  readonly status: number | undefined;
+  readonly durationMs: number;
+  readonly responseHeaders: Readonly<Record<string, string>> | undefined;
+  readonly responseBody: string | undefined;
+  readonly createdAt: Date;
+}
+
+export interface DeliveryFilter {
+  readonly subscriptionId?: string;
+  readonly eventId?: string;
+  readonly status?: DeliveryStatus;
+  /** 100 unless said otherwise. */
+  readonly limit?: number;
+  /** The id of the last one of the page before. */
+  readonly after?: string;
+}
+
+/** Newest first. */
+export function listDeliveries(dialect: Dialect, filter: DeliveryFilter, limit: number): Sql {
+  const { subscriptionId, eventId, status, after } = filter;
+  const conditions = [
+    subscriptionId === undefined
+      ? empty
+      : sql`and s.subscription_id = ${checkSerial(subscriptionId, "a subscription")}`,
+    eventId === undefined
+      ? empty
+      : sql`and s.event_id = (select k.id from ${dialect.table("webhook_events")} as k where k.event_key = ${eventId})`,
+    status === undefined ? empty : sql`and s.status = ${literals([status])}`,
+    after === undefined ? empty : sql`and s.id < ${checkSerial(after, "a delivery")}`,
+  ];
+  return sql`${selectFrom(dialect)} where true ${conditions[0]} ${conditions[1]} ${conditions[2]} ${conditions[3]}
+    order by s.id desc limit ${limit}`;
+}
+
+export function selectDelivery(dialect: Dialect, id: string): Sql {
+  return sql`${selectFrom(dialect)} where s.id = ${id}`;
+}
+
+function selectFrom(dialect: Dialect): Sql {
+  const ms = (column: string): Sql => sql`${dialect.epochMs(raw(`s.${column}`))} as ${raw(column)}`;
+  return sql`select s.id, e.event_key, e.type, s.subscription_id, s.status, s.attempt_count, s.attempt_max,
+      s.final_error_code, s.generation, s.requeued_from, ${ms("next_attempt_at")}, ${ms("created_at")}, ${ms("updated_at")}
+    from ${dialect.table("webhook_delivery_sagas")} as s
+    join ${dialect.table("webhook_events")} as e on e.id = s.event_id`;
+}
+
+export function selectAttempts(dialect: Dialect, deliveryId: string): Sql {
+  const ms = (column: string): Sql => sql`${dialect.epochMs(raw(`a.${column}`))} as ${raw(column)}`;
+  return sql`select a.id, a.saga_id, a.job_id, a.verdict, case when a.ok then 1 else 0 end as ok, a.code, a.url, a.status,
+      a.duration_ms, a.response_headers, a.response_body, ${ms("sent_at")}, ${ms("created_at")}
+    from ${dialect.table("webhook_attempts")} as a where a.saga_id = ${deliveryId} order by a.id`;
+}
+
+const optional = <T>(value: unknown, as: (value: unknown) => T): T | undefined =>
+  value === null || value === undefined ? undefined : as(value);
+const date = (value: unknown): Date => new Date(Number(value));
+
+export function toDelivery(row: Row): Delivery {
+  return {
+    id: String(row["id"]),
+    eventId: row["event_key"] as string,
+    eventType: row["type"] as string,
+    subscriptionId: String(row["subscription_id"]),
+    status: row["status"] as DeliveryStatus,
+    attemptCount: Number(row["attempt_count"]),
+    attemptMax: optional(row["attempt_max"], Number),
+    nextAttemptAt: optional(row["next_attempt_at"], date),
+    errorCode: optional(row["final_error_code"], String),
+    generation: Number(row["generation"]),
+    requeuedFrom: optional(row["requeued_from"], String),
+    createdAt: date(row["created_at"]),
+    updatedAt: date(row["updated_at"]),
+  };
+}
+
+export function toAttempt(row: Row): Attempt {
+  return {
+    id: String(row["id"]),
+    deliveryId: String(row["saga_id"]),
+    jobId: String(row["job_id"]),
+    verdict: row["verdict"] as Verdict,
+    ok: Number(row["ok"]) === 1,
+    code: row["code"] as string,
+    url: optional(row["url"], String),
+    sentAt: optional(row["sent_at"], date),
+    status: optional(row["status"], Number),
+    durationMs: Number(row["duration_ms"]),
+    responseHeaders: optional(
+      row["response_headers"],
+      (text) => JSON.parse(text as string) as Record<string, string>,
+    ),
+    responseBody: optional(row["response_body"], String),
+    createdAt: date(row["created_at"]),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * The desk where deliveries are worked on. One commit creates jobs for what is due and leases them; the calls are made
+ * without any transaction; one commit books what came of them (booking.ts).
+ */
+import type { Clock } from "../storage/clock.ts";
+import type { Database } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
+import { sql } from "../storage/sql.ts";
+import { Desk, type Hold } from "../work/desk.ts";
+import type { Booking } from "./booking.ts";
+import type { DeadLetters } from "./dead-letters/dead-letters.ts";
+import type { JobLayer } from "./jobs/job-layer.ts";
+import { anyJobDue } from "./jobs/queries.ts";
+import type { Orchestrator } from "./orchestrator/orchestrator.ts";
+import { anythingDue } from "./orchestrator/queries.ts";
+import type { Courier, Errand } from "./worker/courier.ts";
+
+export interface DispatchParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly leaseMs: number;
+  readonly capacity: number;
+  readonly orchestrator: Orchestrator;
+  readonly jobs: JobLayer;
+  readonly courier: Courier;
+  readonly deadLetters: DeadLetters;
+  readonly booking: () => Booking;
+  readonly onDead: (deliveryIds: readonly string[]) => void;
+  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly onBug: (error: unknown) => void;
+}
+
+/** Another process creates jobs at this very moment, or there are further lanes: look again after so long. */
+const AGAIN_MS = 5;
+
+export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
+  const { db, clock, signal, jobs, courier, booking, onTrouble } = parts;
+  const patience = { attemptMax: 8, signal, onTrouble };
+  const desk: Desk<Errand> = new Desk<Errand>({
+    name: "webhooks",
+    capacity: parts.capacity,
+    clock,
+    leaseMs: parts.leaseMs,
+    claim: (limit) => persist(db, () => claim(parts, limit, () => desk.dueIn(AGAIN_MS)), patience),
+    renew: (errands) => persist(db, () => jobs.renew(db, errands), patience),
+    run: (errand, hold) => run(parts, errand, hold),
+    release: (errand) => persist(db, () => jobs.release(db, errand), patience),
+    drained: () => booking().drained(),
+    onBug: parts.onBug,
+  });
+  return desk;
+
+  async function run({ jobs: layer }: DispatchParts, errand: Errand, hold: Hold): Promise<void> {
+    const synthetic = layer.syntheticResult(errand);
+    const report = synthetic ? courier.report(errand, synthetic) : await courier.carry(errand, hold.signal);
+    // A call that was told to stop because the worker stops has no outcome: the job is given back.
+    if (hold.stopped === "shutdown" && !report.result.ok) return;
+    await booking().book(report);
+  }
+}
+
+async function claim(parts: DispatchParts, limit: number, again: () => void): Promise<readonly Errand[]> {
+  const { db, orchestrator, jobs, courier, deadLetters } = parts;
+  const { dialect } = db;
+  // Most looks find nothing: they must not cost a transaction, let alone the turn.
+  const [look] = await db.query(
+    sql`select case when ${anythingDue(dialect)} then 1 else 0 end as deliveries,
+      case when ${anyJobDue(dialect)} then 1 else 0 end as jobs`,
+  );
+  const isDue = Number(look?.["deliveries"]) === 1;
+  if (!isDue && Number(look?.["jobs"]) !== 1) return [];
+  let dead: readonly string[] = [];
+  let isAgain = false;
+  const errands = await db.transaction(async (session) => {
+    if (isDue) {
+      const created = await orchestrator.createJobs(session, limit);
+      await deadLetters.record(session, created.dead);
+      dead = created.dead;
+      isAgain = created.again;
+    }
+    return courier.read(session, await jobs.lease(session, limit));
+  });
+  if (dead.length > 0) parts.onDead(dead);
+  if (isAgain) again();
+  return errands;
+}

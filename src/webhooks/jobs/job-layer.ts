@@ -1,0 +1,62 @@
+/**
+ * Jobs and their leases. A job whose worker vanished is leased again; one that lost its worker too often gets a synthetic
+ * failed result, so that its delivery goes on. A job is settled once, under its token, by one report.
+ */
+import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
+import type { JobResult } from "../../core/delivery/decide.ts";
+import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
+import type { Session } from "../../storage/database.ts";
+import { leaseJobs, releaseJob, renewJobs, settleJobs } from "./queries.ts";
+import { toLeasedJob } from "./rows.ts";
+
+export interface JobLayerOptions {
+  readonly leaseMs: number;
+  /** How often a job may be leased before it is given up. */
+  readonly leaseMax: number;
+  readonly owner: string;
+}
+
+type Ask = Pick<Session, "dialect" | "query">;
+
+export class JobLayer {
+  readonly #options: JobLayerOptions;
+
+  constructor(options: JobLayerOptions) {
+    this.#options = options;
+  }
+
+  async lease(session: Ask, limit: number): Promise<readonly LeasedJob[]> {
+    const { leaseMs, owner } = this.#options;
+    const rows = await session.query(leaseJobs(session.dialect, limit, leaseMs, owner));
+    return rows.map(toLeasedJob).toSorted((a, b) => Number(a.id) - Number(b.id));
+  }
+
+  /** The ids of those that are still held. */
+  async renew(session: Ask, jobs: readonly LeasedJob[]): Promise<ReadonlySet<string>> {
+    const holds = jobs.map(({ id, token }) => [id, token] as const);
+    const rows = await session.query(renewJobs(session.dialect, holds, this.#options.leaseMs));
+    return new Set(rows.map((row) => String(row["id"])));
+  }
+
+  /** Whoever leases a job that others were lost with does not call again: it tells the result that they never told. */
+  syntheticResult({ leases }: LeasedJob): JobResult | undefined {
+    return leases > this.#options.leaseMax ? { ok: false, code: LEASE_EXPIRED } : undefined;
+  }
+
+  /** Ends the jobs that these reports are about. Answers with the reports that did so now. */
+  async settle(session: Session, reports: readonly JobReport[]): Promise<ReadonlySet<string>> {
+    const settled = reports
+      .toSorted((a, b) => Number(a.job.id) - Number(b.job.id))
+      .map(({ job, report, result }) => [job.id, job.token, statusAfter(result), report] as const);
+    const rows = await session.query(settleJobs(session.dialect, settled));
+    return new Set(rows.map((row) => row["report"] as string));
+  }
+
+  async release(session: Ask, { id, token }: LeasedJob): Promise<void> {
+    await session.query(releaseJob(session.dialect, id, token));
+  }
+}
+
+function statusAfter({ ok }: JobResult): JobStatus {
+  return jobMachine.target("Leased", ok ? "complete" : "fail") as JobStatus;
+}

@@ -1,0 +1,69 @@
+/** The job layer's statements: leases and their ends. It knows nothing of what a result means for a delivery. */
+import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
+import { claimStatement, holding, renewStatement, type Claimable } from "../../storage/claim.ts";
+import type { Column, Dialect } from "../../storage/database.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+
+/** Jobs in the order in which they became due. Those that lost a worker do not come first: their lease is their gate. */
+export const JOBS: Claimable = {
+  table: "webhook_jobs",
+  id: "id",
+  idType: "bigint",
+  states: ACTIVE,
+  classes: [sql`true`],
+};
+
+/** The job is in somebody's hands: what may be settled, renewed or given back. */
+const HELD: Claimable = { ...JOBS, states: jobMachine.sources("complete") };
+
+const RETURNED = raw("id, saga_id, subscription_id, attempt, attempts, token");
+
+/** What a paused subscription is owed waits, also where a job for it was made before. */
+export function leaseJobs(dialect: Dialect, limit: number, leaseMs: number, owner: string): Sql {
+  const leased = literals([jobMachine.target("Pending", "lease") as JobStatus]);
+  return claimStatement(dialect, JOBS, {
+    limit,
+    leaseMs,
+    where: sql`not exists (select 1 from ${dialect.table("webhook_paused")} as q
+      where q.subscription_id = due.subscription_id)`,
+    set: sql`status = ${leased}, attempts = c.attempts + 1, owner = ${owner}`,
+    returning: RETURNED,
+  });
+}
+
+export function anyJobDue(dialect: Dialect): Sql {
+  return sql`exists (select 1 from ${dialect.table("webhook_jobs")} as j
+    where j.status in (${literals(ACTIVE)}) and ${dialect.gate(sql`j.next_attempt_at`)} <= ${dialect.now()}
+      and not exists (select 1 from ${dialect.table("webhook_paused")} as q where q.subscription_id = j.subscription_id))`;
+}
+
+export function renewJobs(
+  dialect: Dialect,
+  holds: readonly (readonly [id: string, token: number])[],
+  leaseMs: number,
+): Sql {
+  return renewStatement(dialect, HELD, holds, leaseMs, raw("id"));
+}
+
+const SETTLED: readonly Column[] = [
+  { name: "row_id", type: "bigint" },
+  { name: "row_token", type: "int" },
+  { name: "to_status", type: "text" },
+  { name: "new_report", type: "uuid" },
+];
+
+export type Settled = readonly [id: string, token: number, to: JobStatus, report: string];
+
+export function settleJobs(dialect: Dialect, settled: readonly Settled[]): Sql {
+  return sql`update ${dialect.table("webhook_jobs")} as c
+    set status = r.to_status, report = r.new_report, next_attempt_at = null, owner = null, finished_at = ${dialect.now()}
+    from ${dialect.rows(SETTLED, settled)} where ${holding(HELD, raw("id"))} returning report`;
+}
+
+/** Being shut down is no attempt: the lease that was given back does not count. */
+export function releaseJob(dialect: Dialect, id: string, token: number): Sql {
+  const pending = literals([jobMachine.target("Leased", "release") as JobStatus]);
+  return sql`update ${dialect.table("webhook_jobs")} as c
+    set status = ${pending}, attempts = c.attempts - 1, owner = null, next_attempt_at = ${dialect.now()}
+    from ${dialect.rows(SETTLED.slice(0, 2), [[id, token]])} where ${holding(HELD, raw("id"))}`;
+}

@@ -1,0 +1,178 @@
+/** What people see of deliveries and may do about them. Nothing that ended is touched: all that is sent again is new. */
+import { checkSerial } from "../core/delivery/serial.ts";
+import { wants } from "../core/delivery/filter.ts";
+import { AmendsError } from "../core/errors.ts";
+import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import type { Database, Session } from "../storage/database.ts";
+import { persist, type Patience } from "../storage/retry.ts";
+import type { DeadLetters } from "./dead-letters/dead-letters.ts";
+import type { DeadLetter } from "./dead-letters/rows.ts";
+import {
+  listDeliveries,
+  selectAttempts,
+  selectDelivery,
+  toAttempt,
+  toDelivery,
+  type Attempt,
+  type Delivery,
+  type DeliveryFilter,
+} from "./delivery-queries.ts";
+import { eventsBetween, selectEvent, toEvent, type StoredEvent } from "./event-queries.ts";
+import type { Orchestrator } from "./orchestrator/orchestrator.ts";
+import type { Subscriptions } from "./subscriptions/subscriptions.ts";
+
+export interface OperatorParts {
+  readonly db: Database;
+  readonly patience: Patience;
+  readonly orchestrator: Orchestrator;
+  readonly deadLetters: DeadLetters;
+  readonly subscriptions: Subscriptions;
+}
+
+export interface Span {
+  readonly since: Date;
+  /** Until now unless said otherwise. */
+  readonly until?: Date;
+}
+
+const PAGE = 500;
+const LIMIT_MAX = 1_000;
+const FAR = Date.UTC(9000, 0, 1);
+
+export class WebhookOperators {
+  readonly #parts: OperatorParts;
+
+  constructor(parts: OperatorParts) {
+    this.#parts = parts;
+  }
+
+  async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
+    const { db } = this.#parts;
+    const statement = listDeliveries(db.dialect, filter, checkLimit(filter.limit));
+    return (await this.#persist(() => db.query(statement))).map(toDelivery);
+  }
+
+  async delivery(given: string): Promise<Delivery | undefined> {
+    const { db } = this.#parts;
+    const id = checkSerial(given, "a delivery");
+    const [row] = await this.#persist(() => db.query(selectDelivery(db.dialect, id)));
+    return row && toDelivery(row);
+  }
+
+  async attempts(given: string): Promise<readonly Attempt[]> {
+    const { db } = this.#parts;
+    const id = checkSerial(given, "a delivery");
+    return (await this.#persist(() => db.query(selectAttempts(db.dialect, id)))).map(toAttempt);
+  }
+
+  async event(key: string): Promise<StoredEvent | undefined> {
+    const { db } = this.#parts;
+    const [row] = await this.#persist(() => db.query(selectEvent(db.dialect, key)));
+    return row && toEvent(row);
+  }
+
+  async deadLetters(filter: {
+    subscriptionId?: string | undefined;
+    limit?: number | undefined;
+    after?: readonly [number, string] | undefined;
+  }): Promise<readonly DeadLetter[]> {
+    const { db, deadLetters } = this.#parts;
+    const { subscriptionId, after } = filter;
+    if (subscriptionId !== undefined) checkSerial(subscriptionId, "a subscription");
+    return this.#persist(() =>
+      deadLetters.list(db, { subscriptionId, after, limit: checkLimit(filter.limit) }),
+    );
+  }
+
+  /** The new delivery of each letter. */
+  async requeue(ids: readonly string[], given: OperatorNote): Promise<ReadonlyMap<string, string>> {
+    const { reason, by } = checkNote(given, "the dead letter");
+    for (const id of ids) checkSerial(id, "a dead letter");
+    return this.#write((session) => this.#parts.deadLetters.requeue(session, ids, { reason, by }));
+  }
+
+  async dismiss(id: string, given: OperatorNote): Promise<void> {
+    const { reason, by } = checkNote(given, "the dead letter");
+    checkSerial(id, "a dead letter");
+    await this.#write((session) => this.#parts.deadLetters.dismiss(session, id, { reason, by }));
+  }
+
+  /** Sends a delivery that has ended once more, as a new one. A dead one is requeued: that is settled with its letter. */
+  async resend(given: string, note: OperatorNote): Promise<string> {
+    const { reason, by } = checkNote(note, "the record");
+    const id = checkSerial(given, "a delivery");
+    const { orchestrator, deadLetters } = this.#parts;
+    return this.#once(async (session) => {
+      const [row] = await session.query(selectDelivery(session.dialect, id));
+      if (!row) throw new AmendsError("WEBHOOK_NOT_FOUND", "There is no delivery with this id.", { id });
+      const letter = await deadLetters.letterOf(session, id);
+      const made = letter
+        ? [...(await deadLetters.requeue(session, [letter], { reason, by })).values()]
+        : await orchestrator.resend(session, [id]);
+      if (made[0] !== undefined) return made[0];
+      throw new AmendsError(
+        "NOT_ALLOWED_NOW",
+        "The event is on its way to this subscription: it can be sent again once that delivery has ended.",
+        { id },
+      );
+    });
+  }
+
+  /** Whatever a subscription wants of what was published in a span, whether it got it then or not. */
+  async resendSpan(given: string, { since, until }: Span, note: OperatorNote): Promise<number> {
+    checkNote(note, "the record");
+    const id = checkSerial(given, "a subscription");
+    const [from, to] = [instantOf(since, "since"), until === undefined ? FAR : instantOf(until, "until")];
+    const { db, orchestrator, subscriptions } = this.#parts;
+    const { view } = await this.#persist(() => subscriptions.read(db, id));
+    let count = 0;
+    for (let after = "0"; ;) {
+      const statement = eventsBetween(db.dialect, from, to, after, PAGE);
+      const rows = await this.#persist(() => db.query(statement));
+      const wanted = rows
+        .map((row) => ({ ...toEvent({ ...row, payload: "" }) }))
+        .filter((event) => wants(view, event))
+        .map((event) => event.id);
+      if (wanted.length > 0) {
+        // Repeated after a lost answer it finds each of them open, and makes no second one.
+        count += await this.#write((session) => orchestrator.resendEvents(session, id, wanted));
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < PAGE) return count;
+      after = String(last["id"]);
+    }
+  }
+
+  /** Safe to repeat: what was done before is found done. */
+  #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#persist(() => this.#noticed(work));
+  }
+
+  /** An answer that is lost is told: made again, it would be done twice. */
+  #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return persist(this.#parts.db, () => this.#noticed(work), { ...this.#parts.patience, attemptMax: 1 });
+  }
+
+  #noticed<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#parts.db.transaction(async (session) => {
+      const result = await work(session);
+      const notice = session.dialect.notify();
+      if (notice) await session.query(notice);
+      return result;
+    });
+  }
+
+  #persist<T>(work: () => Promise<T>): Promise<T> {
+    return persist(this.#parts.db, work, this.#parts.patience);
+  }
+}
+
+function checkLimit(limit: number = 100): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= LIMIT_MAX) return limit;
+  throw new AmendsError("BAD_OPTION", `A page has 1 to ${LIMIT_MAX} items.`);
+}
+
+function instantOf(date: unknown, field: string): number {
+  if (date instanceof Date && Number.isFinite(date.getTime())) return date.getTime();
+  throw new AmendsError("BAD_OPTION", `${field} must be a valid Date.`);
+}

@@ -1,0 +1,173 @@
+/**
+ * Creates jobs for deliveries that are due: fairly, lane by lane, and never more than a lane has places. The walk goes
+ * on where the last one ended, so that every lane has its turn however many there are.
+ */
+import { nextJob } from "../../core/delivery/decide.ts";
+import { CLOSING_MAX, paced, roomOf, type Lane } from "../../core/delivery/lane.ts";
+import type { Row, Session } from "../../storage/database.ts";
+import {
+  dueInLanes,
+  dueInOrder,
+  insertJobs,
+  moveWaiting,
+  paceLanes,
+  surveyLanes,
+  takeTurn,
+} from "./queries.ts";
+import type { Move, NewJob } from "./queries.ts";
+import { toDueDelivery, toLane, type DueDelivery } from "./rows.ts";
+
+const LANES_MAX = 250;
+
+export interface Created {
+  readonly jobs: number;
+  /** Deliveries that were ended instead: their limit was lowered while they waited. */
+  readonly dead: readonly string[];
+  /** There are lanes that were not looked at, or another process has its turn: it is worth to look again at once. */
+  readonly again: boolean;
+}
+
+export interface CreationOptions {
+  /** The limit of attempts where a subscription has none of its own. */
+  readonly attemptMax: number;
+  /** The most places that a lane can have. */
+  readonly concurrencyMax: number;
+}
+
+export class JobCreation {
+  readonly #options: CreationOptions;
+  #after = "0";
+
+  constructor(options: CreationOptions) {
+    this.#options = options;
+  }
+
+  /** In the caller's transaction, in which the jobs are then leased. */
+  async create(session: Session, jobsMax: number): Promise<Created> {
+    const start = this.#after;
+    const [turn, survey] = await Promise.all([
+      session.query(takeTurn(session.dialect)),
+      session.query(surveyLanes(session.dialect, start, LANES_MAX)),
+    ]);
+    if (turn.length === 0) return { jobs: 0, dead: [], again: true };
+    const first = await this.#walk(session, survey, jobsMax);
+    // Behind the last lane comes the first one again.
+    const isRound = first.ended && start !== "0" && first.jobs < jobsMax;
+    const second = isRound
+      ? await this.#walk(
+          session,
+          await session.query(surveyLanes(session.dialect, "0", LANES_MAX)),
+          jobsMax - first.jobs,
+        )
+      : undefined;
+    return {
+      jobs: first.jobs + (second?.jobs ?? 0),
+      dead: [...first.dead, ...(second?.dead ?? [])],
+      again: !(second ?? first).ended,
+    };
+  }
+
+  async #walk(
+    session: Session,
+    rows: readonly Row[],
+    jobsMax: number,
+  ): Promise<{ jobs: number; dead: readonly string[]; ended: boolean }> {
+    const lanes = new Map<string, Lane>();
+    for (const row of rows) {
+      const lane = toLane(row, this.#options.attemptMax);
+      if (lane) lanes.set(lane.subscriptionId, lane);
+    }
+    const due = await this.#dueIn(session, lanes);
+    const taken = fairly(due, lanes, jobsMax);
+    const last = taken.length < due.length ? taken.at(-1)?.subscriptionId : [...lanes.keys()].at(-1);
+    const ended = taken.length === due.length && lanes.size < LANES_MAX;
+    this.#after = ended ? "0" : (last ?? "0");
+    return { ...(await move(session, taken, lanes)), ended };
+  }
+
+  async #dueIn(session: Session, lanes: ReadonlyMap<string, Lane>): Promise<readonly DueDelivery[]> {
+    const { dialect } = session;
+    const open = [...lanes.values()]
+      .map((lane) => ({ lane, room: roomOf(lane) }))
+      .filter(({ room }) => room > 0);
+    const isOrdered = ({ lane }: { lane: Lane }): boolean => lane.ordered && lane.status === "Active";
+    const pairs = (of: typeof open): (readonly [string, number])[] =>
+      of.map(({ lane, room }) => [lane.subscriptionId, room] as const);
+    const free = pairs(open.filter((one) => !isOrdered(one)));
+    const ordered = pairs(open.filter(isOrdered));
+    const roomMax = Math.max(this.#options.concurrencyMax, CLOSING_MAX);
+    const found = await Promise.all([
+      free.length > 0 ? session.query(dueInLanes(dialect, free, roomMax)) : [],
+      ordered.length > 0 ? session.query(dueInOrder(dialect, ordered)) : [],
+    ]);
+    return found.flat().map(toDueDelivery);
+  }
+}
+
+/** Where there is less room than work, lanes take turns: the first of each, then the second of each. */
+function fairly(
+  due: readonly DueDelivery[],
+  lanes: ReadonlyMap<string, Lane>,
+  jobsMax: number,
+): readonly DueDelivery[] {
+  if (due.length <= jobsMax) return due;
+  const places = new Map([...lanes.keys()].map((id, place) => [id, place]));
+  const counts = new Map<string, number>();
+  const ranked = due.map((delivery) => {
+    const rank = counts.get(delivery.subscriptionId) ?? 0;
+    counts.set(delivery.subscriptionId, rank + 1);
+    return { delivery, rank, place: places.get(delivery.subscriptionId) ?? 0 };
+  });
+  ranked.sort((a, b) => a.rank - b.rank || a.place - b.place);
+  return ranked.slice(0, jobsMax).map(({ delivery }) => delivery);
+}
+
+async function move(
+  session: Session,
+  due: readonly DueDelivery[],
+  lanes: ReadonlyMap<string, Lane>,
+): Promise<{ jobs: number; dead: readonly string[] }> {
+  const { dialect } = session;
+  const moves: Record<"createJob" | "exhaust", Move[]> = { createJob: [], exhaust: [] };
+  for (const { id, subscriptionId, status, attemptCount } of due.toSorted(byId)) {
+    const { attemptMax } = lanes.get(subscriptionId) as Lane;
+    const next = nextJob({ status, attemptCount, attemptMax, due: true, hasActiveJob: false });
+    if (next !== "wait") moves[next].push([id, attemptCount, attemptMax]);
+  }
+  const creating = new Set(moves.createJob.map(([id]) => id));
+  const { jobs, paces } = schedule(
+    due.filter(({ id }) => creating.has(id)),
+    lanes,
+  );
+  // Sent together, carried out in this order: a job is inserted only for a delivery that was moved.
+  const [dead, moved] = await Promise.all([
+    moves.exhaust.length > 0 ? session.query(moveWaiting(dialect, "exhaust", moves.exhaust)) : [],
+    jobs.length > 0 ? session.query(moveWaiting(dialect, "createJob", moves.createJob)) : [],
+    jobs.length > 0 ? session.query(insertJobs(dialect, jobs)) : [],
+    paces.length > 0 ? session.query(paceLanes(dialect, paces)) : [],
+  ]);
+  return { jobs: moved.length, dead: dead.map((row) => String(row["id"])) };
+}
+
+/** When each new job is due: at once, or as far apart as the rate of its subscription asks for. */
+function schedule(
+  due: readonly DueDelivery[],
+  lanes: ReadonlyMap<string, Lane>,
+): { readonly jobs: readonly NewJob[]; readonly paces: readonly (readonly [string, number])[] } {
+  const byLane = new Map<string, DueDelivery[]>();
+  for (const one of due) byLane.set(one.subscriptionId, [...(byLane.get(one.subscriptionId) ?? []), one]);
+  const jobs: NewJob[] = [];
+  const paces: (readonly [string, number])[] = [];
+  for (const [id, its] of byLane) {
+    const { waits, nextDueMs } = paced(lanes.get(id) as Lane, its.length);
+    for (const [index, one] of its.entries())
+      jobs.push([one.id, id, one.attemptCount + 1, Math.round(waits[index] as number)]);
+    if (nextDueMs > 0) paces.push([id, Math.round(nextDueMs)]);
+  }
+  return { jobs, paces };
+}
+
+/** Rows are locked in this order by everybody. */
+function byId(a: DueDelivery, b: DueDelivery): number {
+  return Number(a.id) - Number(b.id);
+}

@@ -1,0 +1,166 @@
+/**
+ * The only one that changes the state of a delivery. It decides; it sends nothing, leases nothing, reads no payload, and
+ * changes neither events nor subscriptions. Everything happens in the transaction of whoever asks.
+ */
+import { decide, type Decision, type DeliveryPolicy } from "../../core/delivery/decide.ts";
+import { patternsFor } from "../../core/delivery/event-type.ts";
+import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
+import type { JobReport } from "../../core/delivery/job.ts";
+import { deliveryMachine } from "../../core/delivery/machine.ts";
+import type { Dialect, Session } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
+import { JobCreation, type Created } from "./job-creation.ts";
+import {
+  applyOutcomes,
+  dueBehind,
+  forgetFailures,
+  insertFirst,
+  insertRequeued,
+  insertResent,
+  noteFailures,
+  noteSuccesses,
+  selectNewest,
+  selectRequeued,
+  type Outcome,
+  type Report,
+} from "./outcome-queries.ts";
+import { routeEvent } from "./queries.ts";
+
+export interface OrchestratorOptions {
+  readonly policy: DeliveryPolicy;
+  /** The limit of attempts where a subscription has none of its own. */
+  readonly attemptMax: number;
+  readonly concurrencyMax: number;
+}
+
+/** What results mean, before they are booked. */
+export interface Verdicts {
+  readonly outcomes: readonly Outcome[];
+  /** Deliveries that end here, if their result counts. */
+  readonly exhausted: readonly string[];
+  /** The shortest time until one of them is due again. */
+  readonly soonestMs: number | undefined;
+}
+
+/** What results led to. */
+export interface Applied {
+  /** Deliveries that are dead-lettered now. */
+  readonly dead: readonly string[];
+  /** More is due in the lanes that these results have left. */
+  readonly more: boolean;
+}
+
+const IN_PROGRESS = "InProgress";
+
+export class Orchestrator {
+  readonly #options: OrchestratorOptions;
+  readonly #creation: JobCreation;
+
+  constructor(options: OrchestratorOptions) {
+    this.#options = options;
+    this.#creation = new JobCreation(options);
+  }
+
+  /** One delivery for each subscription that wants the event. Routing it again makes no second one. */
+  async route(
+    session: Session,
+    event: { readonly id: string; readonly type: string; readonly attributes: Attributes },
+  ): Promise<void> {
+    const pairs = Object.entries(event.attributes).map(([name, value]) => pairOf(name, value));
+    await session.query(routeEvent(session.dialect, event.id, patternsFor(event.type), pairs));
+  }
+
+  createJobs(session: Session, jobsMax: number): Promise<Created> {
+    return this.#creation.create(session, jobsMax);
+  }
+
+  /** What each result would mean for its delivery. */
+  decide(reports: readonly JobReport[]): Verdicts {
+    const outcomes: Outcome[] = [];
+    const exhausted: string[] = [];
+    let soonestMs: number | undefined;
+    for (const { report, job, result, attemptMax } of reports.toSorted(byDelivery)) {
+      const soFar = { id: job.deliveryId, attemptCount: job.attempt - 1, attemptMax };
+      const decision = decide(soFar, result, this.#options.policy);
+      outcomes.push(outcomeOf(job.id, report, decision, attemptMax));
+      if (decision.event === "exhaust") exhausted.push(job.deliveryId);
+      if (decision.event === "fail") soonestMs = Math.min(soonestMs ?? Infinity, decision.waitMs);
+    }
+    return { outcomes, exhausted, soonestMs };
+  }
+
+  /** Books results whose jobs they have ended. Each counts once, for the attempt that its job was made for. */
+  async apply(
+    session: Session,
+    reports: readonly JobReport[],
+    { outcomes }: Verdicts = this.decide(reports),
+  ): Promise<Applied> {
+    const { dialect } = session;
+    const lanes = [...new Set(reports.map(({ job }) => job.subscriptionId))];
+    const [rows, behind] = await Promise.all([
+      session.query(applyOutcomes(dialect, outcomes)),
+      session.query(dueBehind(dialect, lanes)),
+      ...healthNotes(dialect, reports).map((statement) => session.query(statement)),
+    ]);
+    const dead = deliveryMachine.target(IN_PROGRESS, "exhaust");
+    return {
+      dead: rows.filter((row) => row["status"] === dead).map((row) => String(row["id"])),
+      more: behind.length > 0,
+    };
+  }
+
+  /** A brand-new delivery for each dead one: its id by the id of the dead one. Asking twice finds the first answer. */
+  async requeue(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { dialect } = session;
+    const made = await session.query(insertRequeued(dialect, ids));
+    const known = made.length < ids.length ? await session.query(selectRequeued(dialect, ids)) : [];
+    return new Map([...made, ...known].map((row) => [String(row["requeued_from"]), String(row["id"])]));
+  }
+
+  /** New deliveries for ones that have ended. Where one is still open nothing is made. */
+  async resend(session: Session, ids: readonly string[]): Promise<readonly string[]> {
+    const made = await session.query(insertResent(session.dialect, ids));
+    return made.map((row) => String(row["id"]));
+  }
+
+  /** Deliveries of these events to one subscription: again where there was one, for the first time where there was none. */
+  async resendEvents(session: Session, subscriptionId: string, eventIds: readonly string[]): Promise<number> {
+    const { dialect } = session;
+    const newest = await session.query(selectNewest(dialect, subscriptionId, eventIds));
+    const routed = new Set(newest.map((row) => String(row["event_id"])));
+    const missing = eventIds.filter((id) => !routed.has(id));
+    const ids = newest.map((row) => String(row["id"]));
+    const again = ids.length > 0 ? await this.resend(session, ids) : [];
+    const first =
+      missing.length > 0 ? await session.query(insertFirst(dialect, subscriptionId, missing)) : [];
+    return again.length + first.length;
+  }
+
+  /** A subscription starts afresh: what failed before says nothing about it any more. */
+  async forgetFailures(session: Session, subscriptionId: string): Promise<void> {
+    await session.query(forgetFailures(session.dialect, subscriptionId));
+  }
+}
+
+/** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
+function healthNotes(dialect: Dialect, reports: readonly JobReport[]): readonly Sql[] {
+  const keysOf = (of: readonly JobReport[]): readonly Report[] =>
+    of.map(({ job, report }) => [job.id, report] as const);
+  const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
+  const succeeded = reports.filter(({ result }) => result.ok);
+  return [
+    ...(failed.length > 0 ? [noteFailures(dialect, keysOf(failed))] : []),
+    ...(succeeded.length > 0 ? [noteSuccesses(dialect, keysOf(succeeded))] : []),
+  ];
+}
+
+function outcomeOf(jobId: string, report: string, decision: Decision, attemptMax: number): Outcome {
+  const to = deliveryMachine.target(IN_PROGRESS, decision.event) as string;
+  const error = decision.event === "succeed" ? null : decision.error;
+  return [jobId, report, to, error, attemptMax, decision.event === "fail" ? decision.waitMs : null];
+}
+
+/** Rows are locked in this order by everybody. */
+function byDelivery(a: JobReport, b: JobReport): number {
+  return Number(a.job.deliveryId) - Number(b.job.deliveryId);
+}

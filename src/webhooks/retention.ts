@@ -1,0 +1,76 @@
+/**
+ * Forgets what has long ended, in bounded batches, each in a transaction of its own. What is open stays, and so does a
+ * dead letter that nobody has settled: it still asks for a person.
+ */
+import { deadLetterMachine, deliveryMachine } from "../core/delivery/machine.ts";
+import type { Database, Dialect, Session } from "../storage/database.ts";
+import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { persist, type Patience } from "../storage/retry.ts";
+
+export interface Pruned {
+  readonly deliveries: number;
+  readonly events: number;
+}
+
+const BATCH = 500;
+
+/** `batchesMax` bounds how long it takes; what is left is for the next time. */
+export async function prune(
+  db: Database,
+  olderThanMs: number,
+  batchesMax: number,
+  patience: Patience,
+): Promise<Pruned> {
+  const repeat = async (batch: (session: Session) => Promise<number>): Promise<number> => {
+    let total = 0;
+    for (let done = 0; done < batchesMax; done++) {
+      const count = await persist(db, () => db.transaction(batch), patience);
+      total += count;
+      if (count < BATCH) break;
+    }
+    return total;
+  };
+  const deliveries = await repeat((session) => pruneDeliveries(session, olderThanMs));
+  const events = await repeat((session) => pruneEvents(session, olderThanMs));
+  return { deliveries, events };
+}
+
+async function pruneDeliveries(session: Session, olderThanMs: number): Promise<number> {
+  const { dialect } = session;
+  const rows = await session.query(endedBefore(dialect, olderThanMs));
+  const ids = rows.map((row) => String(row["id"]));
+  if (ids.length === 0) return 0;
+  const of = (table: string, column: string): Sql =>
+    sql`delete from ${dialect.table(table)} where ${dialect.among(raw(column), ids, "bigint")}`;
+  for (const table of ["webhook_attempts", "webhook_jobs", "dead_letters"])
+    await session.query(of(table, "saga_id"));
+  await session.query(of("webhook_delivery_sagas", "id"));
+  return ids.length;
+}
+
+function endedBefore(dialect: Dialect, olderThanMs: number): Sql {
+  return sql`select s.id from ${dialect.table("webhook_delivery_sagas")} as s
+    where s.status in (${literals(deliveryMachine.terminal)}) and s.updated_at <= ${before(dialect, olderThanMs)}
+      and not exists (select 1 from ${dialect.table("dead_letters")} as d
+        where d.saga_id = s.id and d.status in (${literals(deadLetterMachine.sources("requeue"))}))
+    order by s.updated_at, s.id limit ${BATCH}`;
+}
+
+/** An event goes once nothing is left that was owed because of it. */
+async function pruneEvents(session: Session, olderThanMs: number): Promise<number> {
+  const { dialect } = session;
+  const rows = await session.query(sql`select e.id from ${dialect.table("webhook_events")} as e
+    where e.created_at <= ${before(dialect, olderThanMs)}
+      and not exists (select 1 from ${dialect.table("webhook_delivery_sagas")} as s where s.event_id = e.id)
+    order by e.created_at, e.id limit ${BATCH}`);
+  const ids = rows.map((row) => String(row["id"]));
+  if (ids.length > 0)
+    await session.query(
+      sql`delete from ${dialect.table("webhook_events")} where ${dialect.among(raw("id"), ids, "bigint")}`,
+    );
+  return ids.length;
+}
+
+function before(dialect: Dialect, ms: number): Sql {
+  return dialect.plusMs(dialect.now(), -ms);
+}

@@ -1,0 +1,120 @@
+/** What a subscription may say of itself, checked at the door. */
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { checkPattern } from "../../core/delivery/event-type.ts";
+import { checkFilter, type Filter } from "../../core/delivery/filter.ts";
+import { isWellFormed } from "../../core/identity.ts";
+import { refuseUnknown } from "../../core/options.ts";
+
+/** At most so many deliveries in so long; they are spaced evenly. */
+export interface Rate {
+  readonly max: number;
+  readonly per: Duration;
+}
+
+export interface SubscriptionSettings {
+  readonly url: string;
+  /** `order.placed`, `order.*`, or `*` for all. */
+  readonly events: readonly string[];
+  /** The values of the event's attributes that it takes; an event must have all of them. */
+  readonly filter?: Readonly<Record<string, string | readonly string[]>>;
+  readonly description?: string;
+  /** How many attempts in all, the first included. */
+  readonly maxAttempts?: number;
+  /** How many deliveries may be under way at once. */
+  readonly concurrency?: number;
+  readonly rate?: Rate;
+  /** One at a time, in the order in which the events were published. A delivery that fails keeps the others waiting. */
+  readonly ordered?: boolean;
+  /** For one attempt. */
+  readonly timeout?: Duration;
+}
+
+export interface CheckedSettings {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly filter: Filter;
+  readonly description: string | null;
+  readonly attemptMax: number | null;
+  readonly concurrency: number;
+  readonly intervalMs: number;
+  readonly ordered: boolean;
+  readonly timeoutMs: number | null;
+}
+
+const KNOWN = [
+  "url",
+  "events",
+  "filter",
+  "description",
+  "maxAttempts",
+  "concurrency",
+  "rate",
+  "ordered",
+  "timeout",
+];
+const URL_MAX = 2_048;
+const EVENTS_MAX = 64;
+const DESCRIPTION_MAX = 255;
+const ATTEMPTS_MAX = 1_000;
+const TIMEOUT_MAX_MS = 60_000;
+export const CONCURRENCY_MAX = 256;
+
+export interface Defaults {
+  readonly concurrency: number;
+  checkUrl(url: string): void;
+}
+
+export function checkSettings(given: SubscriptionSettings, defaults: Defaults): CheckedSettings {
+  refuseUnknown(given, KNOWN, "A subscription");
+  const { url, events, description = null, maxAttempts = null, concurrency = defaults.concurrency } = given;
+  if (typeof url !== "string" || url.length > URL_MAX) refuse("url", `must be at most ${URL_MAX} characters`);
+  defaults.checkUrl(url);
+  if (!Array.isArray(events) || events.length === 0 || events.length > EVENTS_MAX) {
+    refuse("events", `must be a list of 1 to ${EVENTS_MAX} types`);
+  }
+  const isDescribed =
+    description === null ||
+    (typeof description === "string" && description.length <= DESCRIPTION_MAX && isStorable(description));
+  if (!isDescribed) refuse("description", `must be a text of at most ${DESCRIPTION_MAX} characters`);
+  if (maxAttempts !== null) checkCount(maxAttempts, ATTEMPTS_MAX, "maxAttempts");
+  checkCount(concurrency, CONCURRENCY_MAX, "concurrency");
+  return {
+    url,
+    events: [...new Set(events.map(checkPattern))],
+    filter: checkFilter(given.filter),
+    description,
+    attemptMax: maxAttempts,
+    concurrency,
+    intervalMs: given.rate === undefined ? 0 : intervalOf(given.rate),
+    ordered: given.ordered === true,
+    timeoutMs: given.timeout === undefined ? null : timeoutOf(given.timeout),
+  };
+}
+
+/** A positive whole number, or a refusal that names the option. */
+export function checkCount(value: unknown, max: number, field: string): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return value as number;
+  return refuse(field, `must be a whole number of 1 to ${max}`);
+}
+
+function intervalOf(rate: Rate): number {
+  refuseUnknown(rate, ["max", "per"], "A subscription's rate");
+  return Math.max(
+    1,
+    Math.ceil(positiveMs(rate.per, "rate.per") / checkCount(rate.max, 1_000_000, "rate.max")),
+  );
+}
+
+function timeoutOf(timeout: Duration): number {
+  const ms = positiveMs(timeout, "timeout");
+  return ms <= TIMEOUT_MAX_MS ? ms : refuse("timeout", "must be at most 60 seconds");
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes("\0") && isWellFormed(text);
+}
+
+function refuse(field: string, why: string): never {
+  throw new AmendsError("BAD_OPTION", `${field} ${why}.`, { field });
+}

@@ -1,0 +1,74 @@
+/** The worker's statements: what to send where, and what became of it. It reads views, and adds attempts. */
+import type { JobReport } from "../../core/delivery/job.ts";
+import type { Column, Dialect } from "../../storage/database.ts";
+import { raw, sql, type Sql } from "../../storage/sql.ts";
+
+export function selectTargets(dialect: Dialect, jobIds: readonly string[]): Sql {
+  return sql`select t.job_id, t.event_id, t.status, t.url, t.secrets, t.timeout_ms, t.attempt_max,
+      ${dialect.epochMs(dialect.now())} as now_at
+    from ${dialect.table("webhook_targets")} as t where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}`;
+}
+
+/** Each payload once, to however many subscriptions it goes. */
+export function selectPayloads(dialect: Dialect, jobIds: readonly string[]): Sql {
+  return sql`select e.event_id, e.event_key, e.type, e.payload from (
+      select distinct t.event_id as wanted from ${dialect.table("webhook_targets")} as t
+      where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}) as picked
+    join ${dialect.table("webhook_payloads")} as e on e.event_id = picked.wanted`;
+}
+
+const ATTEMPT: readonly Column[] = [
+  { name: "report", type: "uuid" },
+  { name: "job_id", type: "bigint" },
+  { name: "saga_id", type: "bigint" },
+  { name: "token", type: "int" },
+  { name: "ok", type: "int" },
+  { name: "code", type: "text" },
+  { name: "url", type: "text" },
+  { name: "sent_ms", type: "bigint" },
+  { name: "status", type: "int" },
+  { name: "duration_ms", type: "int" },
+  { name: "response_headers", type: "text" },
+  { name: "response_body", type: "text" },
+];
+
+const PLAIN = ATTEMPT.map(({ name }) => name).filter((name) => name !== "ok" && name !== "sent_ms");
+
+/**
+ * What a report came to, by the job as it is after the jobs of this transaction were settled. The same report again adds
+ * nothing: a commit whose answer was lost is only repeated.
+ */
+export function insertAttempts(dialect: Dialect, reports: readonly JobReport[]): Sql {
+  const verdict = sql`case when j.id is null or j.saga_id <> r.saga_id then 'foreign' when j.report = r.report then 'accepted'
+    when j.token = r.token then 'repeated' else 'late' end`;
+  return sql`insert into ${dialect.table("webhook_attempts")}
+      (${raw(PLAIN.join(", "))}, verdict, ok, sent_at, created_at)
+    select ${raw(PLAIN.map((name) => `r.${name}`).join(", "))}, ${verdict}, r.ok = 1,
+      ${dialect.instantOf(raw("r.sent_ms"))}, ${dialect.now()}
+    from ${dialect.rows(ATTEMPT, reports.map(attemptRow))}
+    left join ${dialect.table("webhook_jobs")} as j on j.id = r.job_id where true
+    on conflict (report) do nothing`;
+}
+
+export function selectVerdicts(dialect: Dialect, reports: readonly string[]): Sql {
+  const rows = reports.map((report) => [report]);
+  return sql`select a.report, a.verdict from ${dialect.rows(ATTEMPT.slice(0, 1), rows)}
+    join ${dialect.table("webhook_attempts")} as a on a.report = r.report`;
+}
+
+function attemptRow({ report, job, result, attempt }: JobReport): readonly unknown[] {
+  return [
+    report,
+    job.id,
+    job.deliveryId,
+    job.token,
+    result.ok ? 1 : 0,
+    result.code,
+    attempt.url,
+    attempt.sentAtMs,
+    attempt.status,
+    attempt.durationMs,
+    attempt.responseHeaders,
+    attempt.responseBody,
+  ];
+}

@@ -1,0 +1,106 @@
+/**
+ * A process that is gone at any durable point: from there on nothing that it does reaches the database. Another one
+ * finishes its work once the leases have lapsed, and in the end the books are the same as if nothing had happened.
+ */
+import { Amends } from "amends";
+import { virtualClock } from "amends/testing";
+import { expect, it } from "vitest";
+import type { Database } from "../../src/storage/database.ts";
+import { probe, type Point } from "../crash/probe.ts";
+import { LEASE_MS } from "../sagas/support/pair.ts";
+import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { convention, Registered, type Wills } from "./support/convention.ts";
+import { sent, waitFor } from "./support/flow.ts";
+
+const forEver = (): Promise<never> => new Promise<never>(() => undefined);
+
+/** A database that answers no more once the process is gone. */
+function mortal(
+  inner: Database,
+  dieAt: string | undefined,
+  points: string[],
+): { db: Database; gone: Promise<void> } {
+  let die: () => void = () => undefined;
+  let isGone = false;
+  const gone = new Promise<void>((resolve) => (die = resolve));
+  const reach = async ({ name, locked }: Point): Promise<void> => {
+    points.push(name);
+    if (isGone || name === dieAt) {
+      isGone = true;
+      die();
+      // A transaction that its process leaves behind is rolled back by the server.
+      if (locked) throw new Error("gone");
+      await forEver();
+    }
+  };
+  const probed = probe(inner, reach);
+  const db: Database = {
+    ...probed,
+    query: (statement) => (isGone ? forEver() : probed.query(statement)),
+    batch: (statements) => (isGone ? forEver() : probed.batch(statements)),
+    transaction: (work, foreign) => (isGone ? forEver() : probed.transaction(work, foreign)),
+  };
+  return { db, gone };
+}
+
+async function play(
+  database: TestDatabase,
+  wills: Wills,
+  end: string,
+  dieAt: string | undefined,
+): Promise<{ points: string[]; books: string[]; calls: string[] }> {
+  const points: string[] = [];
+  const made = convention(wills);
+  const options = { eventSagas: [made.saga], handlers: made.undoers };
+  const { db, gone } = mortal(await database.open({ clock: virtualClock() }), dieAt, points);
+  const first = new Amends({ ...options, database: db });
+  await first.worker({ poll: "1h" }).start();
+  const published = first.events.publish(undefined, Registered({ srn: "c-1" }));
+  const clock = virtualClock();
+  const second = await database.amends({ ...options, clock });
+  const isOver = async (): Promise<boolean> =>
+    (await second.events.runs(made.saga, "c-1"))[0]?.status === end;
+  if (dieAt === undefined) await published.then(() => waitFor(isOver));
+  else {
+    // How often it looks for work is not always the same: a point that it does not come to is no crash.
+    await Promise.race([gone, published.then(() => waitFor(isOver))]);
+    clock.jump(LEASE_MS + 1);
+    await database.worker(second);
+    const [run] = await second.events.runs(made.saga, "c-1");
+    if (run) await waitFor(isOver);
+  }
+  const look = await database.open();
+  return { points, books: await sent(look), calls: made.calls };
+}
+
+onEachDatabase((database) => {
+  const scenarios: readonly (readonly [string, Wills, string])[] = [
+    ["completes", {}, "completed"],
+    ["turns back and undoes what was done", { tables: "err" }, "failed"],
+  ];
+  for (const [name, wills, end] of scenarios) {
+    it(
+      `[F-07][F-08][F-17] a process gone at any durable point of a run that ${name} loses nothing and repeats nothing in the books`,
+      { timeout: 120_000 },
+      async () => {
+        const whole = await play(database, wills, end, undefined);
+        await database.forget();
+        expect(whole.points.length).toBeGreaterThan(5);
+        let unpublished = 0;
+        for (const point of whole.points) {
+          const { books, calls } = await play(database, wills, end, point);
+          // Gone before the event was published, or everything is there.
+          if (books.length === 0) unpublished++;
+          expect([point, ...books]).toEqual([point, ...(books.length === 0 ? [] : whole.books)]);
+          const handlers = calls.map((call) => call.split(" ")[0] as string);
+          const wanted = books.length > 0 ? [...new Set(whole.calls.map((call) => call.split(" ")[0]))] : [];
+          expect([...new Set(handlers)]).toEqual(wanted);
+          // At most the one call whose booking was lost comes twice.
+          expect(handlers.length).toBeLessThanOrEqual(wanted.length + 1);
+          await database.forget();
+        }
+        expect(unpublished).toBeLessThan(whole.points.length / 2);
+      },
+    );
+  }
+});

@@ -1,0 +1,137 @@
+import { expect, it } from "vitest";
+import { gate } from "../sagas/support/gate.ts";
+import { pair } from "../sagas/support/pair.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { convention, Registered } from "./support/convention.ts";
+import { runIn, sent, waitFor } from "./support/flow.ts";
+
+onEachDatabase((database) => {
+  it("[F-16] a step that nobody began in time is given up: nothing of it is undone, and it never begins", async () => {
+    const clock = virtualClock();
+    const { saga, undoers, calls } = convention({}, { schema: 60_000 });
+    const db = await database.open({ clock });
+    const publisher = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
+    await publisher.events.publish(undefined, Registered({ srn: "c-1" }));
+    await clock.advance(60_000);
+    await publisher.worker().runOnce();
+    const [run] = await publisher.events.runs(saga, "c-1");
+    expect(run).toMatchObject({
+      status: "failed",
+      failure: { step: "create_schema", error: "DeadlinePassed" },
+    });
+    expect(await sent(db)).toEqual([
+      "ConventionRegistered > CreateSchema (superseded)",
+      "ConventionInitFailed",
+    ]);
+    expect(calls).toEqual([]);
+  });
+
+  it("[F-16] a run whose handler waits for its next try is turned back by the reaper, and that step is undone too", async () => {
+    const clock = virtualClock();
+    const { saga, undoers, calls } = convention({ tables: "throw" }, { saga: 500 });
+    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    await database.worker(amends, { poll: "100ms" });
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await waitFor(async () => calls.includes("tables 1"));
+    await waitFor(async () => {
+      await clock.advance(100);
+      return (await amends.events.runs(saga, "c-1"))[0]?.status === "failed";
+    });
+    const [run] = await amends.events.runs(saga, "c-1");
+    expect(run?.failure).toEqual({ step: "create_feature_tables", error: "DeadlinePassed" });
+    expect(calls).toEqual(["schema 1", "tables 1", "undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-16] a handler that hears its signal when its run's time is up has failed, and is undone", async () => {
+    const clock = virtualClock();
+    const reached = gate();
+    const { saga, undoers, calls } = convention(
+      {
+        tables: ({ signal }) =>
+          new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason as Error));
+            void reached.pass();
+          }),
+      },
+      { tables: 5_000 },
+    );
+    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    await database.worker(amends, { poll: "1h" });
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await reached.reached;
+    await clock.advance(5_000);
+    const run = await runIn(amends, saga, "c-1", "failed");
+    expect(run.failure).toEqual({ step: "create_feature_tables", error: "DeadlinePassed" });
+    expect(calls.slice(2)).toEqual(["undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-13] a success that comes after the run has turned back is undone as well, and nothing is undone before it", async () => {
+    const hold = gate();
+    const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const other = convention({}, { tables: 5_000 });
+    const { first, second, secondClock } = await pair(
+      database,
+      { eventSagas: [one.saga], handlers: one.undoers },
+      { eventSagas: [other.saga], handlers: other.undoers },
+    );
+    await database.worker(first);
+    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await hold.reached;
+    secondClock.jump(6_000);
+    await database.worker(second);
+    const turned = await runIn(second, other.saga, "c-1", "compensating");
+    expect(turned).toMatchObject({ completedSteps: ["create_schema"], undoSteps: ["create_schema"] });
+    expect([...one.calls, ...other.calls]).toEqual(["schema 1", "tables 1"]);
+    hold.open();
+    const run = await runIn(second, other.saga, "c-1", "failed");
+    expect(run.completedSteps).toEqual(["create_schema", "create_feature_tables"]);
+    expect([...one.calls.slice(2), ...other.calls]).toEqual(["undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-12][F-13] a handler whose worker is gone when the run has turned back is in doubt: it is undone, not run again", async () => {
+    const hold = gate();
+    const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const other = convention({}, { tables: 5_000 });
+    const { first, second, secondClock, lapse } = await pair(
+      database,
+      { eventSagas: [one.saga], handlers: one.undoers },
+      { eventSagas: [other.saga], handlers: other.undoers },
+    );
+    await database.worker(first);
+    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await hold.reached;
+    secondClock.jump(6_000);
+    await database.worker(second);
+    await runIn(second, other.saga, "c-1", "compensating");
+    lapse();
+    await waitFor(async () => {
+      await secondClock.advance(1_000);
+      return (await second.events.runs(other.saga, "c-1"))[0]?.status === "failed";
+    });
+    // The first worker may hear of the commands as well as the second; the handler itself is called no more.
+    expect([...one.calls.slice(2), ...other.calls].toSorted()).toEqual(["undoSchema 1", "undoTables 1"]);
+    hold.open();
+  });
+
+  it("[K-08] a try that takes too long is told so, and counts as failed", async () => {
+    const clock = virtualClock();
+    const { saga, calls } = convention({
+      schema: ({ signal, attempt }) =>
+        attempt > 1 ||
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
+          void clock.advance(30_000);
+        }),
+    });
+    const [first] = saga.steps;
+    Object.assign(first?.handler ?? {}, { timeoutMs: 30_000 });
+    const amends = await database.amends({ clock, eventSagas: [saga] });
+    await database.worker(amends);
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await waitFor(async () => {
+      await clock.advance(1_000);
+      return (await amends.events.runs(saga, "c-1"))[0]?.status === "completed";
+    });
+    expect(calls).toEqual(["schema 1", "schema 2", "tables 1"]);
+  });
+});

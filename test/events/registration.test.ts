@@ -1,0 +1,137 @@
+import { Amends, err, ok } from "amends";
+import {
+  event,
+  eventSaga,
+  handler,
+  SagaContractViolation,
+  type SagaStep,
+  step,
+  type AnyEvent,
+} from "amends/events";
+import { transaction } from "amends/postgres";
+import { sqlite } from "amends/sqlite";
+import { expect, it } from "vitest";
+import { z } from "zod";
+
+const on = z.object({ key: z.string() });
+const A = event("A", on);
+const B = event("B", on);
+const C = event("C", on);
+const No = event("No", on);
+const Undo = event("Undo", on);
+
+const link = (name: string, from: AnyEvent, to: AnyEvent): ReturnType<typeof handler> =>
+  handler(name, { on: from, ok: to, err: No, handle: () => ok(to({ key: "x" } as never)) as never });
+
+const ends = { onCompleted: () => C({ key: "x" }), onFailed: () => No({ key: "x" }) };
+const chain = (name: string, ...steps: SagaStep[]): ReturnType<typeof eventSaga> =>
+  eventSaga(name, { trigger: A, correlate: "key", steps: steps as never, ...ends }) as never;
+
+function register(options: object): () => Amends {
+  return () => new Amends({ database: sqlite(":memory:"), ...options });
+}
+
+it("[F-03] a chain that does not fit is refused when it is defined, naming both sides", () => {
+  expect(() => chain("s", step("two", link("h", B, C)))).toThrow("step two takes B, but the trigger gives A");
+  expect(() => chain("s", step("one", link("h1", A, C)), step("two", link("h2", B, C)))).toThrow(
+    "step two takes B, but step one gives C",
+  );
+  expect(() => chain("s")).toThrow("at least one");
+  expect(() => chain("s", step("one", link("h1", A, B)), step("one", link("h2", B, C)))).toThrow(
+    "two steps named one",
+  );
+});
+
+it("[F-04] one handler in two sagas is an error; so are two handlers, two sagas and two events of one name", () => {
+  const shared = link("shared", A, B);
+  expect(register({ eventSagas: [chain("s1", step("x", shared)), chain("s2", step("y", shared))] })).toThrow(
+    SagaContractViolation,
+  );
+  expect(register({ handlers: [link("same", A, B), link("same", A, B)] })).toThrow(
+    "Two handlers are named same",
+  );
+  expect(
+    register({
+      eventSagas: [chain("s", step("x", link("h1", A, B))), chain("s", step("x", link("h2", A, B)))],
+    }),
+  ).toThrow("same name");
+  expect(register({ handlers: [link("one", A, B), link("two", event("A", on), B)] })).toThrow(
+    "Two events are named A",
+  );
+});
+
+it("[F-11] a command has one handler at most, which is no step of a saga", () => {
+  const undoable = chain("s", step("x", link("h", A, B), { compensation: Undo }));
+  expect(register({ eventSagas: [undoable], handlers: [link("u1", Undo, C), link("u2", Undo, C)] })).toThrow(
+    "one handler takes it, not 2",
+  );
+  const other = eventSaga("t", {
+    trigger: Undo,
+    correlate: "key",
+    steps: [step("y", link("u", Undo, C))] as never,
+    ...ends,
+  });
+  expect(register({ eventSagas: [undoable, other] })).toThrow("cannot be a step of a saga");
+});
+
+it("[F-03] a command that needs more than the id is refused, unless the saga makes it itself", () => {
+  const UndoMore = event("UndoMore", z.object({ key: z.string(), why: z.string() }));
+  const undone = step("x", link("h", A, B), { compensation: UndoMore });
+  expect(() => chain("s", undone)).toThrow(
+    "UndoMore needs more than key, at least why: make it in `onCompensate`",
+  );
+  const own = { onCompensate: (key: string) => UndoMore({ key, why: "because" }) };
+  expect(() =>
+    eventSaga("s", { trigger: A, correlate: "key", steps: [undone] as never, ...ends, ...own }),
+  ).not.toThrow();
+});
+
+it("[F-01][F-03] bad definitions are refused with what is wrong", () => {
+  expect(() => event("9", on)).toThrow("An event's name");
+  expect(() => event("X", {} as never)).toThrow("Standard Schema");
+  expect(() => event("X", on, { version: 2 })).toThrow("needs an `upcast`");
+  expect(() => event("X", on, { version: 0 })).toThrow("whole number");
+  expect(() => handler("h", { on: A, ok: B, err: B, handle: () => ok(B({ key: "" })) })).toThrow(
+    "two different events",
+  );
+  expect(() => handler("h", { on: A, ok: B } as never)).toThrow("`err` must be an event");
+  expect(() => handler("h", { on: A, ok: B, err: No } as never)).toThrow("`handle` must be a function");
+  expect(() =>
+    handler("h", { on: A, ok: B, err: No, handle: () => err(No({ key: "" })), tries: 3 } as never),
+  ).toThrow("no option named tries");
+  expect(() => step("x", {} as never)).toThrow("needs a handler");
+  expect(register({ handlers: [{}] })).toThrow("made by `handler(…)`");
+  expect(register({ eventSagas: [{}] })).toThrow("made by `eventSaga(…)`");
+  const ofPostgres = handler("p", {
+    on: A,
+    ok: B,
+    err: No,
+    transaction,
+    handle: ({ key }) => ok(B({ key })),
+  });
+  expect(register({ handlers: [ofPostgres] })).toThrow("wants a transaction of postgres");
+});
+
+it("[F-02][K-20] data that does not fit is refused when the event is made, naming the field and never the value", () => {
+  const make = (data: unknown, options?: object) => (): unknown => A(data as never, options);
+  expect(make({ key: 7 })).toThrow("does not fit its schema: key");
+  expect(make(null)).toThrow("the whole");
+  expect(make({ key: "secret-7", id: "x" })).not.toThrow();
+  expect(() => event("R", z.looseObject({}))({ id: "x" })).toThrow("belongs to the event itself");
+  expect(make({ key: "\0" })).toThrow("NUL");
+  expect(make({ key: "x" }, { id: "no uuid" })).toThrow("UUID");
+  expect(make({ key: "x" }, { correlation: "" })).toThrow("must not be empty");
+  expect(() =>
+    event("P", { "~standard": { version: 1, vendor: "t", validate: async () => ({ value: {} }) } } as never)(
+      {},
+    ),
+  ).toThrow("asynchronous");
+});
+
+it("[F-03] a step checks its events", () => {
+  const one = step("one", link("h", A, B));
+  expect(() => one.checkSuccess(B({ key: "x" }))).not.toThrow();
+  expect(() => one.checkFailure(No({ key: "x" }))).not.toThrow();
+  expect(() => one.checkSuccess(No({ key: "x" }))).toThrow("Step one promises B, but its handler gave No");
+  expect(() => one.checkFailure(undefined)).toThrow(SagaContractViolation);
+});

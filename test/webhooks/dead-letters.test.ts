@@ -1,0 +1,84 @@
+import { expect, it } from "vitest";
+import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books.ts";
+import { failed, NOTE, stage, type Stage } from "./support/stage.ts";
+
+async function dead(database: TestDatabase): Promise<Stage & { subscription: string; letter: string }> {
+  const on = await stage(database, { maxAttempts: 1 });
+  on.world.answer = () => failed();
+  const subscription = await on.subscribe("a");
+  await on.publish("order.placed", { id: "e-1" });
+  await on.work();
+  const [letter] = await on.amends.webhooks.deadLetters();
+  return { ...on, subscription, letter: letter?.id as string };
+}
+
+onEachDatabase((database) => {
+  booksHold(database);
+
+  it("[W-12] a requeue makes a brand-new delivery and leaves the dead one as it is", async () => {
+    const { amends, rows, letter, work, world, clock } = await dead(database);
+    const [before] = await rows("webhook_delivery_sagas");
+    clock.jump(5_000);
+    const made = await amends.webhooks.requeue(letter, { reason: "fixed", by: "ann" });
+    const [still, fresh] = await rows("webhook_delivery_sagas");
+    expect(still).toEqual(before);
+    expect(fresh).toMatchObject({
+      status: "Pending",
+      attempt_count: 0,
+      generation: 1,
+      final_error_code: null,
+    });
+    expect(String(fresh?.["requeued_from"])).toBe(String(before?.["id"]));
+    expect(String(fresh?.["id"])).toBe(made.get(letter));
+    expect(Number(new Date(fresh?.["next_attempt_at"] as never))).toBe(clock.virtualNowMs());
+    world.answer = () => ({});
+    expect(await work()).toBe(1);
+    // The same message, as far as the receiver can tell.
+    expect(new Set(world.sent.map(({ id }) => id))).toEqual(new Set(["e-1"]));
+    expect((await rows("webhook_delivery_sagas"))[0]).toEqual(before);
+    expect(await amends.webhooks.deadLetters()).toEqual([]);
+    expect(await rows("dead_letters")).toMatchObject([
+      { status: "Requeued", reason: "fixed", settled_by: "ann" },
+    ]);
+  });
+
+  it("[W-12] requeuing twice, or at the same time, makes one", async () => {
+    const { amends, letter, rows } = await dead(database);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => amends.webhooks.requeue(letter, NOTE)));
+    answers.push(await amends.webhooks.requeue([letter], NOTE));
+    expect(new Set(answers.map((made) => made.get(letter))).size).toBe(1);
+    expect(await rows("webhook_delivery_sagas")).toHaveLength(2);
+  });
+
+  it("[W-12] what was requeued and died again can be requeued again", async () => {
+    const { amends, letter, work, states } = await dead(database);
+    await amends.webhooks.requeue(letter, NOTE);
+    await work();
+    const [second] = await amends.webhooks.deadLetters();
+    await amends.webhooks.requeue(second?.id as string, NOTE);
+    expect(await states()).toEqual(["DeadLettered 1", "DeadLettered 1", "Pending 0"]);
+    const generations = (await amends.webhooks.deliveries()).map(({ generation }) => generation);
+    expect(generations).toEqual([2, 1, 0]);
+  });
+
+  it("[W-02] routing the event again makes no second delivery, also after it was dead-lettered", async () => {
+    const { publish, rows } = await dead(database);
+    await publish("order.placed", { id: "e-1" });
+    expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
+  });
+
+  it("[P-02] a requeue and a dismissal ask for a reason; a letter that was settled stays settled", async () => {
+    const { amends, letter, rows } = await dead(database);
+    await expect(amends.webhooks.requeue(letter, { reason: " " })).rejects.toMatchObject({
+      code: "BAD_OPTION",
+    });
+    await expect(amends.webhooks.requeue("77", NOTE)).rejects.toMatchObject({ code: "WEBHOOK_NOT_FOUND" });
+    await expect(amends.webhooks.requeue("x", NOTE)).rejects.toMatchObject({ code: "BAD_ID" });
+    await amends.webhooks.dismiss(letter, NOTE);
+    await amends.webhooks.dismiss(letter, NOTE);
+    await expect(amends.webhooks.requeue(letter, NOTE)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+    expect(await amends.webhooks.deadLetters()).toEqual([]);
+    expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
+  });
+});

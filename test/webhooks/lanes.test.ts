@@ -1,0 +1,100 @@
+import { expect, it } from "vitest";
+import { virtualClock } from "amends/testing";
+import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books.ts";
+import { parts } from "./support/parts.ts";
+import { failed, stage } from "./support/stage.ts";
+
+const OK = { ok: true, code: "http_200" };
+
+onEachDatabase((database) => {
+  booksHold(database);
+
+  it("[W-19] a crowd in one lane takes only that lane's places", async () => {
+    const { db, subscribe, publish } = await stage(database);
+    const busy = await subscribe("busy", { events: ["busy"], concurrency: 3 });
+    const calm = await subscribe("calm", { events: ["calm"] });
+    for (let n = 0; n < 30; n++) await publish("busy");
+    await publish("calm");
+    const { take, tell } = parts(db);
+    const taken = await take(100);
+    const of = (id: string): number => taken.filter(({ subscriptionId }) => subscriptionId === id).length;
+    expect([of(busy), of(calm)]).toEqual([3, 1]);
+    expect(await take(100)).toEqual([]);
+    for (const errand of taken.slice(0, 2)) await tell(errand, OK);
+    expect((await take(100)).length).toBeGreaterThan(0);
+  });
+
+  it("[W-19] with less room than work, lanes take turns", async () => {
+    const { db, subscribe, publish } = await stage(database);
+    for (const name of ["a", "b", "c"]) await subscribe(name);
+    for (let n = 0; n < 4; n++) await publish();
+    const { take } = parts(db);
+    const lanes = async (): Promise<string> =>
+      (await take(3))
+        .map(({ subscriptionId }) => subscriptionId)
+        .toSorted()
+        .join();
+    expect([await lanes(), await lanes(), await lanes(), await lanes()]).toEqual(Array(4).fill("1,2,3"));
+  });
+
+  it("[W-19] a lane that failed last gets one place until it answers again", async () => {
+    const { db, clock, subscribe, publish } = await stage(database);
+    await subscribe("a");
+    for (let n = 0; n < 9; n++) await publish();
+    const { take, tell } = parts(db);
+    const taken = await take();
+    expect(taken).toHaveLength(4);
+    const sent = {
+      url: "x",
+      sentAtMs: 1,
+      status: 500,
+      durationMs: 1,
+      responseHeaders: null,
+      responseBody: null,
+    };
+    const { courier, book } = parts(db);
+    for (const errand of taken) await book(courier.report(errand, { ok: false, code: "http_500" }, sent));
+    const [probe, ...others] = await take();
+    expect([probe !== undefined, others]).toEqual([true, []]);
+    if (probe) await tell(probe, OK);
+    expect(await take()).toHaveLength(4);
+    expect(clock.virtualNowMs()).toBeGreaterThan(0);
+  });
+
+  it("[W-19] a rate is kept by due times that outlive the process", async () => {
+    const clock = virtualClock();
+    const first = await stage(database, {}, clock);
+    await first.subscribe("a", { rate: { max: 2, per: "1s" }, concurrency: 2 });
+    for (let n = 0; n < 6; n++) await first.publish();
+    expect(await first.work()).toBe(1);
+    const second = await stage(database, {}, clock);
+    const arrivals: number[] = [];
+    for (let ms = 0; ms < 3_000; ms += 100) arrivals.push(await second.later(100));
+    expect(arrivals.reduce((sum, count) => sum + count)).toBe(5);
+    expect(arrivals.flatMap((count, index) => (count > 0 ? [(index + 1) * 100] : []))).toEqual([
+      500, 1000, 1500, 2000, 2500,
+    ]);
+  });
+
+  it("[W-19] in order, the next one waits until the one before has arrived or is dead", async () => {
+    const { subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 2 });
+    await subscribe("a", { ordered: true });
+    world.answer = ({ id }, nth) => (id === "e-1" && nth === 1 ? failed() : id === "e-3" ? failed() : {});
+    for (let n = 1; n <= 4; n++) await publish("order.placed", { id: `e-${n}` });
+    expect(await work()).toBe(1);
+    expect(await later(29_999)).toBe(0);
+    await later(1);
+    await later(30_000);
+    expect(world.sent.map(({ id }) => id)).toEqual(["e-1", "e-1", "e-2", "e-3", "e-3", "e-4"]);
+  });
+
+  it("[W-19] more lanes than one look takes are all served", async () => {
+    const { amends, subscribe, publish, work, world } = await stage(database, { concurrency: 40 });
+    for (let n = 0; n < 260; n++) await subscribe(`s${n}`);
+    await publish();
+    expect(await work()).toBe(260);
+    expect(Object.keys(world.calls)).toHaveLength(260);
+    expect(await amends.webhooks.deliveries({ status: "Completed", limit: 1000 })).toHaveLength(260);
+  });
+});

@@ -1,0 +1,145 @@
+import { expect, it } from "vitest";
+import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books.ts";
+import { failed, NOTE, stage } from "./support/stage.ts";
+
+onEachDatabase((database) => {
+  booksHold(database);
+
+  it("[W-10] the limit counts all attempts; a subscription's own goes before the general one, and the one used is kept", async () => {
+    const { amends, subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 3 });
+    world.answer = () => failed();
+    const [general, own, once] = [
+      await subscribe("a"),
+      await subscribe("b", { maxAttempts: 2 }),
+      await subscribe("c", { maxAttempts: 1 }),
+    ];
+    await publish();
+    await work();
+    for (const wait of [30_000, 60_000, 120_000, 240_000]) await later(wait);
+    const of = async (subscriptionId: string): Promise<unknown> =>
+      (await amends.webhooks.deliveries({ subscriptionId })).map((one) => [
+        one.status,
+        one.attemptCount,
+        one.attemptMax,
+      ]);
+    expect(await of(general)).toEqual([["DeadLettered", 3, 3]]);
+    expect(await of(own)).toEqual([["DeadLettered", 2, 2]]);
+    expect(await of(once)).toEqual([["DeadLettered", 1, 1]]);
+  });
+
+  it("[W-03][W-06] a limit that is lowered while a delivery waits ends it without another call", async () => {
+    const { amends, subscribe, publish, work, later, world, states, rows } = await stage(database);
+    world.answer = () => failed();
+    const id = await subscribe("a");
+    await publish();
+    await work();
+    await later(30_000);
+    expect(await states()).toEqual(["PendingRetry 2"]);
+    await amends.webhooks.update(id, { maxAttempts: 2 });
+    expect(await later(59_999)).toBe(0);
+    expect(await states()).toEqual(["PendingRetry 2"]);
+    await later(1);
+    expect(world.sent).toHaveLength(2);
+    expect(await rows("webhook_delivery_sagas")).toMatchObject([
+      { status: "DeadLettered", attempt_count: 2, attempt_max: 2, final_error_code: "http_503" },
+    ]);
+    expect(await amends.webhooks.deadLetters()).toMatchObject([{ attemptCount: 2, errorCode: "http_503" }]);
+  });
+
+  it("[W-03] a limit that is raised lets it go on", async () => {
+    const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
+      maxAttempts: 2,
+    });
+    world.answer = () => failed();
+    const id = await subscribe("a");
+    await publish();
+    await work();
+    await amends.webhooks.update(id, { maxAttempts: 5 });
+    await later(30_000);
+    expect(await states()).toEqual(["PendingRetry 2"]);
+  });
+
+  it("[W-17] a receiver may ask for more time", async () => {
+    const { subscribe, publish, work, later, world } = await stage(database);
+    world.answer = () => ({ ...failed(), retryAfterMs: 600_000 });
+    await subscribe("a");
+    await publish();
+    await work();
+    expect(await later(599_999)).toBe(0);
+    expect(await later(1)).toBe(1);
+  });
+
+  it("[K-02] deliveries that fail together wake apart, and always at the same instant", async () => {
+    const { subscribe, publish, work, world, rows } = await stage(database, { spread: 0.2 });
+    world.answer = () => failed();
+    for (let n = 0; n < 8; n++) await subscribe(`a${n}`);
+    await publish();
+    await work();
+    const gates = (await rows("webhook_delivery_sagas")).map((row) =>
+      Number(new Date(row["next_attempt_at"] as never)),
+    );
+    expect(new Set(gates).size).toBeGreaterThan(6);
+  });
+
+  it("[W-17] a receiver that is gone is told nothing more: the delivery is dead, the subscription disabled", async () => {
+    const signals: unknown[] = [];
+    const { amends, subscribe, publish, work, world, states } = await stage(database, {
+      onDisabled: (signal) => void signals.push(signal),
+    });
+    const watcher = await subscribe("ops", { events: ["amends.*"] });
+    const id = await subscribe("a", { concurrency: 1 });
+    world.answer = ({ url }) =>
+      url.includes("//a.") ? { ok: false, code: "gone", status: 410, gone: true } : {};
+    await publish();
+    await publish();
+    expect(await work()).toBe(3);
+    // The second one is not sent, and ends as well.
+    expect(world.calls).toEqual({ "https://a.example/hook": 1, "https://ops.example/hook": 1 });
+    expect((await states()).toSorted()).toEqual(["Completed 1", "DeadLettered 1", "DeadLettered 1"]);
+    expect((await amends.webhooks.deadLetters()).map(({ errorCode }) => errorCode)).toEqual([
+      "gone",
+      "subscription_disabled",
+    ]);
+    expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Disabled", reason: "gone" });
+    expect(signals).toEqual([{ subscriptionId: id, reason: "gone" }]);
+    const notice = world.sent.find(({ url }) => url.includes("ops"));
+    expect(JSON.parse(notice?.body ?? "")).toEqual({
+      type: "amends.subscription.disabled",
+      data: { subscriptionId: id, reason: "gone" },
+    });
+    // Nothing is routed to it until somebody enables it.
+    await publish();
+    expect(await amends.webhooks.deliveries({ subscriptionId: id })).toHaveLength(2);
+    await amends.webhooks.enable(id);
+    await publish();
+    expect(await amends.webhooks.deliveries({ subscriptionId: id })).toHaveLength(3);
+    expect(await amends.webhooks.subscription(watcher)).toMatchObject({ status: "Active" });
+    await amends.webhooks.unsubscribe(watcher, NOTE);
+  });
+
+  it("[W-19] a subscription that only fails for long enough is disabled, one that answers in between is not", async () => {
+    const { amends, subscribe, publish, later, world } = await stage(database, {
+      maxAttempts: 100,
+      disableAfter: "1h",
+      backoff: { base: "5m", cap: "5m" },
+    });
+    const dead = await subscribe("dead");
+    const flaky = await subscribe("flaky");
+    let turn = 0;
+    world.answer = ({ url }) => (url.includes("dead") || turn % 5 !== 0 ? failed() : {});
+    for (turn = 1; turn <= 13; turn++) {
+      await publish();
+      await later(300_000);
+    }
+    expect(await amends.webhooks.subscription(dead)).toMatchObject({ status: "Disabled", reason: "failing" });
+    expect(await amends.webhooks.subscription(flaky)).toMatchObject({ status: "Active" });
+    const enabled = await amends.webhooks.enable(dead);
+    expect(enabled).toMatchObject({
+      status: "Active",
+      reason: undefined,
+      failures: 0,
+      failingSince: undefined,
+    });
+  });
+});

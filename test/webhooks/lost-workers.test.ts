@@ -1,0 +1,116 @@
+import { expect, it } from "vitest";
+import { virtualClock } from "amends/testing";
+import { onEachDatabase } from "../support/databases.ts";
+import { forEver, gate } from "../sagas/support/gate.ts";
+import { booksHold } from "./support/books.ts";
+import { parts } from "./support/parts.ts";
+import { stage, World } from "./support/stage.ts";
+
+onEachDatabase((database) => {
+  booksHold(database);
+
+  it("[W-11] a job whose worker vanished is leased again, then fails by itself, and its delivery goes on", async () => {
+    const clock = virtualClock();
+    const { amends, db, subscribe, publish, work, later, world, states } = await stage(
+      database,
+      { maxLeases: 3 },
+      clock,
+    );
+    await subscribe("a");
+    await publish();
+    // Three workers take it, one after the other, and never say anything again.
+    for (let leases = 1; leases <= 3; leases++) {
+      expect(await parts(db).take()).toMatchObject([{ leases, attempt: 1 }]);
+      expect(await work()).toBe(0);
+      clock.jump(60_001);
+    }
+    expect(await states()).toEqual(["InProgress 0"]);
+    expect(await work()).toBe(1);
+    expect(world.sent).toEqual([]);
+    expect(await states()).toEqual(["PendingRetry 1"]);
+    const [delivery] = await amends.webhooks.deliveries();
+    expect(delivery?.errorCode).toBe("lease_expired");
+    expect(await later(30_000)).toBe(1);
+    expect(await states()).toEqual(["Completed 2"]);
+  });
+
+  it("[W-11][K-08] a slow call keeps its lease, and nobody else calls", async () => {
+    const clock = virtualClock();
+    const held = gate();
+    const world = new World();
+    world.answer = async () => (await held.pass(), {});
+    const first = await stage(database, { sender: world, lease: "1s" }, clock);
+    const second = await stage(database, { sender: world, lease: "1s" }, clock);
+    await first.subscribe("a");
+    await first.publish();
+    const running = first.amends.worker().runOnce();
+    await held.reached;
+    for (let beat = 0; beat < 40; beat++) await clock.advance(125);
+    expect(await second.work()).toBe(0);
+    held.open();
+    await running;
+    expect(world.sent).toHaveLength(1);
+    expect(await first.states()).toEqual(["Completed 1"]);
+  });
+
+  it("[W-07][K-06] whoever answers after another has taken over changes nothing", async () => {
+    const held = gate();
+    const slow = new World();
+    slow.answer = async () => (await held.pass(), {});
+    const clock = virtualClock();
+    const first = await stage(database, { sender: slow }); // its clock stands still: it never renews
+    const second = await stage(database, {}, clock);
+    await first.subscribe("a");
+    await first.publish();
+    const running = first.amends.worker().runOnce();
+    await held.reached;
+    second.world.answer = () => ({ ok: false, code: "http_500" });
+    expect(await second.later(60_001)).toBe(1);
+    expect(await first.states()).toEqual(["PendingRetry 1"]);
+    held.open();
+    await running;
+    expect(await first.states()).toEqual(["PendingRetry 1"]);
+    expect((await first.rows("webhook_attempts")).map((row) => [row["verdict"], row["code"]])).toEqual([
+      ["accepted", "http_500"],
+      ["late", "http_200"],
+    ]);
+  });
+
+  it("[K-18] a call that a shutdown stops has no outcome: the job is given back and does not count", async () => {
+    const { amends, subscribe, publish, world, states, rows, work } = await stage(database);
+    const reached = gate();
+    world.answer = ({ signal }) =>
+      new Promise((resolve) => {
+        void reached.pass();
+        signal?.addEventListener("abort", () => resolve({ ok: false, code: "aborted" }));
+      });
+    await subscribe("a");
+    await publish();
+    const worker = amends.worker();
+    await worker.start();
+    await reached.reached;
+    await worker.stop({ deadline: 0 });
+    expect(await states()).toEqual(["InProgress 0"]);
+    expect(await rows("webhook_jobs")).toMatchObject([{ status: "Pending", attempts: 0, owner: null }]);
+    expect(await rows("webhook_attempts")).toEqual([]);
+    world.answer = () => ({});
+    expect(await work()).toBe(1);
+    expect(await states()).toEqual(["Completed 1"]);
+  });
+
+  it("[K-17] one receiver that never answers does not keep the others' results from being booked", async () => {
+    const { amends, subscribe, publish, world, states, clock } = await stage(database);
+    world.answer = ({ url }) => (url.includes("dead") ? forEver() : {});
+    await subscribe("dead");
+    await subscribe("a");
+    await subscribe("b");
+    await publish();
+    const worker = amends.worker();
+    await worker.start();
+    const arrived = async (): Promise<boolean> =>
+      (await states()).filter((one) => one === "Completed 1").length === 2;
+    while (!(await arrived())) await clock.advance(1);
+    expect((await states()).toSorted()).toEqual(["Completed 1", "Completed 1", "InProgress 0"]);
+    await worker.stop({ deadline: 0 });
+  });
+});

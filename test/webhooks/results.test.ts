@@ -1,0 +1,118 @@
+import { expect, it } from "vitest";
+import { newId } from "../../src/work/identifiers.ts";
+import { virtualClock } from "amends/testing";
+import { onEachDatabase } from "../support/databases.ts";
+import { booksHold } from "./support/books.ts";
+import { parts } from "./support/parts.ts";
+import { stage } from "./support/stage.ts";
+
+const OK = { ok: true, code: "http_200" };
+const BAD = { ok: false, code: "http_500" };
+
+onEachDatabase((database) => {
+  booksHold(database);
+
+  it("[W-07] a result counts once: told again, under the same report or another, it changes nothing", async () => {
+    const { db, subscribe, publish, rows, states } = await stage(database);
+    await subscribe("a");
+    await publish();
+    const { take, tell } = parts(db);
+    const [errand] = await take();
+    if (!errand) throw new Error("nothing was due");
+    const report = newId();
+    expect(await tell(errand, BAD, report)).toBe("accepted");
+    const before = await rows("webhook_delivery_sagas");
+    expect(await tell(errand, BAD, report)).toBe("accepted");
+    expect(await tell(errand, BAD)).toBe("repeated");
+    expect(await tell(errand, OK)).toBe("repeated");
+    expect(await rows("webhook_delivery_sagas")).toEqual(before);
+    expect(await states()).toEqual(["PendingRetry 1"]);
+    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual([
+      "accepted",
+      "repeated",
+      "repeated",
+    ]);
+  });
+
+  it("[W-07] the same report many times in one flush counts once", async () => {
+    const { db, subscribe, publish, states } = await stage(database);
+    await subscribe("a");
+    await publish();
+    const { take, tell } = parts(db);
+    const [errand] = await take();
+    if (!errand) throw new Error("nothing was due");
+    const report = newId();
+    await Promise.all(Array.from({ length: 5 }, () => tell(errand, OK, report)));
+    const others = await Promise.all(Array.from({ length: 5 }, () => tell(errand, BAD)));
+    expect(others).toEqual(Array(5).fill("repeated"));
+    expect(await states()).toEqual(["Completed 1"]);
+  });
+
+  it("[W-07][K-06] a result that comes after the lease was lost is noted as late", async () => {
+    const clock = virtualClock();
+    const { db, subscribe, publish, states, rows } = await stage(database, {}, clock);
+    await subscribe("a");
+    await publish();
+    const { take, tell } = parts(db);
+    const [lost] = await take();
+    clock.jump(60_001);
+    const [held] = await take();
+    if (!lost || !held) throw new Error("nothing was due");
+    expect([held.id, held.token]).toEqual([lost.id, lost.token + 1]);
+    expect(await tell(lost, OK)).toBe("late");
+    expect(await states()).toEqual(["InProgress 0"]);
+    expect(await tell(held, BAD)).toBe("accepted");
+    expect(await tell(lost, OK)).toBe("late");
+    expect(await states()).toEqual(["PendingRetry 1"]);
+    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual([
+      "late",
+      "accepted",
+      "late",
+    ]);
+  });
+
+  it("[W-07] a result of an earlier attempt does not touch the next one", async () => {
+    const clock = virtualClock();
+    const { db, subscribe, publish, states } = await stage(database, {}, clock);
+    await subscribe("a");
+    await publish();
+    const { take, tell } = parts(db);
+    const [first] = await take();
+    if (!first) throw new Error("nothing was due");
+    await tell(first, BAD);
+    clock.jump(30_000);
+    const [second] = await take();
+    expect(second?.attempt).toBe(2);
+    expect(await tell(first, OK)).toBe("repeated");
+    expect(await states()).toEqual(["InProgress 1"]);
+  });
+
+  it("[W-07] a result of a job that does not exist, or of another delivery, is foreign", async () => {
+    const { db, subscribe, publish, states, rows } = await stage(database);
+    await subscribe("a");
+    await subscribe("b");
+    await publish();
+    const { take, tell } = parts(db);
+    const [one, two] = await take();
+    if (!one || !two) throw new Error("nothing was due");
+    expect(await tell({ ...one, id: "999999" }, OK)).toBe("foreign");
+    expect(await tell({ ...one, deliveryId: two.deliveryId, token: 9 }, OK)).toBe("foreign");
+    expect(await states()).toEqual(["InProgress 0", "InProgress 0"]);
+    expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual(["foreign", "foreign"]);
+  });
+
+  it("[W-09] a success clears the last error, and the attempts keep it", async () => {
+    const { amends, subscribe, publish, work, later, world } = await stage(database);
+    world.answer = (_, nth) => (nth === 1 ? { ok: false, code: "connect_timeout" } : {});
+    await subscribe("a");
+    await publish();
+    await work();
+    const [failing] = await amends.webhooks.deliveries();
+    expect(failing).toMatchObject({ status: "PendingRetry", errorCode: "connect_timeout" });
+    await later(30_000);
+    const [arrived] = await amends.webhooks.deliveries();
+    expect(arrived).toMatchObject({ status: "Completed", attemptCount: 2, errorCode: undefined });
+    const codes = (await amends.webhooks.attempts(arrived?.id as string)).map(({ code }) => code);
+    expect(codes).toEqual(["connect_timeout", "http_200"]);
+  });
+});
