@@ -7,7 +7,7 @@ import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/time.tsx";
 import type { Target } from "../store/actions.ts";
-import { attentionKinds } from "../store/attention-kinds.ts";
+import { kindOf } from "../store/attention-kinds.ts";
 import { usePages } from "../store/pages.ts";
 import { place, refine } from "../store/route.ts";
 
@@ -46,8 +46,8 @@ export function AttentionPage(): JSX.Element {
               aria-pressed={chosen === kind}
               onClick={() => refine({ kind: chosen === kind ? undefined : kind })}
             >
-              <Icon name={attentionKinds[kind].icon} size={13} />
-              {attentionKinds[kind].word}
+              <Icon name={kindOf(kind).icon} size={13} />
+              {kindOf(kind).word}
             </button>
           ))}
         </div>
@@ -62,7 +62,7 @@ export function AttentionPage(): JSX.Element {
         <div class="card">
           <Empty icon="check" title="Nothing needs you">
             <p>
-              Stalled sagas and flows, abandoned entries, dead letters, unreadable events, disabled
+              Stalled sagas and flows, abandoned entries, dead letters, given-up events, disabled
               subscriptions and overdue erasures gather here. Everything else finishes, or makes amends, by
               itself.
             </p>
@@ -86,7 +86,7 @@ export function AttentionPage(): JSX.Element {
 }
 
 function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
-  const { word, icon, needs, target, href } = attentionKinds[item.kind];
+  const { word, icon, needs, target, href } = kindOf(item.kind);
   const aim: Target | undefined = target && {
     kind: target,
     id: item.id,

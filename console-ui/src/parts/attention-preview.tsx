@@ -1,7 +1,7 @@
 /** The first of what needs a person, on the overview. Its space is kept whether there is anything or not. */
 import type { JSX } from "preact";
 import type { AttentionLine, Page } from "../../../src/console/contract.ts";
-import { attentionKinds } from "../store/attention-kinds.ts";
+import { kindOf } from "../store/attention-kinds.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { Empty, Failed, Skeleton } from "./empty.tsx";
@@ -46,7 +46,7 @@ export function AttentionPreview(): JSX.Element {
 }
 
 function Need({ item }: { readonly item: AttentionLine }): JSX.Element {
-  const { word, icon, href } = attentionKinds[item.kind];
+  const { word, icon, href } = kindOf(item.kind);
   return (
     <li class="need">
       <span class="need-icon" data-tone="rose">

@@ -12,7 +12,7 @@ export interface AttentionKind {
   readonly href: (id: string) => string;
 }
 
-export const attentionKinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
+const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
   "stalled-saga": {
     word: "Stalled saga",
     icon: "sagas",
@@ -35,10 +35,11 @@ export const attentionKinds: Readonly<Record<AttentionLine["kind"], AttentionKin
     target: "delivery",
     href: (id) => hrefOf(["webhooks", "deliveries", id]),
   },
-  "unreadable-event": {
-    word: "Unreadable event",
+  "given-up-event": {
+    word: "Given-up event",
     icon: "flows",
-    needs: "No handler here understands it. Deploy the version that does, then requeue.",
+    needs:
+      "No handler could take it. Mend the cause, or deploy the version that understands it, then requeue.",
     target: "entry",
     href: (id) => hrefOf(["outbox", id]),
   },
@@ -64,3 +65,17 @@ export const attentionKinds: Readonly<Record<AttentionLine["kind"], AttentionKin
     href: (id) => hrefOf(["webhooks", "subscriptions", id]),
   },
 };
+
+/** A newer server may know kinds that this page does not: they are shown all the same, without actions. */
+export function kindOf(kind: string): AttentionKind {
+  const known: Readonly<Record<string, AttentionKind>> = kinds;
+  return (
+    known[kind] ?? {
+      word: kind,
+      icon: "alert",
+      needs: "This page does not know this kind of trouble: load it again.",
+      target: undefined,
+      href: () => hrefOf(["attention"]),
+    }
+  );
+}
