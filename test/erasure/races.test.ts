@@ -4,15 +4,16 @@ import { memoryResolver } from "amends/testing";
 import { expect, it } from "vitest";
 import { raw } from "../../src/storage/sql.ts";
 import { onDatabase } from "../support/databases.ts";
+import { RACE_MS, rounds } from "../support/rounds.ts";
 import { caller, openShop } from "./support/shop.ts";
 
-const ROUNDS = 400;
+const ROUNDS = rounds(400);
 const LANES = 4;
 
 onDatabase("postgres", (database) => {
   it(
     "[O-14][E-08] of a rectification and an erasure that race, the erasure has the last word, in the tables and in the outbox",
-    { timeout: 240_000 },
+    { timeout: 2 * RACE_MS },
     async () => {
       const crm = memoryResolver("crm");
       const shop = await openShop(database, { resolvers: [crm] });
