@@ -2,6 +2,8 @@ import { render, type JSX } from "preact";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/shell.css";
+import "./style/sign-in.css";
+import "./style/controls.css";
 import "./style/parts.css";
 import "./style/lists.css";
 import "./style/values.css";

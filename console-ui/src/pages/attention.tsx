@@ -6,7 +6,7 @@ import { Empty, Failed, Skeleton } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/time.tsx";
-import type { Target } from "../store/actions.ts";
+import { specOf, type Target } from "../store/actions.ts";
 import { kindOf } from "../store/attention-kinds.ts";
 import { usePages } from "../store/pages.ts";
 import { place, refine } from "../store/route.ts";
@@ -93,6 +93,7 @@ function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
     name: item.name,
     skippable: item.skippable,
   };
+  const known = aim ? item.actions.filter((action) => specOf(aim.kind, action)) : [];
   return (
     <li class="card case" data-kind={item.kind}>
       <span class="need-icon" data-tone="rose">
@@ -116,10 +117,10 @@ function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
       <div class="case-side">
         <Time at={item.since} class="dim" />
         <div class="row-actions">
-          {aim && <ActionButtons target={aim} actions={item.actions} small />}
-          {!aim && (
+          {aim && <ActionButtons target={aim} actions={known} small />}
+          {known.length === 0 && (
             <a class="btn above" data-size="s" href={href(item.id)}>
-              Open the trail
+              Open it
             </a>
           )}
         </div>

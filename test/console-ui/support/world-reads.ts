@@ -3,7 +3,8 @@ import { notFound } from "../../../src/console/answer.ts";
 import type { Page, SagaLine, SagaPage } from "../../../src/console/contract.ts";
 import type { DeliveryLine, FlowLine } from "../../../src/console/contract-parts.ts";
 import { lineOf } from "./saga-world.ts";
-import { overviewOf, type World } from "./world.ts";
+import { overviewOf } from "./overview-world.ts";
+import type { World } from "./world.ts";
 
 export function readWorld(world: World, name: string, query: URLSearchParams): unknown {
   const [room = "", first, second] = name.split("/").map(decodeURIComponent);
