@@ -1,0 +1,23 @@
+/**
+ * The programmes that take longer than the gate allows. `npm run races`: the races on PostgreSQL, with ten times the
+ * rounds. `npm run crash`: every process is killed and put to sleep at every one of its points, not at every other one.
+ */
+import { buildTests } from "./build.mjs";
+import { ensureInstalled, program, toolMain } from "./project.mjs";
+
+/** @type {Record<string, { files: string[], env: Record<string, string> }>} */
+const PROGRAMMES = {
+  races: { files: ["races"], env: { AMENDS_ROUNDS: "10" } },
+  crash: { files: ["test/crash"], env: { AMENDS_CRASH: "1" } },
+};
+
+await toolMain(async () => {
+  const programme = PROGRAMMES[process.argv[2] ?? ""];
+  if (!programme) throw new Error(`Name one of: ${Object.keys(PROGRAMMES).join(", ")}.`);
+  await ensureInstalled();
+  const built = await buildTests();
+  if (!built.ok) throw new Error(built.output);
+  const env = { ...programme.env, AMENDS_TEST_REPORT: ".amends/programme-report.json" };
+  const outcome = await program("vitest", ["run", ...programme.files], { show: true, env });
+  if (!outcome.ok) process.exitCode = 1;
+});
