@@ -14,5 +14,5 @@ export function chosen(points: readonly Point[], signal: "SIGKILL" | "SIGSTOP"):
 }
 
 function isEven(name: string): boolean {
-  return [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 2 === 0;
+  return Buffer.from(name).reduce((sum, byte) => sum + byte, 0) % 2 === 0;
 }
