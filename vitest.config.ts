@@ -39,6 +39,8 @@ export default defineConfig({
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
+          // A shared machine may starve real processes once: then a test is told as tried twice, not as failed.
+          retry: 1,
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

@@ -4,7 +4,7 @@ import { runExample } from "./run-program.ts";
 
 describe("sqlite", () => {
   it("[S-10][S-14][S-16][S-29] the tour's orders complete, are undone, survive a kill, stall and are resolved", async () => {
-    const { code, output } = await runExample("examples/tour/main.ts", ["--once"]);
+    const { code, output } = await runExample("examples/tour/main.ts", ["--once"], { FORCE_COLOR: "" });
     expect(output).toMatch(/o-1001 +✓ reserve {2}✓ charge {2}✓ ship {2}✓ email {2}COMPLETED\n/);
     expect(output).toMatch(/o-1004 +✓ reserve {2}✗ charge card-declined {2}↺ reserve undone {2}FAILED\n/);
     expect(output).toMatch(/✗ process \d+ was killed\n/);
