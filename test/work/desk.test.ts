@@ -91,3 +91,23 @@ it("[K-08] a hold tells whoever asked that its call must stop, and its signal sa
   expect(holds).toHaveLength(2);
   end();
 });
+
+it("[K-08] a place that is handed on is taken once: neither twice by the two, nor free for a third", async () => {
+  const { desk, holds, end } = deskWith(2);
+  desk.accept(
+    2,
+    () => undefined,
+    () => undefined,
+  );
+  await desk.claim(1);
+  const [first] = holds;
+  expect(desk.room).toBe(1);
+  const handed = desk.reserve(1, first);
+  expect(desk.room).toBe(1);
+  expect(desk.reserve(1, first)).toBeDefined();
+  expect(desk.room).toBe(0);
+  expect(desk.reserve(1)).toBeUndefined();
+  const [second] = handed?.fill([{ id: "next", token: 1 }]) ?? [];
+  end();
+  await second?.gone;
+});
