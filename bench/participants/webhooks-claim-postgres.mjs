@@ -77,8 +77,8 @@ async function fill(url, count) {
     [count],
   );
   await client.query(
-    `insert into webhook_jobs (saga_id, subscription_id, attempt, status, report, created_at, finished_at)
-     select id, subscription_id, 1, 'Completed', gen_random_uuid(), now(), now() from webhook_delivery_sagas
+    `insert into webhook_jobs (saga_id, event_id, subscription_id, attempt, status, report, created_at, finished_at)
+     select id, event_id, subscription_id, 1, 'Completed', gen_random_uuid(), now(), now() from webhook_delivery_sagas
      where id not in (select saga_id from webhook_jobs)`,
   );
   await client.query("analyze");

@@ -56,6 +56,27 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     returning ${options.returning}`;
 }
 
+/** What to write into a new row that whoever writes it takes at once: it is claimed from the start. */
+export interface Birth {
+  readonly columns: Sql;
+  readonly values: Sql;
+  readonly returning: Sql;
+}
+
+export function bornClaimed(
+  dialect: Dialect,
+  leaseMs: number,
+  more: { readonly columns: Sql; readonly values: Sql },
+  returning: Sql,
+): Birth {
+  const now = dialect.now();
+  return {
+    columns: sql`token, last_attempt_at, next_attempt_at, ${more.columns}`,
+    values: sql`1, ${now}, ${dialect.plusMs(now, leaseMs)}, ${more.values}`,
+    returning,
+  };
+}
+
 /** Keeps claims alive. Rows that do not come back were lost: their token is no longer the one that holds. */
 export function renewStatement(
   dialect: Dialect,

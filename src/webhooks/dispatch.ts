@@ -53,7 +53,7 @@ export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
 
   async function run({ jobs: layer }: DispatchParts, errand: Errand, hold: Hold): Promise<void> {
     const synthetic = layer.syntheticResult(errand);
-    const report = synthetic ? courier.report(errand, synthetic) : await courier.carry(errand, hold.signal);
+    const report = synthetic ? courier.report(errand, synthetic) : await courier.carry(errand, hold);
     // A call that was told to stop because the worker stops has no outcome: the job is given back.
     if (hold.stopped === "shutdown" && !report.result.ok) return;
     await booking().book(report);
@@ -69,17 +69,19 @@ async function claim(parts: DispatchParts, limit: number, again: () => void): Pr
       case when ${anyJobDue(dialect)} then 1 else 0 end as jobs`,
   );
   const isDue = Number(look?.["deliveries"]) === 1;
-  if (!isDue && Number(look?.["jobs"]) !== 1) return [];
+  const isJobDue = Number(look?.["jobs"]) === 1;
+  if (!isDue && !isJobDue) return [];
   let dead: readonly string[] = [];
   let isAgain = false;
   const errands = await db.transaction(async (session) => {
-    if (isDue) {
-      const created = await orchestrator.createJobs(session, limit);
-      await deadLetters.record(session, created.dead);
-      dead = created.dead;
-      isAgain = created.again;
-    }
-    return courier.read(session, await jobs.lease(session, limit));
+    // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
+    const waiting = isJobDue ? await jobs.lease(session, limit) : [];
+    if (!isDue || waiting.length >= limit) return courier.read(session, waiting);
+    const created = await orchestrator.createJobs(session, limit - waiting.length, jobs.birth(dialect));
+    await deadLetters.record(session, created.dead);
+    dead = created.dead;
+    isAgain = created.again;
+    return courier.read(session, [...waiting, ...jobs.taken(created.born)]);
   });
   if (dead.length > 0) parts.onDead(dead);
   if (isAgain) again();

@@ -79,10 +79,10 @@ onEachDatabase((database) => {
   it("[K-18] a call that a shutdown stops has no outcome: the job is given back and does not count", async () => {
     const { amends, subscribe, publish, world, states, rows, work } = await stage(database);
     const reached = gate();
-    world.answer = ({ signal }) =>
+    world.answer = ({ stop }) =>
       new Promise((resolve) => {
         void reached.pass();
-        signal?.addEventListener("abort", () => resolve({ ok: false, code: "aborted" }));
+        stop?.onStop(() => resolve({ ok: false, code: "aborted" }));
       });
     await subscribe("a");
     await publish();

@@ -41,8 +41,8 @@ async function fill(db: Database): Promise<void> {
       select n + ${raw(String(offset))}, 1 + n % 100, ${status}, 1, ${due}, ${now}, ${now} from ${numbers(count)}`);
   };
   await add(FINISHED, 0, sql`case when n % 50 = 0 then 'DeadLettered' else 'Completed' end`, raw("null"));
-  await db.query(sql`insert into ${table("webhook_jobs")} (saga_id, subscription_id, attempt, status, created_at, finished_at)
-    select id, subscription_id, 1, 'Completed', ${now}, ${now} from ${table("webhook_delivery_sagas")}`);
+  await db.query(sql`insert into ${table("webhook_jobs")} (saga_id, event_id, subscription_id, attempt, status, created_at, finished_at)
+    select id, event_id, subscription_id, 1, 'Completed', ${now}, ${now} from ${table("webhook_delivery_sagas")}`);
   await db.query(sql`insert into ${table("webhook_attempts")}
       (report, job_id, saga_id, token, verdict, ok, code, duration_ms, created_at)
     select ${uuid}, id, id, 1, 'accepted', 1 = 1, 'http_200', 1, ${now} from ${table("webhook_delivery_sagas")}`);

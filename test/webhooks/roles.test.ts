@@ -18,7 +18,7 @@ const STATEMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   webhook_jobs: {
     select: "select status from webhook_jobs",
-    insert: `insert into webhook_jobs (saga_id, subscription_id, attempt, created_at) values (9, 9, 1, ${NOW})`,
+    insert: `insert into webhook_jobs (saga_id, event_id, subscription_id, attempt, created_at) values (9, 9, 9, 1, ${NOW})`,
     update: "update webhook_jobs set token = token + 1 where status = 'Pending'",
     delete: "delete from webhook_jobs where id = 0",
   },

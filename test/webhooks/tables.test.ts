@@ -16,8 +16,8 @@ async function insertDelivery(db: Database, values: Readonly<Record<string, unkn
 }
 
 async function insertJob(db: Database, saga: number, attempt: number, status: string): Promise<void> {
-  await db.query(sql`insert into ${db.dialect.table("webhook_jobs")} (saga_id, subscription_id, attempt, status, created_at, finished_at)
-    values (${saga}, 1, ${attempt}, ${status}, ${db.dialect.now()},
+  await db.query(sql`insert into ${db.dialect.table("webhook_jobs")} (saga_id, event_id, subscription_id, attempt, status, created_at, finished_at)
+    values (${saga}, 1, 1, ${attempt}, ${status}, ${db.dialect.now()},
       case when ${status} in ('Pending', 'Leased') then null else ${db.dialect.now()} end)`);
 }
 

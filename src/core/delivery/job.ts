@@ -6,6 +6,7 @@ export interface LeasedJob {
   readonly id: string;
   readonly token: number;
   readonly deliveryId: string;
+  readonly eventId: string;
   readonly subscriptionId: string;
   /** Which attempt of its delivery it is: 1 for the first. */
   readonly attempt: number;

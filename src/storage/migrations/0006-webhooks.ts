@@ -186,6 +186,7 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, end 
     `create table ${name} (
       id ${serial},
       saga_id ${bigint} not null,
+      event_id ${bigint} not null,
       subscription_id ${bigint} not null,
       attempt integer not null check (attempt >= 1),
       status text not null default 'Pending' check (${oneOf("status", jobMachine.states)}),
@@ -200,8 +201,8 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, end 
       check ((finished_at is null) = (${active}))
     ${end}`,
     index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
-    // The same rows under another condition, so that no planner takes these for a look at what is due.
-    index("webhook_jobs_active", `${name} (saga_id) where finished_at is null`, "unique"),
+    // The same rows under other conditions, so that no planner takes one of these indexes for another.
+    index("webhook_jobs_active", `${name} (saga_id) where ${oneOf("('' || status)", ACTIVE)}`, "unique"),
     index("webhook_jobs_lane", `${name} (subscription_id) where finished_at is null`),
     index("webhook_jobs_attempt", `${name} (saga_id, attempt)`, "unique"),
     ...refuse(dialect, {
@@ -274,13 +275,12 @@ function deadLetters({ dialect, serial, bigint, instant, table, index, end }: Ki
   ];
 }
 
-/** All that a worker sees of a delivery, so that it needs no rights on anything but jobs and attempts. */
+/** All that a worker sees of where jobs go, so that it needs no rights on anything but jobs and attempts. */
 function views({ table }: Kit): string[] {
   return [
     `create view ${table("webhook_targets")} as
-      select j.id as job_id, s.event_id, p.status, p.url, p.secrets, p.timeout_ms, p.attempt_max
+      select j.id as job_id, p.id as subscription_id, p.status, p.url, p.secrets, p.timeout_ms, p.attempt_max
       from ${table("webhook_jobs")} as j
-      join ${table("webhook_delivery_sagas")} as s on s.id = j.saga_id
       join ${table("webhook_subscriptions")} as p on p.id = j.subscription_id`,
     `create view ${table("webhook_paused")} as
       select id as subscription_id from ${table("webhook_subscriptions")} where status = 'Paused'`,

@@ -5,8 +5,9 @@
 import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
-import type { Session } from "../../storage/database.ts";
-import { leaseJobs, releaseJob, renewJobs, settleJobs } from "./queries.ts";
+import type { Birth } from "../../storage/claim.ts";
+import type { Dialect, Row, Session } from "../../storage/database.ts";
+import { bornLeased, leaseJobs, releaseJob, renewJobs, settleJobs } from "./queries.ts";
 import { toLeasedJob } from "./rows.ts";
 
 export interface JobLayerOptions {
@@ -27,7 +28,16 @@ export class JobLayer {
 
   async lease(session: Ask, limit: number): Promise<readonly LeasedJob[]> {
     const { leaseMs, owner } = this.#options;
-    const rows = await session.query(leaseJobs(session.dialect, limit, leaseMs, owner));
+    return this.taken(await session.query(leaseJobs(session.dialect, limit, leaseMs, owner)));
+  }
+
+  /** The lease that new jobs are written with where this process carries them out at once. */
+  birth(dialect: Dialect): Birth {
+    return bornLeased(dialect, this.#options.leaseMs, this.#options.owner);
+  }
+
+  /** Jobs whose lease is ours, as the database returned them. */
+  taken(rows: readonly Row[]): readonly LeasedJob[] {
     return rows.map(toLeasedJob).toSorted((a, b) => Number(a.id) - Number(b.id));
   }
 

@@ -1,6 +1,13 @@
 /** The job layer's statements: leases and their ends. It knows nothing of what a result means for a delivery. */
 import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
-import { claimStatement, holding, renewStatement, type Claimable } from "../../storage/claim.ts";
+import {
+  bornClaimed,
+  claimStatement,
+  holding,
+  renewStatement,
+  type Birth,
+  type Claimable,
+} from "../../storage/claim.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -16,17 +23,24 @@ export const JOBS: Claimable = {
 /** The job is in somebody's hands: what may be settled, renewed or given back. */
 const HELD: Claimable = { ...JOBS, states: jobMachine.sources("complete") };
 
-const RETURNED = raw("id, saga_id, subscription_id, attempt, attempts, token");
+const RETURNED = raw("id, saga_id, event_id, subscription_id, attempt, attempts, token");
+
+const LEASED = jobMachine.target("Pending", "lease") as JobStatus;
+
+/** For a job that this process carries out as soon as it exists. */
+export function bornLeased(dialect: Dialect, leaseMs: number, owner: string): Birth {
+  const more = { columns: raw("status, attempts, owner"), values: sql`${literals([LEASED])}, 1, ${owner}` };
+  return bornClaimed(dialect, leaseMs, more, RETURNED);
+}
 
 /** What a paused subscription is owed waits, also where a job for it was made before. */
 export function leaseJobs(dialect: Dialect, limit: number, leaseMs: number, owner: string): Sql {
-  const leased = literals([jobMachine.target("Pending", "lease") as JobStatus]);
   return claimStatement(dialect, JOBS, {
     limit,
     leaseMs,
     where: sql`not exists (select 1 from ${dialect.table("webhook_paused")} as q
       where q.subscription_id = due.subscription_id)`,
-    set: sql`status = ${leased}, attempts = c.attempts + 1, owner = ${owner}`,
+    set: sql`status = ${literals([LEASED])}, attempts = c.attempts + 1, owner = ${owner}`,
     returning: RETURNED,
   });
 }

@@ -7,6 +7,7 @@ export function toLeasedJob(row: Row): LeasedJob {
     id: String(row["id"]),
     token: Number(row["token"]),
     deliveryId: String(row["saga_id"]),
+    eventId: String(row["event_id"]),
     subscriptionId: String(row["subscription_id"]),
     attempt: Number(row["attempt"]),
     leases: Number(row["attempts"]),

@@ -4,6 +4,7 @@
  */
 import { nextJob } from "../../core/delivery/decide.ts";
 import { CLOSING_MAX, paced, roomOf, type Lane } from "../../core/delivery/lane.ts";
+import type { Birth } from "../../storage/claim.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import {
   dueInLanes,
@@ -19,10 +20,16 @@ import { toDueDelivery, toLane, type DueDelivery } from "./rows.ts";
 
 const LANES_MAX = 250;
 
-export interface Created {
+/** What one walk over the lanes led to. */
+interface Moved {
   readonly jobs: number;
+  /** Jobs that were written with a birth. */
+  readonly born: readonly Row[];
   /** Deliveries that were ended instead: their limit was lowered while they waited. */
   readonly dead: readonly string[];
+}
+
+export interface Created extends Moved {
   /** There are lanes that were not looked at, or another process has its turn: it is worth to look again at once. */
   readonly again: boolean;
 }
@@ -42,15 +49,14 @@ export class JobCreation {
     this.#options = options;
   }
 
-  /** In the caller's transaction, in which the jobs are then leased. */
-  async create(session: Session, jobsMax: number): Promise<Created> {
+  async create(session: Session, jobsMax: number, birth?: Birth): Promise<Created> {
     const start = this.#after;
     const [turn, survey] = await Promise.all([
       session.query(takeTurn(session.dialect)),
       session.query(surveyLanes(session.dialect, start, LANES_MAX)),
     ]);
-    if (turn.length === 0) return { jobs: 0, dead: [], again: true };
-    const first = await this.#walk(session, survey, jobsMax);
+    if (turn.length === 0) return { jobs: 0, born: [], dead: [], again: true };
+    const first = await this.#walk(session, survey, jobsMax, birth);
     // Behind the last lane comes the first one again.
     const isRound = first.ended && start !== "0" && first.jobs < jobsMax;
     const second = isRound
@@ -58,10 +64,12 @@ export class JobCreation {
           session,
           await session.query(surveyLanes(session.dialect, "0", LANES_MAX)),
           jobsMax - first.jobs,
+          birth,
         )
       : undefined;
     return {
       jobs: first.jobs + (second?.jobs ?? 0),
+      born: [...first.born, ...(second?.born ?? [])],
       dead: [...first.dead, ...(second?.dead ?? [])],
       again: !(second ?? first).ended,
     };
@@ -71,7 +79,8 @@ export class JobCreation {
     session: Session,
     rows: readonly Row[],
     jobsMax: number,
-  ): Promise<{ jobs: number; dead: readonly string[]; ended: boolean }> {
+    birth: Birth | undefined,
+  ): Promise<Moved & { readonly ended: boolean }> {
     const lanes = new Map<string, Lane>();
     for (const row of rows) {
       const lane = toLane(row, this.#options.attemptMax);
@@ -82,7 +91,7 @@ export class JobCreation {
     const last = taken.length < due.length ? taken.at(-1)?.subscriptionId : [...lanes.keys()].at(-1);
     const ended = taken.length === due.length && lanes.size < LANES_MAX;
     this.#after = ended ? "0" : (last ?? "0");
-    return { ...(await move(session, taken, lanes)), ended };
+    return { ...(await move(session, taken, lanes, birth)), ended };
   }
 
   async #dueIn(session: Session, lanes: ReadonlyMap<string, Lane>): Promise<readonly DueDelivery[]> {
@@ -126,7 +135,8 @@ async function move(
   session: Session,
   due: readonly DueDelivery[],
   lanes: ReadonlyMap<string, Lane>,
-): Promise<{ jobs: number; dead: readonly string[] }> {
+  birth: Birth | undefined,
+): Promise<Moved> {
   const { dialect } = session;
   const moves: Record<"createJob" | "exhaust", Move[]> = { createJob: [], exhaust: [] };
   for (const { id, subscriptionId, status, attemptCount } of due.toSorted(byId)) {
@@ -139,14 +149,18 @@ async function move(
     due.filter(({ id }) => creating.has(id)),
     lanes,
   );
+  const isNow = ([, , , waitMs]: NewJob): boolean => birth !== undefined && waitMs <= 0;
+  const now = jobs.filter(isNow);
+  const later = jobs.filter((job) => !isNow(job));
   // Sent together, carried out in this order: a job is inserted only for a delivery that was moved.
-  const [dead, moved] = await Promise.all([
+  const [dead, , born] = await Promise.all([
     moves.exhaust.length > 0 ? session.query(moveWaiting(dialect, "exhaust", moves.exhaust)) : [],
     jobs.length > 0 ? session.query(moveWaiting(dialect, "createJob", moves.createJob)) : [],
-    jobs.length > 0 ? session.query(insertJobs(dialect, jobs)) : [],
+    now.length > 0 ? session.query(insertJobs(dialect, now, birth)) : [],
+    later.length > 0 ? session.query(insertJobs(dialect, later)) : [],
     paces.length > 0 ? session.query(paceLanes(dialect, paces)) : [],
   ]);
-  return { jobs: moved.length, dead: dead.map((row) => String(row["id"])) };
+  return { jobs: jobs.length, born, dead: dead.map((row) => String(row["id"])) };
 }
 
 /** When each new job is due: at once, or as far apart as the rate of its subscription asks for. */

@@ -7,6 +7,7 @@ import { patternsFor } from "../../core/delivery/event-type.ts";
 import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
 import type { JobReport } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
+import type { Birth } from "../../storage/claim.ts";
 import type { Dialect, Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
@@ -70,8 +71,9 @@ export class Orchestrator {
     await session.query(routeEvent(session.dialect, event.id, patternsFor(event.type), pairs));
   }
 
-  createJobs(session: Session, jobsMax: number): Promise<Created> {
-    return this.#creation.create(session, jobsMax);
+  /** With a birth, those that are due at once are written as it says and come back as rows. */
+  createJobs(session: Session, jobsMax: number, birth?: Birth): Promise<Created> {
+    return this.#creation.create(session, jobsMax, birth);
   }
 
   /** What each result would mean for its delivery. */
@@ -93,12 +95,12 @@ export class Orchestrator {
   async apply(
     session: Session,
     reports: readonly JobReport[],
-    { outcomes }: Verdicts = this.decide(reports),
+    { outcomes, exhausted }: Verdicts = this.decide(reports),
   ): Promise<Applied> {
     const { dialect } = session;
     const lanes = [...new Set(reports.map(({ job }) => job.subscriptionId))];
     const [rows, behind] = await Promise.all([
-      session.query(applyOutcomes(dialect, outcomes)),
+      session.query(applyOutcomes(dialect, outcomes, exhausted.length > 0)),
       session.query(dueBehind(dialect, lanes)),
       ...healthNotes(dialect, reports).map((statement) => session.query(statement)),
     ]);

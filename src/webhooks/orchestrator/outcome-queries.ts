@@ -32,8 +32,11 @@ const ofReport = (dialect: Dialect): Sql =>
   sql`join (select id as of_job, report as of_report, saga_id as of_saga, subscription_id as of_lane, attempt as of_attempt
       from ${dialect.table("webhook_jobs")}) as j on j.of_job = r.job_id and j.of_report = r.report`;
 
-/** Books results. A result counts for the attempt that its job was made for, and only while that is the next one. */
-export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[]): Sql {
+/**
+ * Books results. A result counts for the attempt that its job was made for, and only while that is the next one. Answers
+ * with the deliveries that were booked where `asked`: most of the time nobody wants to know.
+ */
+export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[], asked: boolean): Sql {
   return sql`update ${dialect.table("webhook_delivery_sagas")} as c
     set status = r.to_status, attempt_count = c.attempt_count + 1, attempt_max = r.new_max,
       final_error_code = r.error, updated_at = ${dialect.now()},
@@ -41,7 +44,7 @@ export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[]): S
         else ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} end
     from ${dialect.rows(OUTCOME, outcomes)} ${ofReport(dialect)}
     where c.id = j.of_saga and c.attempt_count = j.of_attempt - 1 and c.status || '' in (${literals(RUNNING)})
-    returning id, status`;
+    ${raw(asked ? "returning id, status" : "")}`;
 }
 
 const REPORT: readonly Column[] = OUTCOME.slice(0, 2);

@@ -6,6 +6,7 @@ import {
   WAITING,
   type DeliveryStatus,
 } from "../../core/delivery/machine.ts";
+import type { Birth } from "../../storage/claim.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -107,7 +108,7 @@ export function moveWaiting(dialect: Dialect, event: "createJob" | "exhaust", mo
     set status = ${literals([target])}, next_attempt_at = null, attempt_max = r.new_max, updated_at = ${dialect.now()}
     from ${dialect.rows(MOVE, moves)}
     where c.id = r.row_id and c.attempt_count = r.from_count and c.status || '' in (${literals(sources)})
-    returning id`;
+    ${event === "exhaust" ? raw("returning id") : raw("")}`;
 }
 
 const JOB: readonly Column[] = [
@@ -119,14 +120,19 @@ const JOB: readonly Column[] = [
 
 export type NewJob = readonly [deliveryId: string, subscriptionId: string, attempt: number, waitMs: number];
 
-/** For deliveries that were moved just now: they are in progress for this attempt, and have no job. */
-export function insertJobs(dialect: Dialect, jobs: readonly NewJob[]): Sql {
+/**
+ * For deliveries that were moved just now: they are in progress for this attempt, and have no job. With a birth, the
+ * jobs are written as it says, whatever that means; without one, somebody finds them when they are due.
+ */
+export function insertJobs(dialect: Dialect, jobs: readonly NewJob[], birth?: Birth): Sql {
   const target = deliveryMachine.target("Pending", "createJob") as DeliveryStatus;
-  return sql`insert into ${dialect.table("webhook_jobs")} (saga_id, subscription_id, attempt, next_attempt_at, created_at)
-    select r.saga_id, r.subscription_id, r.attempt, ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))}, ${dialect.now()}
+  return sql`insert into ${dialect.table("webhook_jobs")} (saga_id, event_id, subscription_id, attempt, created_at, ${birth?.columns ?? raw("next_attempt_at")})
+    select r.saga_id, s.event_id, r.subscription_id, r.attempt, ${dialect.now()},
+      ${birth?.values ?? dialect.plusMs(dialect.now(), raw("r.wait_ms"))}
     from ${dialect.rows(JOB, jobs)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.saga_id
     where s.status || '' = ${literals([target])} and s.attempt_count = r.attempt - 1
-      and ${noActiveJob(dialect, raw("s.id"))}`;
+      and ${noActiveJob(dialect, raw("s.id"))}
+    ${birth ? sql`returning ${birth.returning}` : raw("")}`;
 }
 
 const PACE: readonly Column[] = [

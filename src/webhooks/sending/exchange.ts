@@ -14,11 +14,18 @@ export interface Outgoing {
   readonly body: Uint8Array;
 }
 
+/** Whoever asked for the call may want it to stop. One listener: each call has a stop of its own. */
+export interface Stop {
+  /** Set once it was told to stop. */
+  readonly stopped: string | undefined;
+  onStop(listener: (() => void) | undefined): void;
+}
+
 export interface Limits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly clock: Clock;
-  readonly signal: AbortSignal | undefined;
+  readonly stop: Stop | undefined;
 }
 
 export interface Answer {
@@ -36,7 +43,7 @@ export function exchange(
 ): Promise<Answer | TroubleCode> {
   return new Promise((resolve) => {
     const reader = new Reader(limits, resolve);
-    if (limits.signal?.aborted) return reader.end("aborted");
+    if (limits.stop?.stopped !== undefined) return reader.end("aborted");
     try {
       client.dispatch({ ...outgoing, method: "POST" }, reader);
     } catch (error) {
@@ -50,7 +57,6 @@ class Reader implements Dispatcher.DispatchHandler {
   readonly #resolve: (outcome: Answer | TroubleCode) => void;
   readonly #chunks: Buffer[] = [];
   readonly #cancelTimer: () => void;
-  readonly #onAbort = (): void => this.end("aborted");
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #headers: Answer["headers"] = {};
@@ -61,7 +67,7 @@ class Reader implements Dispatcher.DispatchHandler {
     this.#limits = limits;
     this.#resolve = resolve;
     this.#cancelTimer = limits.clock.after(limits.timeoutMs, () => this.end("timeout"));
-    limits.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    limits.stop?.onStop(() => this.end("aborted"));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -106,7 +112,7 @@ class Reader implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     this.#over = true;
     this.#cancelTimer();
-    this.#limits.signal?.removeEventListener("abort", this.#onAbort);
+    this.#limits.stop?.onStop(undefined);
     if (this.#status === undefined) return this.#resolve(trouble ?? "response_invalid");
     this.#resolve({
       status: this.#status,

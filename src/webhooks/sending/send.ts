@@ -12,7 +12,7 @@ import { retryAfterMs } from "../../core/retry-after.ts";
 import { systemClock, type Clock } from "../../storage/clock.ts";
 import { readNetworks } from "./address.ts";
 import { Connector, type Dial, type Resolve } from "./connector.ts";
-import { exchange, type Answer } from "./exchange.ts";
+import { exchange, type Answer, type Stop } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
 import { signMessage } from "./signature.ts";
@@ -52,7 +52,7 @@ export interface SendRequest {
   readonly secrets: readonly string[];
   /** For everything together: 20 s. */
   readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
+  readonly stop?: Stop;
 }
 
 export interface SendResult {
@@ -109,7 +109,8 @@ class HttpSender implements Sender {
   readonly #connector: Connector;
   readonly #connections: number;
   readonly #clock: Clock;
-  #client: Promise<Dispatcher> | undefined;
+  #opening: Promise<Dispatcher> | undefined;
+  #client: Dispatcher | undefined;
   #closed = false;
 
   constructor(options: SenderOptions, dial: Dial | undefined) {
@@ -160,7 +161,7 @@ class HttpSender implements Sender {
   async close(): Promise<void> {
     this.#closed = true;
     this.#secrets.forget();
-    const client = await this.#client?.catch(() => undefined);
+    const client = await this.#opening?.catch(() => undefined);
     const ended = client?.destroy();
     this.#connector.close();
     await ended;
@@ -176,21 +177,20 @@ class HttpSender implements Sender {
       const headers = {
         "content-type": "application/json",
         "user-agent": "amends-webhooks",
-        ...readHeaders(request.headers ?? {}),
+        ...(request.headers && readHeaders(request.headers)),
         ...signMessage(
           request,
           request.secrets.map((secret) => this.#secrets.get(secret)),
         ),
       };
-      const client = await this.#open();
       return await exchange(
-        client,
+        this.#client ?? (await this.#open()),
         { ...target, headers, body: request.body },
         {
           timeoutMs: request.timeoutMs ?? TOTAL_MS,
           maxBytes: RESPONSE_MAX_BYTES,
           clock: this.#clock,
-          signal: request.signal,
+          stop: request.stop,
         },
       );
     } catch (error) {
@@ -200,8 +200,8 @@ class HttpSender implements Sender {
 
   /** The HTTP client is loaded when it is first needed: whoever sends no webhooks does not pay for it. */
   #open(): Promise<Dispatcher> {
-    this.#client ??= import("undici").then(({ Agent }) => {
-      return new Agent({
+    this.#opening ??= import("undici").then(({ Agent }) => {
+      this.#client = new Agent({
         connect: (wanted, callback) => this.#connector.connect(wanted, callback),
         connections: this.#connections,
         pipelining: 1,
@@ -213,8 +213,9 @@ class HttpSender implements Sender {
         headersTimeout: 0,
         bodyTimeout: 0,
       });
+      return this.#client;
     });
-    return this.#client;
+    return this.#opening;
   }
 }
 

@@ -14,6 +14,7 @@ import {
 import type { Clock } from "../../storage/clock.ts";
 import type { Session } from "../../storage/database.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
+import type { Stop } from "../sending/exchange.ts";
 import type { Sender, SendResult } from "../sending/send.ts";
 import { insertAttempts, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
@@ -47,7 +48,6 @@ const NOTHING_SENT: AttemptRecord = {
 /** Somebody has removed the rows of the event or the subscription by hand: there is nothing to send. */
 const NOWHERE: Pick<Errand, "target" | "message"> = {
   target: {
-    eventId: "0",
     status: "Deleted",
     url: "",
     secrets: [],
@@ -55,7 +55,7 @@ const NOWHERE: Pick<Errand, "target" | "message"> = {
     attemptMax: undefined,
     nowMs: 0,
   },
-  message: { key: "", type: "", payload: "" },
+  message: { key: "", body: Buffer.alloc(0) },
 };
 
 export class Courier {
@@ -68,23 +68,24 @@ export class Courier {
   async read(session: Session, jobs: readonly LeasedJob[]): Promise<readonly Errand[]> {
     if (jobs.length === 0) return [];
     const { dialect } = session;
-    const ids = jobs.map(({ id }) => id);
+    const oneOfEach = new Map(jobs.map(({ id, subscriptionId }) => [subscriptionId, id]));
+    const events = new Set(jobs.map(({ eventId }) => eventId));
     const readAtMs = this.#options.clock.monotonicMs();
     const [targetRows, payloadRows] = await Promise.all([
-      session.query(selectTargets(dialect, ids)),
-      session.query(selectPayloads(dialect, ids)),
+      session.query(selectTargets(dialect, [...oneOfEach.values()])),
+      session.query(selectPayloads(dialect, [...events])),
     ]);
-    const targets = new Map(targetRows.map((row) => [String(row["job_id"]), toTarget(row)]));
+    const targets = new Map(targetRows.map((row) => [String(row["subscription_id"]), toTarget(row)]));
     const messages = new Map(payloadRows.map((row) => [String(row["event_id"]), toMessage(row)]));
     return jobs.map((job) => {
-      const target = targets.get(job.id);
-      const message = target && messages.get(target.eventId);
+      const target = targets.get(job.subscriptionId);
+      const message = messages.get(job.eventId);
       return target && message ? { ...job, target, message, readAtMs } : { ...job, ...NOWHERE, readAtMs };
     });
   }
 
   /** Sends, unless nobody is there to get it any more. */
-  async carry(errand: Errand, signal: AbortSignal): Promise<JobReport> {
+  async carry(errand: Errand, stop: Stop): Promise<JobReport> {
     const { target } = errand;
     switch (target.status) {
       case "Deleted":
@@ -92,15 +93,15 @@ export class Courier {
       case "Disabled":
         return this.report(errand, { ok: false, code: SUBSCRIPTION_DISABLED, final: true });
       default: // also a paused one: it was sent on its way before, and that is not taken back
-        return this.#send(errand, signal);
+        return this.#send(errand, stop);
     }
   }
 
   /** A report of a result, under an id of its own. */
   report(errand: Errand, result: JobResult, attempt: AttemptRecord = NOTHING_SENT): JobReport {
     const attemptMax = errand.target.attemptMax ?? this.#options.attemptMax;
-    const { id, token, deliveryId, subscriptionId, attempt: number, leases } = errand;
-    const job = { id, token, deliveryId, subscriptionId, attempt: number, leases };
+    const { id, token, deliveryId, eventId, subscriptionId, attempt: number, leases } = errand;
+    const job = { id, token, deliveryId, eventId, subscriptionId, attempt: number, leases };
     return { report: this.#options.newId(), job, result, attemptMax, attempt };
   }
 
@@ -118,7 +119,7 @@ export class Courier {
     return new Map(rows.map((row) => [row["report"] as string, row["verdict"] as Verdict]));
   }
 
-  async #send(errand: Errand, signal: AbortSignal): Promise<JobReport> {
+  async #send(errand: Errand, stop: Stop): Promise<JobReport> {
     const { sender, clock, timeoutMs } = this.#options;
     const { target, message } = errand;
     const sentAtMs = Math.round(target.nowMs + clock.monotonicMs() - errand.readAtMs);
@@ -126,12 +127,12 @@ export class Courier {
     if (secrets === undefined) return this.report(errand, { ok: false, code: "secret_unreadable" });
     const answer = await sender.send({
       url: target.url,
-      body: Buffer.from(message.payload, "utf8"),
+      body: message.body,
       id: message.key,
       timestamp: Math.floor(sentAtMs / 1000),
       secrets,
       timeoutMs: target.timeoutMs ?? timeoutMs,
-      signal,
+      stop,
     });
     return this.report(errand, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
   }

@@ -3,18 +3,18 @@ import type { JobReport } from "../../core/delivery/job.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 
+/** Where these jobs go. One job of each subscription is enough to ask with. */
 export function selectTargets(dialect: Dialect, jobIds: readonly string[]): Sql {
-  return sql`select t.job_id, t.event_id, t.status, t.url, t.secrets, t.timeout_ms, t.attempt_max,
+  return sql`select t.subscription_id, t.status, t.url, t.secrets, t.timeout_ms, t.attempt_max,
       ${dialect.epochMs(dialect.now())} as now_at
-    from ${dialect.table("webhook_targets")} as t where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}`;
+    from ${dialect.table("webhook_targets")} as t
+    where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}`;
 }
 
 /** Each payload once, to however many subscriptions it goes. */
-export function selectPayloads(dialect: Dialect, jobIds: readonly string[]): Sql {
-  return sql`select e.event_id, e.event_key, e.type, e.payload from (
-      select distinct t.event_id as wanted from ${dialect.table("webhook_targets")} as t
-      where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}) as picked
-    join ${dialect.table("webhook_payloads")} as e on e.event_id = picked.wanted`;
+export function selectPayloads(dialect: Dialect, eventIds: readonly string[]): Sql {
+  return sql`select e.event_id, e.event_key, e.payload from ${dialect.table("webhook_payloads")} as e
+    where ${dialect.among(raw("e.event_id"), eventIds, "bigint")}`;
 }
 
 const ATTEMPT: readonly Column[] = [

@@ -9,7 +9,6 @@ export interface StoredSecret {
 }
 
 export interface Target {
-  readonly eventId: string;
   readonly status: SubscriptionStatus;
   readonly url: string;
   readonly secrets: readonly StoredSecret[];
@@ -20,7 +19,6 @@ export interface Target {
 
 export function toTarget(row: Row): Target {
   return {
-    eventId: String(row["event_id"]),
     status: row["status"] as SubscriptionStatus,
     url: row["url"] as string,
     secrets: JSON.parse(row["secrets"] as string) as StoredSecret[],
@@ -32,14 +30,10 @@ export function toTarget(row: Row): Target {
 
 export interface Message {
   readonly key: string;
-  readonly type: string;
-  readonly payload: string;
+  /** The bytes that are sent, to however many subscriptions. */
+  readonly body: Buffer;
 }
 
 export function toMessage(row: Row): Message {
-  return {
-    key: row["event_key"] as string,
-    type: row["type"] as string,
-    payload: row["payload"] as string,
-  };
+  return { key: row["event_key"] as string, body: Buffer.from(row["payload"] as string, "utf8") };
 }
