@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
 import { onEachDatabase } from "../support/databases.ts";
 import { forEver, gate } from "../sagas/support/gate.ts";
@@ -34,6 +34,19 @@ onEachDatabase((database) => {
     expect(await states()).toEqual(["Completed 2"]);
   });
 
+  it("[W-11] a job that lost its worker comes before new ones, however many are due", async () => {
+    const clock = virtualClock();
+    const { amends, db, subscribe, publish, world, rows } = await stage(database, { concurrency: 1 }, clock);
+    await subscribe("a");
+    await publish("order.lost");
+    expect(await parts(db).take()).toMatchObject([{ leases: 1 }]);
+    for (let n = 0; n < 5; n++) await publish("order.later");
+    clock.jump(60_001);
+    expect(await amends.worker().runOnce()).toBeGreaterThan(0);
+    expect(world.sent[0]?.body).toContain("order.lost");
+    expect((await rows("webhook_jobs"))[0]).toMatchObject({ status: "Completed", attempts: 2, token: 2 });
+  });
+
   it("[W-11][K-08] a slow call keeps its lease, and nobody else calls", async () => {
     const clock = virtualClock();
     const held = gate();
@@ -45,7 +58,14 @@ onEachDatabase((database) => {
     await first.publish();
     const running = first.amends.worker().runOnce();
     await held.reached;
-    for (let beat = 0; beat < 40; beat++) await clock.advance(125);
+    const lease = async (): Promise<unknown> => (await first.rows("webhook_jobs"))[0]?.["next_attempt_at"];
+    for (let beat = 0; beat < 40; beat++) {
+      const before = JSON.stringify(await lease());
+      await clock.advance(125);
+      await vi.waitFor(async () => expect(JSON.stringify(await lease())).not.toBe(before), {
+        timeout: 20_000,
+      });
+    }
     expect(await second.work()).toBe(0);
     held.open();
     await running;
