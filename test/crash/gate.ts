@@ -1,18 +1,38 @@
 /**
- * `npm test` tries every point once: half of them by killing the process, the other half by putting it to sleep; where a
- * lock is held, sleep would show nothing. `npm run crash` tries every point both ways, `AMENDS_CRASH=<n>` n times.
+ * `npm test` tries every point once: on one of the databases, half of the points by killing the process and half by
+ * putting it to sleep. `npm run crash` tries every point on both, both ways; `AMENDS_CRASH=<n>` n times.
  */
+import type { Place } from "./place.ts";
 import type { Point } from "./probe.ts";
 
 const asked = process.env["AMENDS_CRASH"];
 
 export const times: number = Number(asked ?? 1);
 
-export function chosen(points: readonly Point[], signal: "SIGKILL" | "SIGSTOP"): readonly Point[] {
-  if (asked !== undefined) return points;
-  return points.filter(({ name, locked }) => locked || (isEven(name) ? "SIGKILL" : "SIGSTOP") === signal);
-}
+/** Is every point tried in every way? */
+export const isWhole: boolean = asked !== undefined;
 
-function isEven(name: string): boolean {
-  return Buffer.from(name).reduce((sum, byte) => sum + byte, 0) % 2 === 0;
+type Signal = "SIGKILL" | "SIGSTOP";
+
+/** Who tries the first point of a scenario, the second, the third and the fourth; then they begin again. */
+const TURNS: readonly `${Place["dialect"]} ${Signal}`[] = [
+  "postgres SIGKILL",
+  "sqlite SIGSTOP",
+  "postgres SIGSTOP",
+  "sqlite SIGKILL",
+];
+
+export function chosen(
+  points: readonly Point[],
+  signal: Signal,
+  dialect: Place["dialect"],
+): readonly Point[] {
+  if (isWhole) return points;
+  const mine = `${dialect} ${signal}`;
+  return points.filter(({ locked }, place) => {
+    // Whoever sleeps with a lock has lost no lease: such a point is only ever killed at.
+    const killers = TURNS.filter((one) => one.endsWith("SIGKILL"));
+    const turns = locked ? killers : TURNS;
+    return turns[place % turns.length] === mine;
+  });
 }

@@ -40,9 +40,9 @@ async function tryEverywhere(options: HarnessOptions): Promise<Findings> {
   const { points, problems } = await learnOnce(options);
   // A process that sleeps inside a transaction keeps what it locked: on SQLite everybody waits for it, on PostgreSQL
   // until the server ends its session. Neither is a lost lease, so only SIGKILL is tried there.
-  const tried = choose(points.filter(({ locked }) => signal === "SIGKILL" || !locked)).map(
-    ({ name }) => name,
-  );
+  const tried = choose(points)
+    .filter(({ locked }) => signal === "SIGKILL" || !locked)
+    .map(({ name }) => name);
   const found = [...problems];
   let taken = 0;
   let open = tried;

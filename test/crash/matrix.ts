@@ -4,7 +4,7 @@
  * once for each database, so that the two can run side by side.
  */
 import { expect, it } from "vitest";
-import { chosen, times } from "./gate.ts";
+import { chosen, isWhole, times } from "./gate.ts";
 import { crashEverywhere } from "./harness.ts";
 import type { Place } from "./place.ts";
 import type { Scenario } from "./scenario.ts";
@@ -27,11 +27,11 @@ export function crashMatrix(dialect: Place["dialect"], scenarios: readonly Scena
               yard,
               scenario,
               signal,
-              choose: (all) => chosen(all, signal),
+              choose: (all) => chosen(all, signal, dialect),
             });
             expect(problems).toEqual([]);
-            expect(points.length).toBeGreaterThan(2);
-            expect(taken).toBeGreaterThan(0);
+            expect(points.length).toBeGreaterThan(0);
+            if (isWhole) expect(taken).toBeGreaterThan(0);
           }
         });
       }

@@ -103,9 +103,11 @@ onEachYard((yard) => {
       const { points, problems } = await learned();
       expect(problems).toEqual([]);
       // Whoever sleeps inside a transaction has not lost a lease but holds a lock.
-      const possible = points.filter(({ locked }) => signal === "SIGKILL" || !locked);
-      const tried = chosen(possible, signal).map(({ name }) => name);
-      expect(tried.length).toBeGreaterThan(10);
+      const possible = chosen(points, signal, yard.dialect).filter(
+        ({ locked }) => signal === "SIGKILL" || !locked,
+      );
+      const tried = possible.map(({ name }) => name);
+      expect(tried.length).toBeGreaterThan(5);
       const found: string[] = [];
       for (let at = 0; at < tried.length; at += AT_ONCE) {
         const some = await Promise.all(
