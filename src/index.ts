@@ -51,6 +51,15 @@ export {
   type TransactionKind,
   type UndoContext,
 } from "./sagas/definition.ts";
+export { signal, type AnySignal, type SignalType } from "./sagas/signal.ts";
+export { type SignalOptions } from "./sagas/signals.ts";
+export {
+  type AwaitedEvent,
+  type EventWait,
+  type MatchField,
+  type OnTimeout,
+  type SignalWait,
+} from "./sagas/wait-options.ts";
 export { type Middleware, type StepCall } from "./sagas/call.ts";
 export { SagaRun, type StepNews, type WaitOptions } from "./sagas/handle.ts";
 export { type OperatorNote, type SagaAction, type SagaNote, type SkipNote } from "./sagas/operators.ts";

@@ -68,6 +68,20 @@ export class SagaRun<Results = unknown, E = unknown> {
     throw stoppedWaiting();
   }
 
+  /** The same, but not for longer than this: then undefined. */
+  async resultWithin(ms: number): Promise<SagaOutcome<Results, E> | undefined> {
+    const enough = new AbortController();
+    const cancel = this.#tools.clock.after(ms, () => enough.abort());
+    try {
+      return await this.result({ signal: enough.signal });
+    } catch (error) {
+      if (enough.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
   /**
    * Follows the steps from where this handle found the saga: all of them for one that was started now, nothing for
    * one that had ended. Leaving the loop leaves the saga running.

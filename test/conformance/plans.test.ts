@@ -119,7 +119,7 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
     const emissions = [{ entryId: newId(), type: "done", payload: null, version: 1 }];
     const start = { id: `new-${n}`, name: "chain", definition: 1, input: "{}", plan: chain.plan };
     return [
-      { start: { ...start, deadlineMs: 1_000, owner: n % 2 ? "owner" : undefined, leaseMs: 60_000 } },
+      { start: { ...start, deadlineMs: 1_000, owner: n % 2 ? "owner" : undefined, leaseMs: 60_000, interests: [] } },
       { checkpoint: { ...checkpoint, sagaId: `open-${3 * n + 1}`, emissions: [], move: undefined } },
       { checkpoint: { ...checkpoint, sagaId: `open-${3 * n + 2}`, emissions, move } },
     ];

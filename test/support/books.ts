@@ -14,7 +14,7 @@ import {
 } from "../../src/core/saga/state.ts";
 import { idempotencyKey } from "../../src/core/identity.ts";
 import type { Failure, Mark } from "../../src/core/saga/entry.ts";
-import { SHORT_WAIT_MS } from "../../src/sagas/drive.ts";
+import { SHORT_WAIT_MS } from "../../src/sagas/waiting.ts";
 import type { LogEntry, SagaRecord } from "../../src/sagas/journal.ts";
 
 /** One time that a call was begun, durably: under which token, and by which line. */
