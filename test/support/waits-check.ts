@@ -2,8 +2,10 @@
 import { sagaMachine } from "../../src/core/saga/machine.ts";
 import { arrivesAs } from "../../src/core/saga/wait.ts";
 import type { Database, Row } from "../../src/storage/database.ts";
-import { raw, sql } from "../../src/storage/sql.ts";
+import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import type { Book } from "./books.ts";
+
+const SLACK_MS = 1_000;
 
 export interface Waits {
   readonly rows: ReadonlyMap<string, Row>;
@@ -13,10 +15,11 @@ export interface Waits {
 
 export async function readWaits(database: Database): Promise<Waits> {
   const { dialect } = database;
+  const ms = (column: string): Sql => dialect.epochMs(raw(column));
   const [rows = [], signals = [], interests = []] = await database.batch([
-    sql`select id, signals, ${dialect.epochMs(raw("next_attempt_at"))} as gate_ms, ${dialect.epochMs(dialect.now())} as now_ms
+    sql`select id, signals, ${ms("next_attempt_at")} as gate_ms, ${ms("updated_at")} as updated_ms
       from ${dialect.table("saga_executions")}`,
-    sql`select saga_id, number, name from ${dialect.table("saga_signals")} order by saga_id, number`,
+    sql`select saga_id, number, name, ${ms("created_at")} as sent_ms from ${dialect.table("saga_signals")} order by saga_id, number`,
     sql`select saga_id, step_name from ${dialect.table("saga_interests")}`,
   ]);
   return { rows: new Map(rows.map((row) => [row["id"] as string, row])), signals, interests };
@@ -40,8 +43,10 @@ export function checkWaits({ record, state }: Book, { rows, signals, interests }
     const got = mine.find((signal) => Number(signal["number"]) === step.received);
     if (step.received !== undefined && got?.["name"] !== as) say("S-25", `${name} took what was not for it`);
     const isOpen = state.status === "RUNNING" && step.act === "waiting" && record.owner === undefined;
-    const isThere = mine.some((signal) => signal["name"] === as && !taken.includes(Number(signal["number"])));
-    if (isOpen && isThere && Number(row["gate_ms"]) > Number(row["now_ms"]))
+    const there = mine.find((signal) => signal["name"] === as && !taken.includes(Number(signal["number"])));
+    // Whichever clock the test has: it was due from the moment in which it was both sent and waited for.
+    const dueMs = Math.max(Number(there?.["sent_ms"]), Number(row["updated_ms"])) + SLACK_MS;
+    if (isOpen && there && Number(row["gate_ms"]) > dueMs)
       say("S-25", `${name} waits for what was sent, and is not due`);
     const isKept = interests.some((one) => one["saga_id"] === record.id && one["step_name"] === name);
     if (wait.kind === "event" && isKept === sagaMachine.isTerminal(state.status))
