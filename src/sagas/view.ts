@@ -22,7 +22,7 @@ export interface TimelineEntry {
   readonly kind: "step" | "control";
   readonly action: "act" | "compensate";
   readonly status: "STARTED" | "COMPLETED" | "FAILED";
-  /** The label of an error, or the reason that a person gave. */
+  /** The label of an error, the reason that a person gave, or what is waited for and until when. */
   readonly note?: string;
   readonly by?: string;
   /** Which step a person skipped, or the saga turned back or stalled at. */
@@ -127,10 +127,11 @@ function timelineOf({ begun, plan, createdAtMs, entries }: SagaRecord): readonly
   return lines;
 }
 
-function waited(wait: Wait | undefined, atMs: number): Pick<TimelineEntry, "waitsFor" | "until"> {
+function waited(wait: Wait | undefined, atMs: number): Pick<TimelineEntry, "note" | "waitsFor" | "until"> {
   if (!wait) return {};
-  const until = endOf(wait, atMs);
-  return { waitsFor: waitFor(wait), ...(until && { until }) };
+  const [waitsFor, until] = [waitFor(wait), endOf(wait, atMs)];
+  const note = `waits for ${waitsFor}${until ? `, until ${until.toISOString()}` : ""}`;
+  return { note, waitsFor, ...(until && { until }) };
 }
 
 function toLine({ step, action, status, details }: Entry, atMs: number): TimelineEntry {

@@ -2,6 +2,8 @@
  * Steps that only wait: for time to pass, for a signal, or for an event. What is waited for and how long stands in the
  * plan, so a saga waits as it began to, whatever its definition says later, and whoever looks at it can tell.
  */
+import { durationText } from "../duration.ts";
+
 export interface Wait {
   readonly kind: "sleep" | "signal" | "event";
   /** The signal's name or the event's type; nothing for a sleep. */
@@ -63,6 +65,13 @@ export function waitChange(recorded: Wait | undefined, now: Wait | undefined): s
 /** What is waited for, for people. */
 export function waitFor({ kind, target }: Wait): string {
   return kind === "sleep" ? "time to pass" : `${kind} ${target ?? ""}`;
+}
+
+/** The same with how long, for pictures: "sleeps 2h", "waits for signal approved, at most 3d". */
+export function waitPhrase(wait: Wait): string {
+  const limit = wait.limitMs === undefined ? undefined : durationText(wait.limitMs);
+  if (wait.kind === "sleep") return `sleeps ${limit ?? ""}`;
+  return `waits for ${waitFor(wait)}${limit === undefined ? "" : `, at most ${limit}`}`;
 }
 
 /** The line's details where something arrived: which one, so that no other wait takes it, too. */
