@@ -41,8 +41,7 @@ export async function wait(tools: DriveTools, run: Run, command: WaitCommand): P
   const arrival = await look(tools, run, run.state, command);
   if (!isNew && (arrival || (leftMs !== undefined && leftMs <= 0))) {
     const entry = arrival ? receive(run, command, arrival) : timeOver(run.state, command);
-    if ((await book(tools, run, entry)) === "lost") run.depart("lost");
-    return;
+    return bookEnd(tools, run, entry);
   }
   const begin: Entry = { step: command.step, action: "act", status: "STARTED", details: null };
   const isShort = command.kind === "sleep" && (leftMs ?? 0) <= SHORT_WAIT_MS;
@@ -52,7 +51,18 @@ export async function wait(tools: DriveTools, run: Run, command: WaitCommand): P
   }
   if (isShort && !tools.draining()) return nap(tools, run, leftMs ?? 0);
   const rest = restFor(tools, run, command, leftMs, false);
-  const booking = await bookRest(tools, run, isNew ? begin : control("$release", {}), rest);
+  await giveBack(tools, run, isNew ? begin : control("$release", {}), rest);
+}
+
+/** One wait may follow on another: then the saga is given back in the line that ends the first. */
+async function bookEnd(tools: DriveTools, run: Run, entry: Entry): Promise<void> {
+  const rest = await restAfter(tools, run, entry);
+  if (rest) return giveBack(tools, run, entry, rest);
+  if ((await book(tools, run, entry)) === "lost") run.depart("lost");
+}
+
+async function giveBack(tools: DriveTools, run: Run, entry: Entry, rest: Rest): Promise<void> {
+  const booking = await bookRest(tools, run, entry, rest);
   if (booking === "changed") return;
   if (booking === "held") tools.dueIn(rest.releaseMs);
   run.depart(booking === "held" ? "released" : "lost");
