@@ -1,10 +1,16 @@
 /** Sagas that wait: for time to pass, for what they were told before, and for what they are told while they wait. */
 import { AmendsError, saga, signal, type Amends } from "amends";
-import { pause } from "../office.ts";
 import { anything, ID, type Scenario } from "../scenario.ts";
 
 const paid = signal("paid", anything);
 const approved = signal("approved", anything);
+
+/** Seldom enough that twenty lanes of one process, each of which looks, do not keep it from renewing its leases. */
+const LOOK_MS = 200;
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}
 
 /** Whoever works on the saga also tells it, once it waits: as often as it takes, and always the same. */
 async function tellWhenAsked(amends: Amends): Promise<void> {
