@@ -52,7 +52,7 @@ export function selectSignals(dialect: Dialect, sagaId: string): Sql {
 }
 
 export function toArrival(row: Row): Arrival {
-  const version = row["event_version"] as number | null;
+  const version = row["event_version"];
   return {
     number: Number(row["number"]),
     name: row["name"] as string,

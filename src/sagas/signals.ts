@@ -33,7 +33,7 @@ export interface SignalTools<Tx> {
   readonly db: Database<Tx>;
   readonly engine: Pick<Engine, "dueIn">;
   readonly patience: Patience;
-  newId(): string;
+  readonly newId: () => string;
 }
 
 /** True where it was sent now, false where it had been sent before. */

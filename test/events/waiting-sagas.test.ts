@@ -96,7 +96,7 @@ onEachDatabase((database) => {
 
   it("[S-25][F-15] in the publisher's transaction an event is published exactly if that commits", async () => {
     const db = await database.open({ clock: virtualClock() });
-    const amends = (await database.amends({ database: db, sagas: [order] })) as Amends;
+    const amends = await database.amends({ database: db, sagas: [order] });
     const { id } = await amends.start(order, { orderId: "o-1" });
     const publish = (fails: boolean) =>
       db.transaction(async (_, tx) => {
@@ -178,10 +178,8 @@ onEachDatabase((database) => {
     const [begun] = await amends.events.publish(undefined, Placed({ orderId: "o-1" }));
     await waitFor(async () => (await interests(database)) === 1);
     await amends.events.publish(undefined, Paid({ orderId: "o-1", cents: 3 }));
-    await waitFor(async () => {
-      await clock.advance(1_000);
-      return (await amends.events.inspect(begun?.id ?? ""))?.status === "completed";
-    });
+    const look = async () => (await clock.advance(1_000), amends.events.inspect(begun?.id ?? ""));
+    await expect.poll(look, { timeout: 20_000 }).toMatchObject({ status: "completed" });
   });
 
   it("[S-25] a time limit that passes makes the saga compensate, and its interest ends with it", async () => {

@@ -1,4 +1,4 @@
-import { AmendsError, saga, signal, type Amends } from "amends";
+import { AmendsError, saga, signal } from "amends";
 import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -185,7 +185,7 @@ onEachDatabase((database) => {
     const waiting = order();
     const clock = virtualClock();
     const db = await database.open({ clock });
-    const amends = (await database.amends({ database: db, sagas: [waiting] })) as Amends;
+    const amends = await database.amends({ database: db, sagas: [waiting] });
     const { id } = await amends.start(waiting, {});
     await amends.worker().runOnce();
     const send = (fails: boolean) =>
@@ -204,7 +204,7 @@ onEachDatabase((database) => {
   it("[S-25][S-19] a saga can be started and told something in one transaction", async () => {
     const waiting = order();
     const db = await database.open();
-    const amends = (await database.amends({ database: db, sagas: [waiting] })) as Amends;
+    const amends = await database.amends({ database: db, sagas: [waiting] });
     await db.transaction(async (_, tx) => {
       const { id } = await amends.start(waiting, {}, { id: "o-1", tx });
       await amends.signal(id, approved, { by: "ann" }, { tx });
@@ -329,7 +329,7 @@ onDatabase("postgres", (database) => {
       .waitFor("approval", { signal: approved });
     const amends = await database.amends({ sagas: [waiting], clock: virtualClock() });
     const db = await database.open({ clock: virtualClock() });
-    const sender = (await database.amends({ database: db, sagas: [waiting] })) as Amends;
+    const sender = await database.amends({ database: db, sagas: [waiting] });
     const { id } = await amends.start(waiting, {});
     const work = amends.worker().runOnce();
     await begun.reached;

@@ -58,14 +58,20 @@ it("[S-25] an event's field must exist, and what it is compared with must be of 
   // @ts-expect-error a number is compared with a number
   saga("a", input).waitFor("payment", { event: Paid, where: "cents", equals: (run) => run.input.orderId });
   // @ts-expect-error the input has no field named order
-  saga("a", input).waitFor("payment", { event: Paid, where: "orderId", equals: (run) => run.input.order });
+  saga("a", input).waitFor("payment", {
+    event: Paid,
+    where: "orderId",
+    equals: (run): string => run.input.order,
+  });
   // @ts-expect-error nobody can tell which event belongs to the saga
   saga("a", input).waitFor("payment", { event: Paid });
 });
 
 it("[S-25][S-01] the name of a wait is taken like any other, and a wait needs something to wait for", () => {
+  const napping = saga("a", input).sleep("nap", "2h");
+  expectTypeOf(napping.sleep).toBeFunction();
   // @ts-expect-error there is already a step named "nap"
-  saga("a", input).sleep("nap", "2h").sleep("nap", "2h");
+  napping.sleep("nap", "2h");
   // @ts-expect-error a duration has a unit
   saga("a", input).sleep("nap", "2 hours");
   // @ts-expect-error neither a signal nor an event
@@ -77,7 +83,9 @@ it("[S-25][S-22] after the pivot a time limit cannot turn the saga back", () => 
   forward.waitFor("approval", { signal: approved });
   forward.waitFor("approval", { signal: approved, timeout: "3d", onTimeout: "continue" });
   forward.waitFor("payment", { event: Paid, where: "orderId", equals: (run) => run.input.orderId });
-  forward.sleep("nap", "1d").step("mail", { act: ({ results }) => results.charge });
+  forward
+    .sleep("nap", "1d")
+    .step("mail", { act: ({ results }) => expectTypeOf(results.charge).toEqualTypeOf<number>() });
   // @ts-expect-error it must go on when its time is over
   forward.waitFor("approval", { signal: approved, timeout: "3d" });
   // @ts-expect-error and must not compensate
@@ -85,7 +93,8 @@ it("[S-25][S-22] after the pivot a time limit cannot turn the saga back", () => 
 });
 
 it("[S-25] what is sent must be what the signal carries", async () => {
-  await amends.signal("o-1", approved, { by: "ann", at: new Date() }, { id: "click-1" });
+  const sent = amends.signal("o-1", approved, { by: "ann", at: new Date() }, { id: "click-1" });
+  expectTypeOf(sent).toEqualTypeOf<Promise<boolean>>();
   // @ts-expect-error a number is no name
   await amends.signal("o-1", approved, { by: 7, at: new Date() });
   // @ts-expect-error the payload is missing a field

@@ -131,7 +131,7 @@ export function arrivalFor(
   arrivals: readonly Arrival[],
 ): Arrival | undefined {
   if (command.kind === "sleep") return undefined;
-  const taken = new Set(state.steps.map(({ received }) => received));
+  const taken = new Set(state.steps.map((step) => step.received));
   return arrivals.find(({ name, number }) => name === command.name && !taken.has(number));
 }
 
