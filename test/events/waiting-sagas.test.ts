@@ -94,6 +94,26 @@ onEachDatabase((database) => {
     expect(await db.query(sql`select 1 from ${db.dialect.table("saga_signals")}`)).toHaveLength(2);
   });
 
+  it("[S-25][F-17] an event whose delivery is tried again is given to no second step", async () => {
+    const instalments = saga("instalments", orderSchema)
+      .waitFor("first", { event: Paid, where: "orderId", equals: ({ input }) => input.orderId })
+      .waitFor("second", { event: Paid, where: "orderId", equals: ({ input }) => input.orderId });
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    const amends = await database.amends({ database: db, sagas: [instalments] });
+    const { id } = await amends.start(instalments, { orderId: "o-1" });
+    const payment = Paid({ orderId: "o-1", cents: 1 });
+    await amends.events.publish(undefined, payment);
+    await workOff(amends);
+    // As if its worker had been lost between telling the saga and saying so.
+    const outbox = db.dialect.table("outbox");
+    await db.query(sql`delete from ${outbox} where event_id = ${payment.id}`);
+    await amends.events.publish(undefined, payment);
+    await workOff(amends);
+    expect((await amends.inspect(id))?.waiting).toMatchObject({ step: "second" });
+    expect(await db.query(sql`select 1 from ${db.dialect.table("saga_signals")}`)).toHaveLength(1);
+  });
+
   it("[S-25][F-15] in the publisher's transaction an event is published exactly if that commits", async () => {
     const db = await database.open({ clock: virtualClock() });
     const amends = await database.amends({ database: db, sagas: [order] });

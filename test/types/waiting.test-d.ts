@@ -57,11 +57,15 @@ it("[S-25] an event's field must exist, and what it is compared with must be of 
   saga("a", input).waitFor("payment", { event: Paid, where: "tags", equals: () => [] });
   // @ts-expect-error a number is compared with a number
   saga("a", input).waitFor("payment", { event: Paid, where: "cents", equals: (run) => run.input.orderId });
-  // @ts-expect-error the input has no field named order
   saga("a", input).waitFor("payment", {
     event: Paid,
     where: "orderId",
-    equals: (run): string => run.input.order,
+    equals: (run) => {
+      expectTypeOf(run.input).toEqualTypeOf<{ orderId: string; sku: string }>();
+      // @ts-expect-error nothing has a result yet when the saga is started
+      void run.results;
+      return run.input.orderId;
+    },
   });
   // @ts-expect-error nobody can tell which event belongs to the saga
   saga("a", input).waitFor("payment", { event: Paid });
