@@ -51,11 +51,20 @@ export {
   type TransactionKind,
   type UndoContext,
 } from "./sagas/definition.ts";
+export { signal, type AnySignal, type SignalType } from "./sagas/signal.ts";
+export { type SignalOptions } from "./sagas/signals.ts";
+export {
+  type AwaitedEvent,
+  type EventWait,
+  type MatchField,
+  type OnTimeout,
+  type SignalWait,
+} from "./sagas/wait-options.ts";
 export { type Middleware, type StepCall } from "./sagas/call.ts";
 export { SagaRun, type StepNews, type WaitOptions } from "./sagas/handle.ts";
 export { type OperatorNote, type SagaAction, type SagaNote, type SkipNote } from "./sagas/operators.ts";
 export { type SagaFailure, type SagaOutcome, type UndoFailure } from "./sagas/outcome.ts";
-export { type SagaView, type TimelineEntry } from "./sagas/view.ts";
+export { type SagaView, type TimelineEntry, type Waiting } from "./sagas/view.ts";
 export { runDiagram } from "./sagas/run-diagram.ts";
 export { sagaDiagram } from "./sagas/saga-diagram.ts";
 export {

@@ -24,3 +24,10 @@ export function positiveMs(duration: Duration, field: string): number {
   if (ms <= 0) throw new AmendsError("BAD_DURATION", `${field} must be longer than zero.`);
   return ms;
 }
+
+/** A duration in the largest unit that fits it exactly: 7200000 is "2h". */
+export function durationText(ms: number): string {
+  const units = Object.entries(UNIT_MS).toReversed();
+  const [unit, size] = units.find(([, one]) => ms >= one && ms % one === 0) ?? ["ms", 1];
+  return `${ms / size}${unit}`;
+}

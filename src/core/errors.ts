@@ -29,6 +29,7 @@ export type ErrorCode =
   | "NOT_SUPPORTED"
   | "SAGA_CONCURRENCY"
   | "SAGA_CONFLICT"
+  | "SAGA_ENDED"
   | "SAGA_NOT_FOUND"
   | "SCHEMA_MISSING"
   | "SCHEMA_TOO_NEW"

@@ -3,12 +3,15 @@
  * What a handler's answer brings on is claimed as it is written and goes on in this process, so that a chain costs one
  * commit per handler; with many chains at once, many of them share one.
  */
+import { delayMs } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
 import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { AnySaga } from "../sagas/definition.ts";
+import { matchValue } from "../sagas/interests.ts";
 import type { SagaOutcome } from "../sagas/outcome.ts";
+import type { TellableEvent } from "../sagas/signals.ts";
 import { Desk, type Hold } from "../work/desk.ts";
 import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
 import { continuation } from "./continuation.ts";
@@ -32,6 +35,11 @@ export interface EventEngineOptions {
   readonly closing: AbortSignal;
   /** Starts a saga of steps, or finds it, and waits for its end; undefined where that takes longer. */
   runSaga(saga: AnySaga, input: unknown, id: string, waitMs: number): Promise<SagaOutcome | undefined>;
+  /** Hands an event on to the sagas of steps that wait for one with such a value. Safe to repeat. */
+  tellSagas(
+    event: TellableEvent,
+    values: readonly (readonly [field: string, value: string])[],
+  ): Promise<void>;
   onTrouble(error: unknown, attempt: number): void;
   onBug(error: unknown): void;
   /** Something needs a person now: ids, names and labels. */
@@ -91,6 +99,8 @@ export class EventEngine {
     const handler = this.registry.handler(delivery.handler ?? "");
     try {
       if (!handler) return await this.#route(delivery, hold);
+      const fields = this.registry.waitedFields(handler.name);
+      if (fields) return void (await this.#tellSagas(handler, delivery, fields, hold));
       let { run } = delivery;
       run ??= await this.#runOf(delivery);
       // A run that moved on meanwhile is decided on again, from how it stands then.
@@ -260,6 +270,32 @@ export class EventEngine {
 
   async #release(delivery: Delivery): Promise<void> {
     await this.store.settle({ delivery, to: settled("release"), uncounted: true, out: NOTHING_OUT });
+  }
+
+  /** Sagas of steps that wait for this event: each is told once, however often this is tried. */
+  async #tellSagas(
+    handler: AnyHandler,
+    delivery: Delivery,
+    fields: ReadonlySet<string>,
+    hold: Hold,
+  ): Promise<Booked> {
+    const event = readEvent(handler, delivery);
+    if (!event) return this.#abandon(delivery, "UnreadableEvent");
+    const { eventId: id, name: type, version, payload, attempts, correlation } = delivery;
+    const values = [...fields].flatMap((field) => {
+      const value = matchValue((event as unknown as Record<string, unknown>)[field]);
+      return value === undefined ? [] : [[field, value] as const];
+    });
+    try {
+      await this.#options.tellSagas({ id, type, version, payload }, values);
+    } catch (thrown) {
+      const error = errorLabel(thrown, this.#options.errorCodes);
+      if (attempts >= handler.retry.attemptMax) return this.#abandon(delivery, error);
+      return this.#later(delivery, { end: "again", waitMs: delayMs(handler.retry, attempts), error });
+    }
+    const queue = correlation === undefined ? undefined : { handler: handler.name, correlation };
+    await this.settle({ delivery, to: settled("succeed"), queue, out: NOTHING_OUT }, hold);
+    return "done";
   }
 
   /** An event that was sent where nobody knew its handlers: here they are known. */

@@ -6,8 +6,10 @@ import { AmendsError } from "../core/errors.ts";
 import { deliveryId } from "../core/flow/sealed.ts";
 import type { FlowPlan } from "../core/flow/state.ts";
 import type { Dialect } from "../storage/database.ts";
+import type { AnySaga } from "../sagas/definition.ts";
 import type { AnyEvent } from "./event.ts";
-import type { AnyHandler } from "./handler.ts";
+import { isEventType, type AnyHandler } from "./handler.ts";
+import { waitHandler } from "./wait-handler.ts";
 import { SagaDef, type AnySagaDef } from "./saga-def.ts";
 import type { SagaStep } from "./saga-step.ts";
 import { SagaContractViolation } from "./violation.ts";
@@ -47,11 +49,14 @@ export class SagaRegistry {
   readonly #subscribers = new Map<string, AnyHandler[]>();
   readonly #events = new Map<string, AnyEvent>();
   readonly #plans = new Map<string, FlowPlan>();
+  /** By the handler that stands for the sagas of steps that wait for its event: the fields by which they know it. */
+  readonly #waits = new Map<string, Set<string>>();
 
   constructor(
     handlers: readonly AnyHandler[],
     sagas: readonly AnySagaDef[],
     dialect: Dialect["name"] | undefined,
+    waiting: readonly AnySaga[] = [],
   ) {
     for (const saga of sagas) {
       if (!(saga instanceof SagaDef))
@@ -63,6 +68,8 @@ export class SagaRegistry {
     for (const handler of handlers) this.#addHandler(handler, dialect);
     for (const saga of sagas) this.#addSaga(saga, dialect);
     for (const saga of sagas) this.#plans.set(saga.name, this.#planOf(saga));
+    for (const { steps } of waiting)
+      for (const { interest } of steps) if (interest) this.#addWait(interest.event, interest.field, dialect);
     this.#refuseSameIds();
   }
 
@@ -80,6 +87,11 @@ export class SagaRegistry {
 
   plan(saga: AnySagaDef): FlowPlan {
     return this.#plans.get(saga.name) as FlowPlan;
+  }
+
+  /** The fields by which sagas of steps know the event of this handler, where it is the one that tells them. */
+  waitedFields(handler: string): ReadonlySet<string> | undefined {
+    return this.#waits.get(handler);
   }
 
   /** Whoever takes this event. */
@@ -115,6 +127,15 @@ export class SagaRegistry {
     for (const event of [handler.on, handler.ok, handler.err]) this.#addEvent(event);
     this.#handlers.set(handler.name, handler);
     this.#subscribers.set(handler.on.type, [...this.subscribers(handler.on.type), handler]);
+  }
+
+  #addWait(event: unknown, field: string, dialect: Dialect["name"] | undefined): void {
+    if (!isEventType(event)) throw bad("Whatever a saga waits for as an event must be made by `event(…)`.");
+    const handler = waitHandler(event);
+    const fields = this.#waits.get(handler.name);
+    if (fields) this.#addEvent(event);
+    else this.#addHandler(handler, dialect);
+    this.#waits.set(handler.name, new Set([...(fields ?? []), field]));
   }
 
   #addEvent(event: AnyEvent): void {

@@ -1,4 +1,5 @@
 /** Makes the event flow of one Amends: its registry, its engine, and what the worker drives for it. */
+import type { AnySaga } from "../sagas/definition.ts";
 import type { Host } from "../work/host.ts";
 import { EventEngine, type EventEngineOptions } from "./engine.ts";
 import { EventFlow } from "./flow.ts";
@@ -9,18 +10,20 @@ import type { AnySagaDef } from "./saga-def.ts";
 
 export interface EventFlowOptions<Tx> extends Pick<
   EventEngineOptions,
-  "leaseMs" | "errorCodes" | "runSaga" | "onAttention"
+  "leaseMs" | "errorCodes" | "runSaga" | "tellSagas" | "onAttention"
 > {
   readonly host: Host<Tx>;
   readonly handlers: readonly AnyHandler[];
   readonly eventSagas: readonly AnySagaDef[];
+  /** Sagas of steps, which may wait for events. */
+  readonly sagas: readonly AnySaga[];
 }
 
 export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
-  const { host, handlers, eventSagas, ...given } = options;
+  const { host, handlers, eventSagas, sagas, ...given } = options;
   const { database, clock, closing } = host;
   const { dialect } = database;
-  const registry = new SagaRegistry(handlers, eventSagas, dialect.name);
+  const registry = new SagaRegistry(handlers, eventSagas, dialect.name, sagas);
   const engine = new EventEngine({
     ...given,
     db: database,

@@ -17,9 +17,11 @@ import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/operators.ts";
-import { outcomeOf, type SagaOutcome } from "../sagas/outcome.ts";
+import { outcomeOf } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
+import type { SignalType } from "../sagas/signal.ts";
+import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../sagas/signals.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -28,7 +30,7 @@ import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
-import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { newId } from "../work/identifiers.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newOwner } from "./identifiers.ts";
@@ -167,9 +169,14 @@ export class Amends<Tx = unknown> {
         host,
         handlers: options.handlers ?? [],
         eventSagas: options.eventSagas ?? [],
+        sagas: options.sagas ?? [],
         leaseMs: this.#leaseMs,
         errorCodes: new Set(options.errorCodes),
-        runSaga: (saga, input, id, waitMs) => this.#runSaga(saga, input, id, waitMs),
+        runSaga: async (saga, input, id, waitMs) =>
+          new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined)).resultWithin(
+            waitMs,
+          ),
+        tellSagas: (event, values) => tellSagas(this.#signalTools(), event, values),
         onAttention: (fields, message) => this.#logger.error(fields, message),
       });
     }
@@ -202,6 +209,17 @@ export class Amends<Tx = unknown> {
     const session = tx === undefined ? undefined : this.#database?.join(tx);
     const started = await this.#engine.start(saga, input, options.id, session);
     return new SagaRun<Results, Failure>(this.#handleTools(), started);
+  }
+
+  /** Tells a saga something, durably, for the step that waits for it now or later. False where it had been told before. */
+  async signal<Input>(
+    id: string,
+    signal: SignalType<string, Input>,
+    payload: NoInfer<Input>,
+    options: SignalOptions<Tx> = {},
+  ): Promise<boolean> {
+    this.#refuseClosed();
+    return sendSignal(this.#signalTools(), id, signal, payload, options);
   }
 
   /** A handle on a saga that exists. */
@@ -306,24 +324,9 @@ export class Amends<Tx = unknown> {
     };
   }
 
-  /** For a step of an event saga that is a saga of steps. */
-  async #runSaga(
-    saga: AnySaga,
-    input: unknown,
-    id: string,
-    waitMs: number,
-  ): Promise<SagaOutcome | undefined> {
-    const run = new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined));
-    const enough = new AbortController();
-    const cancel = this.#clock.after(waitMs, () => enough.abort());
-    try {
-      return await run.result({ signal: enough.signal });
-    } catch (error) {
-      if (enough.signal.aborted) return undefined;
-      throw error;
-    } finally {
-      cancel();
-    }
+  #signalTools(): SignalTools<Tx> {
+    const host = this[HOST];
+    return { db: host.database, engine: this.#engine, patience: patienceOf(host), newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

@@ -7,6 +7,7 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
+import { deleteSignals } from "../sagas/signal-queries.ts";
 import type { SagaView } from "../sagas/view.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty, Leaving } from "../work/duty.ts";
@@ -95,7 +96,7 @@ export class Retention implements Duty {
     const ids = rows.map((row) => row["id"] as string);
     if (ids.length === 0) return 0;
     await this.#keep(ids);
-    const statements = [deleteLogs(dialect, ids), deleteSagas(dialect, ids)];
+    const statements = [deleteLogs(dialect, ids), deleteSignals(dialect, ids), deleteSagas(dialect, ids)];
     await persist(database, () => database.batch(statements), patience);
     return ids.length;
   }

@@ -2,7 +2,7 @@
  * Books what happened to a running saga, one line at the next version. Where that version is taken, the saga is read
  * again: either somebody from outside added a line, and whoever runs it decides anew, or another worker has it.
  */
-import { advance, type Facts } from "../core/saga/interpreter.ts";
+import { advance, pivotBegun, type Facts } from "../core/saga/interpreter.ts";
 import type { Entry } from "../core/saga/entry.ts";
 import type { Database } from "../storage/database.ts";
 import type { CallTools } from "./call.ts";
@@ -24,6 +24,13 @@ export interface DriveTools extends CallTools {
 /** What a booking led to: it holds, the saga was changed meanwhile, or it is no longer ours. */
 export type Booking = "held" | "changed" | "lost";
 
+/** How a saga is given back while it waits. */
+export interface Rest extends Pick<Move, "awaits"> {
+  readonly releaseMs: number;
+  /** The waiting begins in the same line. */
+  readonly begins: boolean;
+}
+
 /** Books one line: with the call that follows begun in it, unless something is waited for first. */
 export async function book(
   tools: DriveTools,
@@ -33,7 +40,15 @@ export async function book(
   releaseMs?: number,
   waits: boolean = false,
 ): Promise<Booking> {
-  const checkpoint = checkpointFor(tools, run, entry, emissions, releaseMs, waits);
+  return append(tools, run, checkpointFor(tools, run, entry, emissions, releaseMs, waits));
+}
+
+/** The same for a line after which the saga rests. */
+export async function bookRest(tools: DriveTools, run: Run, entry: Entry, rest: Rest): Promise<Booking> {
+  return append(tools, run, checkpointFor(tools, run, entry, [], rest.releaseMs, true, rest));
+}
+
+async function append(tools: DriveTools, run: Run, checkpoint: Checkpoint): Promise<Booking> {
   const held = await tools.journal.append(checkpoint);
   return held ? accept(tools, run, checkpoint) : reread(tools, run);
 }
@@ -45,13 +60,22 @@ export function checkpointFor(
   emissions: readonly Emission[],
   releaseMs: number | undefined,
   waits: boolean,
+  rest?: Rest,
 ): Checkpoint {
-  const go = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
+  const goes = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
+  const go = rest ? rest.begins : goes;
   const { entry, state } = advance(run.state, line, factsOf(tools, run), go);
   const recovered = run.shaky && line.status === "COMPLETED" && !line.step.startsWith("$");
   const moves = state.status !== run.state.status || releaseMs !== undefined || recovered;
   const move: Move | undefined = moves
-    ? { from: run.state.status, to: state.status, releaseMs, error: failureText(state), recovered }
+    ? {
+        from: run.state.status,
+        to: state.status,
+        releaseMs,
+        awaits: rest?.awaits,
+        error: failureText(state),
+        recovered,
+      }
     : undefined;
   return { sagaId: run.id, token: run.token, version: run.version + 1, entry, emissions, move, state };
 }
@@ -60,6 +84,10 @@ export function checkpointFor(
 export function accept(tools: DriveTools, run: Run, { version, entry, state, move }: Checkpoint): "held" {
   run.version = version;
   run.state = state;
+  // A wait that begins here is measured by this process's clock for as long as it stays here.
+  const begun = entry.next?.step ?? (entry.status === "STARTED" ? entry.step : undefined);
+  if (run.hasWaits && state.plan.some(({ name, wait }) => wait && name === begun))
+    run.stepBegunAtMs = tools.clock.monotonicMs();
   if (move?.recovered) run.shaky = false;
   if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
     const index = state.plan.findIndex((step) => step.name === entry.step);
@@ -88,4 +116,10 @@ export function factsOf(tools: DriveTools, run: Run): Facts {
   const planned = index < 0 ? undefined : run.state.plan[index];
   const limit = planned && run.step(planned.name).deadlineMs;
   return { expired: limit !== undefined && now >= run.stepBegunAtMs + limit };
+}
+
+/** How long until the saga's own deadline turns it back; undefined where it has none, or its pivot has begun. */
+export function deadlineLeftMs(tools: DriveTools, run: Run): number | undefined {
+  if (run.deadlineAtMs === undefined || pivotBegun(run.state)) return undefined;
+  return run.deadlineAtMs - tools.clock.monotonicMs();
 }

@@ -194,6 +194,11 @@ export class ContractJournal implements Journal {
     }
   }
 
+  /** Sagas that wait for signals or events are refused where they are registered. */
+  arrivals(): Promise<readonly never[]> {
+    return Promise.resolve([]);
+  }
+
   drained(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,7 +1,9 @@
 /** Sagas in a database: checkpoints travel through the group writer, everything else is rare. */
 import { AmendsError } from "../core/errors.ts";
 import { control, type Entry } from "../core/saga/entry.ts";
+import { sagaMachine } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/state.ts";
+import type { Arrival } from "../core/saga/wait.ts";
 import type { Database, Row, Session } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
@@ -11,6 +13,7 @@ import type { Checkpoint, Hold, Intrusion, Journal, Kind, LogEntry, NewSaga, Sag
 import { moveFor } from "./move.ts";
 import { claimSagas, renewSagas, selectLogs, selectSaga, stallUnreadable } from "./queries.ts";
 import { toLogEntry, toRecord } from "./rows.ts";
+import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
 /** So many checkpoints that wait are worth a second commit beside the first, where the database has several writers. */
 const CROWD = 250;
@@ -116,6 +119,11 @@ export class DatabaseJournal implements Journal {
     );
   }
 
+  async arrivals(id: string): Promise<readonly Arrival[]> {
+    const rows = await this.#persist(() => this.#db.query(selectSignals(this.#db.dialect, id)));
+    return rows.map(toArrival);
+  }
+
   drained(): Promise<void> {
     return Promise.all([this.#starts.drained(), this.#lines.drained()]).then(() => undefined);
   }
@@ -141,6 +149,7 @@ export class DatabaseJournal implements Journal {
       if (written.length === 0) continue;
       const running = record.owner !== undefined && state.status === record.state.status;
       await session.query(moveFor(dialect, { id, version, from: record.state.status, state, running }));
+      if (sagaMachine.isTerminal(state.status)) await session.query(forgetInterests(dialect, [id]));
       const notice = dialect.notify();
       if (notice) await session.query(notice);
       const added = { ...intrusion.entry, id: version, token: OUTSIDER, atMs: record.nowMs };

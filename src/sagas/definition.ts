@@ -11,6 +11,9 @@ import type { Stored } from "../core/json.ts";
 import type { Err, Ok } from "../core/result.ts";
 import type { Plan } from "../core/saga/plan.ts";
 import { readSagaOptions, readStep, type SagaSettings, type StepDefinition } from "./settings.ts";
+import { isSchema } from "./signal.ts";
+import type { EventWait, ForwardLimit, MatchField, OnTimeout, SignalWait, Waited } from "./wait-options.ts";
+import { readSleep, readWaitFor } from "./wait-steps.ts";
 
 /** How often a call is tried when it throws, and how long is waited in between. */
 export interface RetryOptions {
@@ -148,6 +151,26 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
     name: Name & Fresh<Name, Results>,
     options: PivotOptions<Stored<Output>, Results, Value, Tx>,
   ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+  /** Rests for so long, durably, without holding anything. */
+  sleep<const Name extends string>(
+    name: Name & Fresh<Name, Results>,
+    duration: Duration,
+  ): Saga<Input, Output, With<Results, Name, undefined>, Failure>;
+  /** Rests until `amends.signal` sends this signal. Its payload is the step's result. */
+  waitFor<const Name extends string, Payload, const End extends OnTimeout = "compensate">(
+    name: Name & Fresh<Name, Results>,
+    options: SignalWait<Payload, End>,
+  ): Saga<Input, Output, With<Results, Name, Waited<Payload, End>>, Failure>;
+  /** Rests until an event is published that belongs to this saga. Its data is the step's result. */
+  waitFor<
+    const Name extends string,
+    Data,
+    const Field extends MatchField<Data>,
+    const End extends OnTimeout = "compensate",
+  >(
+    name: Name & Fresh<Name, Results>,
+    options: EventWait<Stored<Output>, Data, Field, End>,
+  ): Saga<Input, Output, With<Results, Name, Waited<Data, End>>, Failure>;
 }
 
 export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefinition<
@@ -161,6 +184,26 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
     name: Name & Fresh<Name, Results>,
     options: ForwardOptions<Stored<Output>, Results, Value, Tx>,
   ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+  /** Rests for so long, durably, without holding anything. */
+  sleep<const Name extends string>(
+    name: Name & Fresh<Name, Results>,
+    duration: Duration,
+  ): ForwardSaga<Input, Output, With<Results, Name, undefined>, Failure>;
+  /** Rests until `amends.signal` sends this signal. Its payload is the step's result. */
+  waitFor<const Name extends string, Payload, const End extends OnTimeout = "compensate">(
+    name: Name & Fresh<Name, Results>,
+    options: SignalWait<Payload, End> & ForwardLimit<End>,
+  ): ForwardSaga<Input, Output, With<Results, Name, Waited<Payload, End>>, Failure>;
+  /** Rests until an event is published that belongs to this saga. Its data is the step's result. */
+  waitFor<
+    const Name extends string,
+    Data,
+    const Field extends MatchField<Data>,
+    const End extends OnTimeout = "compensate",
+  >(
+    name: Name & Fresh<Name, Results>,
+    options: EventWait<Stored<Output>, Data, Field, End> & ForwardLimit<End>,
+  ): ForwardSaga<Input, Output, With<Results, Name, Waited<Data, End>>, Failure>;
 }
 
 export interface SagaOptions {
@@ -184,7 +227,7 @@ export function saga<Input, Output>(
   options: SagaOptions = {},
 ): Saga<Input, Output, NoResults, never> {
   checkName(name, "A saga's name");
-  if (typeof (schema as Partial<typeof schema> | undefined)?.["~standard"]?.validate !== "function") {
+  if (!isSchema(schema)) {
     throw new AmendsError(
       "BAD_DEFINITION",
       `Saga ${name} needs a schema for its input from a Standard Schema library, such as Zod, Valibot or ArkType.`,
@@ -201,10 +244,10 @@ function build(
   schema: AnySaga["schema"],
   steps: readonly StepDefinition[],
 ): AnySaga {
-  const add = (stepName: string, options: unknown, pivot: boolean): AnySaga => {
-    const step = readStep(name, settings, steps, stepName, options, pivot);
-    return build(name, settings, schema, [...steps, step]);
-  };
+  const add = (step: StepDefinition): AnySaga => build(name, settings, schema, [...steps, step]);
+  const read = (stepName: string, options: unknown, pivot: boolean): StepDefinition =>
+    readStep(name, settings, steps, stepName, options, pivot);
+  const place = { saga: name, settings, before: steps };
   const definition = {
     name,
     version: settings.version,
@@ -212,8 +255,10 @@ function build(
     settings,
     steps,
     plan: steps.map((step) => step.planned),
-    step: (stepName: string, options: unknown) => add(stepName, options, false),
-    pivot: (stepName: string, options: unknown) => add(stepName, options, true),
+    step: (stepName: string, options: unknown) => add(read(stepName, options, false)),
+    pivot: (stepName: string, options: unknown) => add(read(stepName, options, true)),
+    sleep: (stepName: string, duration: Duration) => add(readSleep(place, stepName, duration)),
+    waitFor: (stepName: string, options: unknown) => add(readWaitFor(place, stepName, options)),
   };
   return definition;
 }

@@ -3,13 +3,11 @@ import { decide, needsStart, next, turnEntry, type RetryPolicy } from "../core/s
 import { control, type ControlDetails, type Entry } from "../core/saga/entry.ts";
 import { evolve } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
-import { accept, book, checkpointFor, factsOf, reread, type DriveTools } from "./booking.ts";
+import { accept, book, checkpointFor, deadlineLeftMs, factsOf, reread, type DriveTools } from "./booking.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import type { Run } from "./run.ts";
 import { callInTransaction } from "./transactional.ts";
-
-/** A wait up to this long is waited out in place; a longer one gives the saga back with a due time. */
-export const SHORT_WAIT_MS = 1_000;
+import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
   for (;;) {
@@ -17,6 +15,11 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     if (command.kind === "end") return run.depart("ended");
     if (command.kind === "turn") {
       if ((await book(tools, run, turnEntry(run.state, command.why))) === "lost") return run.depart("lost");
+      continue;
+    }
+    if (command.kind === "sleep" || command.kind === "wait") {
+      await wait(tools, run, command);
+      if (run.departure) return;
       continue;
     }
     if (tools.draining()) return release(tools, run);
@@ -45,10 +48,13 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     if (called.outcome.kind === "ok") {
       // The way that almost every step goes has one wait: for its line to be durable.
       const { entry } = decide(run.state, command, called.outcome, step.retry);
-      const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
+      const rest = run.hasWaits ? await restAfter(tools, run, entry) : undefined;
+      const checkpoint = checkpointFor(tools, run, entry, called.emissions, rest?.releaseMs, false, rest);
       if (await tools.journal.append(checkpoint)) {
         accept(tools, run, checkpoint);
-        continue;
+        if (rest === undefined) continue;
+        tools.dueIn(rest.releaseMs);
+        return run.depart("released");
       }
       if ((await reread(tools, run)) === "lost") return run.depart("lost");
     }
@@ -96,7 +102,7 @@ function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: nu
   if (command.kind === "act") {
     const { deadlineMs } = run.step(command.step);
     if (deadlineMs !== undefined) wake = Math.min(wake, run.stepBegunAtMs + deadlineMs - now);
-    if (run.deadlineAtMs !== undefined) wake = Math.min(wake, run.deadlineAtMs - now);
+    wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
   }
   return Math.max(0, Math.ceil(wake));
 }

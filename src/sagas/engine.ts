@@ -5,7 +5,7 @@
 import { checkLease } from "../core/backoff.ts";
 import { AmendsError, classify } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
-import { canonicalJson, encodeJson } from "../core/json.ts";
+import { canonicalJson } from "../core/json.ts";
 import { misfit } from "../core/saga/plan.ts";
 import { initial } from "../core/saga/state.ts";
 import { within } from "../storage/clock.ts";
@@ -13,6 +13,8 @@ import type { Database, Session } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
 import type { DriveTools } from "./booking.ts";
 import { drive, stall } from "./drive.ts";
+import { throughSchema } from "./input.ts";
+import { interestsOf } from "./interests.ts";
 import type { Journal, NewSaga, SagaRecord } from "./journal.ts";
 import { RENEWALS } from "../work/desk.ts";
 import type { Duty } from "../work/duty.ts";
@@ -49,7 +51,7 @@ export interface Counters {
 const GRACE_MS = 1_000;
 
 /** When to look for what a caller's transaction has started, where no notice comes. */
-const COMMIT_SOON_MS = 25;
+export const COMMIT_SOON_MS = 25;
 
 /** What `start` found or made. */
 export interface Started {
@@ -124,10 +126,16 @@ export class Engine implements Duty {
     session: Session | undefined,
   ): Promise<Started> {
     this.#options.registry.require(definition);
-    const input = await readInput(definition, given);
+    const input = await throughSchema(
+      definition.schema,
+      given,
+      `The input of saga ${definition.name}`,
+      "(input)",
+    );
     const own = session === undefined && this.free > 0;
+    const sagaId = id === undefined ? this.#options.newId() : checkId(id, "The id of a saga");
     const saga: NewSaga = {
-      id: id === undefined ? this.#options.newId() : checkId(id, "The id of a saga"),
+      id: sagaId,
       name: definition.name,
       definition: definition.version,
       input,
@@ -135,6 +143,7 @@ export class Engine implements Duty {
       deadlineMs: definition.settings.deadlineMs,
       owner: own ? this.#options.owner : undefined,
       leaseMs: this.#options.leaseMs,
+      interests: interestsOf(definition, sagaId, input),
     };
     if (own) this.#starting++;
     try {
@@ -201,6 +210,11 @@ export class Engine implements Duty {
     const known = this.#options.registry.get(record.name, record.definition);
     const run = ours && known ? this.#launch(record, known) : this.active.get(saga.id);
     return { id: saga.id, created: ours, run, sinceVersion: ours ? 0 : record.version };
+  }
+
+  /** Something has made a saga due, now or after this long: a worker of this process looks for it. */
+  dueIn(ms: number): void {
+    this.#onDue(ms);
   }
 
   /** Claims what is due and there is room for, and runs it. Returns the runs. */
@@ -351,27 +365,4 @@ function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
 function withId(error: unknown, id: string): unknown {
   if (!(error instanceof AmendsError) || error.code !== "DATABASE_UNREACHABLE") return error;
   return new AmendsError(error.code, error.message, { ...error.details, id }, { cause: error.cause });
-}
-
-async function readInput(definition: AnySaga, given: unknown): Promise<string> {
-  const { schema } = definition;
-  const validated = schema["~standard"].validate(given);
-  const result = await validated;
-  if (result.issues) {
-    const issues = result.issues.map(({ message, path }) => ({
-      path: (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
-      message,
-    }));
-    const listed = issues
-      .map(({ path, message }) => `${path === "" ? "(input)" : path}: ${message}`)
-      .join("; ");
-    throw new AmendsError(
-      "BAD_INPUT",
-      `The input of saga ${definition.name} does not fit its schema: ${listed}`,
-      { issues },
-    );
-  }
-  return (
-    encodeJson(result.value, { field: `The input of saga ${definition.name}`, code: "BAD_INPUT" }) ?? "null"
-  );
 }

@@ -12,6 +12,7 @@ import { encodePlan } from "../core/saga/plan.ts";
 import type { Column, Dialect, Row } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
+import { contextOf, forgetInterests, insertInterests } from "./signal-queries.ts";
 
 export type Piece = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
 
@@ -74,17 +75,38 @@ function sort(pieces: readonly Piece[]): Sorted {
 }
 
 function startStatements(dialect: Dialect, { starts }: Sorted, plainly: boolean): Sql[] {
-  return starts.length > 0 ? [insertSagas(dialect, starts, plainly)] : [];
+  if (starts.length === 0) return [];
+  const interested = starts.filter(({ interests }) => interests.length > 0);
+  const sagas = insertSagas(dialect, starts, plainly);
+  return interested.length === 0 ? [sagas] : [sagas, insertInterests(dialect, interested)];
+}
+
+/** What ends now no longer waits for any event; the others never did. */
+function endStatements(dialect: Dialect, { moves }: Sorted): Sql[] {
+  const ended = moves.filter(
+    ({ move, state }) =>
+      move && sagaMachine.isTerminal(move.to) && state.plan.some(({ wait }) => wait?.kind === "event"),
+  );
+  return ended.length === 0
+    ? []
+    : [
+        forgetInterests(
+          dialect,
+          ended.map(({ sagaId }) => sagaId),
+        ),
+      ];
 }
 
 /** The saga's row first, then its line, in the order in which a claim takes them: the two cannot wait for each other. */
-function plainStatements(dialect: Dialect, { appends, moves, emissions }: Sorted): Sql[] {
+function plainStatements(dialect: Dialect, sorted: Sorted): Sql[] {
+  const { appends, moves, emissions } = sorted;
   const statements: Sql[] = [];
   if (moves.length > 0) {
     const lines = insertPlainLines(dialect, [...appends, ...moves]);
     statements.push(...dialect.together(moveSagas(dialect, moves, false), lines));
   } else if (appends.length > 0) statements.push(insertPlainLines(dialect, appends));
   if (emissions.length > 0) statements.push(insertEmissions(dialect, emissions));
+  statements.push(...endStatements(dialect, sorted));
   return statements;
 }
 
@@ -111,6 +133,7 @@ async function flushTolerantly(
   const fenced = add(moves.length > 0, () => insertFencedLines(dialect, moves));
   add(moves.length > 0, () => moveSagas(dialect, moves, true));
   add(emissions.length > 0, () => insertEmissions(dialect, emissions));
+  statements.push(...endStatements(dialect, sorted));
   const results = await execute(withNotice(dialect, sorted, statements));
   const created = names(starts.length > 0 ? results[0] : [], "id");
   // Two claims of one saga may be in one flush, the lost one and its successor: each is answered for its own line.
@@ -151,7 +174,7 @@ function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: bool
     saga.id,
     saga.name,
     saga.definition,
-    `{"input":${saga.input}}`,
+    contextOf(saga.input),
     encodePlan(saga.plan),
     saga.owner ?? null,
     saga.owner === undefined ? 0 : saga.leaseMs,
@@ -233,6 +256,8 @@ const MOVE: readonly Column[] = [
   { name: "release_ms", type: "text" },
   { name: "error", type: "text" },
   { name: "recovered", type: "int" },
+  { name: "awaits", type: "text" },
+  { name: "seen", type: "int" },
 ];
 
 /**
@@ -242,16 +267,18 @@ const MOVE: readonly Column[] = [
  */
 function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
   const rows = moves.map(({ sagaId, version, token, move }) => {
-    const { from, to, releaseMs, error, recovered } = move as Move;
-    return [sagaId, version, token, from, to, releaseMs ?? null, error, recovered ? 1 : 0];
+    const { from, to, releaseMs, error, recovered, awaits } = move as Move;
+    const waits = [awaits?.name ?? null, awaits?.seen ?? null];
+    return [sagaId, version, token, from, to, releaseMs ?? null, error, recovered ? 1 : 0, ...waits];
   });
   const isWritten = sql`and exists (
     select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.id and l.id = r.version and l.token = r.token)`;
   const closed = sql`r.to_status not in (${literals(CLAIMABLE)})`;
+  // A row that somebody sent a signal to in this very moment is looked at as it is then: no signal can be overlooked.
   const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
-    else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
+    when c.signals > r.seen then ${dialect.now()} else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
   return sql`update ${dialect.table("saga_executions")} as c
-    set status = r.to_status, version = r.version, next_attempt_at = ${gate},
+    set status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
       owner = case when ${closed} or r.release_ms is not null then null else c.owner end,
       error = coalesce(r.error, c.error),
       recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}

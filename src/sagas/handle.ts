@@ -6,6 +6,8 @@ import { sleep, type Clock } from "../storage/clock.ts";
 import { AmendsError } from "../core/errors.ts";
 import type { Failure } from "../core/saga/entry.ts";
 import type { Entry } from "../core/saga/entry.ts";
+import type { Plan, PlannedStep } from "../core/saga/plan.ts";
+import { readReceived, type Wait } from "../core/saga/wait.ts";
 import type { Engine, Started } from "./engine.ts";
 import type { Journal, SagaRecord } from "./journal.ts";
 import type { News } from "./news.ts";
@@ -16,9 +18,12 @@ import { failureOf, outcomeOf, type SagaFailure, type SagaOutcome } from "./outc
 export interface StepNews {
   readonly name: string;
   readonly action: "act" | "compensate";
-  readonly status: "COMPLETED" | "FAILED";
-  /** What the act returned. */
+  /** `WAITING`: nothing is called, and nothing goes on before its time has come or somebody has told the saga. */
+  readonly status: "COMPLETED" | "FAILED" | "WAITING";
+  /** What the act returned, or what was waited for. */
   readonly result?: unknown;
+  /** What is waited for, and for how long at most. */
+  readonly waitsFor?: Pick<Wait, "kind" | "target" | "limitMs">;
   /** Why the call failed. */
   readonly error?: SagaFailure | { readonly kind: "retry"; readonly label: string; readonly waitMs: number };
 }
@@ -68,16 +73,30 @@ export class SagaRun<Results = unknown, E = unknown> {
     throw stoppedWaiting();
   }
 
+  /** The same, but not for longer than this: then undefined. */
+  async resultWithin(ms: number): Promise<SagaOutcome<Results, E> | undefined> {
+    const enough = new AbortController();
+    const cancel = this.#tools.clock.after(ms, () => enough.abort());
+    try {
+      return await this.result({ signal: enough.signal });
+    } catch (error) {
+      if (enough.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
   /**
    * Follows the steps from where this handle found the saga: all of them for one that was started now, nothing for
    * one that had ended. Leaving the loop leaves the saga running.
    */
   async *stream(options: WaitOptions = {}): AsyncGenerator<StepNews, void, void> {
+    let isFirst = this.#started.sinceVersion === 0;
     for await (const { entries, state } of this.#follow(this.#started.sinceVersion, options.signal)) {
-      for (const entry of entries) {
-        const news = toNews(entry);
-        if (news) yield news;
-      }
+      if (isFirst) yield* firstNews(entries, state);
+      isFirst = false;
+      for (const entry of entries) yield* newsOf(entry, state.plan);
       if (outcomeOf(this.id, state)) return;
     }
   }
@@ -158,22 +177,50 @@ export class SagaRun<Results = unknown, E = unknown> {
   }
 }
 
-function toNews({ step: name, action, status, details }: Entry): StepNews | undefined {
-  if (name.startsWith("$") || status === "STARTED") return undefined;
+/** A saga that was created with its first step begun has no line that says so. */
+function* firstNews(
+  entries: readonly Entry[],
+  { plan, steps }: SagaRecord["state"],
+): Generator<StepNews, void, void> {
+  const [first] = plan;
+  if (!first?.wait || steps[0]?.act === "none") return;
+  const isTold = entries.some(
+    ({ step, status, next }) => next?.step === first.name || (step === first.name && status === "STARTED"),
+  );
+  if (!isTold) yield waitingNews(first, first.wait);
+}
+
+/** What a line tells: how a call or a wait ended, and that a wait has begun. */
+function* newsOf(entry: Entry, plan: Plan): Generator<StepNews, void, void> {
+  const { step: name, status, next } = entry;
+  const planned = plan.find((step) => step.name === name);
+  if (planned && status !== "STARTED") yield endNews(entry, planned);
+  const begun = status === "STARTED" ? name : next?.step;
+  const waiting = plan.find((step) => step.name === begun && step.wait);
+  if (waiting?.wait) yield waitingNews(waiting, waiting.wait);
+}
+
+function waitingNews({ name }: PlannedStep, { kind, target, limitMs }: Wait): StepNews {
+  const waitsFor = {
+    kind,
+    ...(target !== undefined && { target }),
+    ...(limitMs !== undefined && { limitMs }),
+  };
+  return { name, action: "act", status: "WAITING", waitsFor };
+}
+
+function endNews({ step: name, action, status, details }: Entry, { wait }: PlannedStep): StepNews {
   if (status === "COMPLETED") {
-    return {
-      name,
-      action,
-      status,
-      ...(details !== null && action === "act" && { result: JSON.parse(details) as unknown }),
-    };
+    const returned = details === null ? undefined : (JSON.parse(details) as unknown);
+    const result = wait ? readReceived(details).value : returned;
+    return { name, action, status, ...(result !== undefined && action === "act" && { result }) };
   }
   const failure = JSON.parse(details as string) as Failure;
   const error =
     failure.kind === "retry"
       ? { kind: failure.kind, label: failure.label, waitMs: failure.waitMs ?? 0 }
       : (failureOf(failure) as SagaFailure);
-  return { name, action, status, error };
+  return { name, action, status: "FAILED", error };
 }
 
 function stoppedWaiting(): AmendsError {

@@ -6,6 +6,7 @@ import type { Entry } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import type { Plan } from "../core/saga/plan.ts";
 import type { SagaState } from "../core/saga/state.ts";
+import type { Arrival } from "../core/saga/wait.ts";
 import type { Session } from "../storage/database.ts";
 
 /** A line of the log as it was read: the version that it made, and the token under which it was written. */
@@ -34,6 +35,17 @@ export interface SagaRecord {
   readonly state: SagaState;
 }
 
+/** An event that a saga will wait for. */
+export interface Interest {
+  readonly eventType: string;
+  readonly field: string;
+  /** As JSON, so that a number is not taken for a text. */
+  readonly value: string;
+  readonly step: string;
+  /** Where the step stands in the plan. */
+  readonly place: number;
+}
+
 export interface NewSaga {
   readonly id: string;
   readonly name: string;
@@ -44,6 +56,7 @@ export interface NewSaga {
   /** Begun at once by this owner under this lease; otherwise any worker may claim it. */
   readonly owner: string | undefined;
   readonly leaseMs: number;
+  readonly interests: readonly Interest[];
 }
 
 /** An event for the outbox, written in the same commit as the line that it belongs to. */
@@ -73,6 +86,8 @@ export interface Move {
   readonly to: SagaStatus;
   /** Give the saga back, to be claimed after this long. Undefined: the owner keeps it. */
   readonly releaseMs: number | undefined;
+  /** What it waits for while nobody has it. What came after the last that was seen makes it due at once. */
+  readonly awaits?: { readonly name: string; readonly seen: number } | undefined;
   /** JSON of why it failed or stalled. */
   readonly error: string | null;
   /** It got on: the budget of recoveries is whole again. */
@@ -113,6 +128,8 @@ export interface Journal {
    * A saga that nobody runs at the moment becomes due at once.
    */
   intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord>;
+  /** Everything that was sent to a saga, in its order. */
+  arrivals(id: string): Promise<readonly Arrival[]>;
   drained(): Promise<void>;
 }
 

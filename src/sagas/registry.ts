@@ -1,5 +1,6 @@
 /** The sagas that this process knows, by name and version. */
 import { AmendsError } from "../core/errors.ts";
+import { waitFor } from "../core/saga/wait.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
 import type { Kind } from "./journal.ts";
@@ -17,7 +18,12 @@ export class Registry {
           `Saga ${saga.name} is registered twice with version ${saga.version}. Give one of them another version.`,
         );
       }
-      for (const { name, transaction } of saga.steps) {
+      for (const { name, transaction, planned } of saga.steps) {
+        if (dialect === undefined && planned.wait && planned.wait.kind !== "sleep") {
+          throw bad(
+            `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a storage of your own cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
+          );
+        }
         if (transaction && transaction.dialect !== dialect) {
           throw bad(
             `Saga ${saga.name}, step ${name}: it wants a transaction of ${transaction.dialect}, but the sagas are kept in ${dialect ?? "a storage without transactions"}.`,

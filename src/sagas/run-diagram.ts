@@ -12,12 +12,13 @@ export function runDiagram(
 
 function sequence({ saga, plan, timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
   const lines = ["sequenceDiagram", `  participant S as ${saga}`];
-  const place = new Map(plan.map((step, index) => [step.name, index]));
+  const place = new Map(plan.flatMap(({ name, wait }, index) => (wait ? [] : [[name, index]])));
   for (const [name, index] of place) lines.push(`  participant P${index} as ${name}`);
   for (const entry of timeline) {
     const verb = entry.action === "act" ? "act" : "undo";
     const index = place.get(entry.name);
-    if (entry.kind === "control" || index === undefined) lines.push(`  Note over S: ${noted(entry)}`);
+    if (entry.kind === "control") lines.push(`  Note over S: ${noted(entry)}`);
+    else if (index === undefined) lines.push(`  Note over S: ${waited(entry)}`);
     else if (entry.status === "STARTED") lines.push(`  S->>P${index}: ${verb} ${entry.name}`);
     else if (entry.status === "COMPLETED") lines.push(`  P${index}-->>S: ${verb} done`);
     else lines.push(`  P${index}--xS: ${verb} failed, ${plain(entry.note ?? "")}`);
@@ -26,21 +27,33 @@ function sequence({ saga, plan, timeline, status }: Parameters<typeof runDiagram
   return lines;
 }
 
-function states({ timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
+function states({ plan, timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
+  const waits = new Set(plan.flatMap(({ name, wait }) => (wait ? [name] : [])));
   const lines = ["stateDiagram-v2"];
   let last = "[*]";
   let count = 0;
   for (const entry of timeline) {
-    if (entry.status === "STARTED") continue;
+    if (entry.status === "STARTED" && !(waits.has(entry.name) && isOpen(timeline, entry))) continue;
     const id = `s${count++}`;
-    const outcome = entry.kind === "control" ? "" : entry.status === "COMPLETED" ? " done" : " failed";
-    const verb = entry.kind === "control" ? "" : entry.action === "act" ? "act " : "undo ";
-    lines.push(`  ${id}: ${verb}${entry.name}${outcome}`, `  ${last} --> ${id}`);
+    const outcome = entry.status === "COMPLETED" ? " done" : " failed";
+    const verb = entry.action === "act" ? "act " : "undo ";
+    const text = waits.has(entry.name) ? waited(entry) : `${verb}${entry.name}${outcome}`;
+    lines.push(`  ${id}: ${entry.kind === "control" ? entry.name : text}`, `  ${last} --> ${id}`);
     last = id;
   }
   lines.push(`  ${last} --> ${status}`);
   if (status === "COMPLETED" || status === "FAILED") lines.push(`  ${status} --> [*]`);
   return lines;
+}
+
+/** A wait that nothing has ended yet. */
+function isOpen(timeline: readonly TimelineEntry[], { name }: TimelineEntry): boolean {
+  return timeline.every((other) => other.name !== name || other.status === "STARTED");
+}
+
+function waited({ name, status, waitsFor, note }: TimelineEntry): string {
+  if (status === "STARTED") return `${name}, waits for ${plain(waitsFor ?? "")}`;
+  return status === "COMPLETED" ? `${name}, over` : `${name} failed, ${plain(note ?? "")}`;
 }
 
 function noted({ name, note, by }: TimelineEntry): string {

@@ -1,5 +1,6 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
 import type { SagaState } from "../core/saga/state.ts";
+import type { Arrival } from "../core/saga/wait.ts";
 import type { AnySaga } from "./definition.ts";
 import type { SagaRecord } from "./journal.ts";
 import type { StepDefinition } from "./settings.ts";
@@ -20,6 +21,10 @@ export class Run {
   /** What the finished steps returned, by name. */
   results: Record<string, unknown> = {};
   readonly hasDeadlines: boolean;
+  /** Some of its steps only wait. */
+  readonly hasWaits: boolean;
+  /** What was sent to it, as far as anybody looked. */
+  arrivals: readonly Arrival[] = [];
   /** It was recovered and has not got on since. */
   shaky: boolean;
   /** Local instants, for deadlines: ownership never depends on them. */
@@ -51,6 +56,7 @@ export class Run {
       record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
     this.hasDeadlines =
       this.deadlineAtMs !== undefined || definition.steps.some((step) => step.deadlineMs !== undefined);
+    this.hasWaits = record.plan.some(({ wait }) => wait !== undefined);
     this.adrift = new Promise((resolve) => (this.#drift = resolve));
     this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
@@ -63,7 +69,7 @@ export class Run {
     for (const [index, step] of state.steps.entries()) {
       if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
         this.results[(state.plan[index] as { name: string }).name] = step.result;
-      if (step.act === "retry" || step.act === "begun") {
+      if (step.act === "retry" || step.act === "begun" || step.act === "waiting") {
         const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
         this.stepBegunAtMs = localNowMs - begunAgoMs;
       }

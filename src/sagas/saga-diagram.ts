@@ -1,5 +1,6 @@
 /** A definition as Mermaid text: the same definition always gives the same text. */
 import type { PlannedStep } from "../core/saga/plan.ts";
+import { waitPhrase } from "../core/saga/wait.ts";
 import type { AnySaga } from "./definition.ts";
 
 /** `sequence` shows who is called in which order, `state` shows the ways the saga can go; both with the way back. */
@@ -13,8 +14,13 @@ export function sagaDiagram(
 
 function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
   const lines = ["sequenceDiagram", `  participant S as ${name}`];
-  for (const [index, step] of plan.entries()) lines.push(`  participant P${index} as ${step.name}`);
+  for (const [index, { name: step, wait }] of plan.entries())
+    if (!wait) lines.push(`  participant P${index} as ${step}`);
   for (const [index, step] of plan.entries()) {
+    if (step.wait) {
+      lines.push(`  Note over S: ${step.name}, ${waitPhrase(step.wait)}`);
+      continue;
+    }
     lines.push(`  S->>P${index}: act ${step.name}`);
     if (step.pivot) lines.push(`  Note over S,P${index}: pivot, from here only forward`);
   }
@@ -36,12 +42,16 @@ function states({ plan }: Pick<AnySaga, "plan">): string[] {
   const pivot = plan.findIndex((step) => step.pivot);
   const lines = ["stateDiagram-v2", `  [*] --> ${act(0)}`];
   for (const [index, step] of plan.entries()) {
-    lines.push(`  ${act(index)}: ${step.name}${step.pivot ? " (pivot)" : ""}`);
+    const more = step.wait ? `, ${waitPhrase(step.wait)}` : step.pivot ? " (pivot)" : "";
+    lines.push(`  ${act(index)}: ${step.name}${more}`);
     lines.push(`  ${act(index)} --> ${index + 1 < plan.length ? act(index + 1) : "COMPLETED"}`);
+    if (step.wait && !mayRunOut(step)) continue;
     if (pivot >= 0 && index > pivot) lines.push(`  ${act(index)} --> STALLED: fails`);
     else {
       const first = back.filter((other) => other < index || (other === index && step.undo)).at(-1);
-      lines.push(`  ${act(index)} --> ${first === undefined ? "FAILED" : undo(first)}: fails`);
+      lines.push(
+        `  ${act(index)} --> ${first === undefined ? "FAILED" : undo(first)}: ${step.wait ? "time is over" : "fails"}`,
+      );
     }
   }
   for (const [position, index] of back.entries()) {
@@ -52,6 +62,11 @@ function states({ plan }: Pick<AnySaga, "plan">): string[] {
   }
   lines.push("  COMPLETED --> [*]", "  FAILED --> [*]");
   return lines;
+}
+
+/** A wait turns the saga back by itself only where it has a time limit, and is not one to do without. */
+function mayRunOut({ wait }: PlannedStep): boolean {
+  return wait !== undefined && wait.kind !== "sleep" && wait.limitMs !== undefined && wait.goesOn !== true;
 }
 
 function undoable(plan: readonly PlannedStep[]): number[] {

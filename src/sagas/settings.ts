@@ -7,6 +7,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { RetryPolicy } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
 import type { RetryOptions, SagaOptions, TransactionKind } from "./definition.ts";
+import type { EventInterest } from "./wait-steps.ts";
 
 export interface SagaSettings {
   readonly version: number;
@@ -28,6 +29,8 @@ export interface StepDefinition {
   readonly timeoutMs: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly transaction: TransactionKind<unknown> | undefined;
+  /** The event that it waits for. */
+  readonly interest?: EventInterest | undefined;
 }
 
 export const DEFAULT_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 8 };
@@ -74,6 +77,17 @@ const KNOWN = [
   "transaction",
 ];
 
+/** The name of a step that is added behind these. */
+export function checkPlace(saga: string, before: readonly StepDefinition[], stepName: string): string {
+  const name = checkName(stepName, `Saga ${saga}: a step's name`);
+  const bad = (why: string): never => {
+    throw new AmendsError("BAD_DEFINITION", `Saga ${saga}, step ${name}: ${why}.`, { saga, step: name });
+  };
+  if (before.length >= STEPS_MAX) bad(`a saga has at most ${STEPS_MAX} steps`);
+  if (before.some((step) => step.name === name)) bad("there is already a step of that name");
+  return name;
+}
+
 export function readStep(
   saga: string,
   settings: SagaSettings,
@@ -82,7 +96,7 @@ export function readStep(
   options: unknown,
   pivot: boolean,
 ): StepDefinition {
-  const name = checkName(stepName, `Saga ${saga}: a step's name`);
+  const name = checkPlace(saga, before, stepName);
   const where = `Saga ${saga}, step ${name}`;
   const bad = (why: string): never => {
     throw new AmendsError("BAD_DEFINITION", `${where}: ${why}.`, { saga, step: name });
@@ -91,8 +105,6 @@ export function readStep(
   const given = options as GivenStep;
   const unknown = Object.keys(given).find((key) => !KNOWN.includes(key));
   if (unknown !== undefined) bad(`there is no option named ${unknown}`);
-  if (before.length >= STEPS_MAX) bad(`a saga has at most ${STEPS_MAX} steps`);
-  if (before.some((step) => step.name === name)) bad("there is already a step of that name");
   const { act, compensate } = given;
   if (typeof act !== "function") return bad("`act` must be a function");
   if (compensate !== undefined && typeof compensate !== "function")

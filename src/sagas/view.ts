@@ -2,6 +2,7 @@
 import type { ControlDetails, Entry, Failure } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import type { Plan } from "../core/saga/plan.ts";
+import { waitFor, type Wait } from "../core/saga/wait.ts";
 import type { SagaRecord } from "./journal.ts";
 import { allowedActions, skippable, type SagaAction } from "./operators.ts";
 import {
@@ -21,11 +22,25 @@ export interface TimelineEntry {
   readonly kind: "step" | "control";
   readonly action: "act" | "compensate";
   readonly status: "STARTED" | "COMPLETED" | "FAILED";
-  /** The label of an error, or the reason that a person gave. */
+  /** The label of an error, the reason that a person gave, or what is waited for and until when. */
   readonly note?: string;
   readonly by?: string;
   /** Which step a person skipped, or the saga turned back or stalled at. */
   readonly step?: string;
+  /** Where a wait begins: for what ("signal approved", "event Paid", "time to pass"), and until when at most. */
+  readonly waitsFor?: string;
+  readonly until?: Date;
+}
+
+/** What a saga waits for now, instead of working. */
+export interface Waiting {
+  readonly step: string;
+  readonly kind: Wait["kind"];
+  /** The signal's name or the event's type; undefined for a sleep. */
+  readonly for: string | undefined;
+  readonly since: Date;
+  /** When the wait is over in any case; undefined where it has no time limit. */
+  readonly until: Date | undefined;
 }
 
 export interface SagaView {
@@ -41,6 +56,7 @@ export interface SagaView {
   readonly updatedAt: Date;
   /** When a worker looks at it next, or loses it. */
   readonly dueAt: Date | undefined;
+  readonly waiting: Waiting | undefined;
   readonly owner: string | undefined;
   readonly recoveryAttempts: number;
   readonly error: SagaFailure | undefined;
@@ -65,6 +81,7 @@ export function viewOf(record: SagaRecord): SagaView {
     createdAt: new Date(record.createdAtMs),
     updatedAt: new Date(record.updatedAtMs),
     dueAt: record.dueAtMs === undefined ? undefined : new Date(record.dueAtMs),
+    waiting: waitingOf(record),
     owner: record.owner,
     recoveryAttempts: record.recoveryAttempts,
     error: failureOf(state.failure),
@@ -76,21 +93,45 @@ export function viewOf(record: SagaRecord): SagaView {
   };
 }
 
+function waitingOf({ state, createdAtMs }: SagaRecord): Waiting | undefined {
+  if (state.status !== "RUNNING") return undefined;
+  const index = state.steps.findIndex(({ act }) => act === "waiting");
+  const { name, wait } = state.plan[index] ?? {};
+  if (name === undefined || !wait) return undefined;
+  const sinceMs = state.steps[index]?.begunAtMs ?? createdAtMs;
+  const { kind, target } = wait;
+  return { step: name, kind, for: target, since: new Date(sinceMs), until: endOf(wait, sinceMs) };
+}
+
+function endOf({ limitMs }: Wait, sinceMs: number): Date | undefined {
+  return limitMs === undefined ? undefined : new Date(sinceMs + limitMs);
+}
+
 function timelineOf({ begun, plan, createdAtMs, entries }: SagaRecord): readonly TimelineEntry[] {
+  const waits = new Map(plan.map(({ name, wait }) => [name, wait]));
   const started = (name: string, action: Entry["action"], atMs: number): TimelineEntry => ({
     at: new Date(atMs),
     name,
     kind: "step",
     action,
     status: "STARTED",
+    ...waited(waits.get(name), atMs),
   });
   const lines: TimelineEntry[] = begun && plan[0] ? [started(plan[0].name, "act", createdAtMs)] : [];
   for (const entry of entries) {
     const atMs = entry.atMs ?? createdAtMs;
-    lines.push(toLine(entry, atMs));
+    const isWait = entry.status === "STARTED" && waits.get(entry.step) !== undefined;
+    lines.push(isWait ? started(entry.step, entry.action, atMs) : toLine(entry, atMs));
     if (entry.next) lines.push(started(entry.next.step, entry.next.action, atMs));
   }
   return lines;
+}
+
+function waited(wait: Wait | undefined, atMs: number): Pick<TimelineEntry, "note" | "waitsFor" | "until"> {
+  if (!wait) return {};
+  const [waitsFor, until] = [waitFor(wait), endOf(wait, atMs)];
+  const note = `waits for ${waitsFor}${until ? `, until ${until.toISOString()}` : ""}`;
+  return { note, waitsFor, ...(until && { until }) };
 }
 
 function toLine({ step, action, status, details }: Entry, atMs: number): TimelineEntry {

@@ -20,6 +20,7 @@ function newSaga(id: string, owner: string | undefined): NewSaga {
     deadlineMs: undefined,
     owner,
     leaseMs: 60_000,
+    interests: [],
   };
 }
 

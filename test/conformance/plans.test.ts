@@ -1,5 +1,6 @@
 /** With many finished sagas, and statistics from a moment when there were no others, no statement reads them all. */
-import { err, saga, SqlSagaStorage } from "amends";
+import { err, saga, signal, SqlSagaStorage } from "amends";
+import { event } from "amends/events";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
@@ -20,6 +21,8 @@ async function fill(db: Database): Promise<void> {
   const { dialect } = db;
   const executions = dialect.table("saga_executions");
   const logs = dialect.table("saga_logs");
+  const signals = dialect.table("saga_signals");
+  const interests = dialect.table("saga_interests");
   const numbers = (count: number): Sql =>
     dialect.name === "postgres"
       ? sql`generate_series(1, ${raw(String(count))}) as g(n)`
@@ -29,7 +32,7 @@ async function fill(db: Database): Promise<void> {
       select '${raw(prefix)}' || n, 'chain', ${status}, '{"input":{}}', 'one~ two', 3, 1, ${dialect.now()}, ${dialect.now()}, ${dialect.now()}
       from ${numbers(count)}`;
   if (dialect.name === "postgres") {
-    for (const table of [executions, logs])
+    for (const table of [executions, logs, signals, interests])
       await db.query(sql`alter table ${table} set (autovacuum_enabled = false)`);
   }
   await db.query(add(FINISHED, "finished-", sql`'COMPLETED'`));
@@ -40,6 +43,10 @@ async function fill(db: Database): Promise<void> {
     await db.query(sql`insert into ${logs} (saga_id, id, token, step_name, action, status, created_at)
       select id, ${raw(String(id))}, 1, '${raw(step)}', 'act', 'COMPLETED', ${dialect.now()} from ${executions}`);
   }
+  await db.query(sql`insert into ${signals} (saga_id, number, name, dedupe_id, created_at)
+    select id, 1, 'go', id, ${dialect.now()} from ${executions}`);
+  await db.query(sql`insert into ${interests} (event_type, field, value, saga_id, place, step_name)
+    select 'Paid', 'orderId', '"' || id || '"', 'other-' || id, 0, 'payment' from ${executions}`);
   await db.query(raw("analyze"));
   await db.query(
     add(OPEN, "open-", sql`case n % 3 when 0 then 'PENDING' when 1 then 'RUNNING' else 'STALLED' end`),
@@ -56,17 +63,27 @@ const chain = saga("chain", z.object({ end: z.string() }))
   })
   .step("two", { act: ({ input }) => (input.end === "COMPLETED" ? undefined : err("no")) });
 
+const go = signal("go", z.string());
+const Paid = event("Paid", z.object({ orderId: z.string() }));
+const patient = saga("patient", z.object({ orderId: z.string() }))
+  .waitFor("go", { signal: go })
+  .waitFor("payment", { event: Paid, where: "orderId", equals: ({ input }) => input.orderId });
+
 /** Everything that the engine, the operators and the storage contract say to a database. */
 async function statementsOf(database: TestDatabase, db: Database): Promise<readonly Sql[]> {
   const { database: watched, statements } = recorded(db);
   const { dialect } = db;
   const note = { reason: "test" };
-  const amends = await database.amends({ database: watched, sagas: [chain] });
+  const amends = await database.amends({ database: watched, sagas: [chain, patient] });
   await amends.start(chain, { end: "COMPLETED" }, { id: "pending" });
   await amends.cancel("pending", note);
   const worker = await database.worker(amends);
   await (await amends.start(chain, { end: "COMPLETED" })).result();
   await (await amends.start(chain, { end: "STALLED" }, { id: "stalled" })).result();
+  const waiting = await amends.start(patient, { orderId: "o-1" });
+  await amends.signal(waiting.id, go, "now");
+  await amends.events.publish(undefined, Paid({ orderId: "o-1" }));
+  await waiting.result();
   const page = await amends.attention.list({ limit: 2 });
   await amends.attention.list({ limit: 2, ...(page.next !== undefined && { after: page.next }) });
   await amends.resolve("stalled", "FAILED", note);
@@ -119,7 +136,15 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
     const emissions = [{ entryId: newId(), type: "done", payload: null, version: 1 }];
     const start = { id: `new-${n}`, name: "chain", definition: 1, input: "{}", plan: chain.plan };
     return [
-      { start: { ...start, deadlineMs: 1_000, owner: n % 2 ? "owner" : undefined, leaseMs: 60_000 } },
+      {
+        start: {
+          ...start,
+          deadlineMs: 1_000,
+          owner: n % 2 ? "owner" : undefined,
+          leaseMs: 60_000,
+          interests: [],
+        },
+      },
       { checkpoint: { ...checkpoint, sagaId: `open-${3 * n + 1}`, emissions: [], move: undefined } },
       { checkpoint: { ...checkpoint, sagaId: `open-${3 * n + 2}`, emissions, move } },
     ];
@@ -133,7 +158,7 @@ async function scansOf(statements: readonly Sql[], explainer: Explainer): Promis
   const found: string[] = [];
   for (const statement of statements) {
     if (
-      !/saga_(executions|logs)/.test(statement.sql) ||
+      !/saga_(executions|logs|signals|interests)/.test(statement.sql) ||
       !/^\s*(select|insert|update|with|delete)/i.test(statement.sql)
     ) {
       continue;

@@ -34,7 +34,7 @@ onEachYard((yard) => {
     expect(durable(claimed.points).filter(({ name }) => name.endsWith("after"))).toHaveLength(4);
   });
 
-  for (const name of ["happy", "joined", "declined", "stalled", "transactional"]) {
+  for (const name of ["happy", "joined", "declined", "stalled", "transactional", "waiting"]) {
     it(`[K-12] a commit that fails or whose answer is lost is no outcome, at any point (${name})`, async () => {
       const scenario = scenarioOf(name);
       const quiet = await yard.place();

@@ -19,6 +19,7 @@ const parcel: NewSaga = {
   deadlineMs: undefined,
   owner: "first",
   leaseMs: 1,
+  interests: [],
 };
 
 onEachDatabase((database) => {

@@ -101,6 +101,8 @@ export class Yard {
 const SAGA_TABLES = [
   "saga_executions",
   "saga_logs",
+  "saga_signals",
+  "saga_interests",
   "outbox",
   "audit_events",
   "subjects",

@@ -123,6 +123,27 @@ describe("sqlite", () => {
 });
 
 describe("sqlite", () => {
+  it("[S-25] approvals, payments and time are waited for, kept when early, and given up when late (example 09)", async () => {
+    const { code, output } = await runExample("examples/09-waiting.ts");
+    expect(output).toBe(
+      [
+        "o-1: reserved",
+        "o-2: reserved",
+        "o-1: RUNNING, waits for signal approved, at most 3.0 days more",
+        "click 1: sent",
+        "click 2: sent before",
+        "o-1: RUNNING, waits for sleep, at most 0.1 days more",
+        "o-1: approved by ann, paid 1200, shipped",
+        "o-2: released",
+        "o-1: COMPLETED",
+        "o-2: FAILED",
+        "The saga is FAILED: nothing waits for signal approved any more. Nothing was written.",
+        "",
+      ].join("\n"),
+    );
+    expect(code).toBe(0);
+  });
+
   it("[W-08][W-15][W-17][W-18] a shop's webhooks meet healthy, slow, failing, gone, redirecting and hostile receivers (example webhooks)", async () => {
     const { code, output } = await runExample("examples/webhooks/main.ts");
     expect(output).toContain("http://169.254.169.254/: BAD_URL\n");

@@ -68,6 +68,23 @@ onEachDatabase((database) => {
     expect(await run.result()).toMatchObject({ status: "FAILED", step: "eager" });
   });
 
+  it("[S-21][S-22] after the pivot a deadline that has passed takes no pause between two tries away", async () => {
+    const clock = virtualClock();
+    const late = saga("late", nothing, { deadline: "10s" })
+      .pivot("charge", { act: () => "charged" })
+      .step("mail", { act: ({ attempt }) => (attempt < 3 ? Promise.reject(new Error("busy")) : attempt) });
+    const amends = await database.amends({ sagas: [late], clock });
+    const run = await amends.start(late, {});
+    expect(await amends.worker().runOnce()).toBe(1);
+    for (const seconds of [30, 60]) {
+      clock.jump(seconds * 1_000 - 1);
+      expect(await amends.worker().runOnce()).toBe(0);
+      clock.jump(1);
+      expect(await amends.worker().runOnce()).toBe(1);
+    }
+    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { mail: 3 } });
+  });
+
   it("[S-21] an err and a Terminal are never tried again", async () => {
     let calls = 0;
     const refusing = saga("refusing", nothing).step("one", { act: () => ((calls += 1), err("no")) });

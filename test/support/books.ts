@@ -14,7 +14,7 @@ import {
 } from "../../src/core/saga/state.ts";
 import { idempotencyKey } from "../../src/core/identity.ts";
 import type { Failure, Mark } from "../../src/core/saga/entry.ts";
-import { SHORT_WAIT_MS } from "../../src/sagas/drive.ts";
+import { SHORT_WAIT_MS } from "../../src/sagas/waiting.ts";
 import type { LogEntry, SagaRecord } from "../../src/sagas/journal.ts";
 
 /** One time that a call was begun, durably: under which token, and by which line. */
@@ -160,7 +160,8 @@ export class Reader {
     const index = this.#state.plan.findIndex(({ name }) => name === entry.step);
     const step = this.#state.steps[index];
     const now = entry.action === "act" ? step?.act : step?.undo;
-    if (now !== "begun") this.#say("S-07", `${what} ends a call that is ${now ?? "unknown"}, not begun`);
+    const open = this.#state.plan[index]?.wait ? "waiting" : "begun";
+    if (now !== open) this.#say("S-07", `${what} ends a call that is ${now ?? "unknown"}, not begun`);
     if (this.#done.has(key)) this.#say("I1", `${what} books an outcome that was booked before`);
     if (entry.status === "COMPLETED") this.#done.add(key);
     else if ((JSON.parse(entry.details ?? "{}") as Failure).kind === "err") this.#refused.add(key);
@@ -189,12 +190,26 @@ export class Reader {
       this.#owned = false;
       this.#recoveries = 0;
     } else if (entry.step === "$release") this.#owned = false;
+    else if (this.#beginsWait(entry)) this.#mayRest(entry, following);
     else if (entry.status === "FAILED") this.#mayRelease(entry, following);
     else if (entry.status === "COMPLETED" && !entry.step.startsWith("$") && this.#shaky) {
       this.#shaky = false;
       this.#recoveries = 0;
     }
     if (TERMINAL.has(this.#state.status) || this.#state.status === "STALLED") this.#owned = false;
+  }
+
+  #beginsWait({ step, status, next }: LogEntry): boolean {
+    const begun = next?.step ?? (status === "STARTED" ? step : undefined);
+    return this.#state.plan.some(({ name, wait }) => wait && name === begun);
+  }
+
+  /** A wait that begins gives the saga back, unless it is short or over already: what follows tells, or the row does. */
+  #mayRest(entry: LogEntry, following: LogEntry | undefined): void {
+    if (following === undefined) this.#owned = this.#record.owner !== undefined;
+    else this.#owned = following.token === entry.token && following.step !== "$claim";
+    // A claim that follows may be one of what was given back, or of what was lost.
+    this.#unsure = true;
   }
 
   /** A long wait gives the saga back, unless the saga turns back at once: then there is nothing to wait for. */

@@ -10,6 +10,7 @@ import type { Database, Row } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
 import { Reader, type Book } from "./books.ts";
 import type { Effect, Effects } from "./effects.ts";
+import { checkWaits, readWaits } from "./waits-check.ts";
 import { compareWithWorld } from "./world-check.ts";
 
 export interface InvariantOptions {
@@ -23,6 +24,7 @@ export async function checkInvariants(
   { recoveryMax = 5 }: InvariantOptions = {},
 ): Promise<string[]> {
   const { rows, logs } = await readAll(database);
+  const waits = await readWaits(database);
   const violations: string[] = [];
   const books = new Map<string, Book>();
   for (const row of rows) {
@@ -31,7 +33,12 @@ export async function checkInvariants(
     const lines = logs.get(row["id"] as string) ?? [];
     const book = new Reader(readRecord(row, lines), recoveryMax).read();
     books.set(book.record.id, book);
-    violations.push(...book.violations, ...checkRow(row, book), ...checkEnd(book));
+    violations.push(
+      ...book.violations,
+      ...checkRow(row, book),
+      ...checkEnd(book),
+      ...checkWaits(book, waits),
+    );
   }
   const known = new Set(rows.map((row) => row["id"]));
   for (const id of logs.keys())

@@ -7,12 +7,30 @@ import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
 import { control } from "./entry.ts";
 import type { PlannedStep } from "./plan.ts";
 import { canTurn, evolve, startAfter, undoDue, type SagaState, type StepState } from "./state.ts";
+import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
 
 export type Command =
   | { readonly kind: "act"; readonly index: number; readonly step: string; readonly attempt: number }
   | { readonly kind: "undo"; readonly index: number; readonly step: string; readonly attempt: number }
+  /** Nothing is called: the saga rests until its time has come. */
+  | {
+      readonly kind: "sleep";
+      readonly index: number;
+      readonly step: string;
+      readonly limitMs: number | undefined;
+    }
+  /** The same, or until something arrives under this name. */
+  | {
+      readonly kind: "wait";
+      readonly index: number;
+      readonly step: string;
+      readonly name: string;
+      readonly limitMs: number | undefined;
+    }
   | { readonly kind: "turn"; readonly why: "cancelled" | "deadline" }
   | { readonly kind: "end" };
+
+export type WaitCommand = Extract<Command, { kind: "sleep" | "wait" }>;
 
 export interface Facts {
   /** The saga's own deadline has passed. */
@@ -44,10 +62,12 @@ export function next(state: SagaState, facts: Facts): Command {
         if (facts.expired) return { kind: "turn", why: "deadline" };
       }
       const index = state.steps.findIndex((step) => step.act !== "done" && step.act !== "skipped");
+      const { name, wait } = state.plan[index] as PlannedStep;
+      if (wait) return waitCommand(index, name, wait);
       const { acts } = state.steps[index] as StepState;
       // An act that has begun in this log line is attempt number `acts`; one that has not will be the next.
       const begun = state.steps[index]?.act === "begun";
-      return { kind: "act", index, step: nameOf(state, index), attempt: begun ? acts : acts + 1 };
+      return { kind: "act", index, step: name, attempt: begun ? acts : acts + 1 };
     }
     case "COMPENSATING": {
       const index = undoDue(state);
@@ -62,6 +82,12 @@ export function next(state: SagaState, facts: Facts): Command {
     default:
       return { kind: "end" };
   }
+}
+
+function waitCommand(index: number, step: string, wait: Wait): WaitCommand {
+  const { limitMs } = wait;
+  if (wait.kind === "sleep") return { kind: "sleep", index, step, limitMs };
+  return { kind: "wait", index, step, name: arrivesAs(step, wait), limitMs };
 }
 
 function nameOf(state: SagaState, index: number): string {
@@ -98,6 +124,30 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
   return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind })) };
 }
 
+/** What a wait takes: the first of its name that no other wait has taken. */
+export function arrivalFor(
+  state: SagaState,
+  command: WaitCommand,
+  arrivals: readonly Arrival[],
+): Arrival | undefined {
+  if (command.kind === "sleep") return undefined;
+  const taken = new Set(state.steps.map((step) => step.received));
+  return arrivals.find(({ name, number }) => name === command.name && !taken.has(number));
+}
+
+/** The line that ends a wait with what arrived, as JSON. */
+export function received({ step }: WaitCommand, number: number, value: string | null): Entry {
+  return { step, action: "act", status: "COMPLETED", details: receivedDetails(number, value) };
+}
+
+/** The line that ends a wait whose time is over: a sleep is done; anything else fails, unless it may be done without. */
+export function timeOver(state: SagaState, { step, index, kind }: WaitCommand): Entry {
+  const goesOn = kind === "sleep" || state.plan[index]?.wait?.goesOn === true;
+  if (goesOn) return { step, action: "act", status: "COMPLETED", details: null };
+  const failure: Failure = { kind: "deadline", label: "DeadlinePassed" };
+  return { step, action: "act", status: "FAILED", details: JSON.stringify(failure) };
+}
+
 function forwardOnly(state: SagaState, index: number): boolean {
   return state.pivot >= 0 && index > state.pivot;
 }
@@ -127,13 +177,14 @@ export function advance(
 }
 
 function markOf(command: Command): Mark | undefined {
-  if (command.kind === "act") return { step: command.step, action: "act" };
-  return command.kind === "undo" ? { step: command.step, action: "compensate" } : undefined;
+  if (command.kind === "end" || command.kind === "turn") return undefined;
+  return { step: command.step, action: command.kind === "undo" ? "compensate" : "act" };
 }
 
-/** Must this command's STARTED still be written before its call may be made? */
+/** Must this command's STARTED still be written before its call may be made, or before it counts as waiting? */
 export function needsStart(state: SagaState, command: Command): boolean {
   if (command.kind === "act") return (state.steps[command.index] as StepState).act !== "begun";
   if (command.kind === "undo") return (state.steps[command.index] as StepState).undo !== "begun";
-  return false;
+  if (command.kind === "end" || command.kind === "turn") return false;
+  return (state.steps[command.index] as StepState).act !== "waiting";
 }

@@ -3,6 +3,7 @@
  * against it: a saga never runs other steps than those it began with, and never loses an undo silently.
  */
 import { AmendsError } from "../errors.ts";
+import { readWait, waitText, waitChange, type Wait } from "./wait.ts";
 
 export interface PlannedStep {
   readonly name: string;
@@ -14,11 +15,16 @@ export interface PlannedStep {
   readonly undoOnErr: boolean;
   /** Its effects commit together with its checkpoint: it is never in doubt. */
   readonly atomic: boolean;
+  /** It does nothing but wait, for this. */
+  readonly wait?: Wait | undefined;
 }
 
 export type Plan = readonly PlannedStep[];
 
-const FLAGS: readonly (readonly [keyof PlannedStep, string])[] = [
+/** What is said of a step by one sign. */
+type Flag = "undo" | "pivot" | "undoOnErr" | "atomic";
+
+const FLAGS: readonly (readonly [Flag, string])[] = [
   ["undo", "~"],
   ["pivot", "!"],
   ["undoOnErr", "?"],
@@ -30,7 +36,7 @@ export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
 /** Every saga of a definition has the same plan: its text is made once. */
 const texts = new WeakMap<Plan, string>();
 
-/** `reserve~ charge~ ship! email`: short, and readable in a database shell. */
+/** `reserve~ charge~ approval:approved/60000 ship! email`: short, and readable in a database shell. */
 export function encodePlan(plan: Plan): string {
   let text = texts.get(plan);
   if (text === undefined) texts.set(plan, (text = write(plan)));
@@ -39,14 +45,18 @@ export function encodePlan(plan: Plan): string {
 
 function write(plan: Plan): string {
   return plan
-    .map((step) => step.name + FLAGS.map(([flag, sign]) => (step[flag] === true ? sign : "")).join(""))
+    .map((step) => {
+      const signs = FLAGS.map(([flag, sign]) => (step[flag] ? sign : "")).join("");
+      return step.name + signs + (step.wait ? waitText(step.wait) : "");
+    })
     .join(" ");
 }
 
 export function decodePlan(text: string): Plan {
   return text.split(" ").map((word) => {
-    const match = /^([^~!?=]+)([~!?=]*)$/.exec(word);
-    if (!match)
+    const match = /^([^~!?=:/+]+)([~!?=]*)(.*)$/.exec(word);
+    const wait = readWait(match?.[3] ?? "");
+    if (!match || wait === "unreadable")
       throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
     const has = (sign: string): boolean => (match[2] as string).includes(sign);
     return {
@@ -55,6 +65,7 @@ export function decodePlan(text: string): Plan {
       pivot: has("!"),
       undoOnErr: has("?"),
       atomic: has("="),
+      ...(wait && { wait }),
     };
   });
 }
@@ -80,6 +91,8 @@ export function misfit(recorded: Plan, defined: Plan): string | undefined {
     if (step.atomic !== now.atomic) {
       differences.push(`step ${step.name} ${now.atomic ? "became" : "is no longer"} transactional`);
     }
+    const change = waitChange(step.wait, now.wait);
+    if (change !== undefined) differences.push(`step ${step.name} ${change}`);
   }
   return differences.length > 0 ? differences.join("; ") : undefined;
 }

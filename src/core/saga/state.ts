@@ -6,10 +6,14 @@ import { AmendsError } from "../errors.ts";
 import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
 import { sagaMachine, type SagaStatus } from "./machine.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
+import { readReceived } from "./wait.ts";
 
 export interface StepState {
-  /** `begun` and `retry` are in doubt: the act may have happened. `broken` too, and it will not be tried again. */
-  readonly act: "none" | "begun" | "retry" | "done" | "refused" | "broken" | "skipped";
+  /**
+   * `begun` and `retry` are in doubt: the act may have happened. `broken` too, and it will not be tried again. A step
+   * that only waits is `waiting` instead, whoever has the saga.
+   */
+  readonly act: "none" | "begun" | "waiting" | "retry" | "done" | "refused" | "broken" | "skipped";
   readonly undo: "none" | "begun" | "retry" | "done" | "failed" | "skipped";
   /** How often the act was begun, and how often it failed since its budget was last given. */
   readonly acts: number;
@@ -17,6 +21,8 @@ export interface StepState {
   readonly undos: number;
   readonly undoFailures: number;
   readonly result: unknown;
+  /** Of a wait: the number of what it received. */
+  readonly received?: number | undefined;
   /** Why the undo failed. */
   readonly undoFailure?: Failure | undefined;
   /** When the act first began, database time; known only where the log was read. */
@@ -71,29 +77,36 @@ export function evolve(before: SagaState, entry: Entry): SagaState {
 
 /** The same state with this call begun. */
 export function start(state: SagaState, mark: Mark, atMs?: number): SagaState {
-  return patch(state, mark.step, (step) => asBegun(step, mark, atMs));
+  return patch(state, mark.step, (step, planned) => asBegun(planned, step, mark, atMs));
 }
 
 /** The same, for a state that was made from another one just now: where its steps are its own, they are not copied again. */
 export function startAfter(before: SagaState, after: SagaState, mark: Mark, atMs?: number): SagaState {
   if (after.steps === before.steps) return start(after, mark, atMs);
   const index = indexOf(after, mark.step);
-  (after.steps as StepState[])[index] = asBegun(after.steps[index] as StepState, mark, atMs);
+  const begun = asBegun(after.plan[index] as PlannedStep, after.steps[index] as StepState, mark, atMs);
+  (after.steps as StepState[])[index] = begun;
   return after;
 }
 
-function asBegun(step: StepState, { action }: Mark, atMs: number | undefined): StepState {
-  return action === "act"
-    ? { ...step, act: "begun", acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs }
-    : { ...step, undo: "begun", undos: step.undos + 1 };
+function asBegun(
+  { wait }: PlannedStep,
+  step: StepState,
+  { action }: Mark,
+  atMs: number | undefined,
+): StepState {
+  if (action !== "act") return { ...step, undo: "begun", undos: step.undos + 1 };
+  const act = wait ? "waiting" : "begun";
+  return { ...step, act, acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs };
 }
 
 function evolveStep(state: SagaState, entry: Entry): SagaState {
   if (entry.status === "STARTED") return start(state, entry, entry.atMs);
   if (entry.action === "act") {
     if (entry.status === "COMPLETED") {
-      const result = entry.details === null ? undefined : (JSON.parse(entry.details) as unknown);
-      return settle(patch(state, entry.step, (step) => ({ ...step, act: "done", result })));
+      return settle(
+        patch(state, entry.step, (step, planned) => ({ ...step, ...doneWith(planned, entry.details) })),
+      );
     }
     const failure = JSON.parse(entry.details as string) as Failure;
     if (failure.kind === "retry") {
@@ -119,6 +132,14 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
       undoFailure: failure,
     })),
   );
+}
+
+function doneWith({ wait }: PlannedStep, details: string | null): Partial<StepState> {
+  if (wait) {
+    const { number, value } = readReceived(details);
+    return { act: "done", result: value, received: number };
+  }
+  return { act: "done", result: details === null ? undefined : (JSON.parse(details) as unknown) };
 }
 
 function evolveControl(state: SagaState, entry: Entry): SagaState {
@@ -262,10 +283,14 @@ function skip(state: SagaState, { step: name, result }: ControlDetails): SagaSta
   );
 }
 
-function patch(state: SagaState, name: string, change: (step: StepState) => StepState): SagaState {
+function patch(
+  state: SagaState,
+  name: string,
+  change: (step: StepState, planned: PlannedStep) => StepState,
+): SagaState {
   const index = indexOf(state, name);
   const steps = state.steps.slice();
-  steps[index] = change(steps[index] as StepState);
+  steps[index] = change(steps[index] as StepState, state.plan[index] as PlannedStep);
   return { ...state, steps };
 }
 

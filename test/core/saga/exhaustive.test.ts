@@ -3,7 +3,7 @@
  * one rule out of the same exploration; a violation comes with the shortest trace that leads to it.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { encodePlan, type Plan } from "../../../src/core/saga/plan.ts";
+import { decodePlan, encodePlan, type Plan } from "../../../src/core/saga/plan.ts";
 import { explore, newExploration, type Exploration, type Violation } from "./model/explore.ts";
 import { realFence } from "./model/lines.ts";
 import { plansOf } from "./model/plans.ts";
@@ -21,6 +21,19 @@ const LONG = [
   "a~?= b~ c d!",
 ];
 
+/** Sagas that wait, in every place and for everything. */
+const WAITING = [
+  "a~ b/5 c~",
+  "a~ b:go c",
+  "a~ b:go/5 c~",
+  "a~ b:go/5+ c~",
+  "a:go b~",
+  "a/5 b~? c:go",
+  "a~= b:$Paid/5 c~=",
+  "a~ b:go/5 c! d:go",
+  "a! b/5 c:go/5+ d",
+];
+
 let found: Exploration;
 
 beforeAll(() => {
@@ -30,6 +43,7 @@ beforeAll(() => {
   for (const plan of plansOf(3)) explore(found, plan, { troubles: 1, orders: 0 });
   const four = new Map(plansOf(4).map((plan) => [encodePlan(plan), plan]));
   for (const name of LONG) explore(found, four.get(name) as Plan, { troubles: 1, orders: 1 });
+  for (const plan of WAITING.map(decodePlan)) explore(found, plan, { troubles: 2, orders: 1 });
   console.info(`interpreter: ${found.worlds} worlds and ${found.arrows} arrows between them were visited`);
 }, 300_000);
 

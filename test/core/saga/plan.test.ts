@@ -23,12 +23,35 @@ describe("the recorded list of steps", () => {
     );
   });
 
+  it("[S-25][S-30] says what is waited for and how long, and comes back exactly", () => {
+    const wait = fc.oneof(
+      fc.record({ kind: fc.constant("sleep" as const), limitMs: fc.nat() }),
+      fc.record(
+        {
+          kind: fc.constantFrom("signal" as const, "event" as const),
+          target: names,
+          limitMs: fc.nat(),
+          goesOn: fc.constant(true as const),
+        },
+        { requiredKeys: ["kind", "target"] },
+      ),
+    );
+    fc.assert(
+      fc.property(plans, wait, fc.nat(), (plan, waits, pick) => {
+        const waiting = plan.map((step, at) => (at === pick % plan.length ? { ...step, wait: waits } : step));
+        expect(decodePlan(encodePlan(waiting))).toEqual(waiting);
+      }),
+    );
+    const text = "reserve~ nap/7200000 approval:approved/259200000 paid:$Paid+ ship!";
+    expect(encodePlan(decodePlan(text))).toBe(text);
+  });
+
   it("[S-30] is short and can be read in a database shell", () => {
     expect(encodePlan(decodePlan("reserve~ charge~? ship! email="))).toBe("reserve~ charge~? ship! email=");
   });
 
   it("[S-30] that cannot be read is a typed error", () => {
-    for (const text of ["", "~", "a  b", "a~b", " a"]) {
+    for (const text of ["", "~", "a  b", "a~b", " a", "a:", "a/", "a/x", "a+", "a:b:c", "a:b/1/2", ":b"]) {
       expect(() => decodePlan(text)).toThrow(expect.objectContaining({ code: "BAD_DEFINITION" }));
     }
   });
@@ -57,6 +80,15 @@ describe("a definition held against it", () => {
     expect(fits("a= b", "a b")).toBe("step a is no longer transactional");
     expect(fits("a b", "a b=")).toBe("step b became transactional");
     expect(fits("a~ b c", "c a")).toBe("step a lost its undo; step b is missing; step c was moved");
+  });
+
+  it("[S-25][S-30] that waits for something else, or where it did not wait, does not fit; another limit does", () => {
+    expect(fits("a:go", "a")).toBe("step a no longer waits");
+    expect(fits("a", "a:go")).toBe("step a became a wait");
+    expect(fits("a:go", "a:come")).toBe("step a waits for signal come, not for signal go");
+    expect(fits("a:go", "a:$go")).toBe("step a waits for event go, not for signal go");
+    expect(fits("a/5", "a:go/5")).toBe("step a waits for signal go, not for time to pass");
+    expect(fits("a:go/5", "a:go/9+")).toBeUndefined();
   });
 
   it("[S-30] never loses an undo silently", () => {

@@ -6,8 +6,9 @@ import { poison } from "./poison.ts";
 import { requests } from "./requests.ts";
 import { runner } from "./runner.ts";
 import { steered } from "./steered.ts";
+import { waiting } from "./waiting.ts";
 
-export const sagaScenarios: readonly Scenario[] = [...forward, ...backward, ...steered];
+export const sagaScenarios: readonly Scenario[] = [...forward, ...backward, ...steered, ...waiting];
 export const outboxScenarios: readonly Scenario[] = [...runner, ...requests];
 
 export function scenarioOf(name: string): Scenario {

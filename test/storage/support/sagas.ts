@@ -25,6 +25,7 @@ export function newSaga(id: string, owner?: string): NewSaga {
     deadlineMs: undefined,
     owner,
     leaseMs: LEASE_MS,
+    interests: [],
   };
 }
 

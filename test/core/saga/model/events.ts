@@ -39,7 +39,7 @@ function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
       if (bad && world.troubles === 0) continue;
       const after = { ...(bad ? trouble : world), effects: world.effects.with(worker.call.index, effect) };
       const settle = (release: boolean): World =>
-        withWorker(after, who, settling(worker, worker.call, outcome, release, world.expired));
+        withWorker(after, who, settling(worker, worker.call, outcome, release, world));
       steps.push([`${name} ${worker.call.kind} ${worker.call.step}: ${label}`, settle(false)]);
       if (outcome.kind === "failed" && outcome.transient)
         steps.push([`${name} ${label}, long wait`, settle(true)]);
@@ -125,6 +125,7 @@ function outsideEvents(world: World): Step[] {
   if (!expired && CLAIMABLE.includes(state.status) && troubles > 0) {
     steps.push(["the deadline passes", { ...world, expired: true, troubles: troubles - 1 }]);
   }
+  steps.push(...arrivals(world));
   if (orders === 0) return steps;
   const actions = allowedActions(state);
   const order = (name: string, entry: Entry, change: Partial<World> = {}): void => {
@@ -152,6 +153,23 @@ function outsideEvents(world: World): Step[] {
     }
   }
   return steps;
+}
+
+/** What is waited for comes when it comes, also before anybody waits for it; time passes only for who waits. */
+function arrivals(world: World): Step[] {
+  const { plan, effects, store, troubles } = world;
+  return plan.flatMap(({ name, wait }, index) => {
+    if (!wait || effects[index] !== "none" || !CLAIMABLE.includes(store.state.status)) return [];
+    const steps: Step[] = [];
+    const isWaiting = store.state.steps[index]?.act === "waiting";
+    const becomes = (effect: Effect): World => ({ ...world, effects: effects.with(index, effect) });
+    if (wait.kind !== "sleep") steps.push([`what ${name} waits for comes`, becomes("done")]);
+    if (wait.limitMs === undefined || !isWaiting) return steps;
+    if (wait.kind === "sleep" || wait.goesOn) steps.push([`${name} has waited long enough`, becomes("done")]);
+    else if (troubles > 0)
+      steps.push([`the time of ${name} is over`, { ...becomes("refused"), troubles: troubles - 1 }]);
+    return steps;
+  });
 }
 
 /** A line from outside the worker. A saga that nobody runs, or that changes its status, has no owner afterwards. */

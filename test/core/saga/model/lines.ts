@@ -5,9 +5,12 @@ import {
   decide,
   needsStart,
   next,
+  received,
+  timeOver,
   turnEntry,
   type Outcome,
   type RetryPolicy,
+  type WaitCommand,
 } from "../../../../src/core/saga/interpreter.ts";
 import { evolve, type SagaState } from "../../../../src/core/saga/state.ts";
 import type { Call, Copy, Effect, Sending, Worker, World } from "./world.ts";
@@ -26,13 +29,16 @@ export const realFence: Fence = (store, line) => {
 };
 
 /** What a worker with a copy that it takes for current does next. */
-export function proceed(copy: Copy, expired: boolean): Worker {
+export function proceed(copy: Copy, { expired, effects }: World): Worker {
   const command = next(copy.state, { expired });
   switch (command.kind) {
     case "end":
       return { mode: "idle" };
     case "turn":
       return sending(copy, turnEntry(copy.state, command.why), { kind: "turn" }, true, expired);
+    case "sleep":
+    case "wait":
+      return resting(copy, command, effects[command.index] as Effect, expired);
     default: {
       if (!needsStart(copy.state, command)) return { ...copy, mode: "calling", call: command };
       const action = command.kind === "act" ? "act" : "compensate";
@@ -40,6 +46,16 @@ export function proceed(copy: Copy, expired: boolean): Worker {
       return sending(copy, entry, { kind: "start" }, false, expired);
     }
   }
+}
+
+/** A wait that is over ends; any other gives the saga back, in the line in which it begins where it has not begun. */
+function resting(copy: Copy, command: WaitCommand, effect: Effect, expired: boolean): Sending {
+  const begin: Entry = { step: command.step, action: "act", status: "STARTED", details: null };
+  if (needsStart(copy.state, command)) return sending(copy, begin, { kind: "rest" }, false, expired);
+  if (effect === "none") return sending(copy, control("$release", {}), { kind: "rest" }, false, expired);
+  const came = effect === "done" && command.kind === "wait";
+  const end = came ? received(command, command.index + 1, null) : timeOver(copy.state, command);
+  return sending(copy, end, { kind: "start" }, true, expired);
 }
 
 export function sending(
@@ -50,7 +66,7 @@ export function sending(
   expired: boolean,
 ): Sending {
   const { entry, state: after } = advance(state, line, { expired }, go);
-  const release = why.kind === "release" || (why.kind === "settle" && why.release);
+  const release = why.kind === "release" || why.kind === "rest" || (why.kind === "settle" && why.release);
   return { mode: "sending", state, version, token, entry, after, release, landed: false, why };
 }
 
@@ -60,13 +76,20 @@ export function settling(
   call: Call,
   outcome: Outcome,
   release: boolean,
-  expired: boolean,
+  { expired, plan, effects }: World,
 ): Sending {
   const { entry, waitMs } = decide(copy.state, call, outcome, POLICY);
   const waits = waitMs !== undefined;
+  const then = next(evolve(copy.state, entry), { expired });
   // A saga that turns back now has nothing to wait for.
-  const turns = waits && next(evolve(copy.state, entry), { expired }).kind === "turn";
-  const gives = waits && !turns && release;
+  const turns = waits && then.kind === "turn";
+  // A wait begins in the line before it, which gives the saga back, unless what it waits for is there already.
+  const rests =
+    outcome.kind === "ok" &&
+    !plan[call.index]?.atomic &&
+    (then.kind === "sleep" || then.kind === "wait") &&
+    effects[then.index] === "none";
+  const gives = rests || (waits && !turns && release);
   return sending(copy, entry, { kind: "settle", call, outcome, release: gives }, !waits, expired);
 }
 
@@ -102,7 +125,7 @@ export function held(world: World, who: 0 | 1): World {
   const line = world.workers[who] as Sending;
   const copy: Copy = { state: line.after, version: line.version + 1, token: line.token };
   const gone = line.release || line.why.kind === "stall";
-  return withWorker(world, who, gone ? { mode: "idle" } : proceed(copy, world.expired));
+  return withWorker(world, who, gone ? { mode: "idle" } : proceed(copy, world));
 }
 
 /** Its line was refused: it reads the saga again, and decides anew where it still has it. */
@@ -118,12 +141,12 @@ export function refused(world: World, who: 0 | 1): World {
       if (plan[why.call.index]?.atomic && why.outcome.kind === "ok") {
         return withWorker(world, who, { ...copy, mode: "calling", call: why.call });
       }
-      return withWorker(world, who, settling(copy, why.call, why.outcome, why.release, world.expired));
+      return withWorker(world, who, settling(copy, why.call, why.outcome, why.release, world));
     case "release":
     case "stall":
       return withWorker(world, who, sending(copy, line.entry, why, false, world.expired));
     default:
-      return withWorker(world, who, proceed(copy, world.expired));
+      return withWorker(world, who, proceed(copy, world));
   }
 }
 
@@ -144,6 +167,6 @@ export function claim(world: World, who: 0 | 1, stall: boolean): World {
   const copy: Copy = { state, version: store.version + 1, token: store.token + 1 };
   const worker = stall
     ? sending(copy, control("$stall", { kind: "recoveries", label: "R" }), { kind: "stall" }, false, expired)
-    : proceed(copy, expired);
+    : proceed(copy, world);
   return withWorker({ ...world, store: { ...copy, owner: who, lapsed: false } }, who, worker);
 }

@@ -26,7 +26,7 @@ export interface Sending extends Copy {
   /** The store has it, but the answer was lost. */
   readonly landed: boolean;
   readonly why:
-    | { readonly kind: "start" | "turn" | "release" | "stall" }
+    | { readonly kind: "start" | "turn" | "release" | "rest" | "stall" }
     | { readonly kind: "settle"; readonly call: Call; readonly outcome: Outcome; readonly release: boolean };
 }
 
@@ -36,7 +36,8 @@ export type Worker =
   | Sending;
 
 /**
- * What a step's key stands for outside. `half`: the act said no but left something. `refused` and `undone` are
+ * What a step's key stands for outside, or what has become of a wait: `done` where it came, `refused` where its time is
+ * over. `half`: the act said no but left something. `refused` and `undone` are
  * remembered: the same key never takes effect again, which is what idempotency keys are for.
  */
 export type Effect = "none" | "done" | "half" | "refused" | "undone";
@@ -74,6 +75,10 @@ export function beginnings(plan: Plan, { troubles, orders }: Budget): World[] {
   const begun: Copy = { state: initial(plan, true), version: 1, token: 1 };
   const first: Call = { kind: "act", index: 0, step: (plan[0] as { name: string }).name, attempt: 1 };
   const idle: Worker = { mode: "idle" };
+  // Whoever begins with a wait has nothing to call: it is shown by sagas that are recorded first.
+  const isWait = plan[0]?.wait !== undefined;
+  if (isWait)
+    return [{ ...common, store: { ...recorded, owner: "none", lapsed: false }, workers: [idle, idle] }];
   return [
     { ...common, store: { ...recorded, owner: "none", lapsed: false }, workers: [idle, idle] },
     {
