@@ -1,4 +1,4 @@
-import { AmendsError, saga, signal } from "amends";
+import { AmendsError, Retention, saga, signal, type Amends } from "amends";
 import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -305,6 +305,41 @@ onEachDatabase((database) => {
     await amends.signal(id, approved, { by: "ann" });
     await amends.worker().runOnce();
     expect((await amends.inspect(id))?.status).toBe("COMPLETED");
+  });
+
+  it("[S-25][S-27] a transactional step may tell its own saga something, in its own transaction", async () => {
+    const box: { amends?: Amends } = {};
+    const waiting = saga("waiting", nothing)
+      .step("book", {
+        transaction: transactionOn(database.name),
+        act: async ({ sagaId, tx, attempt }) => {
+          await box.amends?.signal(sagaId, approved, { by: `try ${attempt}` }, { tx });
+          if (attempt === 1) throw new Error("busy");
+        },
+        retry: { base: "1ms" },
+      })
+      .waitFor("approval", { signal: approved });
+    const amends = await database.amends({ sagas: [waiting] });
+    box.amends = amends;
+    await database.worker(amends);
+    const run = await amends.start(waiting, {});
+    // What the first try sent was rolled back with it.
+    expect(await run.result()).toMatchObject({ results: { approval: { by: "try 2" } } });
+    expect(await signalsOf(database, run.id)).toEqual(['approved {"by":"try 2"}']);
+  });
+
+  it("[S-25][P-06] what was sent to a saga is removed together with it", async () => {
+    const clock = virtualClock();
+    const waiting = order();
+    const amends = await database.amends({ sagas: [waiting], clock });
+    const { id } = await amends.start(waiting, {});
+    await amends.signal(id, approved, { by: "ann" }, { id: "once" });
+    await amends.worker().runOnce();
+    clock.jump(2 * DAY_MS);
+    expect(await new Retention({ amends, completed: "1d" }).runOnce()).toBe(1);
+    expect(await signalsOf(database, id)).toEqual([]);
+    await amends.start(waiting, {}, { id });
+    expect(await amends.signal(id, approved, { by: "bob" }, { id: "once" })).toBe(true);
   });
 
   it("[S-25] what was sent to a saga cannot be changed, by whatever client", async () => {
