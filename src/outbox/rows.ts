@@ -14,7 +14,6 @@ const PLAIN = [
   "ref_value",
   "ref_extra",
   "slot",
-  "saga_id",
   "payload",
   "generation",
   "verification",

@@ -52,7 +52,7 @@ export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
   return desk;
 
   async function run({ jobs: layer }: DispatchParts, errand: Errand, hold: Hold): Promise<void> {
-    const synthetic = layer.syntheticResult(errand);
+    const synthetic = layer.syntheticResult(errand.job);
     const report = synthetic ? courier.report(errand, synthetic) : await courier.carry(errand, hold);
     // A call that was told to stop because the worker stops has no outcome: the job is given back.
     if (hold.stopped === "shutdown" && !report.result.ok) return;

@@ -32,10 +32,7 @@ it("the README's first program runs as it stands, and finds its sagas again the 
   mkdirSync(folder, { recursive: true });
   const script = path.join(folder, "first.mjs");
   writeFileSync(script, first?.code ?? "");
-  // Inside build/, `amends` means what was built from these sources.
-  const data = path.join(folder, "data");
-  rmSync(data, { recursive: true, force: true });
-  mkdirSync(data, { recursive: true });
+  const data = emptyFolder("data");
   const once = await runProgram(script, [], {}, data);
   expect(once.output).toContain("reserve tea, under the key order-1:reserve:act\n");
   expect(once.output).toContain("email act COMPLETED\n");
@@ -47,3 +44,24 @@ it("the README's first program runs as it stands, and finds its sagas again the 
   expect(twice.output).toMatch(/status: 'COMPLETED'[\s\S]*status: 'FAILED'/);
   expect(twice.code).toBe(0);
 });
+
+it("[F-01][F-06] the README's event flow runs as it stands", async () => {
+  const [readme] = pages();
+  const flow = (readme ? codeBlocks(readme) : []).find(({ code }) => code.includes("eventSaga("));
+  await built("src/index.ts");
+  mkdirSync(folder, { recursive: true });
+  const script = path.join(folder, "flow.mjs");
+  writeFileSync(script, flow?.code ?? "");
+  expect(await runProgram(script, [], {}, emptyFolder("flow-data"))).toMatchObject({
+    output: "completed\n",
+    code: 0,
+  });
+});
+
+/** Inside build/, `amends` means what was built from these sources. */
+function emptyFolder(name: string): string {
+  const data = path.join(folder, name);
+  rmSync(data, { recursive: true, force: true });
+  mkdirSync(data, { recursive: true });
+  return data;
+}

@@ -18,7 +18,7 @@ onEachDatabase((database) => {
     await publish("calm");
     const { take, tell } = parts(db);
     const taken = await take(100);
-    const of = (id: string): number => taken.filter(({ subscriptionId }) => subscriptionId === id).length;
+    const of = (id: string): number => taken.filter(({ job }) => job.subscriptionId === id).length;
     expect([of(busy), of(calm)]).toEqual([3, 1]);
     expect(await take(100)).toEqual([]);
     for (const errand of taken.slice(0, 2)) await tell(errand, OK);
@@ -32,7 +32,7 @@ onEachDatabase((database) => {
     const { take } = parts(db);
     const lanes = async (): Promise<string> =>
       (await take(3))
-        .map(({ subscriptionId }) => subscriptionId)
+        .map(({ job }) => job.subscriptionId)
         .toSorted()
         .join();
     expect([await lanes(), await lanes(), await lanes(), await lanes()]).toEqual(Array(4).fill("1,2,3"));

@@ -20,7 +20,7 @@ onEachDatabase((database) => {
     await publish();
     // Three workers take it, one after the other, and never say anything again.
     for (let leases = 1; leases <= 3; leases++) {
-      expect(await parts(db).take()).toMatchObject([{ leases, attempt: 1 }]);
+      expect(await parts(db).take()).toMatchObject([{ job: { leases, attempt: 1 } }]);
       expect(await work()).toBe(0);
       clock.jump(60_001);
     }
@@ -39,7 +39,7 @@ onEachDatabase((database) => {
     const { amends, db, subscribe, publish, world, rows } = await stage(database, { concurrency: 1 }, clock);
     await subscribe("a");
     await publish("order.lost");
-    expect(await parts(db).take()).toMatchObject([{ leases: 1 }]);
+    expect(await parts(db).take()).toMatchObject([{ job: { leases: 1 } }]);
     for (let n = 0; n < 5; n++) await publish("order.later");
     clock.jump(60_001);
     expect(await amends.worker().runOnce()).toBeGreaterThan(0);

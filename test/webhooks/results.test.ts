@@ -83,7 +83,7 @@ onEachDatabase((database) => {
     await tell(first, BAD, report);
     clock.jump(30_000);
     const [second] = await take();
-    expect(second?.attempt).toBe(2);
+    expect(second?.job.attempt).toBe(2);
     expect(await tell(first, OK)).toBe("repeated");
     // As when the answer to the first commit was lost: the same report is on record, and is not applied again.
     expect(await tell(first, BAD, report)).toBe("accepted");
@@ -98,8 +98,9 @@ onEachDatabase((database) => {
     const { take, tell } = parts(db);
     const [one, two] = await take();
     if (!one || !two) throw new Error("nothing was due");
-    expect(await tell({ ...one, id: "999999" }, OK)).toBe("foreign");
-    expect(await tell({ ...one, deliveryId: two.deliveryId, token: 9 }, OK)).toBe("foreign");
+    expect(await tell({ ...one, job: { ...one.job, id: "999999" } }, OK)).toBe("foreign");
+    const { deliveryId } = two.job;
+    expect(await tell({ ...one, job: { ...one.job, deliveryId, token: 9 } }, OK)).toBe("foreign");
     expect(await states()).toEqual(["InProgress 0", "InProgress 0"]);
     expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual(["foreign", "foreign"]);
   });

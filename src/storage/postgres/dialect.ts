@@ -14,7 +14,7 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     now: now ? () => sql`to_timestamp(${now()}::float8 / 1000)` : () => raw("statement_timestamp()"),
     plusMs: (instant, ms) => sql`${instant} + ${ms}::float8 * interval '1 millisecond'`,
     instantOf: (ms) => sql`to_timestamp(${ms}::float8 / 1000)`,
-    epochMs: (instant) => sql`(extract(epoch from ${instant}) * 1000)::float8`,
+    epochMs: (instant) => sql`(date_part('epoch', ${instant}) * 1000)`,
     gate: (column) => sql`coalesce(${column}, '-infinity'::timestamptz)`,
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),

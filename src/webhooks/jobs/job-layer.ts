@@ -17,6 +17,7 @@ export interface JobLayerOptions {
   readonly owner: string;
 }
 
+type Held = Pick<LeasedJob, "id" | "token">;
 type Ask = Pick<Session, "dialect" | "query">;
 
 export class JobLayer {
@@ -42,7 +43,7 @@ export class JobLayer {
   }
 
   /** The ids of those that are still held. */
-  async renew(session: Ask, jobs: readonly LeasedJob[]): Promise<ReadonlySet<string>> {
+  async renew(session: Ask, jobs: readonly Held[]): Promise<ReadonlySet<string>> {
     const holds = jobs.map(({ id, token }) => [id, token] as const);
     const rows = await session.query(renewJobs(session.dialect, holds, this.#options.leaseMs));
     return new Set(rows.map((row) => String(row["id"])));
@@ -62,7 +63,7 @@ export class JobLayer {
     return new Set(rows.map((row) => row["report"] as string));
   }
 
-  async release(session: Ask, { id, token }: LeasedJob): Promise<void> {
+  async release(session: Ask, { id, token }: Held): Promise<void> {
     await session.query(releaseJob(session.dialect, id, token));
   }
 }

@@ -20,7 +20,10 @@ import { insertAttempts, selectPayloads, selectTargets, selectVerdicts } from ".
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
 /** A leased job with all that is needed to carry it out. */
-export interface Errand extends LeasedJob {
+export interface Errand {
+  readonly id: string;
+  readonly token: number;
+  readonly job: LeasedJob;
   readonly target: Target;
   readonly message: Message;
   /** When it was read, by the process's clock: the database's instant plus what has passed since is now. */
@@ -80,7 +83,9 @@ export class Courier {
     return jobs.map((job) => {
       const target = targets.get(job.subscriptionId);
       const message = messages.get(job.eventId);
-      return target && message ? { ...job, target, message, readAtMs } : { ...job, ...NOWHERE, readAtMs };
+      const { id, token } = job;
+      if (!target || !message) return { id, token, job, ...NOWHERE, readAtMs };
+      return { id, token, job, target, message, readAtMs };
     });
   }
 
@@ -100,9 +105,7 @@ export class Courier {
   /** A report of a result, under an id of its own. */
   report(errand: Errand, result: JobResult, attempt: AttemptRecord = NOTHING_SENT): JobReport {
     const attemptMax = errand.target.attemptMax ?? this.#options.attemptMax;
-    const { id, token, deliveryId, eventId, subscriptionId, attempt: number, leases } = errand;
-    const job = { id, token, deliveryId, eventId, subscriptionId, attempt: number, leases };
-    return { report: this.#options.newId(), job, result, attemptMax, attempt };
+    return { report: this.#options.newId(), job: errand.job, result, attemptMax, attempt };
   }
 
   /** Every report becomes a line that stays, whatever else it leads to. */
@@ -138,10 +141,10 @@ export class Courier {
   }
 
   /** Those that are alive, the newest first; undefined where one cannot be read. */
-  #secretsOf({ subscriptionId, target }: Errand, nowMs: number): readonly string[] | undefined {
+  #secretsOf({ job, target }: Errand, nowMs: number): readonly string[] | undefined {
     const alive = target.secrets.filter(({ untilMs = Infinity }) => untilMs > nowMs);
     try {
-      return alive.map(({ text }) => this.#options.box.open(text, subscriptionId));
+      return alive.map(({ text }) => this.#options.box.open(text, job.subscriptionId));
     } catch {
       return undefined;
     }
