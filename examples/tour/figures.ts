@@ -20,7 +20,7 @@ export class Figures {
   async line(): Promise<string> {
     const { completed, failed } = this.#shop.amends.counters;
     const parts = [
-      `orders ${completed} done, ${failed} undone`,
+      `orders ${completed} ✓ ${failed} ↺`,
       `restocks ${this.restocks}`,
       `webhooks ${this.#outside.partners.taken}`,
       `erasures ${this.erasures}`,

@@ -9,7 +9,7 @@ import type { Order } from "./shop/place-order.ts";
 import type { Stage } from "./stage.ts";
 
 const ORDER_EVERY_MS = 400;
-const OUTAGE_MS = 20_000;
+const OUTAGE_MS = 12_000;
 /** Between the moment when nothing waits any more and the next outage. */
 const PEACE_MS = 90_000;
 const REPORT_MS = 10_000;

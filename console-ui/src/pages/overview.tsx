@@ -89,7 +89,9 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   const { sagas, backlog, attention, bucketMs } = overview;
   const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
   const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
-  const minutes = Math.max(1, (sagas.buckets.length * bucketMs) / 60_000);
+  // A system that is younger than the window is not made slower by the time before it.
+  const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
+  const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
   const open =
     sagas.byStatus.PENDING.value + sagas.byStatus.RUNNING.value + sagas.byStatus.COMPENSATING.value;

@@ -1,6 +1,6 @@
 /** For a tour without a person: everything that needs one is mended by the console's API, as its buttons would. */
 import { until, type Scene, type Stage } from "../stage.ts";
-import { waiting, type Waiting } from "./waiting.ts";
+import { sentenceOf, waiting, type Waiting } from "./waiting.ts";
 
 interface Remedy {
   readonly path: string;
@@ -18,17 +18,17 @@ export const mended: Scene = async (stage, number) => {
   outside.down.clear();
   for (const item of await waiting(stage)) {
     const { path, action, why } = remedyFor(item);
-    screen.row(item.what.padEnd(WIDTH));
-    screen.mark("bad", item.name, item.reason);
+    screen.fact(item.what, sentenceOf(item));
+    screen.row("".padEnd(WIDTH));
     await stage.door.call("POST", `${path}/${encodeURIComponent(item.id)}/${action}`, { reason: why });
-    screen.event("good", action, `(${why})`);
+    screen.mark("good", action, `(${why})`);
   }
   await until(() => nothingWaits(stage));
   screen.gap();
   screen.say("Nothing needs a person any more. Who did what, and why, is on the console's audit page.");
 };
 
-const WIDTH = 12;
+const WIDTH = 10;
 
 function remedyFor({ kind, reason }: Waiting): Remedy {
   switch (kind) {
@@ -39,7 +39,7 @@ function remedyFor({ kind, reason }: Waiting): Remedy {
     case "disabled-subscription":
       return { path: "webhooks/subscriptions", action: "delete", why: "the old shop has moved away" };
     default:
-      return reason.includes("410") || reason.includes("gone")
+      return reason.includes("gone for good")
         ? { path: "webhooks/deliveries", action: "dismiss", why: "the old shop has moved away" }
         : { path: "webhooks/deliveries", action: "resend", why: "the warehouse is back" };
   }

@@ -10,6 +10,13 @@ export interface Waiting {
   readonly reason: string;
 }
 
+/** Names that say more than what the reason says. */
+const NAMED: ReadonlySet<string> = new Set(["stalled-saga", "disabled-subscription"]);
+
+export function sentenceOf({ kind, name, reason }: Waiting): string {
+  return NAMED.has(kind) ? `${name}: ${reason}` : reason;
+}
+
 const WORDS: Readonly<Record<string, string>> = {
   "stalled-saga": "stalled",
   "abandoned-entry": "abandoned",

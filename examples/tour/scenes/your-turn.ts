@@ -1,6 +1,6 @@
 /** What the story has left for a person, and where. */
 import type { Scene } from "../stage.ts";
-import { waiting } from "./waiting.ts";
+import { sentenceOf, waiting } from "./waiting.ts";
 
 export const yourTurn: Scene = async (stage, number) => {
   const { screen, door } = stage;
@@ -9,7 +9,7 @@ export const yourTurn: Scene = async (stage, number) => {
     "Everything else has finished by itself. These need a person. Open the console, choose Attention, and mend them: each says what it needs, and each action asks for a reason.",
   );
   screen.gap();
-  for (const { what, name, reason } of await waiting(stage)) screen.fact(what, `${name}: ${reason}`);
+  for (const item of await waiting(stage)) screen.fact(item.what, sentenceOf(item));
   screen.gap();
   screen.link("console", door.signInUrl);
   screen.gap();

@@ -3,7 +3,7 @@
  * one SQLite file. Waits are short, so that nobody has to wait for the tour; a real shop leaves them as they are.
  */
 import path from "node:path";
-import { Amends, BackoffPolicy, Retention } from "amends";
+import { Amends, BackoffPolicy } from "amends";
 import { Erasure, httpResolver, type ErasureReport } from "amends/erasure";
 import { openSqlite, sqlite, type SqliteHandle } from "amends/sqlite";
 import { customerNumber, TABLES, whereDataIs, type Customer } from "./customers.ts";
@@ -16,7 +16,7 @@ const KNOWN_AT_FIRST = 12;
 
 export class Shop {
   readonly amends: Amends<SqliteHandle>;
-  readonly erasure: Erasure<SqliteHandle, string>;
+  readonly erasure: Erasure<SqliteHandle>;
   readonly placeOrder: PlaceOrder;
   readonly #file: string;
   #handle: SqliteHandle | undefined;
@@ -54,7 +54,6 @@ export class Shop {
       maxAttempts: 3,
       backoff: new BackoffPolicy({ baseDelay: "250ms", maxDelay: "1s", lease: "5s" }),
     });
-    new Retention({ amends: this.amends, completed: "6h", failed: "6h" });
   }
 
   /** Makes the tables, and the first customers. */
