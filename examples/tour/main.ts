@@ -21,6 +21,7 @@ import { yourTurn } from "./scenes/your-turn.ts";
 import { Screen } from "./screen.ts";
 import { Shop } from "./shop/shop.ts";
 import type { Stage } from "./stage.ts";
+import { listenForStop } from "./stopping.ts";
 import { Traffic } from "./traffic.ts";
 
 const { values: asked } = parseArgs({
@@ -33,14 +34,7 @@ const { values: asked } = parseArgs({
 
 const folder = path.join(process.cwd(), ".amends", "tour");
 const screen = new Screen();
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    // Asked twice: somebody is in a hurry. Nothing is lost; the next worker takes the open orders over.
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort();
-  });
-}
+const stop = listenForStop();
 
 // Every run of the tour begins anew.
 rmSync(folder, { recursive: true, force: true });
@@ -75,9 +69,9 @@ if (door.movedFrom !== undefined) {
   screen.fact("", `Port ${door.movedFrom} is taken, so the console has another one.`);
 }
 
-const stopped = new Promise<void>((resolve) => stop.signal.addEventListener("abort", () => resolve()));
+const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()));
 await Promise.race([tell(), stopped]);
-if (stop.signal.aborted) screen.say("Stopping: nothing new begins, what runs may finish.");
+if (stop.aborted) screen.say("Stopping: nothing new begins, what runs may finish.");
 await door.close();
 await shop.close();
 outside.close();
@@ -92,7 +86,7 @@ async function tell(): Promise<void> {
     await scene(stage, (number += 1));
     screen.figures(await stage.figures.line());
   }
-  if (!asked.once) await new Traffic(stage, stop.signal).run();
+  if (!asked.once) await new Traffic(stage, stop).run();
 }
 
 function farewell(): void {
