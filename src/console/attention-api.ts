@@ -48,7 +48,7 @@ function reasonOf(item: AttentionItem, urls: ReadonlyMap<string, string>): strin
       return `for ${item.subjectId}: ${item.reason}, ${triesWord(item.attempts)}`;
     case "dead-letter": {
       const url = urls.get(item.subscriptionId) ?? "the endpoint";
-      return `${item.eventId} to ${url}: ${answerWord(item.reason)}, ${triesWord(item.attemptCount)}`;
+      return `event ${item.eventId} to ${url}: ${answerWord(item.reason)}, ${triesWord(item.attemptCount)}`;
     }
     case "disabled-subscription":
       return item.reason === "failing"
@@ -63,7 +63,7 @@ const triesWord = (count: number): string => (count === 1 ? "1 try" : `${count} 
 
 /** The code of an attempt, in words. */
 function answerWord(code: string): string {
-  if (code === "gone") return "it answered HTTP 410, it is gone for good";
+  if (code === "gone") return "it answered HTTP 410 (gone for good)";
   const status = /^http_(\d{3})$/.exec(code)?.[1];
   return status === undefined ? code : `it answered HTTP ${status}`;
 }
