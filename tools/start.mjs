@@ -1,16 +1,16 @@
 /** `npm start`: the tour, from a fresh clone on. Arguments go to the tour. */
 import path from "node:path";
-import { buildTests } from "./build.mjs";
-import { ensureInstalled, node, root, toolMain } from "./project.mjs";
-
-// The tour hears Ctrl-C as well and ends in its own time; this process waits for it.
-process.on("SIGINT", () => undefined);
+import { pathToFileURL } from "node:url";
+import { buildConsole, buildTests } from "./build.mjs";
+import { ensureInstalled, root, toolMain } from "./project.mjs";
 
 await toolMain(async () => {
   await ensureInstalled();
-  const built = await buildTests();
-  if (!built.ok) throw new Error(built.output);
-  const tour = path.join(root, "build", "examples", "tour", "main.js");
-  const outcome = await node(["--enable-source-maps", tour, ...process.argv.slice(2)], { show: true });
-  if (!outcome.ok) process.exitCode = 1;
+  for (const { ok, output } of await Promise.all([buildTests(), buildConsole()])) {
+    if (!ok) throw new Error(output);
+  }
+  process.setSourceMapsEnabled(true);
+  process.chdir(root);
+  // In this very process: it hears Ctrl-C itself, and ends in its own time.
+  await import(pathToFileURL(path.join(root, "build", "examples", "tour", "main.js")).href);
 });

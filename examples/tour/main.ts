@@ -1,80 +1,106 @@
 /**
- * `npm start`: sagas that complete, fail, crash, recover, stall and are resolved, on an embedded database in this
- * project. With `-- --once` the story is told and the process ends; without it, orders keep coming until Ctrl-C.
+ * `npm start`: a shop on a SQLite file, with its console, its worker and the world around it, all on this machine. The
+ * story plays in this window and in the console. With `-- --once` everything is mended in the end and the process ends;
+ * without it, the shop goes on until Ctrl-C, and what needs a person is left to you.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { keepSelling } from "./live.ts";
-import { openAmends, placeOrder } from "./place-order.ts";
+import { parseArgs } from "node:util";
+import { openDoor } from "./door.ts";
+import { Figures } from "./figures.ts";
+import { Outside } from "./outside/outside.ts";
 import { complete } from "./scenes/complete.ts";
 import { declined } from "./scenes/declined.ts";
+import { forgotten } from "./scenes/forgotten.ts";
 import { killed } from "./scenes/killed.ts";
+import { mended } from "./scenes/mended.ts";
+import { restocked } from "./scenes/restocked.ts";
 import { stalled } from "./scenes/stalled.ts";
+import { told } from "./scenes/told.ts";
+import { yourTurn } from "./scenes/your-turn.ts";
 import { Screen } from "./screen.ts";
-import { Shop } from "./shop.ts";
+import { Shop } from "./shop/shop.ts";
 import type { Stage } from "./stage.ts";
+import { listenForStop } from "./stopping.ts";
+import { Traffic } from "./traffic.ts";
 
-const once = process.argv.includes("--once");
+const { values: asked } = parseArgs({
+  options: {
+    once: { type: "boolean", default: false },
+    port: { type: "string", default: "7077" },
+    assets: { type: "string" },
+  },
+});
+
 const folder = path.join(process.cwd(), ".amends", "tour");
 const screen = new Screen();
-const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    // Asked twice: somebody is in a hurry. Nothing is lost; the next worker takes the open orders over.
-    if (stop.signal.aborted) process.exit(130);
-    stop.abort();
-  });
-}
+const stop = listenForStop();
 
 // Every run of the tour begins anew.
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 
-const shop = new Shop({ file: path.join(folder, "shop.json") });
-const saga = placeOrder(shop);
-const amends = openAmends(path.join(folder, "shop.db"), saga);
+const outside = new Outside();
+await outside.open();
+const shop = new Shop(folder, outside.url);
+await shop.open();
+outside.partners.ledgerSecret = await shop.subscribePartners(outside.url);
+await shop.amends.worker({ poll: "200ms" }).start();
+const door = await openDoor(shop, { port: Number(asked.port), assets: asked.assets });
 let orders = 1_000;
 const stage: Stage = {
   screen,
   shop,
-  amends,
-  placeOrder: saga,
+  outside,
+  door,
   folder,
+  figures: new Figures(shop, outside),
   nextId: () => `o-${(orders += 1)}`,
 };
 
 screen.title(
   "Amends: sagas that finish, or make amends",
-  "A tour on a SQLite file. It takes about ten seconds.",
+  "A shop on a SQLite file, and the world around it, on this machine only.",
 );
-await amends.migrate();
-await amends.worker({ poll: "200ms" }).start();
-const stopped = new Promise<void>((resolve) => stop.signal.addEventListener("abort", () => resolve()));
+screen.gap();
+screen.link("console", door.signInUrl);
+screen.fact("data", `${path.relative(process.cwd(), folder)}, new on every start`);
+if (door.movedFrom !== undefined) {
+  screen.fact("", `Port ${door.movedFrom} is taken, so the console has another one.`);
+}
+
+const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()));
 await Promise.race([tell(), stopped]);
-if (stop.signal.aborted) screen.say("Stopping: nothing new begins, what runs may finish.");
-await amends.close();
+if (stop.aborted) screen.say("Stopping: nothing new begins, what runs may finish.");
+await door.close();
+await shop.close();
+outside.close();
 farewell();
 // A scene that was cut short may still wait for something.
 process.exit();
 
 async function tell(): Promise<void> {
-  for (const scene of [complete, declined, killed, stalled]) await scene(stage);
-  if (!once) await keepSelling(stage, stop.signal);
+  const story = [complete, declined, killed, restocked, told, forgotten, stalled];
+  let number = 0;
+  for (const scene of [...story, asked.once ? mended : yourTurn]) {
+    await scene(stage, (number += 1));
+    screen.figures(await stage.figures.line());
+  }
+  if (!asked.once) await new Traffic(stage, stop).run();
 }
 
 function farewell(): void {
-  const file = path.relative(process.cwd(), path.join(folder, "shop.db"));
-  const { completed, failed, released } = amends.counters;
+  const file = path.join(path.relative(process.cwd(), folder), "shop.db");
+  const { completed, failed, released } = shop.amends.counters;
   const open = released > 0 ? `, ${released} given back for the next worker` : "";
-  screen.scene(once ? 5 : 6, "Where things are, and what to try next");
+  screen.scene(9, "Where things are, and what to try next");
   screen.gap();
   screen.fact("orders", `${completed} completed, ${failed} undone${open}`);
-  screen.fact("the data", `${file}, new on every run`);
-  screen.fact("the shop", `${file.replace(/db$/, "json")}, the books of the outside world`);
+  screen.fact("the data", `${file}, new on every start`);
   screen.gap();
   screen.say("What happened to one order, line by line:");
   screen.command(`sqlite3 -box ${file} "select step_name, action, status`);
-  screen.command(`  from amends_saga_history where saga_id = 'o-1006' order by id, part"`);
+  screen.command(`  from amends_saga_history where saga_id = 'o-1005' order by id, part"`);
   screen.say("All of it proven on SQLite and on a real PostgreSQL:");
   screen.command("npm test");
   screen.say("A saga of your own in ten minutes: README.md. Small programs: examples/.");

@@ -27,6 +27,8 @@ export class Screen {
   #indent = 0;
   /** The last mark wants its line for itself. */
   #closed = false;
+  /** The line under the cursor is one that changes: whatever comes next takes its place. */
+  #passing = false;
 
   constructor(out: NodeJS.WriteStream = process.stdout) {
     this.#out = out;
@@ -47,6 +49,7 @@ export class Screen {
   }
 
   scene(number: number, text: string): void {
+    this.#endRow();
     this.#write(`\n${pc.cyan(String(number).padStart(2))} ${pc.bold(text)}\n`);
   }
 
@@ -77,11 +80,18 @@ export class Screen {
     this.#write(`${MARGIN}  ${pc.cyan(text)}\n`);
   }
 
-  /** Opens the row of one order. Marks follow on it. */
+  /** An address to open: never wrapped, and never coloured in parts, so that terminals see all of it. */
+  link(name: string, url: string): void {
+    this.#endRow();
+    this.#write(`${MARGIN}${pc.dim(name.padEnd(12))}${pc.cyan(url)}\n`);
+  }
+
+  /** Opens the row of one thing. Marks follow on it. */
   row(name: string): void {
     this.#endRow();
-    this.#write(`${MARGIN}${pc.bold(name.padEnd(9))}`);
-    this.#indent = MARGIN.length + 9;
+    const width = Math.max(9, name.length + 2);
+    this.#write(`${MARGIN}${pc.bold(name.padEnd(width))}`);
+    this.#indent = MARGIN.length + width;
     this.#column = this.#indent;
   }
 
@@ -121,11 +131,17 @@ export class Screen {
     this.#closed = true;
   }
 
+  /** What a scene has added up to. */
+  figures(text: string): void {
+    this.#endRow();
+    this.#write(`\n${MARGIN}${pc.dim(text)}\n`);
+  }
+
   /** A line that changes in place on a terminal. Elsewhere nothing is written. */
   status(text: string): void {
     if (!this.live) return;
-    this.#write(`\r\u001B[K${text.slice(0, this.#out.columns - 1)}`);
-    this.#column = 1;
+    this.#write(`\r\u001B[K${MARGIN}${text.slice(0, this.#out.columns - MARGIN.length - 1)}`);
+    this.#passing = true;
   }
 
   /** Two spaces after the last mark, or the next line where this one is full. */
@@ -143,7 +159,9 @@ export class Screen {
   }
 
   #endRow(): void {
-    if (this.#column > 0) this.#write("\n");
+    if (this.#passing) this.#write("\r\u001B[K");
+    else if (this.#column > 0) this.#write("\n");
+    this.#passing = false;
     this.#column = 0;
     this.#closed = false;
   }

@@ -1,25 +1,32 @@
-/** What every scene of the tour gets: the shop, Amends with its worker, and the screen. */
-import type { Amends, SagaOutcome, SagaRun, StepNews } from "amends";
-import type { Order, PlaceOrder } from "./place-order.ts";
+/** What every scene of the tour gets: the shop, the world outside, the screen, and the figures so far. */
+import type { SagaOutcome, SagaRun, StepNews } from "amends";
+import type { Door } from "./door.ts";
+import type { Figures } from "./figures.ts";
+import type { Outside } from "./outside/outside.ts";
 import type { Screen } from "./screen.ts";
-import type { Shop } from "./shop.ts";
+import type { Order } from "./shop/place-order.ts";
+import type { Shop } from "./shop/shop.ts";
 
 export interface Stage {
   readonly screen: Screen;
   readonly shop: Shop;
-  readonly amends: Amends;
-  readonly placeOrder: PlaceOrder;
-  /** Where the database and the shop's own books are. */
+  readonly outside: Outside;
+  readonly figures: Figures;
+  readonly door: Door;
+  /** Where everything that the tour leaves behind is. */
   readonly folder: string;
   nextId(): string;
 }
 
-/** Starts an order and shows its steps as they become durable. */
+export type Scene = (stage: Stage, number: number) => Promise<void>;
+
+/** Sells something and shows the steps of its saga as they become durable. */
 export async function playOrder(stage: Stage, order: Order): Promise<SagaOutcome> {
-  const { amends, placeOrder, screen } = stage;
-  const run = await amends.start(placeOrder, order, { id: stage.nextId() });
-  screen.row(run.id);
-  return showSteps(screen, run);
+  const { shop, screen } = stage;
+  const id = stage.nextId();
+  screen.row(id);
+  await shop.sell(id, order);
+  return showSteps(screen, await shop.amends.get(id));
 }
 
 /** A saga's steps on the row that is open, and its end. */
@@ -45,6 +52,7 @@ function toneOf({ status }: SagaOutcome): "good" | "bad" | "back" {
   return status === "FAILED" ? "back" : "bad";
 }
 
-export function euros(cents: number): string {
-  return `${(cents / 100).toFixed(2)} €`;
+/** Looks until it is so. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -4,8 +4,11 @@ import type { AttentionLine, Page } from "./contract.ts";
 import type { Office } from "./office.ts";
 import { limit, text } from "./param.ts";
 import { route, type Route } from "./route.ts";
+import { urlsOf } from "./webhook-api.ts";
+import { safeUrl } from "./webhook-lines.ts";
 
-export function attentionRoutes({ amends }: Office): readonly Route[] {
+export function attentionRoutes(office: Office): readonly Route[] {
+  const { amends } = office;
   return [
     route({
       method: "GET",
@@ -17,30 +20,52 @@ export function attentionRoutes({ amends }: Office): readonly Route[] {
       handle: async ({ query }): Promise<Page<AttentionLine>> => {
         const { limit: max, after } = query;
         const found = await amends.attention.list({ limit: max, ...(after !== undefined && { after }) });
-        return { items: found.items.map(lineOf), next: found.next ?? null };
+        const letters = found.items.filter((item) => item.kind === "dead-letter");
+        const urls = await urlsOf(office, letters);
+        return { items: found.items.map((item) => lineOf(item, urls)), next: found.next ?? null };
       },
     }),
   ];
 }
 
-/** What follows the path of an address may be a secret. */
-export function safeUrl(url: string): string {
-  if (!URL.canParse(url)) return "unreadable";
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname}`;
-}
-
-function lineOf(item: AttentionItem): AttentionLine {
+function lineOf(item: AttentionItem, urls: ReadonlyMap<string, string>): AttentionLine {
   return {
     kind: item.kind,
     // A letter is known by its delivery here.
     id: item.kind === "dead-letter" ? item.deliveryId : item.id,
     name: nameOf(item),
     since: item.since.toISOString(),
-    reason: item.reason,
+    reason: reasonOf(item, urls),
     actions: item.kind === "dead-letter" ? ["resend", "dismiss"] : item.actions,
     skippable: "skippable" in item ? item.skippable : [],
   };
+}
+
+/** Two things of one kind must not look alike: it says whose, and where. */
+function reasonOf(item: AttentionItem, urls: ReadonlyMap<string, string>): string {
+  switch (item.kind) {
+    case "abandoned-entry":
+      return `for ${item.subjectId}: ${item.reason}, ${triesWord(item.attempts)}`;
+    case "dead-letter": {
+      const url = urls.get(item.subscriptionId) ?? "the endpoint";
+      return `event ${item.eventId} to ${url}: ${answerWord(item.reason)}, ${triesWord(item.attemptCount)}`;
+    }
+    case "disabled-subscription":
+      return item.reason === "failing"
+        ? "nothing has arrived there for a long time"
+        : answerWord(item.reason);
+    default:
+      return item.reason;
+  }
+}
+
+const triesWord = (count: number): string => (count === 1 ? "1 try" : `${count} tries`);
+
+/** The code of an attempt, in words. */
+function answerWord(code: string): string {
+  if (code === "gone") return "it answered HTTP 410 (gone for good)";
+  const status = /^http_(\d{3})$/.exec(code)?.[1];
+  return status === undefined ? code : `it answered HTTP ${status}`;
 }
 
 function nameOf(item: AttentionItem): string {

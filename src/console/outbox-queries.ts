@@ -71,8 +71,10 @@ export function countEntries(dialect: Dialect, kinds: readonly string[], max: nu
   const open = outboxMachine.states.filter((state) => !outboxMachine.isTerminal(state));
   const claimable = outboxMachine.sources("claim");
   const inKinds = sql`c.kind in (${literals(kinds)})`;
+  // An event that no process has a handler for waits for none of the workers.
+  const claimed = kinds.filter((kind) => kind !== "event");
   // The index of due entries holds exactly the claimable states: what it gives is told apart afterwards.
-  const due = sql`(select c.status from ${table} as c where ${inKinds} and c.status in (${literals(claimable)}) limit ${max + 1})`;
+  const due = sql`(select c.status from ${table} as c where c.kind in (${literals(claimed)}) and c.status in (${literals(claimable)}) limit ${max + 1})`;
   const counts = open.map((status) =>
     claimable.includes(status)
       ? sql`(select count(*) from due where due.status = ${literals([status])}) as ${raw(status)}`

@@ -243,9 +243,10 @@ async function letterOf(
   return letters.find(({ deliveryId }) => deliveryId === id)?.id;
 }
 
-async function urlsOf(
+/** Where the subscriptions of deliveries lead, without what may be a secret. */
+export async function urlsOf(
   { amends }: Office,
-  deliveries: readonly Delivery[],
+  deliveries: readonly Pick<Delivery, "subscriptionId">[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
   const found = await Promise.all(ids.map((id) => amends.webhooks.subscription(id).catch(() => undefined)));

@@ -1,7 +1,6 @@
 /** Webhooks as the console shows them: payloads and responses are masked, addresses without what may be secret. */
 import type { Attempt as Tried, Delivery } from "../webhooks/delivery-queries.ts";
 import type { Subscription as Subscribed } from "../webhooks/subscriptions/rows.ts";
-import { safeUrl } from "./attention-api.ts";
 import type { Json } from "./contract.ts";
 import type { Attempt, DeliveryLine, Subscription } from "./contract-parts.ts";
 import { mask } from "./mask.ts";
@@ -12,6 +11,13 @@ const ACTIONS: Readonly<Record<Subscribed["status"], Subscription["actions"]>> =
   Disabled: ["enable", "delete"],
   Deleted: [],
 };
+
+/** What follows the path of an address may be a secret. */
+export function safeUrl(url: string): string {
+  if (!URL.canParse(url)) return "unreadable";
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
 
 export function toSubscriptionLine(given: Subscribed): Subscription {
   return {

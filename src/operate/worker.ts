@@ -2,6 +2,7 @@
  * Drives whatever is due, of every kind that its Amends knows. As a loop per kind, or once, from a cron job, a test
  * or a serverless function, with the same guarantees.
  */
+import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
@@ -72,6 +73,8 @@ export class Worker {
   async start(): Promise<void> {
     if (this.#stopping) throw new AmendsError("NOT_ALLOWED_NOW", "This worker has been started already.");
     const stopping = new AbortController();
+    // Every kind of work listens to it: how many that are is no mistake.
+    setMaxListeners(0, stopping.signal);
     this.#stopping = stopping;
     try {
       await this.#tools.check();
@@ -120,6 +123,7 @@ export class Worker {
   async #runOnce(): Promise<number> {
     await this.#tools.check();
     const over = new AbortController();
+    setMaxListeners(0, over.signal);
     // What is started meanwhile is left for whoever comes next: nobody here would wait for it.
     const ignore = (): void => undefined;
     const loops = this.#makeLoops();

@@ -1,6 +1,6 @@
 /**
  * The pictures in docs/screenshots, taken anew: `npm run screenshots`. They show the fixture world, so that they are
- * about the same every time.
+ * about the same every time; those that begin with `tour-` show what `npm start` does.
  */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
@@ -8,6 +8,7 @@ import { buildConsole } from "../../tools/build.mjs";
 import { root } from "../../tools/project.mjs";
 import { startFixture } from "./fixture-server.ts";
 import { findChromium, PHONE, Window, type Look } from "./support/browser.ts";
+import { takeTourShots } from "./support/tour-shots.ts";
 
 interface Shot {
   readonly name: string;
@@ -69,5 +70,6 @@ for (const { name, hash, look, open } of SHOTS) {
   if (troubles.length > 0) process.stderr.write(`${name}: ${troubles.join("; ")}\n`);
   await page.close();
 }
+await takeTourShots(window, folder, assets);
 await window.close();
 await fixture.close();

@@ -102,7 +102,14 @@ onEachDatabase((database) => {
     await abandonAll(here);
     const attention = await get<Page<AttentionLine>>("reader", "/api/attention");
     expect(attention.items).toMatchObject([
-      { kind: "abandoned-entry", id, name: "stripe", actions: ["requeue"], skippable: [] },
+      {
+        kind: "abandoned-entry",
+        id,
+        name: "stripe",
+        reason: "for u-1: stripe did not erase: NotAuthorised, 1 try",
+        actions: ["requeue"],
+        skippable: [],
+      },
     ]);
     const overview = await get<Overview>("reader", "/api/overview");
     expect([overview.attention, overview.outbox?.abandoned]).toEqual([

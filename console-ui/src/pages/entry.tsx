@@ -12,7 +12,7 @@ import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
-import { lookOf, outboxLooks } from "../store/states.ts";
+import { entryLook } from "../store/states.ts";
 
 const FROM = { href: hrefOf(["outbox"]), word: "Outbox" };
 
@@ -31,7 +31,7 @@ interface Props {
 }
 
 function Detail({ entry, accept }: Props): JSX.Element {
-  const look = lookOf(outboxLooks, entry.status);
+  const look = entryLook(entry);
   const secret = { kind: "entry", id: entry.id } as const;
   const { ref, payload, subjectId, sagaId } = entry;
   return (

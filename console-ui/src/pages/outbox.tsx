@@ -14,7 +14,7 @@ import { usePages } from "../store/pages.ts";
 import { apiPath } from "../store/query.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf, place } from "../store/route.ts";
-import { lookOf, outboxLooks } from "../store/states.ts";
+import { entryLook, outboxLooks } from "../store/states.ts";
 
 const idOf = ({ id }: OutboxLine): string => id;
 
@@ -44,7 +44,7 @@ const columns: readonly Column<OutboxLine>[] = [
   {
     head: "State",
     class: "w-state phone-end",
-    cell: ({ status }) => <State look={lookOf(outboxLooks, status)} />,
+    cell: (entry) => <State look={entryLook(entry)} />,
   },
   {
     head: "Tries",

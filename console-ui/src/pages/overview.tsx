@@ -15,12 +15,14 @@ import { countWord, spanWord } from "../store/words.ts";
 import type { Tone } from "../store/states.ts";
 
 const WINDOWS: readonly Window[] = ["15m", "1h", "6h", "24h"];
+/** Whoever opens it wants to know how it goes now; a young system has little more to show. */
+const FIRST: Window = "15m";
 /** The overview is one answer that all browsers share: it is looked at now and then even if nothing is heard. */
 const LOOK_MS = 5_000;
 
 export function OverviewPage(): JSX.Element {
   const wanted = place.value.query.get("window");
-  const window = WINDOWS.find((one) => one === wanted) ?? "1h";
+  const window = WINDOWS.find((one) => one === wanted) ?? FIRST;
   const { data, trouble, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
   const overview = data.value;
   useEffect(() => {
@@ -44,7 +46,7 @@ export function OverviewPage(): JSX.Element {
                 key={one}
                 type="button"
                 aria-pressed={one === window}
-                onClick={() => refine({ window: one === "1h" ? undefined : one })}
+                onClick={() => refine({ window: one === FIRST ? undefined : one })}
               >
                 {one.replace(/(\d+)/u, "$1 ")}
               </button>
@@ -89,7 +91,9 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   const { sagas, backlog, attention, bucketMs } = overview;
   const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
   const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
-  const minutes = Math.max(1, (sagas.buckets.length * bucketMs) / 60_000);
+  // A system that is younger than the window is not made slower by the time before it.
+  const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
+  const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
   const open =
     sagas.byStatus.PENDING.value + sagas.byStatus.RUNNING.value + sagas.byStatus.COMPENSATING.value;

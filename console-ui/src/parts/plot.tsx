@@ -92,7 +92,8 @@ function optionsOf(
   return {
     width,
     height,
-    padding: [10, 8, 0, 0],
+    // The last label of the time axis stands half beside the plot.
+    padding: [10, 26, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false, setScale: false } },
     scales: {

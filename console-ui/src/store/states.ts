@@ -59,6 +59,18 @@ export const outboxLooks: Readonly<Record<OutboxStatus, Look>> = {
   superseded: look("Superseded", "stone", "skip", "A newer entry has taken its place."),
 };
 
+const unrouted = look(
+  "No handler",
+  "stone",
+  "clock",
+  "No process here has a handler for this event: it is kept until one does.",
+);
+
+/** An event that waits for nobody in particular is not late. */
+export function entryLook({ kind, status }: { readonly kind: string; readonly status: string }): Look {
+  return kind === "event" && status === "pending" ? unrouted : lookOf(outboxLooks, status);
+}
+
 export const flowLooks: Readonly<Record<FlowStatus, Look>> = {
   stalled: look("Stalled", "rose", "alert", "An undo has failed for good: it waits for a person."),
   compensating: look("Compensating", "copper", undefined, "It turned back and is undoing what was done."),

@@ -1,12 +1,14 @@
 /** Orders that go well. */
-import { playOrder, type Stage } from "../stage.ts";
+import { playOrder, type Scene } from "../stage.ts";
 
-export async function complete(stage: Stage): Promise<void> {
+export const complete: Scene = async (stage, number) => {
   const { screen } = stage;
-  screen.scene(1, "Orders that complete");
-  screen.say("A saga is a list of steps. Each one is durable in the database before the next one begins.");
+  screen.scene(number, "Orders that complete");
+  screen.say(
+    "A saga is a list of steps. Each one is durable in the database before the next one begins. The order, its saga and the webhook about it are one commit.",
+  );
   screen.gap();
-  await playOrder(stage, { sku: "tea", cents: 1_200, address: "Lisbon" });
-  await playOrder(stage, { sku: "coffee", cents: 900, address: "Oslo" });
-  await playOrder(stage, { sku: "tea", cents: 450, address: "Kyoto" });
-}
+  await playOrder(stage, { customer: "u-ann", sku: "tea", cents: 1_200, address: "Lisbon" });
+  await playOrder(stage, { customer: "u-ben", sku: "coffee", cents: 900, address: "Oslo" });
+  await playOrder(stage, { customer: "u-cleo", sku: "tea", cents: 450, address: "Kyoto" });
+};

@@ -1,0 +1,30 @@
+/** Webhooks: one partner is well, one is down until its tries are used up, one has moved away for good. */
+import { until, type Scene } from "../stage.ts";
+
+const WIDTH = 15;
+
+export const told: Scene = async (stage, number) => {
+  const { screen, outside, shop } = stage;
+  screen.scene(number, "Partners are told: webhooks");
+  screen.say(
+    "Signed, retried, and given up loudly. The ledger is well. The warehouse in the east answers 500: after four tries its message is a dead letter. The old shop answers 410: its subscription is disabled.",
+  );
+  screen.gap();
+  outside.down.add("warehouse-east");
+  const id = stage.nextId();
+  await shop.sell(id, { customer: "u-eve", sku: "tea", cents: 800, address: "Delhi" }, "east");
+  const { webhooks } = shop.amends;
+  const eventId = `${id}-placed`;
+  await until(async () => {
+    const deliveries = await webhooks.deliveries({ eventId });
+    return deliveries.every(({ status }) => status === "Completed" || status === "DeadLettered");
+  });
+  const names = new Map((await webhooks.subscriptions()).map(({ id: of, description }) => [of, description]));
+  for (const delivery of (await webhooks.deliveries({ eventId })).toReversed()) {
+    screen.row((names.get(delivery.subscriptionId) ?? "?").padEnd(WIDTH));
+    for (const { code } of await webhooks.attempts(delivery.id)) {
+      screen.mark(code.startsWith("http_2") ? "good" : "bad", code);
+    }
+    screen.ending(delivery.status, delivery.status === "Completed" ? "good" : "bad");
+  }
+};
