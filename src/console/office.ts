@@ -10,6 +10,8 @@ import { Refused } from "./answer.ts";
 import type { Count, Part } from "./contract.ts";
 import type { Operator } from "./operator.ts";
 import { listNames } from "./saga-queries.ts";
+import { listTypes } from "./flow-queries.ts";
+import type { Call } from "./route.ts";
 import { Shared } from "./shared.ts";
 
 /** More names than this are no help in a list to choose from. */
@@ -25,6 +27,7 @@ export class Office {
   readonly actions: ActionLog;
   readonly parts: readonly Part[];
   readonly #names: Shared<readonly string[]>;
+  readonly #types: Shared<readonly string[]>;
   readonly #overdue: Shared<number>;
 
   constructor(amends: Amends, parts: readonly Part[]) {
@@ -39,6 +42,10 @@ export class Office {
     });
     this.#names = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
       const rows = await this.query(listNames(this.db.dialect, NAMES_MAX));
+      return rows.map((row) => row["name"] as string);
+    });
+    this.#types = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
+      const rows = await this.query(listTypes(this.db.dialect, NAMES_MAX));
       return rows.map((row) => row["name"] as string);
     });
   }
@@ -56,6 +63,11 @@ export class Office {
   names(): Promise<readonly string[]> {
     return this.#names.get();
   }
+
+  /** The types of event flows that there are. */
+  flowTypes(): Promise<readonly string[]> {
+    return this.#types.get();
+  }
 }
 
 /** A number that was counted no further than `max`. */
@@ -68,4 +80,17 @@ export function countOf(value: unknown, max: number): Count {
 export function whoOf({ who }: { readonly who: Operator | undefined }): Operator {
   if (who) return who;
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });
+}
+
+/** What somebody did, on record before it is done. */
+export async function recorded<T>(
+  { actions }: Office,
+  call: Call<unknown, { readonly reason: string }>,
+  action: string,
+  kind: string,
+  work: (note: { readonly reason: string; readonly by: string }) => Promise<T>,
+): Promise<T> {
+  const { name: by } = whoOf(call);
+  const { reason } = call.body;
+  return actions.around({ by, action, target: { kind, id: call.id }, reason }, () => work({ reason, by }));
 }

@@ -3,12 +3,16 @@ import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
+import { deliveryMachine } from "../core/delivery/machine.ts";
+import { flowMachine, OPEN_FLOWS } from "../core/flow/machine.ts";
 import { countAttention } from "./attention-queries.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
 import { countEntries } from "./outbox-queries.ts";
+import { countFlows } from "./flow-queries.ts";
 import { iso } from "./saga-lines.ts";
 import { countBuckets, countStatuses, listDurations, selectBacklog } from "./saga-queries.ts";
+import { countDeliveries } from "./webhook-queries.ts";
 
 interface Span {
   readonly widthMs: number;
@@ -56,8 +60,8 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
     },
     backlog: backlogOf(await office.query(selectBacklog(dialect, COUNT_MAX))),
     outbox,
-    flows: null,
-    deliveries: null,
+    flows: await flowsOf(office),
+    deliveries: await deliveriesOf(office),
     attention: await attentionOf(office),
   };
 }
@@ -68,6 +72,26 @@ function statusCount(counts: Row, status: SagaStatus): Count {
   return CLAIMABLE.includes(status) && Number(counts["open"]) > COUNT_MAX
     ? { ...count, exact: false }
     : count;
+}
+
+/** Open ones are counted together, as those of sagas are. */
+async function flowsOf({ db, query }: Office): Promise<NonNullable<Overview["flows"]>> {
+  const [counts = {}] = await query(countFlows(db.dialect, COUNT_MAX));
+  const isCut = Number(counts["open"]) > COUNT_MAX;
+  const entries = flowMachine.states.map((status) => {
+    const count = countOf(counts[status], COUNT_MAX);
+    return [status, isCut && OPEN_FLOWS.includes(status) ? { ...count, exact: false } : count];
+  });
+  return Object.fromEntries(entries) as NonNullable<Overview["flows"]>;
+}
+
+async function deliveriesOf({ db, query }: Office): Promise<NonNullable<Overview["deliveries"]>> {
+  const [counts = {}] = await query(countDeliveries(db.dialect, COUNT_MAX));
+  const entries = deliveryMachine.states.map((status) => [
+    status,
+    countOf(counts[status.toLowerCase()], COUNT_MAX),
+  ]);
+  return Object.fromEntries(entries) as NonNullable<Overview["deliveries"]>;
 }
 
 /** How much needs a person altogether. */

@@ -14,6 +14,7 @@ import { erasure } from "./0004-erasure.ts";
 import { events } from "./0005-events.ts";
 import { webhooks } from "./0006-webhooks.ts";
 import { console } from "./0007-console.ts";
+import { archive } from "./0009-archive.ts";
 import { words } from "./ddl.ts";
 import { grantRoles } from "./webhook-roles.ts";
 
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 5, name: "events", statements: events },
   { id: 6, name: "webhooks", statements: webhooks },
   { id: 7, name: "console", statements: console },
+  { id: 9, name: "archive", statements: archive },
 ];
 
 const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));
