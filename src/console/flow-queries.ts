@@ -61,7 +61,8 @@ export function listFlows(dialect: Dialect, filter: FlowFilter, limit: number): 
       where d.status in (${literals(open)}) ${before(dialect, "d", after)} ${newestOf("d", looked)}) as walk`);
   }
   const only = types ? sql`where ${dialect.among(raw("s.saga_type"), types)}` : empty;
-  const joined = sql`from k join ${state} as s on s.saga_id = k.saga_id`;
+  // The empty text keeps SQLite from going the other way: from each run of the table to those that were picked.
+  const joined = sql`from k join ${state} as s on s.saga_id = k.saga_id || ''`;
   return sql`with k as materialized (
       select u.saga_id, u.updated_at from (${join(walks, " union all ")}) as u ${newestOf("u", looked)})
     select * from (select ${runColumns(dialect)}, 0 as edge, 0 as looked ${joined} ${only} ${newestOf("s", limit)}) as hits
@@ -95,7 +96,7 @@ export function listTypes(dialect: Dialect, limit: number): Sql {
   const next = (from: Sql): Sql =>
     sql`(select c.saga_type from ${state} as c ${from} order by c.saga_type limit 1)`;
   return sql`with recursive found(name) as (
-      select ${next(empty)} union all
+      select ${next(sql`where c.saga_type > ''`)} union all
       select ${next(sql`where c.saga_type > found.name`)} from found where found.name is not null)
     select name from found where name is not null limit ${limit}`;
 }

@@ -7,6 +7,7 @@ import type { Dialect } from "../storage/database.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { attentionCount } from "./attention-queries.ts";
 import type { Part } from "./contract.ts";
+import { NIL } from "./outbox-queries.ts";
 import { inState, someOpen } from "./saga-queries.ts";
 
 const LINE = ["id", "name", "status", "plan", "recovery_attempts", "created_at", "updated_at"];
@@ -65,8 +66,11 @@ const WORKED_ON = OUTBOX_KINDS.filter((kind) => kind !== "event");
 function partSigns(dialect: Dialect): Readonly<Record<Exclude<Part, "sagas">, Sql>> {
   const [outbox, state] = [dialect.table("outbox"), dialect.table("saga_state")];
   const text = (value: Sql): Sql => sql`coalesce(cast(${value} as text), '')`;
-  const newest = (table: string, id: string): Sql =>
-    text(sql`(select n.${raw(id)} from ${dialect.table(table)} as n order by n.${raw(id)} desc limit 1)`);
+  // From the lowest key on: so each database sees that the end of the key is all that it has to look at.
+  const newest = (table: string, id: string, lowest: Sql): Sql =>
+    text(
+      sql`(select n.${raw(id)} from ${dialect.table(table)} as n where n.${raw(id)} > ${lowest} order by n.${raw(id)} desc limit 1)`,
+    );
   const due = WORKED_ON.map(
     (kind) => sql`select * from (select c.token, c.attempts from ${outbox} as c
       where c.kind = ${literals([kind])} and c.status in (${literals(DUE)}) limit ${PROGRESS_MAX}) as walk`,
@@ -75,14 +79,17 @@ function partSigns(dialect: Dialect): Readonly<Record<Exclude<Part, "sagas">, Sq
     order by o.saga_type, o.process_id limit ${PROGRESS_MAX})`;
   const spaced = (values: readonly Sql[]): Sql => join(values, " || ' ' || ");
   const progress = (relation: Sql, column: string): Sql =>
-    text(sql`(select count(*) || ' ' || coalesce(sum(${raw(column)}), 0) from ${relation} as w)`);
+    text(sql`(select count(*) || ' ' || coalesce(sum(${raw(column)}), 0) from ${relation} as counted)`);
   return {
     outbox: spaced([
-      newest("outbox", "entry_id"),
-      progress(sql`(${join(due, " union all ")})`, "w.token + w.attempts"),
+      newest("outbox", "entry_id", literals([NIL])),
+      progress(sql`(${join(due, " union all ")})`, "counted.token + counted.attempts"),
     ]),
-    erasures: newest("audit_events", "seq"),
-    flows: spaced([newest("saga_state", "saga_id"), progress(open, "w.version")]),
-    webhooks: spaced([newest("webhook_delivery_sagas", "id"), newest("webhook_attempts", "id")]),
+    erasures: newest("audit_events", "seq", raw("0")),
+    flows: spaced([newest("saga_state", "saga_id", literals([""])), progress(open, "counted.version")]),
+    webhooks: spaced([
+      newest("webhook_delivery_sagas", "id", raw("0")),
+      newest("webhook_attempts", "id", raw("0")),
+    ]),
   };
 }

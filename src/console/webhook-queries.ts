@@ -28,23 +28,21 @@ export function listDeliveryLines(dialect: Dialect, question: DeliveryQuestion, 
     ...(subscriptionId === undefined ? [] : [sql`c.subscription_id = ${subscriptionId}`]),
     ...(eventId === undefined ? [] : [sql`c.event_id = ${event}`]),
   ];
+  // From the lowest id on: so each database sees that it goes along the key from one place to another.
   const stretch = (where: Sql, max: number): Sql =>
-    sql`select * from (select c.id, c.status from ${table} as c where ${where} ${older} order by c.id desc limit ${max}) as walk`;
+    sql`select * from (select c.id, c.status from ${table} as c where ${where} and c.id > 0 ${older} order by c.id desc limit ${max}) as walk`;
+  const isNarrow = ways.length > 0;
   const walks =
-    ways.length > 0 || statuses.length === 0
-      ? [
-          stretch(
-            ways.length > 0 ? join(ways, " and ") : raw("true"),
-            ways.length > 0 ? DELIVERY_SCAN_MAX : limit,
-          ),
-        ]
+    isNarrow || statuses.length === 0
+      ? [stretch(join([raw("true"), ...ways], " and "), isNarrow ? DELIVERY_SCAN_MAX : limit)]
       : statuses.map((status) => stretch(sql`c.status = ${literals([status])}`, limit));
   const fits = statuses.length === 0 ? empty : sql`where k.status in (${literals(statuses)})`;
-  const picked = (edge: Sql, ids: Sql): Sql =>
-    sql`select * from (select l.*, ${edge} from (${selectDeliveries(dialect)} where s.id in (${ids})) as l) as one`;
+  const lines = (picked: Sql, edge: Sql): Sql => sql`select hits.*, ${edge} from (
+    ${selectDeliveries(dialect)} join (${picked}) as p on p.id = s.id) as hits`;
   return sql`with k as materialized (${join(walks, " union all ")})
-    ${picked(raw("0 as edge, 0 as looked"), sql`select p.id from (select k.id from k ${fits} order by k.id desc limit ${limit}) as p`)}
-    union all ${picked(raw("1 as edge, (select count(*) from k) as looked"), raw("select min(k.id) from k"))}
+    ${lines(sql`select k.id from k ${fits} order by k.id desc limit ${limit}`, raw("0 as edge, 0 as looked"))}
+    union all
+    ${lines(raw("select min(k.id) as id from k"), raw("1 as edge, (select count(*) from k) as looked"))}
     order by edge, id desc`;
 }
 

@@ -23,7 +23,7 @@ export function FlowPage({ id }: { readonly id: string }): JSX.Element {
   const resource = useResource<FlowDetail>(`flows/${encodeURIComponent(id)}`, ["flows"]);
   return (
     <DetailFrame resource={resource} from={FROM}>
-      {(flow) => <Detail flow={flow} accept={resource.accept} />}
+      {(flow) => <Detail flow={flow} accept={resource.accept} reload={resource.reload} />}
     </DetailFrame>
   );
 }
@@ -31,9 +31,10 @@ export function FlowPage({ id }: { readonly id: string }): JSX.Element {
 interface Props {
   readonly flow: FlowDetail;
   readonly accept: (flow: FlowDetail) => void;
+  readonly reload: () => void;
 }
 
-function Detail({ flow, accept }: Props): JSX.Element {
+function Detail({ flow, accept, reload }: Props): JSX.Element {
   return (
     <>
       <PageHead
@@ -90,7 +91,7 @@ function Detail({ flow, accept }: Props): JSX.Element {
           ) : (
             <ol class="trail">
               {flow.events.map((event) => (
-                <EventRow key={event.id} event={event} />
+                <EventRow key={event.id} event={event} onDone={reload} />
               ))}
             </ol>
           )}
@@ -117,7 +118,13 @@ function Detail({ flow, accept }: Props): JSX.Element {
   );
 }
 
-function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
+function EventRow({
+  event,
+  onDone,
+}: {
+  readonly event: FlowEvent;
+  readonly onDone: () => void;
+}): JSX.Element {
   const secret = { kind: "event", id: event.id } as const;
   const look = lookOf(outboxLooks, event.status);
   return (
@@ -125,7 +132,9 @@ function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
       <i class="story-dot" />
       <div>
         <div class="trail-head">
-          <strong>{event.name}</strong>
+          <a class="link" href={hrefOf(["outbox", event.id])}>
+            <strong>{event.name}</strong>
+          </a>
           {event.handler !== null && (
             <span class="dim">
               to <code>{event.handler}</code>
@@ -133,6 +142,12 @@ function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
           )}
           <State look={look} />
           <Time at={event.at} class="dim" />
+          <ActionButtons
+            target={{ kind: "entry", id: event.id, name: event.name }}
+            actions={event.actions}
+            small
+            onDone={onDone}
+          />
         </div>
         {event.lastError !== null && (
           <p>

@@ -39,7 +39,7 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     word: "Given-up event",
     icon: "flows",
     needs:
-      "No handler could take it. Mend the cause, or deploy the version that understands it, then requeue.",
+      "Its handler gave it up, or nobody could read it. Mend the cause, or deploy the version that understands it, then retry; or settle it by hand and resolve.",
     target: "entry",
     href: (id) => hrefOf(["outbox", id]),
   },

@@ -95,7 +95,11 @@ export async function openFlows(
 ): Promise<FlowScene> {
   const mended: Mended = { undo: false, notice: false };
   const { saga, handlers } = flows(mended);
-  const amends = await database.amends({ ...options, eventSagas: [saga], handlers });
+  return sceneOf(await database.amends({ ...options, eventSagas: [saga], handlers }), mended);
+}
+
+/** On an Amends that knows `flows(mended)`. */
+export function sceneOf(amends: Amends, mended: Mended): FlowScene {
   const worker = amends.worker();
   const settle = async (): Promise<void> => {
     while ((await worker.runOnce()) > 0);
