@@ -32,6 +32,7 @@ export {
 } from "./core/delivery/machine.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
 export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
+export { type AbandonedCallItem } from "./outbox/attention.ts";
 export { type Logger } from "./operate/logger.ts";
 export { Retention, type RetentionOptions } from "./operate/retention.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";

@@ -1,5 +1,5 @@
 /** What people did, and how a value becomes readable: both leave a trace before anything else happens. */
-import { listActions, toAction } from "../operate/action-queries.ts";
+import { listActions, toAction } from "../audit/action-queries.ts";
 import type { ActionLine, Page, Revealed } from "./contract.ts";
 import { cursor, writeCursor } from "./cursor.ts";
 import { whoOf, type Office } from "./office.ts";

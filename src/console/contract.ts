@@ -212,6 +212,7 @@ export interface AttentionLine {
   readonly kind:
     | "stalled-saga"
     | "abandoned-entry"
+    | "abandoned-call"
     | "dead-letter"
     | "given-up-event"
     | "stalled-flow"

@@ -3,7 +3,9 @@ import { isUuid } from "../core/flow/sealed.ts";
 import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import { CallRequeue } from "../outbox/requeue-calls.ts";
 import type { Row } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
 import { badInput, notFound, Refused } from "./answer.ts";
 import type { Revealers } from "./audit-api.ts";
 import type { Page } from "./contract.ts";
@@ -120,14 +122,25 @@ async function requeue(
   id: string,
   note: { readonly reason: string; readonly by: string },
 ): Promise<void> {
-  await rowOf(office, id);
+  const { kind } = await rowOf(office, id);
+  if (kind === "call") return requeueCall(office, id);
   if (!requeues) {
     const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
     throw new Refused(501, { code: "NOT_SUPPORTED", message });
   }
   const [entry] = await requeues.requeue([id], note);
-  if (!entry)
-    throw new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
+  if (!entry) throw notAbandoned();
+}
+
+/** A call needs nothing but its row: whoever makes it takes it up again. */
+async function requeueCall({ db }: Office, id: string): Promise<void> {
+  const requeuing = new CallRequeue([id]);
+  const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
+  if (done.length === 0) throw notAbandoned();
+}
+
+function notAbandoned(): Refused {
+  return new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
 }
 
 async function rowOf({ db, query }: Office, id: string): Promise<Row> {

@@ -28,6 +28,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: "entry",
     href: (id) => hrefOf(["outbox", id]),
   },
+  "abandoned-call": {
+    word: "Abandoned call",
+    icon: "outbox",
+    needs: "A call of your own was refused, or failed too often. Mend the cause, then requeue.",
+    target: "entry",
+    href: (id) => hrefOf(["outbox", id]),
+  },
   "dead-letter": {
     word: "Dead letter",
     icon: "webhooks",
