@@ -98,7 +98,8 @@ export interface Latency {
 
 // GET api/sagas?q=&name=&status=A,B&from=&to=&limit=&after=
 // `q` forgives: it finds the beginning of an id, a part of a name, a status, or a field of the input as `field:value`
-// (the whole value, unless one has the role `reveal`). `from` and `to` bound the last change.
+// (the whole value, unless one has the role `reveal`). `from` and `to` bound the last change. Archived sagas are found by
+// id, name, state and time, but not by their inputs.
 export type SagaStatus = "PENDING" | "RUNNING" | "COMPENSATING" | "STALLED" | "COMPLETED" | "FAILED";
 export interface SagaLine {
   readonly id: string;
@@ -110,6 +111,8 @@ export interface SagaLine {
   readonly recoveryAttempts: number;
   /** Step names in their order. */
   readonly steps: readonly string[];
+  /** When retention moved it into the archive; null while it is where it ran. */
+  readonly archivedAt: Instant | null;
 }
 /** A search may look at a part only: then `searchedTo` says how far back it came, and `next` goes on from there. */
 export interface SagaPage extends Page<SagaLine> {

@@ -22,7 +22,7 @@ export const SCAN_MAX = 2_000;
 const LINE = ["id", "name", "status", "plan", "recovery_attempts"];
 const INSTANTS = ["created_at", "updated_at"];
 
-function lineColumns(dialect: Dialect, alias: string): Sql {
+export function lineColumns(dialect: Dialect, alias: string): Sql {
   const instants = INSTANTS.map((name) => sql`${dialect.epochMs(raw(`${alias}.${name}`))} as ${raw(name)}`);
   return join([raw(LINE.map((name) => `${alias}.${name}`).join(", ")), ...instants], ", ");
 }

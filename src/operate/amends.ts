@@ -30,6 +30,7 @@ import { Webhooks } from "../webhooks/webhooks.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, type Host, type Hosting } from "../work/host.ts";
 import { newId } from "../work/identifiers.ts";
+import { readArchived, type ArchivedSaga } from "./archive.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newOwner } from "./identifiers.ts";
 import { guarded, silent, stackOf, type Logger } from "./logger.ts";
@@ -216,6 +217,11 @@ export class Amends<Tx = unknown> {
   async inspect(id: string): Promise<SagaView | undefined> {
     const record = await this.#journal.load(id);
     return record && viewOf(record);
+  }
+
+  /** A saga that retention has archived; undefined where there is none with this id. */
+  async archived(id: string): Promise<ArchivedSaga | undefined> {
+    return this.#database && readArchived(this.#database, id);
   }
 
   /** A worker of this process. Sagas that are started here run here while it has room. */

@@ -254,7 +254,10 @@ export class Webhooks<Tx = unknown> {
   /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */
   async prune(policy: { readonly olderThan: Duration }): Promise<Pruned> {
     const ms = positiveMs(policy.olderThan, "olderThan");
-    return prune(this.#host.database, ms, PRUNE_BATCHES, this.#patience);
+    const { database } = this.#host;
+    const transact = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+      persist(database, () => database.transaction(work), this.#patience);
+    return prune(transact, ms, PRUNE_BATCHES);
   }
 
   /** Ends the connections to receivers; not for users, `amends.close()` does it. */

@@ -18,9 +18,9 @@ async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Pr
   const { saga, handlers } = flows(mended);
   const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), eventSagas: [saga], handlers });
   await amends.migrate();
-  const server = await createConsole(amends as Amends, { assets: await builtPages() }).listen({ port: 0 });
+  const server = await createConsole(amends, { assets: await builtPages() }).listen({ port: 0 });
   return {
-    scene: sceneOf(amends as Amends, mended),
+    scene: sceneOf(amends, mended),
     url: server.signInUrl,
     close: async () => {
       await server.close();
