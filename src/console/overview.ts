@@ -5,6 +5,7 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts
 import type { Row } from "../storage/database.ts";
 import { deliveryMachine } from "../core/delivery/machine.ts";
 import { flowMachine, OPEN_FLOWS } from "../core/flow/machine.ts";
+import type { DuePart } from "./backlog-queries.ts";
 import { countAttention } from "./attention-queries.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
@@ -123,6 +124,15 @@ export function backlogOf(rows: readonly Row[]): Overview["backlog"] {
     if (row["since"] !== null) oldestMs = Math.max(oldestMs, Number(row["now_at"]) - Number(row["since"]));
   }
   return { oldestMs: Math.round(oldestMs), due: countOf(due, COUNT_MAX) };
+}
+
+/** How long the oldest due work of each other part has waited; 0 where nothing waits. */
+export function agesOf(rows: readonly Row[]): Readonly<Record<DuePart, number>> {
+  const ages = rows.map((row) => {
+    const ageMs = row["since"] === null ? 0 : Number(row["now_at"]) - Number(row["since"]);
+    return [row["part"] as string, Math.max(0, Math.round(ageMs))];
+  });
+  return Object.fromEntries(ages) as Record<DuePart, number>;
 }
 
 function latencyOf(durations: readonly number[]): Latency {

@@ -51,14 +51,15 @@ export class EventFlow<Tx = unknown> {
         throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
     }
     const out = fanOut(this.#engine.registry, list, FROM_OUTSIDE);
+    const trace = this.#engine.tracer.current();
     if (tx === undefined) {
       this.#db.refuseInside?.();
-      await this.#engine.settle({ delivery: undefined, to: RELEASED, out });
+      await this.#engine.settle({ delivery: undefined, to: RELEASED, out, trace });
       return this.#handles(out);
     }
     const session = this.#db.join(tx);
     for (const part of parts(out))
-      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part });
+      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part, trace });
     this.#engine.desk.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }

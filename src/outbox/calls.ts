@@ -15,6 +15,7 @@ import { persist, type Patience } from "../storage/retry.ts";
 import type { Desk, Hold } from "../work/desk.ts";
 import type { Duty } from "../work/duty.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
+import { readTraceparent } from "../work/trace.ts";
 import { tryHook } from "./abandoned.ts";
 import { Attempt } from "./attempt.ts";
 import { BackoffPolicy } from "./backoff-policy.ts";
@@ -22,7 +23,7 @@ import { OutboxBooks } from "./books.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
 import { toCall, type CallEntry } from "./call-row.ts";
 import { checkUuid } from "./check-entry.ts";
-import { failureOf } from "./dispatch.ts";
+import { failureOf, labelOf } from "./dispatch.ts";
 import { entryDesk, runBatch, type ClaimedEntry } from "./entry-desk.ts";
 import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
 import { insertEntries, listAbandonedEntries } from "./queries.ts";
@@ -116,7 +117,7 @@ export class Calls<Tx = unknown> {
     const payload = await encodeInput(call, input);
     const entryId = this.#host.newId();
     const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
-    await session.query(insertEntries(session.dialect, [row]));
+    await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
     this.#desk.dueIn(COMMIT_SOON_MS);
@@ -174,7 +175,17 @@ export class Calls<Tx = unknown> {
     const { attemptMax } = definition;
     const before = decideBefore(entry, { attemptMax });
     if (before) return this.#conclude(entry, hold, before);
-    const outcome = await this.#call(definition, entry, hold);
+    const outcome = await this.#host.tracer.run(
+      {
+        name: `call ${entry.name}`,
+        kind: "consumer",
+        labels: { "amends.call": entry.name },
+        attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
+        parent: readTraceparent(row["traceparent"]),
+      },
+      () => this.#call(definition, entry, hold),
+      labelOf,
+    );
     if (!outcome) return;
     const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
     return this.#conclude(entry, hold, decide(entry, outcome, policy));

@@ -81,7 +81,9 @@ export class Webhooks<Tx = unknown> {
       disableAfterMs: settings.disableAfterMs,
       disableAfterFailures: DISABLE_FAILURES,
     });
-    this.#publisher = new Publisher(this.#orchestrator, settings.payloadMax, newId);
+    this.#publisher = new Publisher(this.#orchestrator, settings.payloadMax, newId, () =>
+      host.tracer.current(),
+    );
     const deadLetters = new DeadLetters((session, ids) => this.#orchestrator.requeue(session, ids));
     const [orchestrator, subscriptions] = [this.#orchestrator, this.#subscriptions];
     this.#operators = new WebhookOperators({
@@ -99,6 +101,7 @@ export class Webhooks<Tx = unknown> {
       timeoutMs: settings.timeoutMs,
       attemptMax,
       newId,
+      tracer: host.tracer,
     });
     const onDead = (ids: readonly string[]): void =>
       host.warn({ deliveries: ids }, "amends: webhook deliveries were given up; see the dead letters");

@@ -13,6 +13,7 @@ import {
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Session } from "../../storage/database.ts";
+import { untraced, type SpanNote, type Tracer } from "../../work/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Sender, SendResult } from "../sending/send.ts";
 import { insertAttempts, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
@@ -33,6 +34,7 @@ export interface CourierOptions {
   readonly timeoutMs: number;
   readonly attemptMax: number;
   readonly newId: () => string;
+  readonly tracer?: Tracer;
 }
 
 const NOTHING_SENT: AttemptRecord = {
@@ -55,7 +57,7 @@ const NOWHERE: Pick<Errand, "target" | "message"> = {
     attemptMax: undefined,
     nowMs: 0,
   },
-  message: { key: "", type: "", payload: "" },
+  message: { key: "", type: "", payload: "", traceparent: undefined },
 };
 
 export class Courier {
@@ -92,7 +94,11 @@ export class Courier {
       case "Disabled":
         return this.report(errand, { ok: false, code: SUBSCRIPTION_DISABLED, final: true });
       default: // also a paused one: it was sent on its way before, and that is not taken back
-        return this.#send(errand, signal);
+        return (this.#options.tracer ?? untraced).run(
+          spanOf(errand),
+          () => this.#send(errand, signal),
+          ({ result }) => (result.ok ? undefined : result.code),
+        );
     }
   }
 
@@ -145,6 +151,22 @@ export class Courier {
       return undefined;
     }
   }
+}
+
+/** Of an address no more than its host: what follows may be a secret. */
+function spanOf({ deliveryId, subscriptionId, attempt, target, message }: Errand): SpanNote {
+  return {
+    name: `deliver ${message.type}`,
+    kind: "client",
+    labels: { "amends.event": message.type },
+    attributes: {
+      "amends.delivery_id": deliveryId,
+      "amends.subscription_id": subscriptionId,
+      "amends.attempt": attempt,
+      "server.address": URL.canParse(target.url) ? new URL(target.url).hostname : "",
+    },
+    parent: message.traceparent,
+  };
 }
 
 function resultOf({ ok, code, gone, retryAfterMs }: SendResult): JobResult {

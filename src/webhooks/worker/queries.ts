@@ -11,7 +11,7 @@ export function selectTargets(dialect: Dialect, jobIds: readonly string[]): Sql 
 
 /** Each payload once, to however many subscriptions it goes. */
 export function selectPayloads(dialect: Dialect, jobIds: readonly string[]): Sql {
-  return sql`select e.event_id, e.event_key, e.type, e.payload from (
+  return sql`select e.event_id, e.event_key, e.type, e.payload, e.traceparent from (
       select distinct t.event_id as wanted from ${dialect.table("webhook_targets")} as t
       where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}) as picked
     join ${dialect.table("webhook_payloads")} as e on e.event_id = picked.wanted`;

@@ -34,6 +34,7 @@ export interface Message {
   readonly key: string;
   readonly type: string;
   readonly payload: string;
+  readonly traceparent: string | undefined;
 }
 
 export function toMessage(row: Row): Message {
@@ -41,5 +42,6 @@ export function toMessage(row: Row): Message {
     key: row["event_key"] as string,
     type: row["type"] as string,
     payload: row["payload"] as string,
+    traceparent: (row["traceparent"] as string | null) ?? undefined,
   };
 }

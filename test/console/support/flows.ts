@@ -85,6 +85,8 @@ export interface FlowScene {
   settle(): Promise<void>;
   /** Begins a run that ends so; its process is named after that. Returns the run's id. */
   run(end: End, name?: string, secret?: string): Promise<string>;
+  /** Begins a run, and leaves it to whoever comes. */
+  publish(name: string): Promise<void>;
   /** An event that its handler gives up. Returns the id of its delivery. */
   giveUp(secret?: string): Promise<string>;
 }
@@ -113,6 +115,9 @@ export function sceneOf(amends: Amends, mended: Mended): FlowScene {
       const [begun] = await amends.events.publish(undefined, Registered(given));
       await settle();
       return begun?.id ?? "";
+    },
+    async publish(srn) {
+      await amends.events.publish(undefined, Registered({ srn, end: "completed" }));
     },
     async giveUp(secret) {
       await amends.events.publish(
