@@ -39,10 +39,11 @@ const placeOrder = saga("place-order", z.object({ orderId: z.string() }))
   .step("reserve", { act: () => ({ reservation: "r-1" }), compensate: () => undefined })
   .step("place", {
     transaction,
-    act: async ({ input, tx, emit }) => {
+    act: async (step) => {
+      const { input, tx } = step;
       await calls.enqueue(tx, sendMail, { to: "ann" });
       await amends.webhooks.publish(tx, { type: "order.placed", data: input });
-      emit(Placed(input));
+      step.emit(Placed(input));
     },
   });
 

@@ -5,6 +5,7 @@ import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 import type { Amends } from "../operate/amends.ts";
 import { ActionLog } from "../operate/action-log.ts";
+import { selectNow } from "../storage/database-time.ts";
 import { HOST } from "../work/host.ts";
 import { Refused } from "./answer.ts";
 import type { Count, Part } from "./contract.ts";
@@ -53,6 +54,12 @@ export class Office {
   /** One statement, tried again where trouble passes. It needs no `this`. */
   readonly query = (statement: Sql): Promise<readonly Row[]> =>
     persist(this.db, () => this.db.query(statement));
+
+  /** What time it is, by the database's clock. */
+  async nowMs(): Promise<number> {
+    const [row] = await this.query(selectNow(this.db.dialect));
+    return Number(row?.["now_at"]);
+  }
 
   /** How many requests of data subjects are past their deadline, up to a hundred. */
   overdue(): Promise<number> {

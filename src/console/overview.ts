@@ -32,13 +32,18 @@ const OPEN_ENTRIES = outboxMachine.states.filter((state) => !outboxMachine.isTer
 const BUCKET_MAX = 250;
 const SAMPLE_MAX = 1_000;
 
+/** Where the first stretch begins. They are whole, so that bars do not change while time goes by; the last is under way. */
+export function stretchesOf(window: Window, nowMs: number): number {
+  const { widthMs, count } = WINDOWS[window];
+  return (Math.floor(nowMs / widthMs) - count + 1) * widthMs;
+}
+
 export async function overviewOf(office: Office, window: Window): Promise<Overview> {
   const { dialect } = office.db;
   const { widthMs, count } = WINDOWS[window];
   const [counts = {}] = await office.query(countStatuses(dialect, sagaMachine.states, COUNT_MAX));
   const nowMs = Number(counts["now_at"]);
-  // Whole stretches, so that bars do not change while time goes by; the last one is under way.
-  const fromMs = (Math.floor(nowMs / widthMs) - count + 1) * widthMs;
+  const fromMs = stretchesOf(window, nowMs);
   const buckets = await office.query(
     countBuckets(dialect, ["COMPLETED", "FAILED", "STALLED"], { fromMs, widthMs, count, max: BUCKET_MAX }),
   );
@@ -136,8 +141,10 @@ export function agesOf(rows: readonly Row[]): Readonly<Record<DuePart, number>> 
 }
 
 function latencyOf(durations: readonly number[]): Latency {
+  return { p50Ms: percentile(durations, 0.5), p95Ms: percentile(durations, 0.95), sample: durations.length };
+}
+
+export function percentile(durations: readonly number[], part: number): number | null {
   const sorted = durations.toSorted((a, b) => a - b);
-  const at = (part: number): number | null =>
-    sorted.length === 0 ? null : Math.round(sorted[Math.ceil(part * sorted.length) - 1] as number);
-  return { p50Ms: at(0.5), p95Ms: at(0.95), sample: sorted.length };
+  return sorted.length === 0 ? null : Math.round(sorted[Math.ceil(part * sorted.length) - 1] as number);
 }

@@ -163,6 +163,24 @@ export function countBuckets(
   return sql`select r.n, ${join(counts, ", ")}, ${reached} from ${numbers(dialect, count)} order by r.n`;
 }
 
+/**
+ * Of the newest so many that completed in each stretch: how long each took and, unless it was taken over, how long it
+ * had waited until a worker took it, as two numbers in a text.
+ */
+export function listHistory(
+  dialect: Dialect,
+  { fromMs, widthMs, count, sample }: { fromMs: number; widthMs: number; count: number; sample: number },
+): Sql {
+  const start = dialect.plusMs(dialect.instantOf(fromMs), sql`(r.n * ${widthMs})`);
+  const end = dialect.plusMs(dialect.instantOf(fromMs), sql`((r.n + 1) * ${widthMs})`);
+  const ms = (name: string): Sql => dialect.epochMs(raw(`c.${name}`));
+  const waited = sql`case when c.recovery_attempts = 0 then coalesce(${ms("last_attempt_at")} - ${ms("created_at")}, 0) else 0 end`;
+  const query = sql`select cast(${ms("updated_at")} - ${ms("created_at")} as text) || ' ' || cast(${waited} as text) as value
+    from ${dialect.table("saga_executions")} as c where ${inState("COMPLETED")}
+      and c.updated_at >= ${start} and c.updated_at < ${end} order by c.updated_at desc`;
+  return sql`select r.n, first.value from ${numbers(dialect, count)} ${dialect.joinFirst(query, sql`${sample}`, sample)}`;
+}
+
 /** How long the newest so many took, of those that completed since an instant. */
 export function listDurations(dialect: Dialect, fromMs: number, limit: number): Sql {
   const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`c.${name}`)));

@@ -4,6 +4,7 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import { selectNow } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
 import type { Fanout, RunRecord } from "./delivery.ts";
 import type { EventEngine } from "./engine.ts";
@@ -12,7 +13,6 @@ import { fanOut, FROM_OUTSIDE } from "./fanout.ts";
 import {
   requeueDelivery,
   selectDelivery,
-  selectNow,
   selectRun,
   selectRunEvents,
   selectRunsOf,

@@ -1,4 +1,5 @@
 /** The chores of retention, one per part. Each removes one batch at a time, in a transaction of its own. */
+import { selectNow } from "../storage/database-time.ts";
 import type { Session } from "../storage/database.ts";
 import type { SagaView } from "../sagas/view.ts";
 import { prune } from "../webhooks/retention.ts";
@@ -13,7 +14,6 @@ import {
   lookThrough,
   selectExpired,
   selectExpiredRuns,
-  selectNow,
 } from "./retention-queries.ts";
 
 /** One transaction, repeated where trouble passes, by the role that may. */

@@ -88,7 +88,3 @@ export function lookThrough(
     from (select * from ${outbox} as o where o.entry_id > ${after} and o.entry_id < ${end}
       order by o.entry_id limit ${limit}) as p order by p.entry_id`;
 }
-
-export function selectNow(dialect: Dialect): Sql {
-  return sql`select ${dialect.epochMs(dialect.now())} as now_at`;
-}

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AttentionLine, Health, Overview, Page } from "../../src/console/contract.ts";
+import type { AttentionLine, Health, Overview, OverviewHistory, Page } from "../../src/console/contract.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver, gate } from "../sagas/support/gate.ts";
@@ -68,6 +68,27 @@ onEachDatabase((database) => {
       expect(completed).toBeGreaterThan(550);
       expect(completed).toBeLessThan(650);
     }
+  });
+
+  it("[P-04] the plots begin with what is stored: how long sagas of each stretch took, and had waited", async () => {
+    const clock = virtualClock();
+    const shop = await openShop(database, { clock });
+    const start = (id: string) => shop.amends.start(shop.order, { orderId: id, end: "COMPLETED" }, { id });
+    await start("o-1");
+    await clock.advance(30_000);
+    await shop.amends.worker().runOnce();
+    await clock.advance(600_000);
+    await shop.run("COMPLETED", "o-2");
+    const { get, as } = visit(shop.amends);
+    const history = await get<OverviewHistory>("reader", "/api/overview/history?window=1h");
+    const { sagas } = await get<Overview>("reader", "/api/overview?window=1h");
+    expect(history.points.map(({ at }) => at)).toEqual(sagas.buckets.map(({ at }) => at));
+    const known = history.points.filter(({ p50Ms }) => p50Ms !== null);
+    expect(known).toMatchObject([
+      { p50Ms: 30_000, p95Ms: 30_000, waitedMs: 30_000 },
+      { p50Ms: 0, p95Ms: 0, waitedMs: 0 },
+    ]);
+    expect((await as("reader", "/api/overview/history?window=2h")).status).toBe(400);
   });
 
   it("[P-02] attention lists what needs a person, with what each item allows", async () => {

@@ -85,6 +85,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const after = Buffer.from(JSON.stringify([Date.now(), "ended-5"])).toString("base64url");
   for (const path of [
     ...["15m", "1h", "6h", "24h"].map((window) => `/api/overview?window=${window}`),
+    ...["15m", "24h"].map((window) => `/api/overview/history?window=${window}`),
     "/api/session",
     "/api/metrics",
     "/api/ready",

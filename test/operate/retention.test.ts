@@ -253,8 +253,9 @@ onEachDatabase((database) => {
       amends.webhooks.publish(tx, { type: "order.placed", data: {} }),
     );
     await clock.advance(2 * DAY_MS);
-    new Retention({ amends, webhooks: "1d", outbox: { done: "1d" } });
+    const retention = new Retention({ amends, webhooks: "1d", outbox: { done: "1d" } });
     await amends.worker().runOnce();
+    expect(await retention.runOnce()).toBe(0);
     expect(await db.query(sql`select id from ${db.dialect.table("webhook_events")}`)).toEqual([]);
   });
 });

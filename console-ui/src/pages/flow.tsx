@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { FlowDetail, FlowEvent } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { CopyId } from "../parts/copy.tsx";
-import { DetailFrame } from "../parts/detail-frame.tsx";
+import { DetailPage } from "../parts/detail-frame.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -12,7 +12,6 @@ import { RunPicture } from "../parts/picture.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { flowLooks, lookOf, outboxLooks } from "../store/states.ts";
 import { timesWord } from "../store/words.ts";
@@ -20,11 +19,10 @@ import { timesWord } from "../store/words.ts";
 const FROM = { href: hrefOf(["flows"]), word: "Event flows" };
 
 export function FlowPage({ id }: { readonly id: string }): JSX.Element {
-  const resource = useResource<FlowDetail>(`flows/${encodeURIComponent(id)}`, ["flows"]);
   return (
-    <DetailFrame resource={resource} from={FROM}>
-      {(flow) => <Detail flow={flow} accept={resource.accept} reload={resource.reload} />}
-    </DetailFrame>
+    <DetailPage<FlowDetail> path={`flows/${encodeURIComponent(id)}`} topics={["flows"]} from={FROM}>
+      {(flow, { accept, reload }) => <Detail flow={flow} accept={accept} reload={reload} />}
+    </DetailPage>
   );
 }
 
