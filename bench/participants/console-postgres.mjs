@@ -1,10 +1,11 @@
 // What the console's first page costs the database, among ten thousand sagas and among a million, one every 2.5 seconds: two
 // databases, in turns. Each call is asked of a console of its own, so that nothing is shared with the call before; what counts
-// is how long its statements took altogether, as the caller sees it.
+// is how long the server takes to plan and to carry out its statements, by its own clock.
 import pg from "pg";
 import { createConsole } from "../../dist/console.js";
 import { Amends, err, saga } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
+import { connectionDefaults } from "../../dist/storage/postgres/connection.js";
 import { z } from "zod";
 import { median } from "../statistics.mjs";
 
@@ -50,26 +51,27 @@ export async function run({ fewUrl, manyUrl, few, many, turns }) {
     figures[`${call}_ms_at_few`],
   ]);
   figures.slowest_ms = Math.max(...medians.map(([ms]) => ms));
-  // Below half a millisecond it is the round trip that is measured, not the statement.
+  // Below half a millisecond it is the planner that is measured.
   figures.worst_growth = Math.max(...medians.map(([at, from]) => at / Math.max(0.5, from)));
   for (const { close } of Object.values(sides)) await close();
   return figures;
 }
 
 async function open(url, count) {
-  const timed = timing(postgres({ url }));
-  const amends = new Amends({ database: timed.database, sagas: [order] });
+  const recorded = recording(postgres({ url }));
+  const amends = new Amends({ database: recorded.database, sagas: [order] });
   await amends.migrate();
   const begun = performance.now();
   await fill(amends, url, count);
   const fillSeconds = (performance.now() - begun) / 1000;
+  const server = await explaining(url);
   const tokens = [{ name: "bench", roles: ["read"], token: TOKEN }];
   return {
     fillSeconds,
     /** @returns {Promise<number>} milliseconds of the database */
     async ask(path) {
       const console = createConsole(amends, { tokens });
-      timed.reset();
+      recorded.forget();
       const response = await console.fetch(
         new Request(`http://127.0.0.1${path}`, {
           headers: { host: "127.0.0.1", authorization: `Bearer ${TOKEN}` },
@@ -78,9 +80,12 @@ async function open(url, count) {
       if (response.status !== 200) throw new Error(`${path} answered ${response.status}.`);
       await response.text();
       console.close();
-      return timed.ms();
+      return server.ms(recorded.asked());
     },
-    close: () => amends.close(),
+    async close() {
+      await server.end();
+      await amends.close();
+    },
   };
 }
 
@@ -117,26 +122,41 @@ async function fill(amends, url, count) {
   await client.end();
 }
 
-/** A database that counts how long its statements take. */
-function timing(db) {
-  let ms = 0;
-  const timed = async (work) => {
-    const begun = performance.now();
-    try {
-      return await work();
-    } finally {
-      ms += performance.now() - begun;
-    }
+/** A database that remembers what it was asked. */
+function recording(db) {
+  let asked = [];
+  const noted = (statement) => {
+    asked.push(statement);
+    return statement;
   };
   const database = {
     dialect: db.dialect,
     clock: db.clock,
     open: () => db.open(),
-    query: (statement) => timed(() => db.query(statement)),
-    batch: (statements) => timed(() => db.batch(statements)),
+    query: (statement) => db.query(noted(statement)),
+    batch: (statements) => db.batch(statements.map(noted)),
     transaction: (work, foreign) => db.transaction(work, foreign),
     join: (tx) => db.join(tx),
     close: () => db.close(),
   };
-  return { database, ms: () => ms, reset: () => void (ms = 0) };
+  return { database, asked: () => asked, forget: () => void (asked = []) };
+}
+
+/** Planned as the library's own connections plan. */
+async function explaining(url) {
+  const client = new pg.Client({ ...connectionDefaults(), connectionString: url });
+  await client.connect();
+  return {
+    /** @returns {Promise<number>} milliseconds of planning and execution, by the server's own clock */
+    async ms(statements) {
+      let ms = 0;
+      for (const { text, values } of statements) {
+        const { rows } = await client.query(`explain (analyze, timing off, format json) ${text}`, values);
+        const [plan] = rows[0]["QUERY PLAN"];
+        ms += plan["Planning Time"] + plan["Execution Time"];
+      }
+      return ms;
+    },
+    end: () => client.end(),
+  };
 }

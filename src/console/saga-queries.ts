@@ -124,12 +124,23 @@ export function listByPrefix(
     order by p.id desc limit ${limit}`;
 }
 
-/** The names of the newest sagas. */
+/** The names that there are: of ended sagas each is found from the one before it by one look at their index. */
 export function listNames(dialect: Dialect, limit: number): Sql {
-  const lately = newest(dialect, { statuses: sagaMachine.states }, SCAN_MAX);
-  return sql`select distinct n.name from (${lately}) as k
-    join ${dialect.table("saga_executions")} as n on n.id = k.id order by n.name limit ${limit}`;
+  const table = dialect.table("saga_executions");
+  const next = (before: Sql): Sql =>
+    sql`(select c.name from ${table} as c where c.status in (${literals(sagaMachine.terminal)}) and c.name > ${before}
+      order by c.name limit 1)`;
+  const stalled = sql`select c.name from ${table} as c where ${inState("STALLED")} limit ${NAMES_SCAN_MAX}`;
+  return sql`with recursive found(name) as (
+      select ${next(raw("''"))} union all select ${next(raw("found.name"))} from found where found.name is not null)
+    select name from (
+      select * from (select name from found where name is not null limit ${limit}) as walk
+      union select d.name from ${someOpen(dialect, NAMES_SCAN_MAX)} as d
+      union select * from (${stalled}) as walk) as u order by name limit ${limit}`;
 }
+
+/** Of so many that are open or stalled the names are looked at. */
+const NAMES_SCAN_MAX = 1_000;
 
 /** How many there are of each state, counted no further than `max`: of the open ones, than `max` altogether. */
 export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
