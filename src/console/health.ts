@@ -5,9 +5,7 @@
 import { HOST } from "../work/host.ts";
 import type { Health } from "./contract.ts";
 import type { Office } from "./office.ts";
-import { selectDueParts } from "./backlog-queries.ts";
-import { agesOf, backlogOf } from "./overview.ts";
-import { selectBacklog } from "./saga-queries.ts";
+import { dueAges } from "../operate/backlog.ts";
 
 type Check = NonNullable<Health["checks"]>[number];
 
@@ -19,9 +17,8 @@ export async function readiness(office: Office, stuckAfterMs: number): Promise<r
 async function dueChecks({ db }: Office, stuckAfterMs: number): Promise<readonly Check[]> {
   try {
     // Once and no more: whoever asks wants to know how it is, not to wait until it is better.
-    const { oldestMs } = backlogOf(await db.query(selectBacklog(db.dialect, 1)));
-    const parts = agesOf(await db.query(selectDueParts(db.dialect)));
-    return Object.entries({ sagas: oldestMs, ...parts }).map(([part, ageMs]) => ({
+    const ages = await dueAges({ dialect: db.dialect, query: (statement) => db.query(statement) });
+    return Object.entries(ages).map(([part, ageMs]) => ({
       name: `due ${part}`,
       ok: ageMs < stuckAfterMs,
       detail: `the oldest has waited for ${seconds(ageMs)}`,

@@ -6,12 +6,13 @@ import { BLOCKING as OPEN_ENTRIES } from "../core/outbox/machine.ts";
 import { CLAIMABLE, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
 import { HOST } from "../work/host.ts";
-import { selectDueParts } from "./backlog-queries.ts";
+import { dueAges } from "../operate/backlog.ts";
+import { selectDueSagas } from "../operate/backlog-queries.ts";
 import { countFlows } from "./flow-queries.ts";
 import type { Office } from "./office.ts";
 import { countEntries } from "./outbox-queries.ts";
-import { agesOf, backlogOf, COUNT_MAX } from "./overview.ts";
-import { countStatuses, selectBacklog } from "./saga-queries.ts";
+import { backlogOf, COUNT_MAX } from "./overview.ts";
+import { countStatuses } from "./saga-queries.ts";
 import { countDeliveries } from "./webhook-queries.ts";
 
 interface Metric {
@@ -37,8 +38,8 @@ const OPEN: readonly SagaStatus[] = [...CLAIMABLE, "STALLED"];
 export async function metricsText(office: Office): Promise<string> {
   const { amends, db } = office;
   const [counts = {}] = await office.query(countStatuses(db.dialect, OPEN, COUNT_MAX));
-  const backlog = backlogOf(await office.query(selectBacklog(db.dialect, COUNT_MAX)));
-  const ages = agesOf(await office.query(selectDueParts(db.dialect)));
+  const backlog = backlogOf(await office.query(selectDueSagas(db.dialect, COUNT_MAX)));
+  const ages = await dueAges({ dialect: db.dialect, query: office.query });
   const [entries = {}] = await office.query(countEntries(db.dialect, OUTBOX_KINDS, COUNT_MAX));
   const [flows = {}] = await office.query(countFlows(db.dialect, COUNT_MAX));
   const [deliveries = {}] = await office.query(countDeliveries(db.dialect, COUNT_MAX));
@@ -65,10 +66,7 @@ export async function metricsText(office: Office): Promise<string> {
       name: "amends_oldest_due_seconds",
       help: "How long the oldest due work of each part has waited.",
       kind: "gauge",
-      values: Object.entries({ sagas: backlog.oldestMs, ...ages }).map(([part, ageMs]) => [
-        `{part="${part}"}`,
-        ageMs / 1_000,
-      ]),
+      values: Object.entries(ages).map(([part, ageMs]) => [`{part="${part}"}`, ageMs / 1_000]),
     },
     byStatus("amends_outbox_entries", "Open entries of the outbox", entries, OPEN_ENTRIES),
     byStatus("amends_flows", "Runs of event flows that have not ended", flows, OPEN_FLOWS),

@@ -5,14 +5,15 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts
 import type { Row } from "../storage/database.ts";
 import { deliveryMachine } from "../core/delivery/machine.ts";
 import { flowMachine, OPEN_FLOWS } from "../core/flow/machine.ts";
-import type { DuePart } from "./backlog-queries.ts";
+import { ageOf } from "../operate/backlog.ts";
+import { selectDueSagas } from "../operate/backlog-queries.ts";
 import { countAttention } from "./attention-queries.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
 import { countEntries } from "./outbox-queries.ts";
 import { countFlows } from "./flow-queries.ts";
 import { iso } from "./saga-lines.ts";
-import { countBuckets, countStatuses, listDurations, selectBacklog } from "./saga-queries.ts";
+import { countBuckets, countStatuses, listDurations } from "./saga-queries.ts";
 import { countDeliveries } from "./webhook-queries.ts";
 
 interface Span {
@@ -64,7 +65,7 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
       buckets: buckets.map((row) => bucketOf(row, fromMs, widthMs)),
       latency: latencyOf(durations.map((row) => Number(row["took"]))),
     },
-    backlog: backlogOf(await office.query(selectBacklog(dialect, COUNT_MAX))),
+    backlog: backlogOf(await office.query(selectDueSagas(dialect, COUNT_MAX))),
     outbox,
     flows: await flowsOf(office),
     deliveries: await deliveriesOf(office),
@@ -122,22 +123,8 @@ function bucketOf(row: Row, fromMs: number, widthMs: number): Bucket {
 }
 
 export function backlogOf(rows: readonly Row[]): Overview["backlog"] {
-  let oldestMs = 0;
-  let due = 0;
-  for (const row of rows) {
-    due += Number(row["due"]);
-    if (row["since"] !== null) oldestMs = Math.max(oldestMs, Number(row["now_at"]) - Number(row["since"]));
-  }
-  return { oldestMs: Math.round(oldestMs), due: countOf(due, COUNT_MAX) };
-}
-
-/** How long the oldest due work of each other part has waited; 0 where nothing waits. */
-export function agesOf(rows: readonly Row[]): Readonly<Record<DuePart, number>> {
-  const ages = rows.map((row) => {
-    const ageMs = row["since"] === null ? 0 : Number(row["now_at"]) - Number(row["since"]);
-    return [row["part"] as string, Math.max(0, Math.round(ageMs))];
-  });
-  return Object.fromEntries(ages) as Record<DuePart, number>;
+  const due = rows.reduce((sum, row) => sum + Number(row["due"]), 0);
+  return { oldestMs: Math.max(0, ...rows.map(ageOf)), due: countOf(due, COUNT_MAX) };
 }
 
 function latencyOf(durations: readonly number[]): Latency {

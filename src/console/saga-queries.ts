@@ -200,22 +200,6 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
     order by c.updated_at desc, c.id desc limit ${limit}`;
 }
 
-/**
- * What is due and how long it has been. The index of due sagas begins with the number of recoveries: each number is
- * looked up by itself. Budgets end far below the highest.
- */
-export function selectBacklog(dialect: Dialect, max: number): Sql {
-  const due = sql`from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.recovery_attempts = r.n
-      and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
-    order by ${dialect.gate(raw("c.next_attempt_at"))}, c.id`;
-  const waiting = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
-  return sql`select (select ${waiting} ${due} limit 1) as since,
-      (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
-      ${dialect.epochMs(dialect.now())} as now_at from ${numbers(dialect, RECOVERIES_MAX)}`;
-}
-
-const RECOVERIES_MAX = 100;
 const NUMBERS = [{ name: "n", type: "int" }] as const;
 
 /** The numbers from 0 on, as `r(n)`. */

@@ -17,6 +17,9 @@ import {
 import { errorLabel } from "../core/errors.ts";
 import { isErr } from "../core/result.ts";
 import type { Counters } from "../sagas/engine.ts";
+import type { Database } from "../storage/database.ts";
+import { dueAges } from "./backlog.ts";
+import { HOST, type Hosting } from "../work/host.ts";
 import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../work/trace.ts";
 
 const NAME = "amends";
@@ -98,8 +101,11 @@ function linksTo(parent: SpanContext | undefined): Link[] {
   return active && active.traceId !== parent.traceId ? [{ context: active }] : [];
 }
 
-/** What this process did, as counters: `amends.sagas.started`, `.completed`, `.stalled` and so on. Returns how to stop. */
-export function observe(amends: { readonly counters: Readonly<Counters> }): () => void {
+/**
+ * What this process did, as counters (`amends.sagas.started`, `.completed`, `.stalled` and so on), and how long the oldest
+ * due work of each part has waited (`amends.due.age`). Returns how to stop.
+ */
+export function observe(amends: Hosting & { readonly counters: Readonly<Counters> }): () => void {
   const meter = metrics.getMeter(NAME);
   const names = Object.keys(amends.counters) as (keyof Counters)[];
   const stops = names.map((name) => {
@@ -108,7 +114,20 @@ export function observe(amends: { readonly counters: Readonly<Counters> }): () =
     counter.addCallback(read);
     return () => counter.removeCallback(read);
   });
+  const age = meter.createObservableGauge("amends.due.age", {
+    unit: "ms",
+    description: "How long the oldest due work of each part has waited.",
+  });
+  const look: Parameters<typeof age.addCallback>[0] = async (result) => {
+    const { database } = amends[HOST];
+    // Once and no more: while the database does not answer, there is nothing to tell.
+    const query: Database["query"] = (statement) => database.query(statement);
+    const ages = await dueAges({ dialect: database.dialect, query }).catch(() => ({}));
+    for (const [part, ms] of Object.entries(ages)) result.observe(ms, { "amends.part": part });
+  };
+  age.addCallback(look);
   return () => {
     for (const stop of stops) stop();
+    age.removeCallback(look);
   };
 }

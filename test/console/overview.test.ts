@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AttentionLine, Health, Overview, OverviewHistory, Page } from "../../src/console/contract.ts";
-import { sql } from "../../src/storage/sql.ts";
+import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver, gate } from "../sagas/support/gate.ts";
 import { openFlows } from "./support/flows.ts";
@@ -150,6 +150,17 @@ onEachDatabase((database) => {
     await scene.run("completed"); // leaves events that nobody takes: they are not due
     await clock.advance(300_000);
     expect(await stuck()).toEqual([]);
+    // One waits for its next try; the other waits for its turn behind it.
+    const { dialect } = db;
+    const deliver = (id: string, status: string, gate: Sql): Sql =>
+      sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, event_id, event_version, handler, correlation, payload, status, next_attempt_at, enqueued_at)
+        values (${id}, 'delivery', 'E', ${id}, 1, 'H', 'c', '{}', ${status}, ${gate}, ${dialect.now()})`;
+    const ids = ["00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"] as const;
+    await db.query(deliver(ids[0], "failed", dialect.plusMs(dialect.now(), 3_600_000)));
+    await db.query(deliver(ids[1], "pending", raw("null")));
+    await clock.advance(300_000);
+    expect(await stuck()).toEqual([]);
+    await db.query(sql`delete from ${dialect.table("outbox")} where handler = 'H'`);
     await db.transaction((session) => outbox.enqueueIn(session, [entry]));
     await scene.publish("c-2");
     const { id } = await amends.webhooks.subscribe({ url: "https://partner.example/x", events: ["order.*"] });

@@ -1,4 +1,14 @@
-import { context, trace, type Context, type Span, type SpanOptions, type Tracer } from "@opentelemetry/api";
+import {
+  context,
+  metrics,
+  trace,
+  type Context,
+  type Meter,
+  type ObservableCallback,
+  type Span,
+  type SpanOptions,
+  type Tracer,
+} from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import {
   BasicTracerProvider,
@@ -7,11 +17,11 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { Calls, defineCall, err, ok, saga } from "amends";
 import { event, handler } from "amends/events";
-import { sagaTrace, tracing } from "amends/opentelemetry";
+import { observe, sagaTrace, tracing } from "amends/opentelemetry";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 interface Recorded {
   readonly name: string;
@@ -195,5 +205,38 @@ onEachDatabase((database) => {
     const worker = traced.worker();
     while ((await worker.runOnce()) > 0);
     expect(spans()).toMatchObject([{ name: "handle First", parent: undefined }]);
+  });
+
+  it("[P-05] how long due work of each part has waited is there as a gauge, and counters beside it", async () => {
+    const callbacks = new Map<string, ObservableCallback>();
+    const instrument = (name: string) => ({
+      addCallback: (callback: ObservableCallback) => callbacks.set(name, callback),
+      removeCallback: () => callbacks.delete(name),
+    });
+    const meter = { createObservableCounter: instrument, createObservableGauge: instrument };
+    metrics.setGlobalMeterProvider({ getMeter: () => meter as unknown as Meter });
+    try {
+      const clock = virtualClock();
+      const order = saga("order", z.object({})).step("ship", { act: () => 1 });
+      const amends = await database.amends({ clock, sagas: [order] });
+      const stop = observe(amends);
+      await amends.start(order, {}, { id: "o-1" });
+      await clock.advance(7_000);
+      const seen: unknown[] = [];
+      const result = { observe: (value: number, about?: object) => seen.push([value, about]) };
+      await callbacks.get("amends.due.age")?.(result);
+      await callbacks.get("amends.sagas.started")?.(result);
+      expect(seen).toEqual([
+        [7_000, { "amends.part": "sagas" }],
+        [0, { "amends.part": "outbox" }],
+        [0, { "amends.part": "events" }],
+        [0, { "amends.part": "webhooks" }],
+        [1, undefined],
+      ]);
+      stop();
+      expect(callbacks.size).toBe(0);
+    } finally {
+      metrics.disable();
+    }
   });
 });

@@ -4,9 +4,31 @@
  */
 import { ACTIVE, OPEN, WAITING } from "../core/delivery/machine.ts";
 import { CLAIMABLE } from "../core/outbox/machine.ts";
+import { CLAIMABLE as CLAIMABLE_SAGAS } from "../core/saga/machine.ts";
 import type { Dialect } from "../storage/database.ts";
 import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
+
+/**
+ * What is due and how long it has been. The index of due sagas begins with the number of recoveries: each number is
+ * looked up by itself. Budgets end far below the highest.
+ */
+export function selectDueSagas(dialect: Dialect, max: number): Sql {
+  const due = sql`from ${dialect.table("saga_executions")} as c
+    where c.status in (${literals(CLAIMABLE_SAGAS)}) and c.recovery_attempts = r.n
+      and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
+    order by ${dialect.gate(raw("c.next_attempt_at"))}, c.id`;
+  const numbers = dialect.rows(
+    [{ name: "n", type: "int" }],
+    Array.from({ length: RECOVERIES_MAX }, (_, n) => [n]),
+  );
+  const waiting = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
+  return sql`select (select ${waiting} ${due} limit 1) as since,
+      (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
+      ${dialect.epochMs(dialect.now())} as now_at from ${numbers}`;
+}
+
+const RECOVERIES_MAX = 100;
 
 export type DuePart = "outbox" | "events" | "webhooks";
 
