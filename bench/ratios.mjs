@@ -71,6 +71,18 @@ export const ratios = [
       perRound(claim?.beside_finished_us_per_saga, claim?.empty_us_per_saga),
   },
   {
+    name: "pg_console_1m_vs_10k",
+    says: "PostgreSQL: the console's first page among 1,000,000 sagas against 10,000 (database time, the worst call)",
+    atMost: 2,
+    of: ({ "console-postgres": console }) => console?.worst_growth.median,
+  },
+  {
+    name: "pg_console_slowest_ms",
+    says: "PostgreSQL: the slowest call of the console's first page among 1,000,000 sagas (ms of the database)",
+    atMost: 50,
+    of: ({ "console-postgres": console }) => console?.slowest_ms.median,
+  },
+  {
     name: "pg_outbox_calls_drained_vs_peers",
     says: "PostgreSQL: calls drained/s against the better of graphile-worker and pg-boss",
     atLeast: 1,

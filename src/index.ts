@@ -32,8 +32,16 @@ export {
 } from "./core/delivery/machine.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
 export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
+export { type AbandonedCallItem } from "./outbox/attention.ts";
 export { type Logger } from "./operate/logger.ts";
+export { type ArchivedSaga } from "./operate/archive.ts";
 export { Retention, type RetentionOptions } from "./operate/retention.ts";
+export {
+  type EndedPolicy,
+  type OutboxPolicy,
+  type RetentionPolicy,
+  type SagaPolicy,
+} from "./operate/retention-policy.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,

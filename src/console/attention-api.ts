@@ -76,6 +76,8 @@ function nameOf(item: AttentionItem): string {
       return item.saga;
     case "abandoned-entry":
       return item.resolver;
+    case "abandoned-call":
+      return item.call;
     case "given-up-event":
       return item.event;
     case "dead-letter":

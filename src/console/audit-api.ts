@@ -1,18 +1,18 @@
 /** What people did, and how a value becomes readable: both leave a trace before anything else happens. */
-import { listActions, toAction } from "../operate/action-queries.ts";
+import { listActions, toAction } from "../audit/action-queries.ts";
 import type { ActionLine, Page, Revealed } from "./contract.ts";
 import { cursor, writeCursor } from "./cursor.ts";
 import { whoOf, type Office } from "./office.ts";
 import { limit, needed, oneOf, reason, text } from "./param.ts";
 import { route, type Route } from "./route.ts";
-import { viewOf } from "./saga-api.ts";
+import { sagaOf } from "./saga-api.ts";
 import { revealSaga } from "./saga-detail.ts";
 
 /** What can be revealed, by the part that keeps it. */
 export type Revealers = Readonly<Record<string, (id: string) => Promise<Revealed>>>;
 
 export function sagaRevealers(office: Office): Revealers {
-  return { saga: async (id) => revealSaga(await viewOf(office, id)) };
+  return { saga: async (id) => revealSaga((await sagaOf(office, id)).view) };
 }
 
 export function auditRoutes(office: Office, revealers: Revealers): readonly Route[] {

@@ -56,7 +56,7 @@ export class Console {
   constructor(amends: Amends, options: ConsoleOptions) {
     const checked = checkOptions(options);
     const host = amends[HOST];
-    const office = new Office(amends, ["sagas", "outbox", "erasures", "webhooks"]);
+    const office = new Office(amends, ["sagas", "outbox", "erasures", "flows", "webhooks"]);
     const { clock } = office.db;
     // Every browser that looks listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);

@@ -3,7 +3,8 @@ import type { ActionNote, Graph, Instant, Masked } from "./contract.ts";
 
 // GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
 // GET api/outbox/{id}
-// POST api/outbox/{id}/requeue with an ActionNote: answers with the OutboxLine.
+// POST api/outbox/{id}/requeue, /retry, /resolve with an ActionNote: answers with the OutboxLine. Events that were given
+// up are retried or resolved, everything else is requeued.
 export type OutboxStatus =
   | "pending"
   | "in_flight"
@@ -31,7 +32,7 @@ export interface OutboxLine {
   readonly lastAttemptAt: Instant | null;
   readonly nextAttemptAt: Instant | null;
   readonly lastError: string | null;
-  readonly actions: readonly "requeue"[];
+  readonly actions: readonly ("requeue" | "retry" | "resolve")[];
 }
 
 // GET api/erasures?q=&status=open|overdue|completed&limit=&after=: one line per subject's request. `q` is a subject's id.
@@ -63,6 +64,7 @@ export interface AuditEventLine {
 }
 
 // GET api/flows?q=&type=&status=A,B&limit=&after=
+// `q` is a part of a type, the beginning of a process's id, or a run's id.
 // GET api/flows/{id}
 // POST api/flows/{id}/retry, /resolve with an ActionNote: answers with the FlowDetail.
 export type FlowStatus = "running" | "compensating" | "stalled" | "completed" | "failed";
@@ -72,6 +74,7 @@ export interface FlowLine {
   readonly processId: string;
   readonly run: number;
   readonly status: FlowStatus;
+  /** The step that is waited for, or that is undone next; null where it has ended, or its steps are not known here. */
   readonly currentStep: string | null;
   readonly completedSteps: readonly string[];
   readonly startedAt: Instant;
@@ -80,6 +83,7 @@ export interface FlowLine {
   readonly errorLabel: string | null;
 }
 export interface FlowDetail extends FlowLine {
+  /** What the event with which it failed carries; null where it failed without one. */
   readonly error: Masked | null;
   readonly actions: readonly ("retry" | "resolve")[];
   /** Events and their deliveries, oldest first. */
@@ -95,6 +99,8 @@ export interface FlowEvent {
   readonly at: Instant;
   readonly lastError: string | null;
   readonly data: Masked | null;
+  /** On the event itself: POST api/outbox/{id}/… */
+  readonly actions: readonly ("retry" | "resolve")[];
 }
 
 // GET api/webhooks/subscriptions?q=&status=&limit=&after=

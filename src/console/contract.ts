@@ -96,9 +96,26 @@ export interface Latency {
   readonly sample: number;
 }
 
+// GET api/overview/history?window=: what the plots begin with, from what is stored. The server shares one answer.
+export interface OverviewHistory {
+  readonly window: Window;
+  readonly bucketMs: number;
+  /** Oldest first, gapless, the stretches of the overview's buckets. */
+  readonly points: readonly HistoryPoint[];
+}
+/** Of the newest sagas that completed in a stretch; null where none did. */
+export interface HistoryPoint {
+  readonly at: Instant;
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  /** The longest that one of them had waited until a worker took it. */
+  readonly waitedMs: number | null;
+}
+
 // GET api/sagas?q=&name=&status=A,B&from=&to=&limit=&after=
 // `q` forgives: it finds the beginning of an id, a part of a name, a status, or a field of the input as `field:value`
-// (the whole value, unless one has the role `reveal`). `from` and `to` bound the last change.
+// (the whole value, unless one has the role `reveal`). `from` and `to` bound the last change. Archived sagas are found by
+// id, name, state and time, but not by their inputs.
 export type SagaStatus = "PENDING" | "RUNNING" | "COMPENSATING" | "STALLED" | "COMPLETED" | "FAILED";
 export interface SagaLine {
   readonly id: string;
@@ -110,6 +127,8 @@ export interface SagaLine {
   readonly recoveryAttempts: number;
   /** Step names in their order. */
   readonly steps: readonly string[];
+  /** When retention moved it into the archive; null while it is where it ran. */
+  readonly archivedAt: Instant | null;
 }
 /** A search may look at a part only: then `searchedTo` says how far back it came, and `next` goes on from there. */
 export interface SagaPage extends Page<SagaLine> {
@@ -212,6 +231,7 @@ export interface AttentionLine {
   readonly kind:
     | "stalled-saga"
     | "abandoned-entry"
+    | "abandoned-call"
     | "dead-letter"
     | "given-up-event"
     | "stalled-flow"

@@ -5,24 +5,26 @@
 import { HOST } from "../work/host.ts";
 import type { Health } from "./contract.ts";
 import type { Office } from "./office.ts";
-import { backlogOf } from "./overview.ts";
-import { selectBacklog } from "./saga-queries.ts";
+import { dueAges } from "../operate/backlog.ts";
 
 type Check = NonNullable<Health["checks"]>[number];
 
 export async function readiness(office: Office, stuckAfterMs: number): Promise<readonly Check[]> {
-  return [await dueCheck(office, stuckAfterMs), ...workerCheck(office, stuckAfterMs)];
+  return [...(await dueChecks(office, stuckAfterMs)), ...workerCheck(office, stuckAfterMs)];
 }
 
-async function dueCheck(office: Office, stuckAfterMs: number): Promise<Check> {
-  const name = "due work";
+/** One for each part: what lies still in one is not made good by another that gets on. */
+async function dueChecks({ db }: Office, stuckAfterMs: number): Promise<readonly Check[]> {
   try {
-    const { db } = office;
     // Once and no more: whoever asks wants to know how it is, not to wait until it is better.
-    const { oldestMs } = backlogOf(await db.query(selectBacklog(db.dialect, 1)));
-    return { name, ok: oldestMs < stuckAfterMs, detail: `the oldest has waited for ${seconds(oldestMs)}` };
+    const ages = await dueAges({ dialect: db.dialect, query: (statement) => db.query(statement) });
+    return Object.entries(ages).map(([part, ageMs]) => ({
+      name: `due ${part}`,
+      ok: ageMs < stuckAfterMs,
+      detail: `the oldest has waited for ${seconds(ageMs)}`,
+    }));
   } catch {
-    return { name, ok: false, detail: "the database does not answer" };
+    return [{ name: "due work", ok: false, detail: "the database does not answer" }];
   }
 }
 

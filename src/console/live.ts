@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../storage/clock.ts";
 import { sleep } from "../storage/clock.ts";
 import type { Row } from "../storage/database.ts";
-import type { Count, LiveChange, SagaLine } from "./contract.ts";
+import type { LiveChange, Part, SagaLine } from "./contract.ts";
 import { selectNews } from "./live-queries.ts";
 import { countOf, type Office } from "./office.ts";
 import { COUNT_MAX } from "./overview.ts";
@@ -48,6 +48,7 @@ export class Live {
   #told = new Map<string, number>();
   #versions = new Map<string, number>();
   #attention = "";
+  #signs = new Map<string, string>();
 
   constructor(office: Office, onTrouble: (error: unknown) => void) {
     this.#office = office;
@@ -118,8 +119,17 @@ export class Live {
     const versions = this.#moved(rows.filter((row) => row["what"] === "watched"));
     const wasAttention = this.#attention;
     this.#attention = JSON.stringify(attention);
-    if (first || (changed.length === 0 && versions.length === 0 && this.#attention === wasAttention)) return;
-    this.#tell(nowMs, attention, changed, versions);
+    const parts = this.#stirred(rows.filter((row) => row["what"] === "part"));
+    const isCalm = changed.length + versions.length + parts.length === 0 && this.#attention === wasAttention;
+    if (first || isCalm) return;
+    this.#tell({ at: iso(nowMs), attention, ...cut(changed), watched: versions, parts });
+  }
+
+  #stirred(rows: readonly Row[]): readonly Part[] {
+    const signs = rows.map((row) => [row["id"] as Part, row["name"] as string] as const);
+    const stirred = signs.filter(([part, sign]) => this.#signs.get(part) !== sign);
+    this.#signs = new Map(signs);
+    return stirred.map(([part]) => part);
   }
 
   #fresh(rows: readonly Row[]): readonly SagaLine[] {
@@ -135,16 +145,7 @@ export class Live {
     return moved;
   }
 
-  #tell(nowMs: number, attention: Count, sagas: readonly SagaLine[], watched: LiveChange["watched"]): void {
-    const more = sagas.length > CHANGES_MAX;
-    const data: LiveChange = {
-      at: iso(nowMs),
-      attention,
-      sagas: sagas.slice(0, CHANGES_MAX),
-      more,
-      watched,
-      parts: [],
-    };
+  #tell(data: LiveChange): void {
     const event: LiveEvent = { id: this.#idOf(++this.#number), name: "change", data };
     this.#kept = [...this.#kept, event].slice(-KEPT_MAX);
     for (const listener of this.#listeners) listener.send(event);
@@ -153,4 +154,8 @@ export class Live {
   #idOf(number: number): string {
     return `${this.#epoch}-${number}`;
   }
+}
+
+function cut(sagas: readonly SagaLine[]): Pick<LiveChange, "sagas" | "more"> {
+  return { sagas: sagas.slice(0, CHANGES_MAX), more: sagas.length > CHANGES_MAX };
 }

@@ -1,9 +1,19 @@
 /** Prometheus text: what this process did, and how the database stands. Names and states are labels, ids never are. */
+import { OPEN as OPEN_DELIVERIES } from "../core/delivery/machine.ts";
+import { OPEN_FLOWS } from "../core/flow/machine.ts";
+import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
+import { BLOCKING as OPEN_ENTRIES } from "../core/outbox/machine.ts";
 import { CLAIMABLE, type SagaStatus } from "../core/saga/machine.ts";
+import type { Row } from "../storage/database.ts";
 import { HOST } from "../work/host.ts";
+import { dueAges } from "../operate/backlog.ts";
+import { selectDueSagas } from "../operate/backlog-queries.ts";
+import { countFlows } from "./flow-queries.ts";
 import type { Office } from "./office.ts";
+import { countEntries } from "./outbox-queries.ts";
 import { backlogOf, COUNT_MAX } from "./overview.ts";
-import { countStatuses, selectBacklog } from "./saga-queries.ts";
+import { countStatuses } from "./saga-queries.ts";
+import { countDeliveries } from "./webhook-queries.ts";
 
 interface Metric {
   readonly name: string;
@@ -28,7 +38,11 @@ const OPEN: readonly SagaStatus[] = [...CLAIMABLE, "STALLED"];
 export async function metricsText(office: Office): Promise<string> {
   const { amends, db } = office;
   const [counts = {}] = await office.query(countStatuses(db.dialect, OPEN, COUNT_MAX));
-  const backlog = backlogOf(await office.query(selectBacklog(db.dialect, COUNT_MAX)));
+  const backlog = backlogOf(await office.query(selectDueSagas(db.dialect, COUNT_MAX)));
+  const ages = await dueAges({ dialect: db.dialect, query: office.query });
+  const [entries = {}] = await office.query(countEntries(db.dialect, OUTBOX_KINDS, COUNT_MAX));
+  const [flows = {}] = await office.query(countFlows(db.dialect, COUNT_MAX));
+  const [deliveries = {}] = await office.query(countDeliveries(db.dialect, COUNT_MAX));
   const counters = amends.counters as unknown as Readonly<Record<string, number>>;
   const answeredMsAgo = amends[HOST].answeredMsAgo();
   const metrics: Metric[] = [
@@ -48,7 +62,20 @@ export async function metricsText(office: Office): Promise<string> {
       ]),
     },
     gauge("amends_due", `Sagas that are due, counted up to ${COUNT_MAX}.`, backlog.due.value),
-    gauge("amends_oldest_due_seconds", "How long the oldest due saga has waited.", backlog.oldestMs / 1_000),
+    {
+      name: "amends_oldest_due_seconds",
+      help: "How long the oldest due work of each part has waited.",
+      kind: "gauge",
+      values: Object.entries(ages).map(([part, ageMs]) => [`{part="${part}"}`, ageMs / 1_000]),
+    },
+    byStatus("amends_outbox_entries", "Open entries of the outbox", entries, OPEN_ENTRIES),
+    byStatus("amends_flows", "Runs of event flows that have not ended", flows, OPEN_FLOWS),
+    byStatus(
+      "amends_webhook_deliveries",
+      "Webhook deliveries that have not ended",
+      deliveries,
+      OPEN_DELIVERIES,
+    ),
     ...(answeredMsAgo === undefined
       ? []
       : [
@@ -60,6 +87,18 @@ export async function metricsText(office: Office): Promise<string> {
         ]),
   ];
   return metrics.map(textOf).join("");
+}
+
+function byStatus(name: string, what: string, counts: Row, statuses: readonly string[]): Metric {
+  return {
+    name,
+    help: `${what}, by state, counted up to ${COUNT_MAX}.`,
+    kind: "gauge",
+    values: statuses.map((status) => [
+      `{status="${status}"}`,
+      Math.min(Number(counts[status] ?? counts[status.toLowerCase()]), COUNT_MAX),
+    ]),
+  };
 }
 
 function gauge(name: string, help: string, value: number): Metric {

@@ -5,11 +5,14 @@ import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 import type { Amends } from "../operate/amends.ts";
 import { ActionLog } from "../operate/action-log.ts";
+import { selectNow } from "../storage/database-time.ts";
 import { HOST } from "../work/host.ts";
 import { Refused } from "./answer.ts";
 import type { Count, Part } from "./contract.ts";
 import type { Operator } from "./operator.ts";
 import { listNames } from "./saga-queries.ts";
+import { listTypes } from "./flow-queries.ts";
+import type { Call } from "./route.ts";
 import { Shared } from "./shared.ts";
 
 /** More names than this are no help in a list to choose from. */
@@ -25,6 +28,7 @@ export class Office {
   readonly actions: ActionLog;
   readonly parts: readonly Part[];
   readonly #names: Shared<readonly string[]>;
+  readonly #types: Shared<readonly string[]>;
   readonly #overdue: Shared<number>;
 
   constructor(amends: Amends, parts: readonly Part[]) {
@@ -41,11 +45,21 @@ export class Office {
       const rows = await this.query(listNames(this.db.dialect, NAMES_MAX));
       return rows.map((row) => row["name"] as string);
     });
+    this.#types = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
+      const rows = await this.query(listTypes(this.db.dialect, NAMES_MAX));
+      return rows.map((row) => row["name"] as string);
+    });
   }
 
   /** One statement, tried again where trouble passes. It needs no `this`. */
   readonly query = (statement: Sql): Promise<readonly Row[]> =>
     persist(this.db, () => this.db.query(statement));
+
+  /** What time it is, by the database's clock. */
+  async nowMs(): Promise<number> {
+    const [row] = await this.query(selectNow(this.db.dialect));
+    return Number(row?.["now_at"]);
+  }
 
   /** How many requests of data subjects are past their deadline, up to a hundred. */
   overdue(): Promise<number> {
@@ -55,6 +69,11 @@ export class Office {
   /** The names of sagas that there are. */
   names(): Promise<readonly string[]> {
     return this.#names.get();
+  }
+
+  /** The types of event flows that there are. */
+  flowTypes(): Promise<readonly string[]> {
+    return this.#types.get();
   }
 }
 
@@ -68,4 +87,17 @@ export function countOf(value: unknown, max: number): Count {
 export function whoOf({ who }: { readonly who: Operator | undefined }): Operator {
   if (who) return who;
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });
+}
+
+/** What somebody did, on record before it is done. */
+export async function recorded<T>(
+  { actions }: Office,
+  call: Call<unknown, { readonly reason: string }>,
+  action: string,
+  kind: string,
+  work: (note: { readonly reason: string; readonly by: string }) => Promise<T>,
+): Promise<T> {
+  const { name: by } = whoOf(call);
+  const { reason } = call.body;
+  return actions.around({ by, action, target: { kind, id: call.id }, reason }, () => work({ reason, by }));
 }

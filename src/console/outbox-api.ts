@@ -1,13 +1,16 @@
 /** The outbox: lists, one entry, and a fresh budget for what was given up. */
+import { isUuid } from "../core/flow/sealed.ts";
 import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import { CallRequeue } from "../outbox/requeue-calls.ts";
 import type { Row } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
 import { badInput, notFound, Refused } from "./answer.ts";
 import type { Revealers } from "./audit-api.ts";
 import type { Page } from "./contract.ts";
 import type { OutboxLine } from "./contract-parts.ts";
-import { whoOf, type Office } from "./office.ts";
+import { recorded, type Office } from "./office.ts";
 import { revealEntry, toOutboxLine } from "./outbox-lines.ts";
 import {
   ENTRY_SCAN_MAX,
@@ -22,8 +25,6 @@ import { route, type Route } from "./route.ts";
 
 export type Requeues = Pick<Outbox, "requeue">;
 
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
-
 /** The id of the last entry of the page before. */
 function entryCursor(): Param<string | undefined> {
   const bounded = text(64);
@@ -32,12 +33,18 @@ function entryCursor(): Param<string | undefined> {
     required: false,
     read: (value, field) => {
       const given = bounded.read(value, field);
-      if (given !== undefined && !UUID.test(given))
+      if (given !== undefined && !isUuid(given))
         throw badInput(field, "must be the `next` of the page before");
       return given;
     },
   };
 }
+
+const EVENT_ACTIONS = {
+  retry: "Gives an event that was given up new tries.",
+  resolve:
+    "A person is done with an event that was given up; where a run waits for it, its step counts as failed.",
+} as const;
 
 export function outboxRoutes(office: Office, requeues: Requeues | undefined): readonly Route[] {
   return [
@@ -81,19 +88,27 @@ export function outboxRoutes(office: Office, requeues: Requeues | undefined): re
       answers: "OutboxLine",
       body: { reason: reason() },
       handle: async (call) => {
-        const { name: by } = whoOf(call);
-        const about = {
-          by,
-          action: "requeue",
-          target: { kind: "entry", id: call.id },
-          reason: call.body.reason,
-        };
-        await office.actions.around(about, () =>
-          requeue(office, requeues, call.id, { reason: call.body.reason, by }),
-        );
+        await recorded(office, call, "requeue", "entry", (note) => requeue(office, requeues, call.id, note));
         return toOutboxLine(await rowOf(office, call.id), requeues !== undefined);
       },
     }),
+    ...(["retry", "resolve"] as const).map((action) =>
+      route({
+        method: "POST",
+        path: `/api/outbox/{id}/${action}`,
+        access: "operate",
+        summary: EVENT_ACTIONS[action],
+        answers: "OutboxLine",
+        body: { reason: reason() },
+        handle: async (call) => {
+          await recorded(office, call, action, "event", async (note) => {
+            await rowOf(office, call.id);
+            await office.amends.events[action](call.id, note);
+          });
+          return toOutboxLine(await rowOf(office, call.id), requeues !== undefined);
+        },
+      }),
+    ),
   ];
 }
 
@@ -107,18 +122,29 @@ async function requeue(
   id: string,
   note: { readonly reason: string; readonly by: string },
 ): Promise<void> {
-  await rowOf(office, id);
+  const { kind } = await rowOf(office, id);
+  if (kind === "call") return requeueCall(office, id);
   if (!requeues) {
     const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
     throw new Refused(501, { code: "NOT_SUPPORTED", message });
   }
   const [entry] = await requeues.requeue([id], note);
-  if (!entry)
-    throw new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
+  if (!entry) throw notAbandoned();
+}
+
+/** A call needs nothing but its row: whoever makes it takes it up again. */
+async function requeueCall({ db }: Office, id: string): Promise<void> {
+  const requeuing = new CallRequeue([id]);
+  const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
+  if (done.length === 0) throw notAbandoned();
+}
+
+function notAbandoned(): Refused {
+  return new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
 }
 
 async function rowOf({ db, query }: Office, id: string): Promise<Row> {
-  const [row] = UUID.test(id) ? await query(selectEntry(db.dialect, id)) : [];
+  const [row] = isUuid(id) ? await query(selectEntry(db.dialect, id)) : [];
   if (!row) throw notFound("entry with this id");
   return row;
 }

@@ -1,5 +1,5 @@
 /** Entries of the outbox as the console shows them: references and payloads are masked. */
-import type { OutboxStatus } from "../core/outbox/machine.ts";
+import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { Row } from "../storage/database.ts";
 import type { Json } from "./contract.ts";
 import type { OutboxLine } from "./contract-parts.ts";
@@ -13,8 +13,6 @@ export function toOutboxLine(row: Row, canRequeue: boolean): OutboxLine {
   const operation = text("operation") as OutboxLine["operation"];
   const refValue = text("ref_value");
   const payload = text("payload");
-  // Of a rectification the corrections are gone: it is asked for again instead.
-  const isRequeuable = canRequeue && status === "abandoned" && operation === "erase";
   return {
     id: row["entry_id"] as string,
     kind: row["kind"] as string,
@@ -31,8 +29,22 @@ export function toOutboxLine(row: Row, canRequeue: boolean): OutboxLine {
     lastAttemptAt: at("last_attempt_at"),
     nextAttemptAt: at("next_attempt_at"),
     lastError: text("last_error"),
-    actions: isRequeuable ? ["requeue"] : [],
+    actions: outboxMachine.sources("requeue").includes(status) ? allowed(row, canRequeue) : [],
   };
+}
+
+/** What a person may do to an entry that was given up. */
+function allowed(row: Row, canRequeue: boolean): OutboxLine["actions"] {
+  switch (row["kind"]) {
+    case "event":
+    case "delivery":
+      return ["retry", "resolve"];
+    case "call":
+      return ["requeue"];
+    default:
+      // Of a rectification the corrections are gone: it is asked for again instead.
+      return canRequeue && row["operation"] === "erase" ? ["requeue"] : [];
+  }
 }
 
 export function revealEntry(row: Row): Readonly<Record<string, Json>> {
@@ -45,7 +57,7 @@ export function revealEntry(row: Row): Readonly<Record<string, Json>> {
 }
 
 /** A row that somebody changed by hand must not keep the others from being shown. */
-function parsed(text: string | null): Json {
+export function parsed(text: string | null): Json {
   try {
     return text === null ? null : (JSON.parse(text) as Json);
   } catch {

@@ -17,6 +17,9 @@ export interface EntryFilter {
   readonly after: string | undefined;
 }
 
+/** Below every id: with it, each database sees that it goes along the key from one place to another. */
+export const NIL = "00000000-0000-0000-0000-000000000000";
+
 export const ENTRY_SCAN_MAX = 2_000;
 
 /** The last row that was looked at comes last, with `edge` set, so that a search can go on from there. */
@@ -31,7 +34,7 @@ export function listEntries(dialect: Dialect, filter: EntryFilter, limit: number
   const where = fits.length > 0 ? sql`where ${join(fits, " and ")}` : empty;
   return sql`with s as materialized (
       select * from ${dialect.table("outbox")} as c
-      ${after === undefined ? empty : sql`where c.entry_id < ${after}`} order by c.entry_id desc limit ${ENTRY_SCAN_MAX})
+      where c.entry_id > ${literals([NIL])} ${after === undefined ? empty : sql`and c.entry_id < ${after}`} order by c.entry_id desc limit ${ENTRY_SCAN_MAX})
     select * from (select ${columns}, 0 as edge, 0 as looked from s ${where} order by s.entry_id desc limit ${limit}) as hits
     union all
     select * from (select ${columns}, 1 as edge, (select count(*) from s) as looked from s order by s.entry_id limit 1) as last`;

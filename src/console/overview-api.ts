@@ -1,5 +1,6 @@
 /** GET api/overview: one answer for all who look. */
-import type { Overview, Window } from "./contract.ts";
+import type { Overview, OverviewHistory, Window } from "./contract.ts";
+import { historyOf } from "./history.ts";
 import type { Office } from "./office.ts";
 import { overviewOf, WINDOWS } from "./overview.ts";
 import { oneOf } from "./param.ts";
@@ -7,6 +8,8 @@ import { route, type Route } from "./route.ts";
 import { Shared } from "./shared.ts";
 
 const FRESH_MS = 1_000;
+/** A stretch that is over does not change. */
+const HISTORY_FRESH_MS = 10_000;
 
 export function overviewRoutes(office: Office): readonly Route[] {
   const windows = Object.keys(WINDOWS) as Window[];
@@ -16,7 +19,22 @@ export function overviewRoutes(office: Office): readonly Route[] {
       new Shared(office.db.clock, FRESH_MS, () => overviewOf(office, window)),
     ]),
   );
+  const histories = new Map<Window, Shared<OverviewHistory>>(
+    windows.map((window) => [
+      window,
+      new Shared(office.db.clock, HISTORY_FRESH_MS, () => historyOf(office, window)),
+    ]),
+  );
   return [
+    route({
+      method: "GET",
+      path: "/api/overview/history",
+      access: "read",
+      summary: "What the plots of the first page begin with.",
+      answers: "OverviewHistory",
+      query: { window: oneOf(windows) },
+      handle: async ({ query }) => histories.get(query.window ?? "1h")?.get(),
+    }),
     route({
       method: "GET",
       path: "/api/overview",

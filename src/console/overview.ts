@@ -3,12 +3,18 @@ import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
+import { deliveryMachine } from "../core/delivery/machine.ts";
+import { flowMachine, OPEN_FLOWS } from "../core/flow/machine.ts";
+import { ageOf } from "../operate/backlog.ts";
+import { selectDueSagas } from "../operate/backlog-queries.ts";
 import { countAttention } from "./attention-queries.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "./contract.ts";
 import { countOf, type Office } from "./office.ts";
 import { countEntries } from "./outbox-queries.ts";
+import { countFlows } from "./flow-queries.ts";
 import { iso } from "./saga-lines.ts";
-import { countBuckets, countStatuses, listDurations, selectBacklog } from "./saga-queries.ts";
+import { countBuckets, countStatuses, listDurations } from "./saga-queries.ts";
+import { countDeliveries } from "./webhook-queries.ts";
 
 interface Span {
   readonly widthMs: number;
@@ -27,13 +33,18 @@ const OPEN_ENTRIES = outboxMachine.states.filter((state) => !outboxMachine.isTer
 const BUCKET_MAX = 250;
 const SAMPLE_MAX = 1_000;
 
+/** Where the first stretch begins. They are whole, so that bars do not change while time goes by; the last is under way. */
+export function stretchesOf(window: Window, nowMs: number): number {
+  const { widthMs, count } = WINDOWS[window];
+  return (Math.floor(nowMs / widthMs) - count + 1) * widthMs;
+}
+
 export async function overviewOf(office: Office, window: Window): Promise<Overview> {
   const { dialect } = office.db;
   const { widthMs, count } = WINDOWS[window];
   const [counts = {}] = await office.query(countStatuses(dialect, sagaMachine.states, COUNT_MAX));
   const nowMs = Number(counts["now_at"]);
-  // Whole stretches, so that bars do not change while time goes by; the last one is under way.
-  const fromMs = (Math.floor(nowMs / widthMs) - count + 1) * widthMs;
+  const fromMs = stretchesOf(window, nowMs);
   const buckets = await office.query(
     countBuckets(dialect, ["COMPLETED", "FAILED", "STALLED"], { fromMs, widthMs, count, max: BUCKET_MAX }),
   );
@@ -54,10 +65,10 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
       buckets: buckets.map((row) => bucketOf(row, fromMs, widthMs)),
       latency: latencyOf(durations.map((row) => Number(row["took"]))),
     },
-    backlog: backlogOf(await office.query(selectBacklog(dialect, COUNT_MAX))),
+    backlog: backlogOf(await office.query(selectDueSagas(dialect, COUNT_MAX))),
     outbox,
-    flows: null,
-    deliveries: null,
+    flows: await flowsOf(office),
+    deliveries: await deliveriesOf(office),
     attention: await attentionOf(office),
   };
 }
@@ -68,6 +79,26 @@ function statusCount(counts: Row, status: SagaStatus): Count {
   return CLAIMABLE.includes(status) && Number(counts["open"]) > COUNT_MAX
     ? { ...count, exact: false }
     : count;
+}
+
+/** Open ones are counted together, as those of sagas are. */
+async function flowsOf({ db, query }: Office): Promise<NonNullable<Overview["flows"]>> {
+  const [counts = {}] = await query(countFlows(db.dialect, COUNT_MAX));
+  const isCut = Number(counts["open"]) > COUNT_MAX;
+  const entries = flowMachine.states.map((status) => {
+    const count = countOf(counts[status], COUNT_MAX);
+    return [status, isCut && OPEN_FLOWS.includes(status) ? { ...count, exact: false } : count];
+  });
+  return Object.fromEntries(entries) as NonNullable<Overview["flows"]>;
+}
+
+async function deliveriesOf({ db, query }: Office): Promise<NonNullable<Overview["deliveries"]>> {
+  const [counts = {}] = await query(countDeliveries(db.dialect, COUNT_MAX));
+  const entries = deliveryMachine.states.map((status) => [
+    status,
+    countOf(counts[status.toLowerCase()], COUNT_MAX),
+  ]);
+  return Object.fromEntries(entries) as NonNullable<Overview["deliveries"]>;
 }
 
 /** How much needs a person altogether. */
@@ -92,18 +123,15 @@ function bucketOf(row: Row, fromMs: number, widthMs: number): Bucket {
 }
 
 export function backlogOf(rows: readonly Row[]): Overview["backlog"] {
-  let oldestMs = 0;
-  let due = 0;
-  for (const row of rows) {
-    due += Number(row["due"]);
-    if (row["since"] !== null) oldestMs = Math.max(oldestMs, Number(row["now_at"]) - Number(row["since"]));
-  }
-  return { oldestMs: Math.round(oldestMs), due: countOf(due, COUNT_MAX) };
+  const due = rows.reduce((sum, row) => sum + Number(row["due"]), 0);
+  return { oldestMs: Math.max(0, ...rows.map(ageOf)), due: countOf(due, COUNT_MAX) };
 }
 
 function latencyOf(durations: readonly number[]): Latency {
+  return { p50Ms: percentile(durations, 0.5), p95Ms: percentile(durations, 0.95), sample: durations.length };
+}
+
+export function percentile(durations: readonly number[], part: number): number | null {
   const sorted = durations.toSorted((a, b) => a - b);
-  const at = (part: number): number | null =>
-    sorted.length === 0 ? null : Math.round(sorted[Math.ceil(part * sorted.length) - 1] as number);
-  return { p50Ms: at(0.5), p95Ms: at(0.95), sample: sorted.length };
+  return sorted.length === 0 ? null : Math.round(sorted[Math.ceil(part * sorted.length) - 1] as number);
 }

@@ -79,7 +79,9 @@ function match(pattern: readonly string[], segments: readonly string[]): string 
 
 function decode(segment: string): string | undefined {
   try {
-    return decodeURIComponent(segment);
+    const text = decodeURIComponent(segment);
+    // No database keeps it, so that nothing has such an id.
+    return text.includes("\0") ? undefined : text;
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 import { attentionRoutes } from "./attention-api.ts";
 import { auditRoutes, sagaRevealers } from "./audit-api.ts";
 import { erasureRoutes } from "./erasure-api.ts";
+import { flowRevealers, flowRoutes } from "./flow-api.ts";
 import { healthRoutes } from "./health-api.ts";
 import type { Live } from "./live.ts";
 import { liveRoutes } from "./live-api.ts";
@@ -29,10 +30,12 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
     ...attentionRoutes(office),
     ...outboxRoutes(office, requeues),
     ...erasureRoutes(office, requeues !== undefined),
+    ...flowRoutes(office),
     ...webhookRoutes(office),
     ...auditRoutes(office, {
       ...sagaRevealers(office),
       ...entryRevealers(office),
+      ...flowRevealers(office),
       ...webhookRevealers(office),
     }),
     ...liveRoutes(live, office.db.clock, closing),

@@ -49,16 +49,26 @@ export function sagaRoutes(office: Office): readonly Route[] {
       access: "read",
       summary: "One saga: what it is, what happened, and what may be done.",
       answers: "SagaDetail",
-      handle: async ({ id }): Promise<SagaDetail> => detailOf(await viewOf(office, id)),
+      handle: async ({ id }): Promise<SagaDetail> => {
+        const { view, archivedAt } = await sagaOf(office, id);
+        return detailOf(view, archivedAt);
+      },
     }),
     ...actionRoutes(office),
   ];
 }
 
-export async function viewOf({ amends }: Office, id: string): Promise<SagaView> {
+/** Where it ran, or in the archive. */
+export async function sagaOf({ amends }: Office, id: string): Promise<FoundSaga> {
   const view = await amends.inspect(id);
-  if (!view) throw notFound("saga with this id");
-  return view;
+  const found = view ? { view, archivedAt: undefined } : await amends.archived(id);
+  if (!found) throw notFound("saga with this id");
+  return found;
+}
+
+export interface FoundSaga {
+  readonly view: SagaView;
+  readonly archivedAt: Date | undefined;
 }
 
 function actionRoutes({ amends, actions }: Office): readonly Route[] {

@@ -6,7 +6,7 @@ import type { Json, Revealed, SagaDetail, TimelineLine, Trouble } from "./contra
 import { mask } from "./mask.ts";
 import { graphOf } from "./saga-graph.ts";
 
-export function detailOf(view: SagaView): SagaDetail {
+export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
   const results = Object.entries(view.results).map(([step, result]) => [step, mask(result)]);
   return {
     id: view.id,
@@ -17,6 +17,7 @@ export function detailOf(view: SagaView): SagaDetail {
     durationMs: Math.max(0, view.updatedAt.getTime() - view.createdAt.getTime()),
     recoveryAttempts: view.recoveryAttempts,
     steps: view.plan.map(({ name }) => name),
+    archivedAt: archivedAt?.toISOString() ?? null,
     definition: view.definition,
     version: view.version,
     input: mask(view.input),

@@ -1,7 +1,8 @@
 /** A saga as a picture: the way forward, the way back, and which parts of them were gone. */
 import type { PlannedStep } from "../core/saga/plan.ts";
 import type { SagaView, TimelineEntry } from "../sagas/view.ts";
-import type { Graph, GraphEdge, GraphNode } from "./contract.ts";
+import type { Graph, GraphNode } from "./contract.ts";
+import { edgesOf, endNode } from "./run-graph.ts";
 
 type Seen = Pick<SagaView, "plan" | "timeline" | "status">;
 type Action = TimelineEntry["action"];
@@ -17,48 +18,9 @@ export function graphOf(view: Seen): Graph {
     endNode("completed", "end", status === "COMPLETED" ? "done" : "none"),
     endNode("failed", "end", status === "FAILED" ? "done" : "none"),
   ];
-  return { nodes, edges: [...forward(view, acts), ...backward(view, acts, undos)] };
-}
-
-function forward({ status }: Seen, acts: readonly GraphNode[]): GraphEdge[] {
-  const way = ["start", ...acts.map(({ id }) => id), "completed"];
-  return way.slice(1).map((to, index) => ({
-    from: way[index] as string,
-    to,
-    kind: "forward",
-    taken: to === "completed" ? status === "COMPLETED" : hasBegun(acts[index]),
-  }));
-}
-
-/** From each act that may fail to the first undo, and from undo to undo to the end. */
-function backward(
-  { plan, status }: Seen,
-  acts: readonly GraphNode[],
-  undos: readonly (GraphNode | undefined)[],
-): GraphEdge[] {
+  const ended = status === "COMPLETED" ? "completed" : status === "FAILED" ? "failed" : undefined;
   const pivot = plan.findIndex((step) => step.pivot);
-  const turnedAt = acts.findLastIndex(hasBegun);
-  const edges: GraphEdge[] = [];
-  for (const [index, act] of acts.entries()) {
-    if (pivot >= 0 && index > pivot) break;
-    const isTurn = index === turnedAt;
-    // The undo that was called first, where one was; else the one that would be.
-    const first =
-      (isTurn ? undos.findLast(hasBegun) : undefined) ?? undos.slice(0, index + 1).findLast((node) => node);
-    const gone = isTurn && (first ? hasBegun(first) : status === "FAILED");
-    edges.push({ from: act.id, to: first?.id ?? "failed", kind: "turn", taken: gone });
-  }
-  const back = undos.filter((node) => node !== undefined).toReversed();
-  for (const [index, undo] of back.entries()) {
-    const next = back[index + 1];
-    const taken = hasBegun(undo) && (next ? hasBegun(next) : status === "FAILED");
-    edges.push({ from: undo.id, to: next?.id ?? "failed", kind: "back", taken });
-  }
-  return edges;
-}
-
-function hasBegun(node: GraphNode | undefined): boolean {
-  return node !== undefined && node.state !== "none";
+  return { nodes, edges: edgesOf({ acts, undos, pivot, ended }) };
 }
 
 function callNode(view: Seen, step: PlannedStep, action: Action): GraphNode {
@@ -99,18 +61,4 @@ function stateOf({ status }: Seen, last: TimelineEntry | undefined, action: Acti
     action === "compensate" ? status === "COMPENSATING" : status === "RUNNING" || status === "PENDING";
   if (!isOpen) return "failed";
   return last.status === "STARTED" ? "running" : "retrying";
-}
-
-function endNode(id: string, kind: "start" | "end", state: GraphNode["state"]): GraphNode {
-  return {
-    id,
-    kind,
-    step: null,
-    label: id,
-    pivot: false,
-    state,
-    attempts: 0,
-    startedAt: null,
-    endedAt: null,
-  };
 }

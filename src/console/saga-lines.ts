@@ -16,6 +16,7 @@ export function toLine(row: Row): SagaLine {
     durationMs: Math.max(0, Math.round(updatedMs - createdMs)),
     recoveryAttempts: Number(row["recovery_attempts"]),
     steps: stepsOf(row["plan"] as string),
+    archivedAt: typeof row["archived_at"] === "number" ? iso(row["archived_at"]) : null,
   };
 }
 

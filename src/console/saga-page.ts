@@ -1,6 +1,7 @@
 /** One page of sagas: which walk through the table answers what somebody asked for. */
 import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
+import { listArchived, listArchivedByPrefix } from "./archive-queries.ts";
 import type { SagaPage } from "./contract.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Office } from "./office.ts";
@@ -50,8 +51,27 @@ export async function pageOf(office: Office, question: SagaQuestion): Promise<Sa
     return byFields(office, [anyField(prefix)], filter, limit);
   }
   if (fields.length > 0) return byFields(office, fields, filter, limit);
-  const rows = await office.query(listLines(office.db.dialect, filter, limit + 1));
-  return page(rows, limit, null);
+  const { dialect } = office.db;
+  const rows = await office.query(listLines(dialect, filter, limit + 1));
+  const archived = listArchived(dialect, filter, limit + 1);
+  return mergedPage(rows, archived ? await office.query(archived) : [], byChange, limit);
+}
+
+type Order = (a: Row, b: Row) => number;
+
+const byId: Order = (a, b) => compare(b["id"] as string, a["id"] as string);
+const byChange: Order = (a, b) => Number(b["updated_at"]) - Number(a["updated_at"]) || byId(a, b);
+
+/** As the databases compare ids: byte by byte. */
+function compare(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** An id that was used again is shown once: as it is where it ran, or as it was archived last. */
+function mergedPage(live: readonly Row[], archived: readonly Row[], order: Order, limit: number): SagaPage {
+  const found = new Map([...archived.toReversed(), ...live].map((row) => [row["id"] as string, row]));
+  const isCut = Math.max(live.length, archived.length) > limit;
+  return page(archived.length === 0 ? live : [...found.values()].toSorted(order), limit, null, isCut);
 }
 
 const EMPTY: SagaPage = { items: [], next: null, searchedTo: null };
@@ -62,8 +82,10 @@ async function byPrefix(
   filter: SagaFilter,
   limit: number,
 ): Promise<SagaPage> {
-  const rows = await office.query(listByPrefix(office.db.dialect, prefix, filter, limit + 1));
-  return page(rows, limit, null);
+  const { dialect } = office.db;
+  const rows = await office.query(listByPrefix(dialect, prefix, filter, limit + 1));
+  const archived = await office.query(listArchivedByPrefix(dialect, prefix, filter, limit + 1));
+  return mergedPage(rows, archived, byId, limit);
 }
 
 async function byFields(
@@ -82,12 +104,17 @@ async function byFields(
 }
 
 /** One more row than fits was asked for: where it came, there is a next page. */
-function page(rows: readonly Row[], limit: number, searchedTo: string | null): SagaPage {
+function page(
+  rows: readonly Row[],
+  limit: number,
+  searchedTo: string | null,
+  isCut: boolean = false,
+): SagaPage {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
     items: shown.map(toLine),
-    next: last && rows.length > limit ? cursorOf(last) : null,
+    next: last && (isCut || rows.length > limit) ? cursorOf(last) : null,
     searchedTo,
   };
 }

@@ -22,7 +22,7 @@ export const SCAN_MAX = 2_000;
 const LINE = ["id", "name", "status", "plan", "recovery_attempts"];
 const INSTANTS = ["created_at", "updated_at"];
 
-function lineColumns(dialect: Dialect, alias: string): Sql {
+export function lineColumns(dialect: Dialect, alias: string): Sql {
   const instants = INSTANTS.map((name) => sql`${dialect.epochMs(raw(`${alias}.${name}`))} as ${raw(name)}`);
   return join([raw(LINE.map((name) => `${alias}.${name}`).join(", ")), ...instants], ", ");
 }
@@ -124,12 +124,23 @@ export function listByPrefix(
     order by p.id desc limit ${limit}`;
 }
 
-/** The names of the newest sagas. */
+/** The names that there are: of ended sagas each is found from the one before it by one look at their index. */
 export function listNames(dialect: Dialect, limit: number): Sql {
-  const lately = newest(dialect, { statuses: sagaMachine.states }, SCAN_MAX);
-  return sql`select distinct n.name from (${lately}) as k
-    join ${dialect.table("saga_executions")} as n on n.id = k.id order by n.name limit ${limit}`;
+  const table = dialect.table("saga_executions");
+  const next = (before: Sql): Sql =>
+    sql`(select c.name from ${table} as c where c.status in (${literals(sagaMachine.terminal)}) and c.name > ${before}
+      order by c.name limit 1)`;
+  const stalled = sql`select c.name from ${table} as c where ${inState("STALLED")} limit ${NAMES_SCAN_MAX}`;
+  return sql`with recursive found(name) as (
+      select ${next(raw("''"))} union all select ${next(raw("found.name"))} from found where found.name is not null)
+    select name from (
+      select * from (select name from found where name is not null limit ${limit}) as walk
+      union select d.name from ${someOpen(dialect, NAMES_SCAN_MAX)} as d
+      union select * from (${stalled}) as walk) as u order by name limit ${limit}`;
 }
+
+/** Of so many that are open or stalled the names are looked at. */
+const NAMES_SCAN_MAX = 1_000;
 
 /** How many there are of each state, counted no further than `max`: of the open ones, than `max` altogether. */
 export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
@@ -163,6 +174,24 @@ export function countBuckets(
   return sql`select r.n, ${join(counts, ", ")}, ${reached} from ${numbers(dialect, count)} order by r.n`;
 }
 
+/**
+ * Of the newest so many that completed in each stretch: how long each took and, unless it was taken over, how long it
+ * had waited until a worker took it, as two numbers in a text.
+ */
+export function listHistory(
+  dialect: Dialect,
+  { fromMs, widthMs, count, sample }: { fromMs: number; widthMs: number; count: number; sample: number },
+): Sql {
+  const start = dialect.plusMs(dialect.instantOf(fromMs), sql`(r.n * ${widthMs})`);
+  const end = dialect.plusMs(dialect.instantOf(fromMs), sql`((r.n + 1) * ${widthMs})`);
+  const ms = (name: string): Sql => dialect.epochMs(raw(`c.${name}`));
+  const waited = sql`case when c.recovery_attempts = 0 then coalesce(${ms("last_attempt_at")} - ${ms("created_at")}, 0) else 0 end`;
+  const query = sql`select cast(${ms("updated_at")} - ${ms("created_at")} as text) || ' ' || cast(${waited} as text) as value
+    from ${dialect.table("saga_executions")} as c where ${inState("COMPLETED")}
+      and c.updated_at >= ${start} and c.updated_at < ${end} order by c.updated_at desc`;
+  return sql`select r.n, first.value from ${numbers(dialect, count)} ${dialect.joinFirst(query, sql`${sample}`, sample)}`;
+}
+
 /** How long the newest so many took, of those that completed since an instant. */
 export function listDurations(dialect: Dialect, fromMs: number, limit: number): Sql {
   const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`c.${name}`)));
@@ -171,22 +200,6 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
     order by c.updated_at desc, c.id desc limit ${limit}`;
 }
 
-/**
- * What is due and how long it has been. The index of due sagas begins with the number of recoveries: each number is
- * looked up by itself. Budgets end far below the highest.
- */
-export function selectBacklog(dialect: Dialect, max: number): Sql {
-  const due = sql`from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.recovery_attempts = r.n
-      and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
-    order by ${dialect.gate(raw("c.next_attempt_at"))}, c.id`;
-  const waiting = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
-  return sql`select (select ${waiting} ${due} limit 1) as since,
-      (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
-      ${dialect.epochMs(dialect.now())} as now_at from ${numbers(dialect, RECOVERIES_MAX)}`;
-}
-
-const RECOVERIES_MAX = 100;
 const NUMBERS = [{ name: "n", type: "int" }] as const;
 
 /** The numbers from 0 on, as `r(n)`. */

@@ -47,7 +47,8 @@ function beginsLike(state: string, word: string): boolean {
   return state.startsWith(word.toUpperCase());
 }
 
-function plain(text: string): string {
+/** Without what people leave out or mix up. */
+export function plain(text: string): string {
   return text.toLowerCase().replaceAll(/[\s_.-]/g, "");
 }
 

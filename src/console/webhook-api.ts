@@ -1,16 +1,34 @@
 /** Webhooks: subscriptions, deliveries and their attempts, and what a person may do about them. */
-import { deliveryMachine, subscriptionMachine } from "../core/delivery/machine.ts";
-import type { Delivery } from "../webhooks/delivery-queries.ts";
+import { deliveryMachine, subscriptionMachine, type DeadLetterStatus } from "../core/delivery/machine.ts";
+import { toDelivery, type Delivery } from "../webhooks/delivery-queries.ts";
 import { badInput, notFound, Refused } from "./answer.ts";
+
 import type { Revealers } from "./audit-api.ts";
 import type { Json, Page } from "./contract.ts";
 import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "./contract-parts.ts";
 import { mask } from "./mask.ts";
-import { whoOf, type Office } from "./office.ts";
-import { instant, limit, needed, oneOf, reason, text, type Param } from "./param.ts";
-import { route, type Call, type Route } from "./route.ts";
-import { parsedPayload, toAttemptLine, toDeliveryLine, toSubscriptionLine } from "./webhook-lines.ts";
+import { recorded, type Office } from "./office.ts";
+import { instant, limit, needed, oneOf, reason, someOf, text, type Param } from "./param.ts";
+import { route, type Route } from "./route.ts";
+import {
+  parsedPayload,
+  safeUrl,
+  toAttemptLine,
+  toDeliveryLine,
+  toSubscriptionLine,
+} from "./webhook-lines.ts";
+import {
+  DELIVERY_SCAN_MAX,
+  listDeliveryLines,
+  selectLetter,
+  selectRequeued,
+  selectResponse,
+  selectUrls,
+  type DeliveryQuestion,
+} from "./webhook-queries.ts";
 
+/** So many subscriptions are looked through at once. */
+const SUBSCRIPTION_SCAN_MAX = 1_000;
 const SERIAL = /^[1-9]\d{0,17}$/;
 
 /** The id of the last row of the page before. */
@@ -31,23 +49,6 @@ export function webhookRoutes(office: Office): readonly Route[] {
   return [...subscriptionRoutes(office), ...deliveryRoutes(office)];
 }
 
-type Noted = Call<unknown, { readonly reason: string }>;
-
-/** On record before it is done. */
-async function recorded<T>(
-  { actions }: Office,
-  call: Noted,
-  action: string,
-  kind: string,
-  work: (note: { readonly reason: string; readonly by: string }) => Promise<T>,
-): Promise<T> {
-  const { name: by } = whoOf(call);
-  const { reason: why } = call.body;
-  return actions.around({ by, action, target: { kind, id: call.id }, reason: why }, () =>
-    work({ reason: why, by }),
-  );
-}
-
 function subscriptionRoutes(office: Office): readonly Route[] {
   const { webhooks } = office.amends;
   const shared = {
@@ -62,7 +63,7 @@ function subscriptionRoutes(office: Office): readonly Route[] {
       method: "GET",
       path,
       access: "read",
-      summary: "Subscriptions to webhooks.",
+      summary: "Subscriptions to webhooks, newest first.",
       answers: "Page<Subscription>",
       query: {
         q: text(255),
@@ -72,14 +73,13 @@ function subscriptionRoutes(office: Office): readonly Route[] {
       },
       handle: async ({ query }): Promise<Page<Subscription>> => {
         const { q, status, limit: max, after } = query;
-        const found = await webhooks.subscriptions({
-          limit: max,
-          ...(status !== undefined && { status }),
-          ...(after !== undefined && { after }),
-        });
-        const lines = found.map(toSubscriptionLine);
-        const fits = q === undefined ? lines : lines.filter((line) => JSON.stringify(line).includes(q));
-        return { items: fits, next: found.length === max ? (found.at(-1)?.id ?? null) : null };
+        const looked = q === undefined ? max + 1 : SUBSCRIPTION_SCAN_MAX;
+        const found = await webhooks.subscriptions({ limit: looked, status, after, order: "newest" });
+        const fits = found.map(toSubscriptionLine).filter((line) => q === undefined || isLike(line, q));
+        const items = fits.slice(0, max);
+        // There is more to look through: the next page goes on where this one stopped looking.
+        const edge = fits.length > max ? items.at(-1) : found.length === looked ? found.at(-1) : undefined;
+        return { items, next: edge?.id ?? null };
       },
     }),
     route({
@@ -156,25 +156,14 @@ function deliveryRoutes(office: Office): readonly Route[] {
       answers: "Page<DeliveryLine>",
       query: {
         subscription: serialCursor(),
-        status: oneOf(deliveryMachine.states),
+        status: someOf(deliveryMachine.states),
         event: text(255),
         limit: limit(),
         after: serialCursor(),
       },
       handle: async ({ query }): Promise<Page<DeliveryLine>> => {
-        const { subscription, status, event, limit: max, after } = query;
-        const found = await webhooks.deliveries({
-          limit: max,
-          ...(subscription !== undefined && { subscriptionId: subscription }),
-          ...(status !== undefined && { status }),
-          ...(event !== undefined && { eventId: event }),
-          ...(after !== undefined && { after }),
-        });
-        const urls = await urlsOf(office, found);
-        return {
-          items: found.map((one) => toDeliveryLine(one, urls.get(one.subscriptionId) ?? "")),
-          next: found.length === max ? (found.at(-1)?.id ?? null) : null,
-        };
+        const { subscription: subscriptionId, status: statuses, event: eventId, after } = query;
+        return pageOf(office, { subscriptionId, statuses, eventId, after }, query.limit);
       },
     }),
     route({
@@ -203,10 +192,10 @@ function deliveryRoutes(office: Office): readonly Route[] {
       handle: async (call) => {
         await recorded(office, call, "dismiss", "delivery", async (note) => {
           const letter = await letterOf(office, await deliveryOf(office, call.id));
-          if (letter === undefined) {
+          if (letter?.status !== "Open") {
             throw new Refused(409, { code: "NOT_ALLOWED_NOW", message: "It is no open dead letter." });
           }
-          await webhooks.dismiss(letter, note);
+          await webhooks.dismiss(letter.id, note);
         });
         return detailOf(office, call.id);
       },
@@ -217,6 +206,11 @@ function deliveryRoutes(office: Office): readonly Route[] {
 export function webhookRevealers(office: Office): Revealers {
   return {
     delivery: async (id) => ({ fields: { payload: await payloadOf(office, await deliveryOf(office, id)) } }),
+    attempt: async (id) => {
+      const [row] = await office.query(selectResponse(office.db.dialect, checkSerial(id)));
+      if (!row) throw notFound("attempt with this id");
+      return { fields: { response: (row["response_body"] as string | null) ?? null } };
+    },
   };
 }
 
@@ -231,51 +225,66 @@ async function payloadOf({ amends }: Office, { eventId }: Delivery): Promise<Jso
   return event ? parsedPayload(event.payload) : null;
 }
 
-const LETTERS_MAX = 1_000;
+/** What became of a dead delivery. */
+interface Letter {
+  readonly id: string;
+  readonly status: DeadLetterStatus;
+}
 
-/** The open letter of a dead delivery. */
-async function letterOf(
-  { amends }: Office,
-  { id, status, subscriptionId }: Delivery,
-): Promise<string | undefined> {
+async function letterOf({ db, query }: Office, { id, status }: Delivery): Promise<Letter | undefined> {
   if (status !== "DeadLettered") return undefined;
-  const letters = await amends.webhooks.deadLetters({ subscriptionId, limit: LETTERS_MAX });
-  return letters.find(({ deliveryId }) => deliveryId === id)?.id;
+  const [row] = await query(selectLetter(db.dialect, id));
+  return row && { id: String(row["id"]), status: row["status"] as DeadLetterStatus };
+}
+
+async function pageOf(office: Office, filter: DeliveryQuestion, max: number): Promise<Page<DeliveryLine>> {
+  const { db, query } = office;
+  const rows = await query(listDeliveryLines(db.dialect, filter, max + 1));
+  const edge = rows.find((row) => Number(row["edge"]) === 1);
+  const hits = rows.filter((row) => row !== edge);
+  const shown = hits.slice(0, max).map(toDelivery);
+  const urls = await urlsOf(office, shown);
+  const isCut = edge !== undefined && Number(edge["looked"]) >= DELIVERY_SCAN_MAX;
+  const next = hits.length > max ? shown.at(-1)?.id : isCut ? String(edge["id"]) : undefined;
+  return {
+    items: shown.map((one) => toDeliveryLine(one, urls.get(one.subscriptionId) ?? "")),
+    next: next ?? null,
+  };
 }
 
 /** Where the subscriptions of deliveries lead, without what may be a secret. */
 export async function urlsOf(
-  { amends }: Office,
+  { db, query }: Office,
   deliveries: readonly Pick<Delivery, "subscriptionId">[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
-  const found = await Promise.all(ids.map((id) => amends.webhooks.subscription(id).catch(() => undefined)));
-  return new Map(found.flatMap((one) => (one ? [[one.id, toSubscriptionLine(one).url]] : [])));
+  const rows = ids.length === 0 ? [] : await query(selectUrls(db.dialect, ids));
+  return new Map(rows.map((row) => [String(row["id"]), safeUrl(row["url"] as string)]));
 }
 
 async function detailOf(office: Office, id: string): Promise<DeliveryDetail> {
+  const { db, query, amends } = office;
   const delivery = await deliveryOf(office, id);
   const urls = await urlsOf(office, [delivery]);
-  const attempts = await office.amends.webhooks.attempts(delivery.id);
+  const attempts = await amends.webhooks.attempts(delivery.id);
   const letter = await letterOf(office, delivery);
-  const isDead = delivery.status === "DeadLettered";
-  const { eventId, subscriptionId } = delivery;
-  const siblings = isDead ? await office.amends.webhooks.deliveries({ eventId, subscriptionId }) : [];
-  const requeuedAs = siblings.find(({ requeuedFrom }) => requeuedFrom === delivery.id)?.id ?? null;
-  const settled = requeuedAs === null ? "Dismissed" : "Requeued";
+  const [again] = await query(selectRequeued(db.dialect, delivery.id));
+  const hasEnded = deliveryMachine.isTerminal(delivery.status);
   return {
     ...toDeliveryLine(delivery, urls.get(delivery.subscriptionId) ?? ""),
     payload: mask(await payloadOf(office, delivery)),
     requeuedFrom: delivery.requeuedFrom ?? null,
-    requeuedAs,
-    deadLetter: isDead ? (letter === undefined ? settled : "Open") : null,
-    actions: deliveryMachine.isTerminal(delivery.status)
-      ? letter === undefined
-        ? ["resend"]
-        : ["resend", "dismiss"]
-      : [],
+    requeuedAs: again ? String(again["id"]) : null,
+    deadLetter: letter?.status ?? null,
+    actions: !hasEnded ? [] : letter?.status === "Open" ? ["resend", "dismiss"] : ["resend"],
     attempts: attempts.map(toAttemptLine),
   };
+}
+
+/** What is searched is what is shown: of an address no more than that. */
+function isLike({ url, description, events }: Subscription, q: string): boolean {
+  const word = q.trim().toLowerCase();
+  return [url, description ?? "", ...events].some((shown) => shown.toLowerCase().includes(word));
 }
 
 function checkSerial(id: string): string {

@@ -46,7 +46,7 @@ export class AuditRelay implements TransactionalSink {
     const keyed = events.map((event, at) => ({ ...event, dedupeKey: `${id}:${at}:${event.type}` }));
     const row = [id, "call", NAME, null, null, null, null, null, null, JSON.stringify(keyed), 0, null];
     if (events.length === 0) return;
-    await session.query(insertEntries(session.dialect, [row]));
+    await session.query(insertEntries(session.dialect, [row], undefined));
     this.duty.dueIn(COMMIT_SOON_MS);
   }
 

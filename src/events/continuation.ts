@@ -45,7 +45,8 @@ export function continuation(
   };
 }
 
-function claimedRow(clock: Clock, row: NewRow, { out, move }: Settlement, timeMs: number): Delivery {
+function claimedRow(clock: Clock, row: NewRow, settlement: Settlement, timeMs: number): Delivery {
+  const { out, move, trace } = settlement;
   const begun = row.opens ? out.runs.find(({ sagaId }) => sagaId === row.sagaId) : undefined;
   const later = (ms: number | undefined): number | undefined =>
     ms === undefined ? undefined : clock.monotonicMs() + ms;
@@ -60,7 +61,7 @@ function claimedRow(clock: Clock, row: NewRow, { out, move }: Settlement, timeMs
     const dueAtMs = isWatched ? earlier(move.run.deadlineAtMs, later(move.stepMs)) : undefined;
     run = { ...move.run, version: move.run.version + 1, state: move.state, dueAtMs };
   }
-  return { ...row, token: 1, attempts: 1, timeMs, run };
+  return { ...row, token: 1, attempts: 1, timeMs, run, trace };
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {

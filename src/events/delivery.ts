@@ -30,6 +30,8 @@ export interface Delivery extends Claimed {
   readonly timeMs: number;
   /** The run that waits for it, where it was read together with it. */
   readonly run: RunRecord | undefined;
+  /** The traceparent of what brought it on. */
+  readonly trace: string | undefined;
 }
 
 /** A row to be written. */
@@ -90,4 +92,6 @@ export interface Settlement {
   /** Where others may wait behind it. */
   readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
   readonly out: Fanout;
+  /** The traceparent that what goes out belongs to. */
+  readonly trace?: string | undefined;
 }

@@ -13,6 +13,7 @@ import { matchValue } from "../sagas/interests.ts";
 import type { SagaOutcome } from "../sagas/outcome.ts";
 import type { TellableEvent } from "../sagas/signals.ts";
 import { Desk, type Hold } from "../work/desk.ts";
+import type { SpanNote, Tracer } from "../work/trace.ts";
 import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
 import { continuation } from "./continuation.ts";
 import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./delivery.ts";
@@ -33,6 +34,7 @@ export interface EventEngineOptions {
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly closing: AbortSignal;
+  readonly tracer: Tracer;
   /** Starts a saga of steps, or finds it, and waits for its end; undefined where that takes longer. */
   runSaga(saga: AnySaga, input: unknown, id: string, waitMs: number): Promise<SagaOutcome | undefined>;
   /** Hands an event on to the sagas of steps that wait for one with such a value. Safe to repeat. */
@@ -54,6 +56,7 @@ export class EventEngine {
   readonly store: SagaStore;
   readonly orchestrator: SagaOrchestrator;
   readonly desk: Desk<Delivery>;
+  readonly tracer: Tracer;
   readonly news: FlowNews = new FlowNews();
   readonly #options: EventEngineOptions;
   readonly #clock: Clock;
@@ -66,6 +69,7 @@ export class EventEngine {
     this.#options = options;
     this.#clock = db.clock;
     this.registry = registry;
+    this.tracer = options.tracer;
     this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
     this.orchestrator = new SagaOrchestrator(registry);
     const known = { deliverable: registry.deliverable, routable: registry.routable };
@@ -146,6 +150,27 @@ export class EventEngine {
       dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
       onTimeUp: () => this.#adrift.add(delivery.id),
     };
+    let failed: string | undefined;
+    return this.tracer.run(
+      () => spanOf(handler, delivery),
+      (trace) => {
+        const onFailure = (label: string): void => void (failed = label);
+        const own = trace === undefined ? delivery : { ...delivery, trace };
+        return this.#callTraced(handler, event, own, run, hold, { ...options, onFailure });
+      },
+      () => failed,
+    );
+  }
+
+  /** What it brings on is below its own span. */
+  async #callTraced(
+    handler: AnyHandler,
+    event: EventValue,
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    hold: Hold,
+    { onFailure, ...options }: CallOptions & { readonly onFailure: (label: string) => void },
+  ): Promise<Booked> {
     const end = handler.transaction
       ? await this.#inTransaction(handler, event, delivery, run, hold, options)
       : (await callHandler(handler, event, delivery, hold, options)).end;
@@ -153,6 +178,7 @@ export class EventEngine {
     // Refused: the run has moved on, or the delivery is somebody else's now.
     if (end === "again") return (await this.#isHeld(delivery)) ? "again" : "done";
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
+    if ("error" in end) onFailure(end.error);
     return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end, hold);
   }
 
@@ -194,7 +220,15 @@ export class EventEngine {
   async #bookExpired(delivery: Delivery, run: RunRecord, hold: Hold): Promise<Booked> {
     const before = delivery.attempts > 1 ? "doubtful" : "unbegun";
     const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
-    const settlement = { delivery, to: SUPERSEDED, error: "DeadlinePassed", out: NOTHING_OUT, ...decided };
+    const { trace } = delivery;
+    const settlement = {
+      delivery,
+      to: SUPERSEDED,
+      error: "DeadlinePassed",
+      out: NOTHING_OUT,
+      ...decided,
+      trace,
+    };
     const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery, hold);
     return applied || (await this.#runOf(delivery))?.version === run.version ? "done" : "again";
@@ -233,7 +267,7 @@ export class EventEngine {
   /** What the saga's own functions throw must not send the delivery round in circles. */
   #decide(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Settlement {
     try {
-      return this.orchestrator.handleResult(delivery, run, end);
+      return { ...this.orchestrator.handleResult(delivery, run, end), trace: delivery.trace };
     } catch (error) {
       const label = errorLabel(error, this.#options.errorCodes);
       return { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
@@ -306,11 +340,21 @@ export class EventEngine {
     try {
       if (!event) return void (await this.#abandon(delivery, "UnreadableEvent"));
       const out = fanOut(this.registry, [event], { correlation, causation });
-      await this.settle({ delivery, to: settled("succeed"), out }, hold);
+      await this.settle({ delivery, to: settled("succeed"), out, trace: delivery.trace }, hold);
     } catch (error) {
       await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes));
     }
   }
+}
+
+function spanOf({ name }: AnyHandler, { id, name: event, attempts, trace }: Delivery): SpanNote {
+  return {
+    name: `handle ${name}`,
+    kind: "consumer",
+    labels: { "amends.handler": name, "amends.event": event },
+    attributes: { "amends.entry_id": id, "amends.attempt": attempts },
+    parent: trace,
+  };
 }
 
 const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;

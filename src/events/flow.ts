@@ -4,6 +4,7 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import { selectNow } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
 import type { Fanout, RunRecord } from "./delivery.ts";
 import type { EventEngine } from "./engine.ts";
@@ -12,7 +13,6 @@ import { fanOut, FROM_OUTSIDE } from "./fanout.ts";
 import {
   requeueDelivery,
   selectDelivery,
-  selectNow,
   selectRun,
   selectRunEvents,
   selectRunsOf,
@@ -21,7 +21,7 @@ import {
 import { toDelivery, toRun, trailOf } from "./rows.ts";
 import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./saga-def.ts";
-import { flowView, type FlowView } from "./view.ts";
+import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
 /** A caller's transaction commits a little later, and nobody tells us when. */
 const COMMIT_SOON_MS = 20;
@@ -51,14 +51,15 @@ export class EventFlow<Tx = unknown> {
         throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
     }
     const out = fanOut(this.#engine.registry, list, FROM_OUTSIDE);
+    const trace = this.#engine.tracer.current();
     if (tx === undefined) {
       this.#db.refuseInside?.();
-      await this.#engine.settle({ delivery: undefined, to: RELEASED, out });
+      await this.#engine.settle({ delivery: undefined, to: RELEASED, out, trace });
       return this.#handles(out);
     }
     const session = this.#db.join(tx);
     for (const part of parts(out))
-      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part });
+      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part, trace });
     this.#engine.desk.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }
@@ -82,6 +83,20 @@ export class EventFlow<Tx = unknown> {
     const key = typeof saga === "string" ? String(processId) : saga.serializeId(processId);
     const rows = await this.#engine.store.query(selectRunsOf(this.#db.dialect, name, key));
     return Promise.all(rows.map((row) => this.#view(row)));
+  }
+
+  /** The steps of a saga that this process knows; undefined where it does not. */
+  steps(saga: string): readonly FlowStepView[] | undefined {
+    const { registry } = this.#engine;
+    const known = registry.saga(saga);
+    if (!known) return undefined;
+    const plan = registry.plan(known);
+    return known.steps.map(({ name, handler, compensation }, index) => ({
+      name,
+      handler: handler.name,
+      command: compensation?.type,
+      undo: plan.steps[index]?.undo ?? "none",
+    }));
   }
 
   /** Lets a stalled run try its undo again, or an event that was given up its handler. */
@@ -110,6 +125,7 @@ export class EventFlow<Tx = unknown> {
     const delivery = toDelivery(row);
     const waiting =
       delivery.sagaId === undefined ? undefined : (await store.runs([delivery.sagaId])).get(delivery.sagaId);
+    if (waiting) this.#refuseUnknown(waiting);
     const role = orchestrator.role(delivery, waiting).kind;
     if (role === "act" || role === "undo") {
       const settlement = orchestrator.handleResult(delivery, waiting, {
@@ -141,7 +157,18 @@ export class EventFlow<Tx = unknown> {
     return row && toRun(row, this.#db.clock.monotonicMs());
   }
 
+  /** Where its steps are not known, nobody can say what is to be undone next. */
+  #refuseUnknown({ sagaId, sagaType }: RunRecord): void {
+    if (this.#engine.registry.saga(sagaType)) return;
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      `This process does not know the saga ${sagaType}: do it where \`eventSagas\` has it.`,
+      { id: sagaId },
+    );
+  }
+
   async #steer(run: RunRecord, event: FlowEvent, action: string, note: OperatorNote): Promise<void> {
+    this.#refuseUnknown(run);
     const decided = this.#engine.orchestrator.steer(run, event, await this.#noted(action, note));
     if (!decided) throw notNow(run.sagaId);
     const done = await this.#engine.store.steer({ delivery: undefined, to: RELEASED, ...decided });

@@ -160,7 +160,3 @@ function later(dialect: Dialect, instant: string, id: string, [atMs, last]: Curs
   const at = dialect.epochMs(raw(instant));
   return sql`(${at} > ${atMs} or (${at} = ${atMs} and ${raw(id)} > ${last}))`;
 }
-
-export function selectNow(dialect: Dialect): Sql {
-  return sql`select ${dialect.epochMs(dialect.now())} as now_at`;
-}

@@ -4,6 +4,7 @@ import type { FlowState } from "../core/flow/state.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { raw, sql, type Sql } from "../storage/sql.ts";
+import { readTraceparent, sagaTraceparent } from "../work/trace.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";
 
 const DELIVERY = [
@@ -18,6 +19,7 @@ const DELIVERY = [
   "causation",
   "saga_id",
   "attempts",
+  "traceparent",
 ];
 
 /** Without an alias: a claim returns them, and SQLite knows none there. */
@@ -26,6 +28,7 @@ export function deliveryColumns(dialect: Dialect): Sql {
 }
 
 export function toDelivery(row: Row): Delivery {
+  const sagaId = text(row["saga_id"]);
   return {
     id: row["entry_id"] as string,
     token: Number(row["token"]),
@@ -36,10 +39,13 @@ export function toDelivery(row: Row): Delivery {
     handler: text(row["handler"]),
     correlation: text(row["correlation"]),
     causation: text(row["causation"]),
-    sagaId: text(row["saga_id"]),
+    sagaId,
     attempts: Number(row["attempts"]),
     timeMs: Number(row["enqueued_at"]),
     run: undefined,
+    // What a saga of steps has sent belongs to that saga, whoever wrote it.
+    trace:
+      readTraceparent(row["traceparent"]) ?? (sagaId === undefined ? undefined : sagaTraceparent(sagaId)),
   };
 }
 

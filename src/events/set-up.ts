@@ -29,6 +29,7 @@ export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
     db: database,
     registry,
     closing,
+    tracer: host.tracer,
     onTrouble: (error, attempt) => host.onTrouble(error, attempt),
     onBug: (error) => host.onBug(error),
   });

@@ -78,23 +78,24 @@ const NEW_ROW: readonly Column[] = [
   { name: "correlation", type: "text" },
   { name: "causation", type: "uuid" },
   { name: "saga_id", type: "text" },
+  { name: "traceparent", type: "text" },
   { name: "opens", type: "int" },
   { name: "claimed", type: "int" },
   ...CAUSE,
 ];
 
-const PUBLISHED: readonly Column[] = NEW_ROW.slice(0, 10);
+const PUBLISHED: readonly Column[] = NEW_ROW.slice(0, 11);
 const NAMES = PUBLISHED.map(({ name }) => name);
 const WAITING = settled("release");
 
-function publishedRow(row: NewRow): unknown[] {
+function publishedRow([row, { trace }]: readonly [NewRow, Settlement]): unknown[] {
   const { id, kind, name, eventId, version, payload, handler, correlation, causation, sagaId } = row;
-  const more = [handler ?? null, correlation ?? null, causation ?? null, sagaId ?? null];
+  const more = [handler ?? null, correlation ?? null, causation ?? null, sagaId ?? null, trace ?? null];
   return [id, kind, name, eventId, version, payload, ...more];
 }
 
 /** Rows that nobody here takes at once and that nothing depends on: a publication is little more than an insert. */
-function publishRows(dialect: Dialect, news: readonly NewRow[]): Sql {
+function publishRows(dialect: Dialect, news: readonly (readonly [NewRow, Settlement])[]): Sql {
   return sql`insert into ${dialect.table("outbox")} (${raw(NAMES.join(", "))}, enqueued_at)
     select ${raw(NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.now()}
     from ${dialect.rows(PUBLISHED, news.map(publishedRow))} where true on conflict do nothing`;
@@ -113,12 +114,9 @@ export function insertRows(
 ): Pick<Stage, "statement" | "answers"> {
   const outbox = dialect.table("outbox");
   const isPlain = news.every(([row, { delivery }]) => !row.opens && !delivery && !claims.has(row.id));
-  if (isPlain) {
-    const rows = news.map(([row]) => row);
-    return { statement: publishRows(dialect, rows) };
-  }
+  if (isPlain) return { statement: publishRows(dialect, news) };
   const rows = news.map(([row, settlement]) => [
-    ...publishedRow(row),
+    ...publishedRow([row, settlement]),
     row.opens ? 1 : 0,
     claims.has(row.id) ? 1 : 0,
     ...causeOf(settlement),

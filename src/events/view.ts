@@ -1,6 +1,6 @@
 /** One run of a saga over events, as people see it. */
 import type { FlowStatus } from "../core/flow/machine.ts";
-import type { FlowFailure } from "../core/flow/state.ts";
+import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
 import type { Row } from "../storage/database.ts";
 import { toRunEvent, toState, type RunEvent } from "./rows.ts";
 
@@ -9,6 +9,16 @@ export interface FlowNote {
   readonly reason: string;
   readonly by?: string;
   readonly at: string;
+}
+
+/** One step of a saga over events, as its definition says. */
+export interface FlowStepView {
+  readonly name: string;
+  /** Undefined where its definition is not known. */
+  readonly handler: string | undefined;
+  /** The event that undoes it. */
+  readonly command: string | undefined;
+  readonly undo: UndoKind;
 }
 
 export interface FlowView {

@@ -32,9 +32,12 @@ import { Webhooks } from "../webhooks/webhooks.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { newId } from "../work/identifiers.ts";
+import { untraced, type Tracer } from "../work/trace.ts";
+import { readArchived, type ArchivedSaga } from "./archive.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import { newOwner } from "./identifiers.ts";
 import { guarded, silent, stackOf, type Logger } from "./logger.ts";
+import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
@@ -51,6 +54,8 @@ interface CommonOptions {
   /** Wraps every act and every undo, in recovery too. The first one is the outermost. */
   readonly middleware?: readonly Middleware[];
   readonly logger?: Logger;
+  /** Spans for all that is done: `tracing()` of `amends/opentelemetry`. */
+  readonly tracing?: Tracer;
   /** How long a worker that vanished keeps its sagas. 60 seconds unless said otherwise. */
   readonly lease?: Duration;
   /** Codes of your own errors that may be stored as their labels. */
@@ -95,6 +100,7 @@ const OPTIONS = [
   "eventSagas",
   "middleware",
   "logger",
+  "tracing",
   "lease",
   "errorCodes",
   "onStalled",
@@ -110,6 +116,7 @@ export class Amends<Tx = unknown> {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #logger: Logger;
+  readonly #tracer: Tracer | undefined;
   readonly #registry: Registry;
   readonly #journal: Journal;
   readonly #engine: Engine;
@@ -135,6 +142,7 @@ export class Amends<Tx = unknown> {
     setMaxListeners(0, this.#closing.signal);
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;
+    this.#tracer = options.tracing;
     this.#logger = options.logger ? guarded(options.logger) : silent;
     this.#leaseMs = checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease");
     this.#onStalled = options.onStalled;
@@ -148,7 +156,7 @@ export class Amends<Tx = unknown> {
       : new ContractJournal(options.storage, options.clock?.virtualNowMs);
     this.#engine = new Engine({
       clock: this.#clock,
-      middleware: options.middleware ?? [],
+      middleware: [...stepTracing(this.#tracer), ...(options.middleware ?? [])],
       errorCodes: new Set(options.errorCodes),
       newId,
       journal: this.#journal,
@@ -207,7 +215,8 @@ export class Amends<Tx = unknown> {
       );
     }
     const session = tx === undefined ? undefined : this.#database?.join(tx);
-    const started = await this.#engine.start(saga, input, options.id, session);
+    const start = (id: string | undefined) => this.#engine.start(saga, input, id, session);
+    const started = await tracedStart(this.#tracer, saga.name, options.id, start);
     return new SagaRun<Results, Failure>(this.#handleTools(), started);
   }
 
@@ -234,6 +243,11 @@ export class Amends<Tx = unknown> {
   async inspect(id: string): Promise<SagaView | undefined> {
     const record = await this.#journal.load(id);
     return record && viewOf(record);
+  }
+
+  /** A saga that retention has archived; undefined where there is none with this id. */
+  async archived(id: string): Promise<ArchivedSaga | undefined> {
+    return this.#database && readArchived(this.#database, id);
   }
 
   /** A worker of this process. Sagas that are started here run here while it has room. */
@@ -267,11 +281,7 @@ export class Amends<Tx = unknown> {
 
   /** Publishes events, and shows and steers the sagas over them. */
   get events(): EventFlow<Tx> {
-    if (this.#events) return this.#events;
-    throw new AmendsError(
-      "NOT_SUPPORTED",
-      "A storage of your own carries sagas only: events need a database.",
-    );
+    return this.#events ?? noDatabase();
   }
 
   /** Undoes a saga that has not reached its pivot. */
@@ -314,6 +324,7 @@ export class Amends<Tx = unknown> {
         return database ?? noDatabase();
       },
       clock: this.#clock,
+      tracer: this.#tracer ?? untraced,
       closing: this.#closing.signal,
       newId,
       answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,

@@ -7,6 +7,7 @@ import {
   type OverdueItem,
 } from "../erasure/attention.ts";
 import { listEventAttention, type EventAttention } from "../events/attention.ts";
+import { listAbandonedCalls, type AbandonedCallItem } from "../outbox/attention.ts";
 import type { SagaAction } from "../sagas/operators.ts";
 import { allowedActions, skippable } from "../sagas/operators.ts";
 import {
@@ -46,6 +47,7 @@ export type AttentionItem =
   | StalledSaga
   | EventAttention
   | AbandonedItem
+  | AbandonedCallItem
   | OverdueItem
   | DeadLetterItem
   | DisabledItem;
@@ -63,6 +65,7 @@ const SOURCES: readonly Source[] = [
   listStalled,
   listEventItems,
   listAbandonedItems,
+  listAbandonedCalls,
   listOverdueItems,
   listDeadLetterItems,
   listDisabledItems,

@@ -1,31 +1,33 @@
 /**
- * Ended sagas are removed after a while, in bounded batches, as one of the worker's chores. Whoever wants to keep them
- * elsewhere is given each batch first: what could not be kept is not removed. An id is free again afterwards, so the
- * time must be longer than anybody may repeat a start.
+ * What has ended is removed after a while, or archived, in bounded batches, as one of the worker's chores. What is open
+ * stays, and so does whatever needs a person. The trails of what people did and of erasures are only ever added to: no
+ * policy reaches them. A saga's id is free again once it is gone, so its time must be longer than anybody may repeat a
+ * start.
  */
-import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
-import { deleteSignals } from "../sagas/signal-queries.ts";
 import type { SagaView } from "../sagas/view.ts";
 import { persist } from "../storage/retry.ts";
+import { raw } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../work/duty.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
-import { deleteLogs, deleteSagas, selectExpired } from "./retention-queries.ts";
+import { choresOf, type Chore, type Transact } from "./retention-chores.ts";
+import { checkPolicy, type RetentionPolicy } from "./retention-policy.ts";
 
-export interface RetentionOptions {
+export interface RetentionOptions extends RetentionPolicy {
   readonly amends: Hosting & { inspect(id: string): Promise<SagaView | undefined> };
-  /** How long after its end a saga is kept. */
-  readonly completed?: Duration;
-  readonly failed?: Duration;
-  /** Called with each batch before it is removed, perhaps more than once. What it throws keeps the batch. */
-  readonly archive?: (sagas: readonly SagaView[]) => unknown;
   /** How many at once. 500 unless said otherwise. */
   readonly batch?: number;
+  /**
+   * PostgreSQL only: the role that removes, such as `amends_retention` of `migrate({ roles: true })`. The user that
+   * connects must be a member of it, and needs no right to delete by itself.
+   */
+  readonly role?: string;
 }
 
+const OPTIONS = ["amends", "sagas", "flows", "outbox", "webhooks", "batch", "role"];
 const BATCH_MAX = 5_000;
+const ROLE = /^[A-Za-z_]\w{0,62}$/;
 /** How long it rests when nothing is left to remove. */
 const REST_MS = 60_000;
 
@@ -34,30 +36,20 @@ export class Retention implements Duty {
   readonly capacity: number = 1;
   readonly renewEveryMs: number = 3_600_000;
   readonly #host: Host;
-  readonly #options: RetentionOptions;
-  readonly #batch: number;
-  readonly #policies: readonly (readonly [status: SagaStatus, afterMs: number])[];
+  readonly #chores: readonly Chore[];
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #isAccepted = false;
 
   /** The worker of this Amends drives it from its next start on; without one, call `runOnce`. */
   constructor(options: RetentionOptions) {
-    refuseUnknown(options, ["amends", "completed", "failed", "archive", "batch"], "new Retention");
-    const { amends, completed, failed, batch = 500 } = options;
+    refuseUnknown(options, OPTIONS, "new Retention");
+    const { amends, batch = 500, role, ...policy } = options;
     if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX) {
       throw new AmendsError("BAD_OPTION", `\`batch\` must be a whole number of 1 to ${BATCH_MAX}.`);
     }
-    const given = { COMPLETED: completed, FAILED: failed };
-    this.#policies = sagaMachine.terminal.flatMap((status) => {
-      const after = given[status as keyof typeof given];
-      return after === undefined ? [] : [[status, positiveMs(after, status.toLowerCase())] as const];
-    });
-    if (this.#policies.length === 0) {
-      throw new AmendsError("BAD_OPTION", "Say how long to keep sagas: `completed`, `failed`, or both.");
-    }
-    this.#options = options;
-    this.#batch = batch;
     this.#host = amends[HOST];
+    const transact = transactAs(this.#host, role);
+    this.#chores = choresOf(checkPolicy(policy), { transact, batch, inspect: (id) => amends.inspect(id) });
     this.#host.employ(this);
   }
 
@@ -70,7 +62,8 @@ export class Retention implements Duty {
   }
 
   async claim(): Promise<readonly Leaving[]> {
-    if ((await this.runOnce()) === 0) this.#restUntilMs = this.#host.clock.monotonicMs() + REST_MS;
+    const { more } = await this.#sweep();
+    if (!more) this.#restUntilMs = this.#host.clock.monotonicMs() + REST_MS;
     return [];
   }
 
@@ -80,36 +73,39 @@ export class Retention implements Duty {
     this.#isAccepted = false;
   }
 
-  /** Removes one batch of each kind that there is a policy for. Returns how many sagas that were. */
+  /** Removes one batch of each kind that there is a policy for. Returns how much that was. */
   async runOnce(): Promise<number> {
-    let removed = 0;
-    for (const [status, afterMs] of this.#policies) removed += await this.#remove(status, afterMs);
-    return removed;
+    return (await this.#sweep()).removed;
   }
 
-  async #remove(status: SagaStatus, afterMs: number): Promise<number> {
-    const { database } = this.#host;
-    const { dialect } = database;
-    const patience = patienceOf(this.#host);
-    const expired = selectExpired(dialect, status, afterMs, this.#batch);
-    const rows = await persist(database, () => database.query(expired), patience);
-    const ids = rows.map((row) => row["id"] as string);
-    if (ids.length === 0) return 0;
-    await this.#keep(ids);
-    const statements = [deleteLogs(dialect, ids), deleteSignals(dialect, ids), deleteSagas(dialect, ids)];
-    await persist(database, () => database.batch(statements), patience);
-    return ids.length;
-  }
-
-  /** Nothing is locked meanwhile: an ended saga does not change. */
-  async #keep(ids: readonly string[]): Promise<void> {
-    const { archive, amends } = this.#options;
-    if (!archive) return;
-    const views: SagaView[] = [];
-    for (const id of ids) {
-      const view = await amends.inspect(id);
-      if (view) views.push(view);
+  async #sweep(): Promise<{ readonly removed: number; readonly more: boolean }> {
+    let [removed, more] = [0, false];
+    for (const chore of this.#chores) {
+      const swept = await chore();
+      removed += swept.removed;
+      more ||= swept.more;
     }
-    await archive(views);
+    return { removed, more };
   }
+}
+
+function transactAs(host: Host, role: string | undefined): Transact {
+  const { database } = host;
+  if (role !== undefined && (database.dialect.name !== "postgres" || !ROLE.test(role))) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "`role` must be the plain name of a role of PostgreSQL; SQLite has none.",
+    );
+  }
+  const patience = patienceOf(host);
+  return (work) =>
+    persist(
+      database,
+      () =>
+        database.transaction(async (session) => {
+          if (role !== undefined) await session.query(raw(`set local role "${role}"`));
+          return work(session);
+        }),
+      patience,
+    );
 }

@@ -1,9 +1,7 @@
 /**
- * Traces and metrics through the OpenTelemetry API. A saga's trace id is derived from its id: whichever process runs a
- * step, today or after a restart in a week, its span is in the same trace, and nothing has to be stored for it. Of what
- * is thrown only the label is told.
+ * Traces and metrics through the OpenTelemetry API. Of what is thrown only the label is told. What a saga does is in a
+ * trace that is derived from its id; what it sends out, and what that brings on, carries the trace along in its row.
  */
-import { createHash } from "node:crypto";
 import {
   context,
   metrics,
@@ -11,64 +9,104 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  TraceFlags,
   type Attributes,
+  type Context,
+  type Link,
   type SpanContext,
 } from "@opentelemetry/api";
 import { errorLabel } from "../core/errors.ts";
 import { isErr } from "../core/result.ts";
-import type { Middleware } from "../sagas/call.ts";
 import type { Counters } from "../sagas/engine.ts";
+import type { Database } from "../storage/database.ts";
+import { dueAges } from "./backlog.ts";
+import { HOST, type Hosting } from "../work/host.ts";
+import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../work/trace.ts";
 
 const NAME = "amends";
 
+const KINDS: Readonly<Record<SpanNote["kind"], SpanKind>> = {
+  internal: SpanKind.INTERNAL,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+  client: SpanKind.CLIENT,
+};
+
 /** Where a saga's spans belong. Link the span of whoever starts it to this, and the two are found from one another. */
 export function sagaTrace(sagaId: string): SpanContext {
-  const hash = createHash("sha256").update(`amends:${sagaId}`).digest("hex");
-  return {
-    traceId: hash.slice(0, 32),
-    spanId: hash.slice(32, 48),
-    traceFlags: TraceFlags.SAMPLED,
-    isRemote: true,
-  };
+  return spanContextOf(sagaTraceparent(sagaId)) as SpanContext;
 }
 
-/** A span for every act and every undo, and how long they take. `new Amends({ middleware: [tracing()] })`. */
-export function tracing(): Middleware {
+function spanContextOf(traceparent: string | undefined): SpanContext | undefined {
+  if (readTraceparent(traceparent) === undefined) return undefined;
+  const [, traceId, spanId, flags] = (traceparent as string).split("-") as [string, string, string, string];
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+}
+
+function traceparentOf(span: SpanContext | undefined): string | undefined {
+  if (!span) return undefined;
+  const flags = span.traceFlags.toString(16).padStart(2, "0");
+  return readTraceparent(`00-${span.traceId}-${span.spanId}-${flags}`);
+}
+
+/** A span for every start, act, undo, call, handler and webhook attempt, and how long they take. */
+export function tracing(): Tracer {
   const tracer = trace.getTracer(NAME);
-  const duration = metrics.getMeter(NAME).createHistogram("amends.step.duration", {
+  const duration = metrics.getMeter(NAME).createHistogram("amends.call.duration", {
     unit: "ms",
-    description: "How long acts and undos take.",
+    description: "How long acts, undos, calls, handlers and webhook attempts take.",
   });
-  return async ({ sagaId, saga, step, action, attempt }, next) => {
-    const parent = trace.setSpanContext(ROOT_CONTEXT, sagaTrace(sagaId));
-    const about: Attributes = { "amends.saga": saga, "amends.step": step, "amends.action": action };
-    const attributes = { ...about, "amends.saga_id": sagaId, "amends.attempt": attempt };
-    const span = tracer.startSpan(
-      `${action} ${saga}.${step}`,
-      { kind: SpanKind.INTERNAL, attributes },
-      parent,
-    );
-    const startedMs = performance.now();
-    let outcome = "ok";
-    try {
-      const result = await context.with(trace.setSpan(parent, span), next);
-      if (isErr(result)) outcome = "err";
-      return result;
-    } catch (error) {
-      outcome = "thrown";
-      span.setStatus({ code: SpanStatusCode.ERROR, message: errorLabel(error) });
-      throw error;
-    } finally {
-      span.setAttribute("amends.outcome", outcome);
-      span.end();
-      duration.record(performance.now() - startedMs, { ...about, "amends.outcome": outcome });
-    }
+  return {
+    current: () => traceparentOf(trace.getSpanContext(context.active())),
+    async run(describe, work, failure) {
+      const note = describe();
+      const parent = spanContextOf(note.parent);
+      const above = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : context.active();
+      const span = tracer.startSpan(
+        note.name,
+        {
+          kind: KINDS[note.kind],
+          attributes: { ...note.labels, ...note.attributes },
+          links: linksTo(parent),
+        },
+        above,
+      );
+      const below: Context = trace.setSpan(above, span);
+      const startedMs = performance.now();
+      let outcome = "ok";
+      const fail = (label: string): void => {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: label });
+      };
+      try {
+        const result = await context.with(below, () => work(traceparentOf(span.spanContext())));
+        const label = failure?.(result);
+        if (label !== undefined) fail(label);
+        outcome = label !== undefined ? "failed" : isErr(result) ? "err" : "ok";
+        return result;
+      } catch (error) {
+        outcome = "thrown";
+        fail(errorLabel(error));
+        throw error;
+      } finally {
+        span.setAttribute("amends.outcome", outcome);
+        span.end();
+        const labels: Attributes = { ...note.labels, "amends.outcome": outcome };
+        duration.record(performance.now() - startedMs, labels);
+      }
+    },
   };
 }
 
-/** What this process did, as counters: `amends.sagas.started`, `.completed`, `.stalled` and so on. Returns how to stop. */
-export function observe(amends: { readonly counters: Readonly<Counters> }): () => void {
+/** Work that belongs elsewhere still says from where it was begun. */
+function linksTo(parent: SpanContext | undefined): Link[] {
+  const active = parent && trace.getSpanContext(context.active());
+  return active && active.traceId !== parent.traceId ? [{ context: active }] : [];
+}
+
+/**
+ * What this process did, as counters (`amends.sagas.started`, `.completed`, `.stalled` and so on), and how long the oldest
+ * due work of each part has waited (`amends.due.age`). Returns how to stop.
+ */
+export function observe(amends: Hosting & { readonly counters: Readonly<Counters> }): () => void {
   const meter = metrics.getMeter(NAME);
   const names = Object.keys(amends.counters) as (keyof Counters)[];
   const stops = names.map((name) => {
@@ -77,7 +115,20 @@ export function observe(amends: { readonly counters: Readonly<Counters> }): () =
     counter.addCallback(read);
     return () => counter.removeCallback(read);
   });
+  const age = meter.createObservableGauge("amends.due.age", {
+    unit: "ms",
+    description: "How long the oldest due work of each part has waited.",
+  });
+  const look: Parameters<typeof age.addCallback>[0] = async (result) => {
+    const { database } = amends[HOST];
+    // Once and no more: while the database does not answer, there is nothing to tell.
+    const query: Database["query"] = (statement) => database.query(statement);
+    const ages = await dueAges({ dialect: database.dialect, query }).catch(() => ({}));
+    for (const [part, ms] of Object.entries(ages)) result.observe(ms, { "amends.part": part });
+  };
+  age.addCallback(look);
   return () => {
     for (const stop of stops) stop();
+    age.removeCallback(look);
   };
 }

@@ -3,7 +3,10 @@
  * succeed or a person is needed. They leave through the same table, the same claim and the same desk as everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { insertAction } from "../audit/action-queries.ts";
+import type { NewAction } from "../core/action.ts";
 import { AmendsError } from "../core/errors.ts";
+import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
@@ -12,6 +15,7 @@ import { persist, type Patience } from "../storage/retry.ts";
 import type { Desk, Hold } from "../work/desk.ts";
 import type { Duty } from "../work/duty.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
+import { readTraceparent } from "../work/trace.ts";
 import { tryHook } from "./abandoned.ts";
 import { Attempt } from "./attempt.ts";
 import { BackoffPolicy } from "./backoff-policy.ts";
@@ -19,10 +23,11 @@ import { OutboxBooks } from "./books.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
 import { toCall, type CallEntry } from "./call-row.ts";
 import { checkUuid } from "./check-entry.ts";
-import { failureOf } from "./dispatch.ts";
+import { failureOf, labelOf } from "./dispatch.ts";
 import { entryDesk, runBatch, type ClaimedEntry } from "./entry-desk.ts";
-import { checkLimit, readCursor, type PageOptions } from "./entry-page.ts";
-import { insertEntries, listAbandonedEntries, lockEntries, requeueEntries } from "./queries.ts";
+import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
+import { insertEntries, listAbandonedEntries } from "./queries.ts";
+import { CallRequeue } from "./requeue-calls.ts";
 
 export interface CallsOptions {
   readonly calls: readonly CallDefinition[];
@@ -112,7 +117,7 @@ export class Calls<Tx = unknown> {
     const payload = await encodeInput(call, input);
     const entryId = this.#host.newId();
     const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
-    await session.query(insertEntries(session.dialect, [row]));
+    await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
     this.#desk.dueIn(COMMIT_SOON_MS);
@@ -134,28 +139,34 @@ export class Calls<Tx = unknown> {
       after: readCursor(options.after),
     });
     const rows = await persist(database, () => database.query(list), this.#patience);
-    const last = rows.length === limit ? rows.at(-1) : undefined;
-    const next = last && JSON.stringify([Number(last["enqueued_at"]), last["entry_id"]]);
-    return { entries: rows.map(toCall), next };
+    return { entries: rows.map(toCall), next: cursorOf(rows, "enqueued_at", limit) };
   }
 
-  /** Gives abandoned calls a fresh budget, under the same ids; others are skipped. Returns the ids that were requeued. */
-  async requeue(ids: Iterable<string>): Promise<readonly string[]> {
+  /**
+   * Gives abandoned calls a fresh budget, under the same ids; others are skipped. Who did it and why is on record in the
+   * same transaction. Returns the ids that were requeued.
+   */
+  async requeue(ids: Iterable<string>, note: OperatorNote): Promise<readonly string[]> {
+    const { reason, by = NOBODY } = checkNote(note, "the record of what people did");
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;
-    const rows = await persist(
-      database,
-      () =>
-        database.transaction(async (session) => {
-          const locked = await session.query(lockEntries(session.dialect, "call", given));
-          const found = locked.map((row) => row["entry_id"] as string);
-          return found.length === 0 ? [] : session.query(requeueEntries(session.dialect, found));
-        }),
-      this.#patience,
-    );
-    if (rows.length > 0) this.#desk.dueIn(0);
-    return rows.map((row) => row["entry_id"] as string);
+    const requeue = new CallRequeue(given);
+    const actionIds = new Map(given.map((id) => [id, this.#host.newId()]));
+    const work = async (session: Session): Promise<readonly string[]> => {
+      const done = await requeue.run(session);
+      for (const id of done) {
+        const action: NewAction = { by, action: "requeue", target: { kind: "call", id }, reason };
+        for (const outcome of ["asked", "done"] as const) {
+          const actionId = actionIds.get(id) as string;
+          await session.query(insertAction(session.dialect, actionId, action, outcome, null));
+        }
+      }
+      return done;
+    };
+    const done = await persist(database, () => database.transaction(work), this.#patience);
+    if (done.length > 0) this.#desk.dueIn(0);
+    return done;
   }
 
   async #run(row: Row, hold: Hold): Promise<void> {
@@ -164,7 +175,17 @@ export class Calls<Tx = unknown> {
     const { attemptMax } = definition;
     const before = decideBefore(entry, { attemptMax });
     if (before) return this.#conclude(entry, hold, before);
-    const outcome = await this.#call(definition, entry, hold);
+    const outcome = await this.#host.tracer.run(
+      () => ({
+        name: `call ${entry.name}`,
+        kind: "consumer",
+        labels: { "amends.call": entry.name },
+        attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
+        parent: readTraceparent(row["traceparent"]),
+      }),
+      () => this.#call(definition, entry, hold),
+      labelOf,
+    );
     if (!outcome) return;
     const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
     return this.#conclude(entry, hold, decide(entry, outcome, policy));
@@ -188,6 +209,9 @@ export class Calls<Tx = unknown> {
     if (!isFine) this.#host.warn({ entryId }, "amends: onAbandoned failed");
   }
 }
+
+/** On record where nobody said who it was. */
+const NOBODY = "unknown";
 
 /** A caller's transaction commits a little later, and nobody tells us when. */
 const COMMIT_SOON_MS = 20;

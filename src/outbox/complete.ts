@@ -52,7 +52,7 @@ export async function completeIn(
     0,
     null,
   ];
-  await session.query(insertEntries(session.dialect, [row]));
+  await session.query(insertEntries(session.dialect, [row], undefined));
   return true;
 }
 

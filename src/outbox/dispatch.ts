@@ -25,6 +25,11 @@ export function failureOf(thrown: unknown): Outcome {
   return classify(thrown) === "permanent" ? { kind: "refused", label } : { kind: "trouble", label, thrown };
 }
 
+/** The label of an outcome that is a failure. */
+export function labelOf(outcome: Outcome | undefined): string | undefined {
+  return outcome && "label" in outcome ? outcome.label : undefined;
+}
+
 async function ask(registry: ResolverRegistry, entry: OutboxEntry, call: ResolverCall): Promise<Outcome> {
   const resolver = registry.get(entry.resolver);
   const { ref, corrections, operation } = entry;

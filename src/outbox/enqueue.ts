@@ -10,6 +10,8 @@ import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
 
 export interface EnqueueTools {
   newId(): string;
+  /** Of whatever is under way here. */
+  traceparent(): string | undefined;
   readonly audit: AnySink | undefined;
 }
 
@@ -29,7 +31,7 @@ export async function enqueueIn(
     const older = await supersedeFor(session, left);
     events.push(...older.events);
     const rows = left.map((entry) => rowOf(entry, older.takeovers.get(entry.entryId)));
-    const written = await session.query(insertEntries(session.dialect, rows));
+    const written = await session.query(insertEntries(session.dialect, rows, tools.traceparent()));
     const ids = new Set(written.map((row) => row["entry_id"]));
     left = left.filter(({ entryId }) => !ids.has(entryId));
     if (left.length > 0) await refuseKnown(session, left);

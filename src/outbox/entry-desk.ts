@@ -9,7 +9,7 @@ import type { OutboxBooks } from "./books.ts";
 /** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
 const CLAIM_MAX = 500;
 
-export type DeskHost = Pick<Host, "clock" | "closing" | "employ" | "onBug" | "warn">;
+export type DeskHost = Pick<Host, "clock" | "closing" | "employ" | "onBug" | "tracer" | "warn">;
 
 export interface ClaimedEntry extends Claimed {
   readonly row: Row;

@@ -37,9 +37,11 @@ export function readCursor(after: string | undefined): readonly [number, string]
 }
 
 /** The cursor holds the instant as the database has it: a Date would cut it off. */
+export function cursorOf(rows: readonly Row[], by: string, limit: number): string | undefined {
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return last && JSON.stringify([Number(last[by]), last["entry_id"]]);
+}
+
 export function pageOf(rows: readonly Row[], by: string, limit: number): EntryPage {
-  const last = rows.at(-1);
-  const next =
-    last && rows.length === limit ? JSON.stringify([Number(last[by]), last["entry_id"]]) : undefined;
-  return { entries: rows.map(toEntry), next };
+  return { entries: rows.map(toEntry), next: cursorOf(rows, by, limit) };
 }

@@ -82,7 +82,12 @@ export class Outbox<Tx = unknown> {
   }
 
   async enqueueIn(session: Session, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
-    const tools = { newId: () => this.host.newId(), audit: this.#audit };
+    const { host } = this;
+    const tools = {
+      newId: () => host.newId(),
+      traceparent: () => host.tracer.current(),
+      audit: this.#audit,
+    };
     const ids = await enqueueIn(session, tools, entries);
     if (ids.length > 0) await this.#wake(session);
     return ids;

@@ -74,9 +74,14 @@ const ENTRY_NAMES = ENTRY.slice(0, -1).map(({ name }) => name);
  * `gate_ms` is an instant before which nobody may claim the entry, or null. An entry whose slot is taken by one that
  * the caller could not see yet is left out.
  */
-export function insertEntries(dialect: Dialect, rows: readonly EntryRow[]): Sql {
-  return sql`insert into ${dialect.table("outbox")} (${raw(ENTRY_NAMES.join(", "))}, next_attempt_at, enqueued_at)
-    select ${raw(ENTRY_NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.instantOf(raw("r.gate_ms"))}, ${dialect.now()}
+export function insertEntries(
+  dialect: Dialect,
+  rows: readonly EntryRow[],
+  traceparent: string | undefined,
+): Sql {
+  return sql`insert into ${dialect.table("outbox")} (${raw(ENTRY_NAMES.join(", "))}, next_attempt_at, enqueued_at, traceparent)
+    select ${raw(ENTRY_NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.instantOf(raw("r.gate_ms"))}, ${dialect.now()},
+      cast(${traceparent ?? null} as text)
     from ${dialect.rows(ENTRY, rows)} where true on conflict do nothing returning entry_id`;
 }
 

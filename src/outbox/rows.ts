@@ -23,6 +23,7 @@ const PLAIN = [
   "requeues",
   "token",
   "last_error",
+  "traceparent",
 ];
 const INSTANTS = ["enqueued_at", "last_attempt_at", "next_attempt_at"];
 

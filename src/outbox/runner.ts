@@ -16,12 +16,13 @@ import { within } from "../storage/clock.ts";
 import type { Row } from "../storage/database.ts";
 import type { Desk, Hold } from "../work/desk.ts";
 import type { Duty } from "../work/duty.ts";
+import { readTraceparent } from "../work/trace.ts";
 import { abandonedSignal, tryHook, type AbandonedHook } from "./abandoned.ts";
 import { eventsOf, keyed } from "./announce.ts";
 import { Attempt } from "./attempt.ts";
 import { BackoffPolicy } from "./backoff-policy.ts";
 import { completionOf, LOCAL_ONLY } from "./complete.ts";
-import { dispatch } from "./dispatch.ts";
+import { dispatch, labelOf } from "./dispatch.ts";
 import { entryDesk, runBatch, type ClaimedEntry, type DeskHost } from "./entry-desk.ts";
 import type { Outbox } from "./outbox.ts";
 import { canVerify, type ResolverRegistry } from "./registry.ts";
@@ -121,7 +122,18 @@ export class SagaRunner {
       : { event: "abandon", error: "UnreadableEntry" };
     if (before) return this.#conclude(entry, hold, { kind: "refused", label: "" }, before);
     for (;;) {
-      const outcome = await this.#call(entry, hold);
+      const { operation, resolver, entryId, attempts } = entry;
+      const outcome = await this.#host.tracer.run(
+        () => ({
+          name: `${entry.verification === undefined ? operation : "verify"} ${resolver}`,
+          kind: "client",
+          labels: { "amends.resolver": resolver, "amends.operation": operation },
+          attributes: { "amends.entry_id": entryId, "amends.attempt": attempts },
+          parent: readTraceparent(row["traceparent"]),
+        }),
+        () => this.#call(entry, hold),
+        labelOf,
+      );
       if (!outcome) return;
       const decision = decide(entry, outcome, this.#policyFor(entry));
       if (decision.event !== "verify") return this.#conclude(entry, hold, outcome, decision);

@@ -68,15 +68,16 @@ export function listDeliveries(dialect: Dialect, filter: DeliveryFilter, limit: 
     status === undefined ? empty : sql`and s.status = ${literals([status])}`,
     after === undefined ? empty : sql`and s.id < ${checkSerial(after, "a delivery")}`,
   ];
-  return sql`${selectFrom(dialect)} where true ${conditions[0]} ${conditions[1]} ${conditions[2]} ${conditions[3]}
+  return sql`${selectDeliveries(dialect)} where true ${conditions[0]} ${conditions[1]} ${conditions[2]} ${conditions[3]}
     order by s.id desc limit ${limit}`;
 }
 
 export function selectDelivery(dialect: Dialect, id: string): Sql {
-  return sql`${selectFrom(dialect)} where s.id = ${id}`;
+  return sql`${selectDeliveries(dialect)} where s.id = ${id}`;
 }
 
-function selectFrom(dialect: Dialect): Sql {
+/** Deliveries as `s`, with what they deliver. */
+export function selectDeliveries(dialect: Dialect): Sql {
   const ms = (column: string): Sql => sql`${dialect.epochMs(raw(`s.${column}`))} as ${raw(column)}`;
   return sql`select s.id, e.event_key, e.type, s.subscription_id, s.status, s.attempt_count, s.attempt_max,
       s.final_error_code, s.generation, s.requeued_from, ${ms("next_attempt_at")}, ${ms("created_at")}, ${ms("updated_at")}

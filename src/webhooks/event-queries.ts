@@ -11,9 +11,13 @@ export interface NewEvent {
 }
 
 /** Answers with nothing where the key exists. */
-export function insertEvent(dialect: Dialect, { key, type, attributes, payload }: NewEvent): Sql {
-  return sql`insert into ${dialect.table("webhook_events")} (event_key, type, attributes, payload, created_at)
-    values (${key}, ${type}, ${JSON.stringify(attributes)}, ${payload}, ${dialect.now()})
+export function insertEvent(
+  dialect: Dialect,
+  { key, type, attributes, payload }: NewEvent,
+  traceparent: string | undefined,
+): Sql {
+  return sql`insert into ${dialect.table("webhook_events")} (event_key, type, attributes, payload, created_at, traceparent)
+    values (${key}, ${type}, ${JSON.stringify(attributes)}, ${payload}, ${dialect.now()}, ${traceparent ?? null})
     on conflict (event_key) do nothing returning id`;
 }
 

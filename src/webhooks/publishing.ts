@@ -37,11 +37,19 @@ export class Publisher {
   readonly #orchestrator: Orchestrator;
   readonly #payloadMax: number;
   readonly #newId: () => string;
+  /** Of whatever is under way here. */
+  readonly #traceparent: () => string | undefined;
 
-  constructor(orchestrator: Orchestrator, payloadMax: number, newId: () => string) {
+  constructor(
+    orchestrator: Orchestrator,
+    payloadMax: number,
+    newId: () => string,
+    traceparent: () => string | undefined = () => undefined,
+  ) {
     this.#orchestrator = orchestrator;
     this.#payloadMax = payloadMax;
     this.#newId = newId;
+    this.#traceparent = traceparent;
   }
 
   /** Everything is checked before anything is written. */
@@ -66,13 +74,13 @@ export class Publisher {
   /** An event that goes to nobody by itself. Answers with its number. */
   async deposit(session: Session, type: string, data: unknown): Promise<{ id: string; key: string }> {
     const event = { key: this.#newId(), type, attributes: {}, payload: JSON.stringify({ type, data }) };
-    const [row] = await session.query(insertEvent(session.dialect, event));
+    const [row] = await session.query(insertEvent(session.dialect, event, this.#traceparent()));
     return { id: String(row?.["id"]), key: event.key };
   }
 
   async #write(session: Session, event: NewEvent): Promise<string | undefined> {
     const { dialect } = session;
-    const [row] = await session.query(insertEvent(dialect, event));
+    const [row] = await session.query(insertEvent(dialect, event, this.#traceparent()));
     if (!row) return undefined;
     const id = String(row["id"]);
     await this.#orchestrator.route(session, { id, type: event.type, attributes: event.attributes });

@@ -81,7 +81,9 @@ export class Webhooks<Tx = unknown> {
       disableAfterMs: settings.disableAfterMs,
       disableAfterFailures: DISABLE_FAILURES,
     });
-    this.#publisher = new Publisher(this.#orchestrator, settings.payloadMax, newId);
+    this.#publisher = new Publisher(this.#orchestrator, settings.payloadMax, newId, () =>
+      host.tracer.current(),
+    );
     const deadLetters = new DeadLetters((session, ids) => this.#orchestrator.requeue(session, ids));
     const [orchestrator, subscriptions] = [this.#orchestrator, this.#subscriptions];
     this.#operators = new WebhookOperators({
@@ -99,6 +101,7 @@ export class Webhooks<Tx = unknown> {
       timeoutMs: settings.timeoutMs,
       attemptMax,
       newId,
+      tracer: host.tracer,
     });
     const onDead = (ids: readonly string[]): void =>
       host.warn({ deliveries: ids }, "amends: webhook deliveries were given up; see the dead letters");
@@ -254,7 +257,10 @@ export class Webhooks<Tx = unknown> {
   /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */
   async prune(policy: { readonly olderThan: Duration }): Promise<Pruned> {
     const ms = positiveMs(policy.olderThan, "olderThan");
-    return prune(this.#host.database, ms, PRUNE_BATCHES, this.#patience);
+    const { database } = this.#host;
+    const transact = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+      persist(database, () => database.transaction(work), this.#patience);
+    return prune(transact, ms, PRUNE_BATCHES);
   }
 
   /** Ends the connections to receivers; not for users, `amends.close()` does it. */

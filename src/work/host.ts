@@ -6,6 +6,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { Patience } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
+import type { Tracer } from "./trace.ts";
 
 export const HOST: unique symbol = Symbol.for("amends.host") as never;
 
@@ -13,6 +14,8 @@ export interface Host<Tx = unknown> {
   /** Throws NOT_SUPPORTED where sagas live in a storage of the user's own. */
   readonly database: Database<Tx>;
   readonly clock: Clock;
+  /** Does nothing where nobody traces. */
+  readonly tracer: Tracer;
   /** Fires when the Amends is closed: nothing waits for the database any longer. */
   readonly closing: AbortSignal;
   newId(): string;

@@ -4,6 +4,7 @@ import type { VirtualClock } from "amends/testing";
 import type { Database } from "../../src/storage/database.ts";
 import { Sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { openFlows } from "./support/flows.ts";
 import { openShop } from "./support/shop.ts";
 import { program, visit, type Visit } from "./support/visit.ts";
 
@@ -91,6 +92,26 @@ onEachDatabase((database) => {
     const after = await pump(clock, ear.next());
     expect(after.data).toMatchObject({ attention: { value: 0 }, sagas: [{ id: "o-1", status: "FAILED" }] });
     expect(after.data.watched[0]?.version).toBeGreaterThan(heard.data.watched[0]?.version ?? Infinity);
+    await ear.stop();
+  });
+
+  it("[P-04] a browser hears in which other part something stirred, and of nothing where nothing did", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    const scene = await openFlows(database, { database: db });
+    const { ask } = visit(scene.amends);
+    const ear = await listen(ask);
+    await clock.advance(1_000);
+    await scene.run("completed");
+    expect((await pump(clock, ear.next())).data.parts).toEqual(["outbox", "flows"]);
+    await db.transaction(async (_session, tx) => {
+      await scene.amends.webhooks.publish(tx, { type: "order.placed", data: {} });
+    });
+    await scene.amends.webhooks.subscribe({ url: "https://partner.example/hook", events: ["order.*"] });
+    await db.transaction(async (_session, tx) => {
+      await scene.amends.webhooks.publish(tx, { type: "order.placed", data: {} });
+    });
+    expect((await pump(clock, ear.next())).data.parts).toEqual(["webhooks"]);
     await ear.stop();
   });
 

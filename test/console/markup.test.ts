@@ -2,8 +2,10 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";
+import type { Page, SagaDetail, SagaPage } from "../../src/console/contract.ts";
+import type { FlowDetail, FlowLine } from "../../src/console/contract-parts.ts";
 import { onEachDatabase } from "../support/databases.ts";
+import { openFlows } from "./support/flows.ts";
 import { program, visit } from "./support/visit.ts";
 
 const CORPUS = [
@@ -78,5 +80,38 @@ onEachDatabase((database) => {
     }
     const audit = await as("reader", "/api/audit");
     expect(await audit.text()).toContain("alert");
+  });
+
+  it("[X-01] markup in processes, events and failures of event flows comes back as JSON text, masked where it may be somebody's", async () => {
+    const scene = await openFlows(database);
+    const { as, get, post } = visit(scene.amends);
+    for (const text of CORPUS) {
+      const name = `stalled ${text}`;
+      const id = await scene.run("stalled", name, text);
+      const given = await scene.giveUp(text);
+      const detail = await get<FlowDetail>("reader", `/api/flows/${id}`);
+      expect(detail.processId).toBe(name);
+      expect(JSON.stringify([detail.error, detail.events])).not.toContain("alert");
+      await post("operator", `/api/outbox/${given}/resolve`, { reason: text });
+      await post("operator", `/api/flows/${id}/resolve`, { reason: text });
+      await post("revealer", "/api/reveal", { kind: "event", id: given, reason: text });
+      for (const path of [
+        "/api/flows",
+        `/api/flows/${id}`,
+        `/api/flows?q=${encodeURIComponent(name)}`,
+        `/api/flows?type=${encodeURIComponent(text.slice(0, 60))}`,
+        `/api/flows?after=${encodeURIComponent(text)}`,
+        `/api/flows/${encodeURIComponent(text)}`,
+        `/api/outbox/${given}`,
+        `/api/webhooks/deliveries?event=${encodeURIComponent(text)}`,
+        `/api/webhooks/subscriptions?q=${encodeURIComponent(text)}`,
+      ]) {
+        const response = await as("reader", path);
+        const headers = ["content-type", "x-content-type-options"].map((one) => response.headers.get(one));
+        expect([path, ...headers]).toEqual([path, "application/json; charset=utf-8", "nosniff"]);
+        JSON.parse(await response.text());
+      }
+    }
+    expect((await get<Page<FlowLine>>("reader", "/api/flows")).items).toHaveLength(CORPUS.length);
   });
 });

@@ -1,5 +1,6 @@
-import { type Amends, DatabaseAuditSink, Outbox } from "amends";
+import { type Amends, Calls, DatabaseAuditSink, defineCall, err, Outbox } from "amends";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import type { ActionLine, AttentionLine, Overview, Page, Revealed } from "../../src/console/contract.ts";
 import type {
   AuditEventLine,
@@ -127,6 +128,33 @@ onEachDatabase((database) => {
     expect((await get<Page<ActionLine>>("reader", "/api/audit?action=requeue")).items).toMatchObject([
       { by: "Otto", outcome: "done", reason: "key was renewed" },
       { by: "Otto", outcome: "refused", reason: "early" },
+    ]);
+  });
+
+  it("[P-02] a call of the application's own that was given up is in attention, and is requeued with a reason, on record", async () => {
+    const { amends, get, post, as } = await scene(database);
+    const mail = defineCall("send-mail", {
+      schema: z.object({ to: z.string() }),
+      handle: () => err("refused"),
+    });
+    const calls = new Calls(amends, { calls: [mail] });
+    const db = await database.open();
+    const id = await db.transaction((session) => calls.enqueueIn(session, mail, { to: "ada@example.com" }));
+    await calls.runOnce();
+    const { items } = await get<Page<AttentionLine>>("reader", "/api/attention");
+    expect(items).toMatchObject([{ kind: "abandoned-call", id, name: "send-mail", actions: ["requeue"] }]);
+    expect((await get<Overview>("reader", "/api/overview")).attention.value).toBe(1);
+    const line = await get<OutboxLine>("reader", `/api/outbox/${id}`);
+    expect(line).toMatchObject({ kind: "call", status: "abandoned", actions: ["requeue"] });
+    expect(JSON.stringify([items, line])).not.toContain("ada@example.com");
+    const path = `/api/outbox/${id}/requeue`;
+    const again = await post<OutboxLine>("operator", path, { reason: "the mail server is back" });
+    expect(again).toMatchObject({ status: "pending", attempts: 0, actions: [] });
+    const late = await as("operator", path, { method: "POST", body: { reason: "twice" } });
+    expect(late.status).toBe(409);
+    expect((await get<Page<ActionLine>>("reader", "/api/audit")).items).toMatchObject([
+      { by: "Otto", outcome: "refused", reason: "twice", target: { kind: "entry", id } },
+      { by: "Otto", outcome: "done", reason: "the mail server is back" },
     ]);
   });
 

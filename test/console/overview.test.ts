@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
-import type { AttentionLine, Health, Overview, Page } from "../../src/console/contract.ts";
-import { sql } from "../../src/storage/sql.ts";
+import type { AttentionLine, Health, Overview, OverviewHistory, Page } from "../../src/console/contract.ts";
+import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver, gate } from "../sagas/support/gate.ts";
+import { openFlows } from "./support/flows.ts";
 import { orders, openShop } from "./support/shop.ts";
 import { visit } from "./support/visit.ts";
-import { saga } from "amends";
+import { DatabaseAuditSink, Outbox, saga } from "amends";
 import { z } from "zod";
 
 onEachDatabase((database) => {
@@ -69,6 +70,27 @@ onEachDatabase((database) => {
     }
   });
 
+  it("[P-04] the plots begin with what is stored: how long sagas of each stretch took, and had waited", async () => {
+    const clock = virtualClock();
+    const shop = await openShop(database, { clock });
+    const start = (id: string) => shop.amends.start(shop.order, { orderId: id, end: "COMPLETED" }, { id });
+    await start("o-1");
+    await clock.advance(30_000);
+    await shop.amends.worker().runOnce();
+    await clock.advance(600_000);
+    await shop.run("COMPLETED", "o-2");
+    const { get, as } = visit(shop.amends);
+    const history = await get<OverviewHistory>("reader", "/api/overview/history?window=1h");
+    const { sagas } = await get<Overview>("reader", "/api/overview?window=1h");
+    expect(history.points.map(({ at }) => at)).toEqual(sagas.buckets.map(({ at }) => at));
+    const known = history.points.filter(({ p50Ms }) => p50Ms !== null);
+    expect(known).toMatchObject([
+      { p50Ms: 30_000, p95Ms: 30_000, waitedMs: 30_000 },
+      { p50Ms: 0, p95Ms: 0, waitedMs: 0 },
+    ]);
+    expect((await as("reader", "/api/overview/history?window=2h")).status).toBe(400);
+  });
+
   it("[P-02] attention lists what needs a person, with what each item allows", async () => {
     const shop = await openShop(database);
     await shop.run("STALLED", "o-1");
@@ -101,11 +123,62 @@ onEachDatabase((database) => {
     const stuck = await ask("/api/ready");
     expect([stuck.status, await stuck.json()]).toEqual([503, { status: "stuck" }]);
     const told = (await (await as("reader", "/api/ready")).json()) as Health;
-    expect(told.checks).toEqual([{ name: "due work", ok: false, detail: "the oldest has waited for 300 s" }]);
+    const idle = { ok: true, detail: "the oldest has waited for 0 s" };
+    expect(told.checks).toEqual([
+      { name: "due sagas", ok: false, detail: "the oldest has waited for 300 s" },
+      ...["outbox", "events", "webhooks"].map((part) => ({ name: `due ${part}`, ...idle })),
+    ]);
     expect((await ask("/api/health")).status).toBe(200);
     await shop.amends.worker().runOnce();
     await clock.advance(1_000);
     expect((await ask("/api/ready")).status).toBe(200);
+  });
+
+  it("[P-05] readiness fails while due work of any part lies still, and not for what waits for good reason", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    const scene = await openFlows(database, { database: db });
+    const { amends } = scene;
+    const { as, ask } = visit(amends, { stuckAfter: "5m" });
+    const stuck = async (): Promise<readonly string[]> => {
+      await clock.advance(1_000);
+      const { checks = [] } = (await (await as("reader", "/api/ready")).json()) as Health;
+      return checks.filter(({ ok }) => !ok).map(({ name }) => name);
+    };
+    const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+    const entry = { subjectId: "u-1", resolver: "a", ref: { kind: "a", value: "x" } };
+    await scene.run("completed"); // leaves events that nobody takes: they are not due
+    await clock.advance(300_000);
+    expect(await stuck()).toEqual([]);
+    // One waits for its next try; the other waits for its turn behind it.
+    const { dialect } = db;
+    const deliver = (id: string, status: string, gate: Sql): Sql =>
+      sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, event_id, event_version, handler, correlation, payload, status, next_attempt_at, enqueued_at)
+        values (${id}, 'delivery', 'E', ${id}, 1, 'H', 'c', '{}', ${status}, ${gate}, ${dialect.now()})`;
+    const ids = ["00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"] as const;
+    await db.query(deliver(ids[0], "failed", dialect.plusMs(dialect.now(), 3_600_000)));
+    await db.query(deliver(ids[1], "pending", raw("null")));
+    await clock.advance(300_000);
+    expect(await stuck()).toEqual([]);
+    await db.query(sql`delete from ${dialect.table("outbox")} where handler = 'H'`);
+    await db.transaction((session) => outbox.enqueueIn(session, [entry]));
+    await scene.publish("c-2");
+    const { id } = await amends.webhooks.subscribe({ url: "https://partner.example/x", events: ["order.*"] });
+    const paused = await amends.webhooks.subscribe({ url: "https://partner.example/y", events: ["order.*"] });
+    await amends.webhooks.pause(paused.id, { reason: "maintenance" });
+    await db.transaction(async (_session, tx) =>
+      amends.webhooks.publish(tx, { type: "order.placed", data: {} }),
+    );
+    expect(await stuck()).toEqual([]);
+    await clock.advance(300_000);
+    expect(await stuck()).toEqual(["due outbox", "due events", "due webhooks"]);
+    expect((await ask("/api/ready")).status).toBe(503);
+    const metrics = await (await as("reader", "/api/metrics")).text();
+    expect(metrics).toMatch(/amends_oldest_due_seconds\{part="webhooks"\} 30\d/);
+    for (const claimed of await outbox.claimBatch()) await outbox.markSucceeded(claimed);
+    await amends.webhooks.pause(id, { reason: "maintenance" });
+    await scene.settle();
+    expect(await stuck()).toEqual([]);
   });
 
   it("[P-05] work that runs under a lease is not stuck, however long it takes", async () => {
@@ -125,7 +198,10 @@ onEachDatabase((database) => {
     await clock.advance(20_000);
     const health = (await (await as("reader", "/api/ready")).json()) as Health;
     expect(health.checks?.map(({ name, ok }) => [name, ok])).toEqual([
-      ["due work", true],
+      ["due sagas", true],
+      ["due outbox", true],
+      ["due events", true],
+      ["due webhooks", true],
       ["worker", true],
     ]);
     await worker.stop({ deadline: "0s" });
@@ -141,11 +217,16 @@ onEachDatabase((database) => {
     const text = await response.text();
     expect(text).toContain('amends_sagas{status="STALLED"} 1\n');
     expect(text).toContain("amends_sagas_completed_total 1\n");
-    expect(text).toContain("# TYPE amends_oldest_due_seconds gauge\namends_oldest_due_seconds 0\n");
+    for (const part of ["sagas", "outbox", "events", "webhooks"]) {
+      expect(text).toContain(`amends_oldest_due_seconds{part="${part}"} 0\n`);
+    }
+    expect(text).toContain('amends_outbox_entries{status="abandoned"} 0\n');
+    expect(text).toContain('amends_flows{status="stalled"} 0\n');
+    expect(text).toContain('amends_webhook_deliveries{status="PendingRetry"} 0\n');
     expect(text).not.toContain("order-");
     for (const line of text.trimEnd().split("\n")) {
       expect(line).toMatch(
-        /^(?:# (?:HELP|TYPE) amends_\w+ .+|amends_\w+(?:\{status="[A-Z]+"\})? [\d.e+-]+)$/,
+        /^(?:# (?:HELP|TYPE) amends_\w+ .+|amends_\w+(?:\{(?:status|part)="\w+"\})? [\d.e+-]+)$/,
       );
     }
   });

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import type { ActionLine, Page, Revealed } from "../../src/console/contract.ts";
 import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../../src/console/contract-parts.ts";
+import { raw, sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { visit } from "./support/visit.ts";
 
@@ -15,7 +17,7 @@ async function scene(database: TestDatabase) {
   await db.transaction(async (_session, tx) =>
     amends.webhooks.publish(tx, { type: "order.placed", data: { email: "ada@example.com" } }),
   );
-  return { amends, subscription, ...visit(amends) };
+  return { amends, db, subscription, ...visit(amends) };
 }
 
 onEachDatabase((database) => {
@@ -45,6 +47,60 @@ onEachDatabase((database) => {
     for (const path of ["subscriptions/99", "subscriptions/x", "deliveries/99", "deliveries/0"]) {
       expect([path, (await as("reader", `/api/webhooks/${path}`)).status]).toEqual([path, 404]);
     }
+  });
+
+  it("[P-04] both lists come newest first, by some states or what is shown of an address, and page without a gap", async () => {
+    const { amends, db, subscription, get } = await scene(database);
+    const made = [subscription];
+    for (const host of ["one", "two", "three"]) {
+      const settings = { url: `https://${host}.example/hook?key=${KEY}`, events: ["order.*"] };
+      made.unshift((await amends.webhooks.subscribe(settings)).id);
+    }
+    await db.transaction(async (_session, tx) =>
+      amends.webhooks.publish(tx, { type: "order.shipped", data: {} }),
+    );
+    const all = async (path: string): Promise<readonly string[]> => {
+      const ids: string[] = [];
+      for (let after: string | null = ""; after !== null;) {
+        const page: Page<{ id: string }> = await get("reader", `/api/webhooks/${path}limit=2&after=${after}`);
+        ids.push(...page.items.map(({ id }) => id));
+        after = page.next;
+      }
+      return ids;
+    };
+    expect(await all("subscriptions?")).toEqual(made);
+    expect(await all("subscriptions?status=Active&")).toEqual(made);
+    expect(await all("subscriptions?status=Paused&")).toEqual([]);
+    expect(await all("subscriptions?q=EXAMPLE/hook&")).toEqual(made);
+    expect(await all("subscriptions?q=two.example&")).toEqual([made[1]]);
+    expect(await all(`subscriptions?q=${KEY}&`)).toEqual([]);
+    const deliveries = await all("deliveries?");
+    expect(deliveries).toHaveLength(5);
+    expect(deliveries).toEqual(deliveries.toSorted((a, b) => Number(b) - Number(a)));
+    expect(await all("deliveries?status=Completed,Pending&")).toEqual(deliveries);
+    expect(await all("deliveries?status=Completed,DeadLettered&")).toEqual([]);
+    expect(await all(`deliveries?subscription=${subscription}&status=Pending&`)).toHaveLength(2);
+    const [newest] = (await get<Page<DeliveryLine>>("reader", "/api/webhooks/deliveries")).items;
+    expect(newest).toMatchObject({ eventType: "order.shipped", url: "https://three.example/hook" });
+    expect(await all(`deliveries?event=${newest?.eventId}&`)).toHaveLength(4);
+  });
+
+  it("[X-01] what an endpoint answered is masked, and revealed to whoever may, on record", async () => {
+    const { db, get, post } = await scene(database);
+    const [line] = (await get<Page<DeliveryLine>>("reader", "/api/webhooks/deliveries")).items;
+    const { dialect } = db;
+    const isOk = raw(dialect.name === "postgres" ? "false" : "0");
+    await db.query(sql`insert into ${dialect.table("webhook_attempts")}
+        (report, job_id, saga_id, token, verdict, ok, code, status, duration_ms, response_body, created_at)
+      values (${randomUUID()}, 1, ${line?.id}, 1, 'accepted', ${isOk}, 'http_503', 503, 7, 'ada@example.com is not known', ${dialect.now()})`);
+    const detail = await get<DeliveryDetail>("reader", `/api/webhooks/deliveries/${line?.id}`);
+    expect(detail.attempts).toMatchObject([{ httpStatus: 503, response: { masked: true, shape: "text" } }]);
+    const body = { kind: "attempt", id: detail.attempts[0]?.id, reason: "what did they say?" };
+    const { fields } = await post<Revealed>("revealer", "/api/reveal", body);
+    expect(fields).toEqual({ response: "ada@example.com is not known" });
+    expect((await get<Page<ActionLine>>("reader", "/api/audit")).items).toMatchObject([
+      { action: "reveal", target: { kind: "attempt" } },
+    ]);
   });
 
   it("[X-01] a delivery's payload is revealed to whoever may, on record", async () => {

@@ -51,6 +51,23 @@ describe("sqlite", () => {
     expect(code).toBe(0);
   });
 
+  it("[P-05] one trace holds the start, the steps, and all that they send (example 10)", async () => {
+    const { code, output } = await runExample("examples/10-trace.ts");
+    const lines = output.trimEnd().split("\n");
+    expect(lines[0]).toBe("saga o-1");
+    expect(lines.slice(1).toSorted()).toEqual(
+      [
+        "  start place-order: ok",
+        "  act place-order.reserve: ok",
+        "  act place-order.place: ok",
+        "    call send-mail: ok",
+        "    deliver order.placed: ok",
+        "  handle CountStock: ok",
+      ].toSorted(),
+    );
+    expect(code).toBe(0);
+  });
+
   it("[S-30] sagas end in the version that they began with, or stall with the difference (example 06)", async () => {
     const { code, output } = await runExample("examples/06-versions.ts");
     expect(output).toBe(

@@ -1,9 +1,27 @@
-import { trace, type Context, type Span, type SpanOptions, type Tracer } from "@opentelemetry/api";
-import { err, saga } from "amends";
-import { sagaTrace, tracing } from "amends/opentelemetry";
+import {
+  context,
+  metrics,
+  trace,
+  type Context,
+  type Meter,
+  type ObservableCallback,
+  type Span,
+  type SpanOptions,
+  type Tracer,
+} from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { Calls, defineCall, err, ok, saga } from "amends";
+import { event, handler } from "amends/events";
+import { observe, sagaTrace, tracing } from "amends/opentelemetry";
 import { afterEach, expect, it } from "vitest";
 import { z } from "zod";
-import { onEachDatabase } from "../support/databases.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 interface Recorded {
   readonly name: string;
@@ -13,7 +31,33 @@ interface Recorded {
   ended: boolean;
 }
 
-afterEach(() => trace.disable());
+afterEach(() => {
+  trace.disable();
+  context.disable();
+});
+
+const Placed = event("Placed", z.object({}));
+const Passed = event("Passed", z.object({}));
+const Over = event("Over", z.object({}));
+const Refused = event("Refused", z.object({}));
+
+/** The SDK, as an application would set it up, with spans in memory. */
+function exporting() {
+  const exporter = new InMemorySpanExporter();
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+  );
+  return () =>
+    exporter.getFinishedSpans().map((span) => ({
+      name: span.name,
+      id: span.spanContext().spanId,
+      traceId: span.spanContext().traceId,
+      parent: span.parentSpanContext?.spanId,
+      attributes: span.attributes,
+      status: span.status.message,
+    }));
+}
 
 /** A provider as an application would register one: it only remembers. */
 function recording(): Recorded[] {
@@ -61,10 +105,11 @@ onEachDatabase((database) => {
         })
         .step("ship", { act: () => err("no-stock") });
     const order = define();
-    const amends = await database.amends({ sagas: [order], middleware: [tracing()] });
+    const amends = await database.amends({ sagas: [order], tracing: tracing() });
     await amends.start(order, {}, { id: "o-1" });
     await amends.worker().runOnce();
     expect(spans.map(({ name }) => name)).toEqual([
+      "start order",
       "act order.reserve",
       "act order.check",
       "compensate order.check",
@@ -73,10 +118,125 @@ onEachDatabase((database) => {
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([sagaTrace("o-1").traceId]));
     expect(sagaTrace("o-2").traceId).not.toBe(sagaTrace("o-1").traceId);
     expect(spans.every(({ ended }) => ended)).toBe(true);
-    expect(spans[1]).toMatchObject({
+    expect(spans[2]).toMatchObject({
       attributes: { "amends.saga_id": "o-1", "amends.attempt": 1, "amends.outcome": "thrown" },
       status: { message: "RangeError" },
     });
     expect(JSON.stringify(spans)).not.toContain("customer");
+  });
+
+  it("[P-05] what a saga sends carries its trace in the row: calls, handlers and webhook attempts of other processes are below it", async () => {
+    const spans = exporting();
+    const db = await database.open();
+    const sender = {
+      send: async () => ({ ok: false, code: "http_503", status: 503, durationMs: 1 }),
+      checkUrl: () => undefined,
+      close: async () => undefined,
+    };
+    const mail = defineCall("send-mail", { schema: z.object({}), handle: () => undefined });
+    const first = handler("First", { on: Placed, ok: Passed, err: Refused, handle: () => ok(Passed({})) });
+    const second = handler("Second", { on: Passed, ok: Over, err: Refused, handle: () => ok(Over({})) });
+    const enqueuer = new Calls(await database.amends({ database: db, tracing: tracing() }), {
+      calls: [mail],
+    });
+    const order = saga("order", z.object({})).step("place", {
+      act: async () => {
+        await db.transaction(async (session, tx) => {
+          await enqueuer.enqueueIn(session, mail, {});
+          await here.webhooks.publish(tx, { type: "order.placed", data: {} });
+        });
+        await here.events.publish(undefined, Placed({}));
+      },
+    });
+    const options = { tracing: tracing(), webhooks: { sender } };
+    const here = await database.amends({ ...options, database: db, sagas: [order] });
+    await here.webhooks.subscribe({ url: "https://partner.example/secret-path", events: ["order.*"] });
+    await here.start(order, {}, { id: "o-1" });
+    await here.worker().runOnce();
+    // Whoever does the rest knows nothing but the rows.
+    const there = await database.amends({
+      database: await database.open(),
+      handlers: [first, second],
+      ...options,
+    });
+    new Calls(there, { calls: [mail] }).attach();
+    const worker = there.worker();
+    while ((await worker.runOnce()) > 0);
+    const found = spans();
+    expect(found.map(({ name }) => name).toSorted()).toEqual([
+      "act order.place",
+      "call send-mail",
+      "deliver order.placed",
+      "handle First",
+      "handle Second",
+      "start order",
+    ]);
+    const parents = Object.fromEntries(
+      found.map(({ name, parent }) => [name, found.find(({ id }) => id === parent)?.name ?? parent]),
+    );
+    const { traceId, spanId } = sagaTrace("o-1");
+    expect(parents).toEqual({
+      "start order": spanId,
+      "act order.place": spanId,
+      "call send-mail": "act order.place",
+      "deliver order.placed": "act order.place",
+      "handle First": "act order.place",
+      "handle Second": "handle First",
+    });
+    expect(new Set(found.map((span) => span.traceId))).toEqual(new Set([traceId]));
+    const attempt = found.find(({ name }) => name === "deliver order.placed");
+    expect(attempt).toMatchObject({
+      status: "http_503",
+      attributes: { "server.address": "partner.example" },
+    });
+    expect(JSON.stringify(found)).not.toContain("secret-path");
+  });
+
+  it("[P-05] without tracing nothing is stored, and what somebody changed by hand is no trace", async () => {
+    const db = await database.open();
+    const first = handler("First", { on: Placed, ok: Passed, err: Refused, handle: () => ok(Passed({})) });
+    const untraced = await database.amends({ database: db });
+    await untraced.events.publish(undefined, Placed({}));
+    const column = await db.query(sql`select traceparent from ${db.dialect.table("outbox")}`);
+    expect(column).toEqual([{ traceparent: null }]);
+    await db.query(sql`update ${db.dialect.table("outbox")} set traceparent = '00-nonsense'`);
+    const spans = exporting();
+    const traced = await database.amends({ database: db, handlers: [first], tracing: tracing() });
+    const worker = traced.worker();
+    while ((await worker.runOnce()) > 0);
+    expect(spans()).toMatchObject([{ name: "handle First", parent: undefined }]);
+  });
+
+  it("[P-05] how long due work of each part has waited is there as a gauge, and counters beside it", async () => {
+    const callbacks = new Map<string, ObservableCallback>();
+    const instrument = (name: string) => ({
+      addCallback: (callback: ObservableCallback) => callbacks.set(name, callback),
+      removeCallback: () => callbacks.delete(name),
+    });
+    const meter = { createObservableCounter: instrument, createObservableGauge: instrument };
+    metrics.setGlobalMeterProvider({ getMeter: () => meter as unknown as Meter });
+    try {
+      const clock = virtualClock();
+      const order = saga("order", z.object({})).step("ship", { act: () => 1 });
+      const amends = await database.amends({ clock, sagas: [order] });
+      const stop = observe(amends);
+      await amends.start(order, {}, { id: "o-1" });
+      await clock.advance(7_000);
+      const seen: unknown[] = [];
+      const result = { observe: (value: number, about?: object) => seen.push([value, about]) };
+      await callbacks.get("amends.due.age")?.(result);
+      await callbacks.get("amends.sagas.started")?.(result);
+      expect(seen).toEqual([
+        [7_000, { "amends.part": "sagas" }],
+        [0, { "amends.part": "outbox" }],
+        [0, { "amends.part": "events" }],
+        [0, { "amends.part": "webhooks" }],
+        [1, undefined],
+      ]);
+      stop();
+      expect(callbacks.size).toBe(0);
+    } finally {
+      metrics.disable();
+    }
   });
 });

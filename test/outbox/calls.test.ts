@@ -1,6 +1,7 @@
 import { BackoffPolicy, Calls, defineCall, err, Terminal, type CallContext } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { listActions, toAction } from "../../src/audit/action-queries.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { erase, shop, type Shop } from "./support/shop.ts";
@@ -55,8 +56,9 @@ onEachDatabase((database) => {
     expect((await calls.listAbandoned()).entries).toMatchObject([{ entryId: id, lastError: "TypeError" }]);
     expect((await world.outbox.listAbandoned()).entries).toEqual([]);
     isDown = false;
-    expect(await calls.requeue([id])).toEqual([id]);
-    expect(await calls.requeue([id])).toEqual([]);
+    const note = { reason: "the mail server is back", by: "Otto" };
+    expect(await calls.requeue([id], note)).toEqual([id]);
+    expect(await calls.requeue([id], note)).toEqual([]);
     await calls.runOnce();
     expect(made).toEqual(["ada"]);
   });
@@ -114,7 +116,50 @@ onEachDatabase((database) => {
     expect(await world.row(id)).toMatchObject({ status: "pending", attempts: 0 });
     expect(await calls.runOnce()).toBe(1);
     expect(await world.row(entry as string)).toMatchObject({ status: "pending" });
-    expect(await calls.requeue([entry as string])).toEqual([]);
+    expect(await calls.requeue([entry as string], { reason: "is it one?" })).toEqual([]);
+  });
+
+  it("[P-02] calls that were given up are in attention, and requeuing them asks for a reason and is on record", async () => {
+    const world = await shop(database);
+    const mail = mailer(() => err("refused"));
+    const calls = new Calls(world.amends, { calls: [mail] });
+    const ids = [await enqueue(world, calls, mail, "ada"), await enqueue(world, calls, mail, "bob")];
+    await calls.runOnce();
+    const attention = async (after?: string) =>
+      world.amends.attention.list({ limit: 1, ...(after !== undefined && { after }) });
+    const first = await attention();
+    expect(first.items).toMatchObject([
+      {
+        kind: "abandoned-call",
+        id: ids[0],
+        call: "send-mail",
+        reason: "the call send-mail was given up: Err",
+        attempts: 1,
+        actions: ["requeue"],
+      },
+    ]);
+    expect((await attention(first.next)).items).toMatchObject([{ id: ids[1] }]);
+    await expect(calls.requeue(ids, { reason: " " })).rejects.toMatchObject({ code: "BAD_OPTION" });
+    expect(await world.row(ids[0] as string)).toMatchObject({ status: "abandoned" });
+    const { dialect } = world.db;
+    const recorded = async () => {
+      const rows = await world.db.query(listActions(dialect, { limit: 10 }));
+      return rows
+        .map(toAction)
+        .map(({ by, action, target, reason, outcome }) => ({ by, action, target, reason, outcome }));
+    };
+    expect(await recorded()).toEqual([]);
+    const requeued = await calls.requeue(ids, { reason: "the mail server is back", by: "Otto" });
+    expect(requeued.toSorted()).toEqual(ids.toSorted());
+    const expected = ids.map((id) => ({
+      by: "Otto",
+      action: "requeue",
+      target: { kind: "call", id },
+      reason: "the mail server is back",
+      outcome: "done",
+    }));
+    expect(await recorded()).toEqual(expect.arrayContaining(expected));
+    expect((await attention()).items).toEqual([]);
   });
 
   it("[O-20] a worker drives them, beside everything else", async () => {

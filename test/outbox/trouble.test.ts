@@ -1,5 +1,7 @@
-import { AuditTrail, DatabaseAuditSink, Outbox, verifyAuditChain } from "amends";
+import { AuditTrail, Calls, DatabaseAuditSink, defineCall, err, Outbox, verifyAuditChain } from "amends";
 import { expect, it } from "vitest";
+import { z } from "zod";
+import { listActions, toAction } from "../../src/audit/action-queries.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
 import { faulty, withCode, type When } from "../storage/support/faults.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -80,6 +82,22 @@ onEachDatabase((database) => {
     expect(faults.fired()).toBe(1);
     expect(flipped.map(({ entryId }) => entryId)).toEqual([id]);
     expect((await real.trail()).filter((type) => type === "ERASURE_REQUEUED")).toHaveLength(1);
+  });
+
+  it("[K-12] [P-02] a requeue of calls whose answer was lost answers as if it had not been, and is on record once", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    const mail = defineCall("send-mail", { schema: z.object({}), handle: () => err("refused") });
+    const real = new Calls(await database.amends({ database: db }), { calls: [mail] });
+    const id = await db.transaction((session) => real.enqueueIn(session, mail, {}));
+    await real.runOnce();
+    const faults = faulty(await database.open({ clock }));
+    const calls = new Calls(await database.amends({ database: faults.db }), { calls: [mail] });
+    faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
+    expect(await patiently(clock, calls.requeue([id], { reason: "again" }))).toEqual([id]);
+    expect(faults.fired()).toBe(1);
+    const rows = await db.query(listActions(db.dialect, { limit: 10 }));
+    expect(rows.map(toAction)).toMatchObject([{ by: "unknown", outcome: "done", target: { id } }]);
   });
 
   it("[K-12] [E-09] an event whose commit was in doubt is on record once, chained or not", async () => {

@@ -336,7 +336,7 @@ onEachDatabase((database) => {
     await amends.signal(id, approved, { by: "ann" }, { id: "once" });
     await amends.worker().runOnce();
     clock.jump(2 * DAY_MS);
-    expect(await new Retention({ amends, completed: "1d" }).runOnce()).toBe(1);
+    expect(await new Retention({ amends, sagas: { completed: "1d" } }).runOnce()).toBe(1);
     expect(await signalsOf(database, id)).toEqual([]);
     await amends.start(waiting, {}, { id });
     expect(await amends.signal(id, approved, { by: "bob" }, { id: "once" })).toBe(true);

@@ -3,14 +3,13 @@ import type { JSX } from "preact";
 import type { Attempt, DeliveryDetail } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { CopyId } from "../parts/copy.tsx";
-import { DetailFrame } from "../parts/detail-frame.tsx";
+import { DetailPage } from "../parts/detail-frame.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { useResource } from "../store/resource.ts";
 import { go, hrefOf } from "../store/route.ts";
 import { deliveryLooks, lookOf } from "../store/states.ts";
 import { spanWord } from "../store/words.ts";
@@ -18,11 +17,14 @@ import { spanWord } from "../store/words.ts";
 const FROM = { href: hrefOf(["webhooks"]), word: "Webhooks" };
 
 export function DeliveryPage({ id }: { readonly id: string }): JSX.Element {
-  const resource = useResource<DeliveryDetail>(`webhooks/deliveries/${encodeURIComponent(id)}`, ["webhooks"]);
   return (
-    <DetailFrame resource={resource} from={FROM}>
-      {(delivery) => <Detail delivery={delivery} accept={resource.accept} />}
-    </DetailFrame>
+    <DetailPage<DeliveryDetail>
+      path={`webhooks/deliveries/${encodeURIComponent(id)}`}
+      topics={["webhooks"]}
+      from={FROM}
+    >
+      {(delivery, { accept }) => <Detail delivery={delivery} accept={accept} />}
+    </DetailPage>
   );
 }
 

@@ -3,25 +3,23 @@ import type { JSX } from "preact";
 import type { OutboxLine } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { CopyId } from "../parts/copy.tsx";
-import { DetailFrame } from "../parts/detail-frame.tsx";
+import { DetailPage } from "../parts/detail-frame.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { entryLook } from "../store/states.ts";
 
 const FROM = { href: hrefOf(["outbox"]), word: "Outbox" };
 
 export function EntryPage({ id }: { readonly id: string }): JSX.Element {
-  const resource = useResource<OutboxLine>(`outbox/${encodeURIComponent(id)}`, ["outbox"]);
   return (
-    <DetailFrame resource={resource} from={FROM}>
-      {(entry) => <Detail entry={entry} accept={resource.accept} />}
-    </DetailFrame>
+    <DetailPage<OutboxLine> path={`outbox/${encodeURIComponent(id)}`} topics={["outbox"]} from={FROM}>
+      {(entry, { accept }) => <Detail entry={entry} accept={accept} />}
+    </DetailPage>
   );
 }
 

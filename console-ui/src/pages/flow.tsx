@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { FlowDetail, FlowEvent } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { CopyId } from "../parts/copy.tsx";
-import { DetailFrame } from "../parts/detail-frame.tsx";
+import { DetailPage } from "../parts/detail-frame.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -12,7 +12,6 @@ import { RunPicture } from "../parts/picture.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { flowLooks, lookOf, outboxLooks } from "../store/states.ts";
 import { timesWord } from "../store/words.ts";
@@ -20,20 +19,20 @@ import { timesWord } from "../store/words.ts";
 const FROM = { href: hrefOf(["flows"]), word: "Event flows" };
 
 export function FlowPage({ id }: { readonly id: string }): JSX.Element {
-  const resource = useResource<FlowDetail>(`flows/${encodeURIComponent(id)}`, ["flows"]);
   return (
-    <DetailFrame resource={resource} from={FROM}>
-      {(flow) => <Detail flow={flow} accept={resource.accept} />}
-    </DetailFrame>
+    <DetailPage<FlowDetail> path={`flows/${encodeURIComponent(id)}`} topics={["flows"]} from={FROM}>
+      {(flow, { accept, reload }) => <Detail flow={flow} accept={accept} reload={reload} />}
+    </DetailPage>
   );
 }
 
 interface Props {
   readonly flow: FlowDetail;
   readonly accept: (flow: FlowDetail) => void;
+  readonly reload: () => void;
 }
 
-function Detail({ flow, accept }: Props): JSX.Element {
+function Detail({ flow, accept, reload }: Props): JSX.Element {
   return (
     <>
       <PageHead
@@ -90,7 +89,7 @@ function Detail({ flow, accept }: Props): JSX.Element {
           ) : (
             <ol class="trail">
               {flow.events.map((event) => (
-                <EventRow key={event.id} event={event} />
+                <EventRow key={event.id} event={event} onDone={reload} />
               ))}
             </ol>
           )}
@@ -117,7 +116,13 @@ function Detail({ flow, accept }: Props): JSX.Element {
   );
 }
 
-function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
+function EventRow({
+  event,
+  onDone,
+}: {
+  readonly event: FlowEvent;
+  readonly onDone: () => void;
+}): JSX.Element {
   const secret = { kind: "event", id: event.id } as const;
   const look = lookOf(outboxLooks, event.status);
   return (
@@ -125,7 +130,9 @@ function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
       <i class="story-dot" />
       <div>
         <div class="trail-head">
-          <strong>{event.name}</strong>
+          <a class="link" href={hrefOf(["outbox", event.id])}>
+            <strong>{event.name}</strong>
+          </a>
           {event.handler !== null && (
             <span class="dim">
               to <code>{event.handler}</code>
@@ -133,6 +140,12 @@ function EventRow({ event }: { readonly event: FlowEvent }): JSX.Element {
           )}
           <State look={look} />
           <Time at={event.at} class="dim" />
+          <ActionButtons
+            target={{ kind: "entry", id: event.id, name: event.name }}
+            actions={event.actions}
+            small
+            onDone={onDone}
+          />
         </div>
         {event.lastError !== null && (
           <p>

@@ -1,7 +1,7 @@
 /** How it goes, at a glance: is work finishing, how fast, does anything wait, does anything need a person. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Overview, Window } from "../../../src/console/contract.ts";
+import type { Overview, OverviewHistory, Window } from "../../../src/console/contract.ts";
 import { AttentionPreview } from "../parts/attention-preview.tsx";
 import { Failed, Skeleton } from "../parts/empty.tsx";
 import { Meters } from "../parts/meters.tsx";
@@ -19,11 +19,13 @@ const WINDOWS: readonly Window[] = ["15m", "1h", "6h", "24h"];
 const FIRST: Window = "15m";
 /** The overview is one answer that all browsers share: it is looked at now and then even if nothing is heard. */
 const LOOK_MS = 5_000;
+const HISTORY_MS = 15_000;
 
 export function OverviewPage(): JSX.Element {
   const wanted = place.value.query.get("window");
   const window = WINDOWS.find((one) => one === wanted) ?? FIRST;
   const { data, trouble, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
+  const history = useResource<OverviewHistory>(`overview/history?window=${window}`);
   const overview = data.value;
   useEffect(() => {
     if (!overview) return;
@@ -34,6 +36,10 @@ export function OverviewPage(): JSX.Element {
     const timer = setInterval(() => document.hidden || reload(), LOOK_MS);
     return () => clearInterval(timer);
   }, [reload]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || history.reload(), HISTORY_MS);
+    return () => clearInterval(timer);
+  }, [history.reload]);
   const failure = trouble.value;
   return (
     <div class="page">
@@ -65,8 +71,8 @@ export function OverviewPage(): JSX.Element {
           <Tiles overview={overview} />
           <div class="plots">
             <ThroughputPlot overview={overview} />
-            <LatencyPlot />
-            <BacklogPlot />
+            <LatencyPlot history={history.data.value} />
+            <BacklogPlot history={history.data.value} />
           </div>
           <div class="split">
             <AttentionPreview />

@@ -25,9 +25,17 @@ const columns: readonly Column<SagaLine>[] = [
   {
     head: "Saga",
     class: "phone-main",
-    cell: ({ id, saga }) => (
+    cell: ({ id, saga, archivedAt }) => (
       <RowLink href={hrefOf(["sagas", id])} note={<code>{id}</code>}>
         {saga}
+        {archivedAt !== null && (
+          <>
+            {" "}
+            <span class="tag" data-tone="stone">
+              archived
+            </span>
+          </>
+        )}
       </RowLink>
     ),
   },

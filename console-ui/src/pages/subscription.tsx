@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { DeliveryLine, Resent, Subscription } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
-import { DetailFrame } from "../parts/detail-frame.tsx";
+import { DetailPage } from "../parts/detail-frame.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -12,7 +12,6 @@ import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { usePages } from "../store/pages.ts";
 import { apiPath } from "../store/query.ts";
-import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { lookOf, subscriptionLooks } from "../store/states.ts";
 import { say } from "../store/toast.ts";
@@ -23,13 +22,14 @@ const FROM = { href: hrefOf(["webhooks", "subscriptions"]), word: "Subscriptions
 const idOf = ({ id }: DeliveryLine): string => id;
 
 export function SubscriptionPage({ id }: { readonly id: string }): JSX.Element {
-  const resource = useResource<Subscription>(`webhooks/subscriptions/${encodeURIComponent(id)}`, [
-    "webhooks",
-  ]);
   return (
-    <DetailFrame resource={resource} from={FROM}>
-      {(subscription) => <Detail subscription={subscription} accept={resource.accept} />}
-    </DetailFrame>
+    <DetailPage<Subscription>
+      path={`webhooks/subscriptions/${encodeURIComponent(id)}`}
+      topics={["webhooks"]}
+      from={FROM}
+    >
+      {(subscription, { accept }) => <Detail subscription={subscription} accept={accept} />}
+    </DetailPage>
   );
 }
 

@@ -1,6 +1,7 @@
 /** The frame of every page about one thing: a skeleton of about its size first, then it, or why it cannot be shown. */
 import type { ComponentChildren, JSX } from "preact";
-import type { Resource } from "../store/resource.ts";
+import type { Topic } from "../store/live.ts";
+import { useResource, type Resource } from "../store/resource.ts";
 import { Failed, Skeleton } from "./empty.tsx";
 import { PageHead } from "./page-head.tsx";
 
@@ -8,6 +9,24 @@ interface Props<T> {
   readonly resource: Resource<T>;
   readonly from: { readonly href: string; readonly word: string };
   readonly children: (data: T) => ComponentChildren;
+}
+
+interface PageProps<T> {
+  /** Of the API, below its root. */
+  readonly path: string;
+  readonly topics: readonly Topic[];
+  readonly from: Props<T>["from"];
+  readonly children: (data: T, resource: Resource<T>) => ComponentChildren;
+}
+
+/** Loads one thing, keeps it fresh, and frames it. */
+export function DetailPage<T>({ path, topics, from, children }: PageProps<T>): JSX.Element {
+  const resource = useResource<T>(path, topics);
+  return (
+    <DetailFrame resource={resource} from={from}>
+      {(data) => children(data, resource)}
+    </DetailFrame>
+  );
 }
 
 export function DetailFrame<T>({ resource, from, children }: Props<T>): JSX.Element {

@@ -1,7 +1,7 @@
 /** The three plots of the overview. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Overview } from "../../../src/console/contract.ts";
+import type { Overview, OverviewHistory } from "../../../src/console/contract.ts";
 import { samples } from "../store/history.ts";
 import { countWord, spanWord } from "../store/words.ts";
 import { Plot, type PlotSeries } from "./plot.tsx";
@@ -64,22 +64,25 @@ export function ThroughputPlot({ overview }: { readonly overview: Overview | und
   );
 }
 
-export function LatencyPlot(): JSX.Element {
-  const list = samples.value;
-  const data = useMemo(
-    () => [
-      list.map(({ atMs }) => atMs / 1_000),
-      list.map(({ p95Ms }) => p95Ms),
-      list.map(({ p50Ms }) => p50Ms),
-    ],
-    [list],
-  );
-  const last = list.at(-1);
+interface HistoryProps {
+  readonly history: OverviewHistory | undefined;
+}
+
+export function LatencyPlot({ history }: HistoryProps): JSX.Element {
+  const data = useMemo(() => {
+    const points = history?.points ?? [];
+    return [
+      points.map(({ at }) => Date.parse(at) / 1_000),
+      points.map(({ p95Ms }) => p95Ms),
+      points.map(({ p50Ms }) => p50Ms),
+    ];
+  }, [history]);
+  const last = history?.points.findLast(({ p95Ms }) => p95Ms !== null)?.p95Ms ?? null;
   return (
     <section class="card" aria-label="Latency">
       <div class="card-head">
         <h2>
-          Latency <span class="dim">since this page is open</span>
+          Latency <span class="dim">{history && `per ${spanWord(history.bucketMs)}`}</span>
         </h2>
         <Legend series={LATENCY} />
       </div>
@@ -89,25 +92,32 @@ export function LatencyPlot(): JSX.Element {
         series={LATENCY}
         height={150}
         format={spanWord}
-        summary={last?.p95Ms ? `the 95th percentile is ${spanWord(last.p95Ms)}` : "nothing completed yet"}
+        summary={
+          last === null
+            ? "nothing completed in this window"
+            : `the 95th percentile was ${spanWord(last)} lately`
+        }
       />
     </section>
   );
 }
 
-export function BacklogPlot(): JSX.Element {
+/** What is stored says how long work had waited; from when the page was opened on, it is how long the oldest waits. */
+export function BacklogPlot({ history }: HistoryProps): JSX.Element {
   const list = samples.value;
-  const data = useMemo(
-    () => [list.map(({ atMs }) => atMs / 1_000), list.map(({ oldestMs }) => oldestMs)],
-    [list],
-  );
+  const data = useMemo(() => {
+    const openedMs = list[0]?.atMs ?? Number.POSITIVE_INFINITY;
+    const before = (history?.points ?? [])
+      .map(({ at, waitedMs }) => ({ atMs: Date.parse(at), oldestMs: waitedMs }))
+      .filter(({ atMs }) => atMs < openedMs);
+    const all = [...before, ...list];
+    return [all.map(({ atMs }) => atMs / 1_000), all.map(({ oldestMs }) => oldestMs)];
+  }, [history, list]);
   const last = list.at(-1);
   return (
     <section class="card" aria-label="Backlog">
       <div class="card-head">
-        <h2>
-          Backlog age <span class="dim">since this page is open</span>
-        </h2>
+        <h2>Backlog age</h2>
         <Legend series={BACKLOG} />
       </div>
       <Plot

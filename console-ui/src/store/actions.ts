@@ -77,6 +77,24 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, ActionSpec>> = {
     done: "The entry is due again.",
     reasons: ["The other system is back", "The cause is fixed"],
   },
+  "entry.retry": {
+    verb: "Retry",
+    icon: "retry",
+    title: "Retry this event",
+    explain: "It goes to its handler again, with a fresh budget of tries.",
+    done: "The event is due again.",
+    reasons: ["The cause is fixed", "The version that understands it is deployed"],
+  },
+  "entry.resolve": {
+    verb: "Resolve by hand",
+    icon: "resolve",
+    title: "Resolve this event by hand",
+    explain:
+      "It is done with and goes to no handler any more. Where a flow waits for it, that step counts as failed, and the flow undoes what was done.",
+    done: "The event is done with.",
+    danger: true,
+    reasons: ["Settled by hand", "No longer needed"],
+  },
   "flow.retry": {
     verb: "Retry",
     icon: "retry",
@@ -89,10 +107,11 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, ActionSpec>> = {
     verb: "Resolve by hand",
     icon: "resolve",
     title: "Resolve this flow by hand",
-    explain: "The flow ends as failed, and nothing further is emitted. Be sure that what is left was undone.",
-    done: "The flow has ended.",
+    explain:
+      "The undo that failed counts as done, and the flow goes on with what is left to undo. Be sure that you have undone it.",
+    done: "The flow goes on without it.",
     danger: true,
-    reasons: ["Settled by hand"],
+    reasons: ["Undone by hand"],
   },
   "subscription.pause": {
     verb: "Pause",
@@ -167,7 +186,7 @@ export function actionPath({ kind, id }: Target, action: string): string {
 /** What an action makes out of date. */
 export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   saga: ["sagas", "watched", "attention", "audit", "overview"],
-  entry: ["outbox", "erasures", "attention", "audit", "overview"],
+  entry: ["outbox", "erasures", "flows", "attention", "audit", "overview"],
   flow: ["flows", "attention", "audit", "overview"],
   subscription: ["webhooks", "attention", "audit", "overview"],
   delivery: ["webhooks", "attention", "audit", "overview"],

@@ -28,6 +28,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: "entry",
     href: (id) => hrefOf(["outbox", id]),
   },
+  "abandoned-call": {
+    word: "Abandoned call",
+    icon: "outbox",
+    needs: "A call of your own was refused, or failed too often. Mend the cause, then requeue.",
+    target: "entry",
+    href: (id) => hrefOf(["outbox", id]),
+  },
   "dead-letter": {
     word: "Dead letter",
     icon: "webhooks",
@@ -39,7 +46,7 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     word: "Given-up event",
     icon: "flows",
     needs:
-      "No handler could take it. Mend the cause, or deploy the version that understands it, then requeue.",
+      "Its handler gave it up, or nobody could read it. Mend the cause, or deploy the version that understands it, then retry; or settle it by hand and resolve.",
     target: "entry",
     href: (id) => hrefOf(["outbox", id]),
   },

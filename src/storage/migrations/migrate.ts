@@ -15,6 +15,8 @@ import { events } from "./0005-events.ts";
 import { webhooks } from "./0006-webhooks.ts";
 import { console } from "./0007-console.ts";
 import { signals } from "./0008-signals.ts";
+import { archive } from "./0009-archive.ts";
+import { traces } from "./0010-traces.ts";
 import { words } from "./ddl.ts";
 import { grantRoles } from "./webhook-roles.ts";
 
@@ -33,6 +35,8 @@ const MIGRATIONS: readonly Migration[] = [
   { id: 6, name: "webhooks", statements: webhooks },
   { id: 7, name: "console", statements: console },
   { id: 8, name: "signals", statements: signals },
+  { id: 9, name: "archive", statements: archive },
+  { id: 10, name: "traces", statements: traces },
 ];
 
 const NEWEST = Math.max(...MIGRATIONS.map(({ id }) => id));

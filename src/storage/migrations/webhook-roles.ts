@@ -1,5 +1,5 @@
 /**
- * Roles for webhook delivery, each with what its part needs and no more: the orchestrator reads no payload and no secret,
+ * Roles for webhook delivery and for retention, each with what its part needs and no more: the orchestrator reads no payload and no secret,
  * the worker touches jobs and attempts only, dead letters belong to their own part, and only retention deletes. They
  * cannot log in: grant them to the users that do. They are named after the schema, as roles belong to the whole server.
  */
@@ -72,13 +72,31 @@ export const WEBHOOK_ROLES: readonly Role[] = [
   },
 ];
 
+/** For the policy of retention as a whole: what has ended, of all parts, and the archive. */
+const RETENTION: Role = {
+  name: "retention",
+  grants: {
+    saga_executions: "select, delete",
+    saga_logs: "select, delete",
+    saga_signals: "select, delete",
+    saga_archive: "select, insert, delete",
+    saga_state: "select, delete",
+    outbox: "select, delete",
+    webhook_delivery_sagas: "select, delete",
+    webhook_jobs: "select, delete",
+    webhook_attempts: "select, delete",
+    dead_letters: "select, delete",
+    webhook_events: "select, delete",
+  },
+};
+
 export async function grantRoles(session: Session): Promise<void> {
   const { dialect } = session;
   if (dialect.name !== "postgres") {
     throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave `roles` out.");
   }
   const schema = dialect.table("").text.replace(".", "");
-  for (const { name, grants } of WEBHOOK_ROLES) {
+  for (const { name, grants } of [...WEBHOOK_ROLES, RETENTION]) {
     const role = `${schema}_${name}`;
     // Another process, or another schema's migration, may create it at this very moment.
     await session.query(

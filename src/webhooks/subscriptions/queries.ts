@@ -113,13 +113,20 @@ export interface SubscriptionFilter {
   readonly status?: SubscriptionStatus | undefined;
   readonly limit: number;
   readonly after?: string | undefined;
+  /** The oldest first unless said otherwise. */
+  readonly order?: "oldest" | "newest" | undefined;
 }
 
-export function listSubscriptions(dialect: Dialect, { status, limit, after = "0" }: SubscriptionFilter): Sql {
+export function listSubscriptions(
+  dialect: Dialect,
+  { status, limit, after, order = "oldest" }: SubscriptionFilter,
+): Sql {
+  const [beyond, way] = order === "oldest" ? [raw(">"), raw("asc")] : [raw("<"), raw("desc")];
   return sql`select ${columns(dialect)} from ${table(dialect)} as p
     left join ${dialect.table("webhook_lanes")} as n on n.subscription_id = p.id
-    where p.id > ${after} ${status === undefined ? empty : sql`and p.status = ${literals([status])}`}
-    order by p.id limit ${limit}`;
+    where true ${after === undefined ? empty : sql`and p.id ${beyond} ${after}`}
+      ${status === undefined ? empty : sql`and p.status = ${literals([status])}`}
+    order by p.id ${way} limit ${limit}`;
 }
 
 /** Disabled ones, the longest disabled first. */

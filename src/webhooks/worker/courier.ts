@@ -13,6 +13,7 @@ import {
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Session } from "../../storage/database.ts";
+import type { SpanNote, Tracer } from "../../work/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Stop } from "../sending/exchange.ts";
 import type { Sender, SendResult } from "../sending/send.ts";
@@ -37,6 +38,7 @@ export interface CourierOptions {
   readonly timeoutMs: number;
   readonly attemptMax: number;
   readonly newId: () => string;
+  readonly tracer: Tracer;
 }
 
 const NOTHING_SENT: AttemptRecord = {
@@ -58,7 +60,7 @@ const NOWHERE: Pick<Errand, "target" | "message"> = {
     attemptMax: undefined,
     nowMs: 0,
   },
-  message: { key: "", body: Buffer.alloc(0) },
+  message: { key: "", type: "", body: Buffer.alloc(0), traceparent: undefined },
 };
 
 export class Courier {
@@ -98,8 +100,17 @@ export class Courier {
       case "Disabled":
         return this.report(errand, { ok: false, code: SUBSCRIPTION_DISABLED, final: true });
       default: // also a paused one: it was sent on its way before, and that is not taken back
-        return this.#send(errand, stop);
+        return this.#traced(errand, () => this.#send(errand, stop));
     }
+  }
+
+  #traced(errand: Errand, send: () => Promise<JobReport>): Promise<JobReport> {
+    const { tracer } = this.#options;
+    return tracer.run(
+      () => spanOf(errand),
+      send,
+      ({ result }) => (result.ok ? undefined : result.code),
+    );
   }
 
   /** A report of a result, under an id of its own. */
@@ -149,6 +160,22 @@ export class Courier {
       return undefined;
     }
   }
+}
+
+/** Of an address no more than its host: what follows may be a secret. */
+function spanOf({ job, target, message }: Errand): SpanNote {
+  return {
+    name: `deliver ${message.type}`,
+    kind: "client",
+    labels: { "amends.event": message.type },
+    attributes: {
+      "amends.delivery_id": job.deliveryId,
+      "amends.subscription_id": job.subscriptionId,
+      "amends.attempt": job.attempt,
+      "server.address": URL.canParse(target.url) ? new URL(target.url).hostname : "",
+    },
+    parent: message.traceparent,
+  };
 }
 
 function resultOf({ ok, code, gone, retryAfterMs }: SendResult): JobResult {

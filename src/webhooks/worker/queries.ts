@@ -13,7 +13,8 @@ export function selectTargets(dialect: Dialect, jobIds: readonly string[]): Sql 
 
 /** Each payload once, to however many subscriptions it goes. */
 export function selectPayloads(dialect: Dialect, eventIds: readonly string[]): Sql {
-  return sql`select e.event_id, e.event_key, e.payload from ${dialect.table("webhook_payloads")} as e
+  return sql`select e.event_id, e.event_key, e.type, e.payload, e.traceparent
+    from ${dialect.table("webhook_payloads")} as e
     where ${dialect.among(raw("e.event_id"), eventIds, "bigint")}`;
 }
 

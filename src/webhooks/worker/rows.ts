@@ -30,10 +30,17 @@ export function toTarget(row: Row): Target {
 
 export interface Message {
   readonly key: string;
+  readonly type: string;
   /** The bytes that are sent, to however many subscriptions. */
   readonly body: Buffer;
+  readonly traceparent: string | undefined;
 }
 
 export function toMessage(row: Row): Message {
-  return { key: row["event_key"] as string, body: Buffer.from(row["payload"] as string, "utf8") };
+  return {
+    key: row["event_key"] as string,
+    type: row["type"] as string,
+    body: Buffer.from(row["payload"] as string, "utf8"),
+    traceparent: (row["traceparent"] as string | null) ?? undefined,
+  };
 }

@@ -1,11 +1,29 @@
 /** The figures of the first page, worked out from a world. They move with the clock, so that plots have something to show. */
-import type { Overview, SagaLine, SagaStatus } from "../../../src/console/contract.ts";
+import type { Overview, OverviewHistory, SagaLine, SagaStatus } from "../../../src/console/contract.ts";
 import { lineOf } from "./saga-world.ts";
 import type { World } from "./world.ts";
 
+const BUCKETS = { "15m": 15_000, "1h": 60_000, "6h": 360_000, "24h": 1_440_000 } as const;
+
+export function historyOf(world: World, window: Overview["window"]): OverviewHistory {
+  const bucketMs = BUCKETS[window];
+  const first = Math.floor(Date.now() / bucketMs) - 59;
+  const quiet = world.kind === "empty";
+  return {
+    window,
+    bucketMs,
+    points: Array.from({ length: 60 }, (_, index) => ({
+      at: new Date((first + index) * bucketMs).toISOString(),
+      p50Ms: quiet ? null : Math.round(640 + 60 * Math.sin((first + index) / 5)),
+      p95Ms: quiet ? null : Math.round(2_300 + 500 * Math.sin((first + index) / 4)),
+      waitedMs: quiet ? null : Math.round(1_400 + 900 * Math.sin((first + index) / 3)),
+    })),
+  };
+}
+
 export function overviewOf(world: World, window: Overview["window"]): Overview {
   const buckets = 60;
-  const bucketMs = { "15m": 15_000, "1h": 60_000, "6h": 360_000, "24h": 1_440_000 }[window];
+  const bucketMs = BUCKETS[window];
   const quiet = world.kind === "empty";
   const count = (value: number): { readonly value: number; readonly exact: boolean } => ({
     value,

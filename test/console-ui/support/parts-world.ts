@@ -118,6 +118,7 @@ export function flowOf(id: string, status: FlowStatus, nowMs: number, processId:
       at: iso(startedMs + index * 40_000),
       lastError: state === "abandoned" ? "ConnectionRefused" : null,
       data: mask({ conventionSrn: processId, fieldCount: 3 }),
+      actions: [],
     })),
     graph: flowGraph(status, doneCount, startedMs),
   };

@@ -152,6 +152,7 @@ function store(
     id: seed.id,
     saga: seed.name,
     status,
+    archivedAt: null,
     createdAt: new Date(seed.startMs).toISOString(),
     updatedAt: new Date(endMs).toISOString(),
     durationMs: endMs - seed.startMs,
@@ -190,6 +191,6 @@ function wobble(id: string, index: number, ms: number): number {
 }
 
 export function lineOf({ detail }: StoredSaga): SagaLine {
-  const { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps } = detail;
-  return { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps };
+  const { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps, archivedAt } = detail;
+  return { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps, archivedAt };
 }

@@ -3,11 +3,14 @@ import { notFound } from "../../../src/console/answer.ts";
 import type { Page, SagaLine, SagaPage } from "../../../src/console/contract.ts";
 import type { DeliveryLine, FlowLine } from "../../../src/console/contract-parts.ts";
 import { lineOf } from "./saga-world.ts";
-import { overviewOf } from "./overview-world.ts";
+import { historyOf, overviewOf } from "./overview-world.ts";
 import type { World } from "./world.ts";
 
 export function readWorld(world: World, name: string, query: URLSearchParams): unknown {
   const [room = "", first, second] = name.split("/").map(decodeURIComponent);
+  if (room === "overview" && first === "history") {
+    return historyOf(world, (query.get("window") ?? "1h") as "1h");
+  }
   if (room === "overview") return overviewOf(world, (query.get("window") ?? "1h") as "1h");
   if (room === "attention") return pageOf(world.attention, query);
   if (room === "audit" && first === "events") {

@@ -181,7 +181,10 @@ const called: Scenario = {
     const requeueAll = async (): Promise<void> => {
       world.mend();
       const page = await calls?.listAbandoned();
-      await calls?.requeue((page?.entries ?? []).map(({ entryId }) => entryId));
+      await calls?.requeue(
+        (page?.entries ?? []).map(({ entryId }) => entryId),
+        { reason: "test" },
+      );
     };
     return {
       concurrency: 1,

@@ -1,4 +1,5 @@
 /** The parts of delivery by themselves, as a process has them, for tests that go between them. */
+import { untraced } from "../../../src/work/trace.ts";
 import type { JobReport, Verdict } from "../../../src/core/delivery/job.ts";
 import type { JobResult } from "../../../src/core/delivery/decide.ts";
 import { newId } from "../../../src/work/identifiers.ts";
@@ -35,7 +36,15 @@ export function parts(db: Database, owner: string = "test"): Parts {
   const box = secretBox(undefined, "");
   const orchestrator = new Orchestrator({ policy, attemptMax, concurrencyMax: 256 });
   const jobs = new JobLayer({ leaseMs, leaseMax, owner });
-  const courier = new Courier({ sender, box, clock: db.clock, timeoutMs, attemptMax, newId });
+  const courier = new Courier({
+    tracer: untraced,
+    sender,
+    box,
+    clock: db.clock,
+    timeoutMs,
+    attemptMax,
+    newId,
+  });
   const deadLetters = new DeadLetters((session, ids) => orchestrator.requeue(session, ids));
   const subscriptions = new Subscriptions({
     defaults: { concurrency: 4, checkUrl: () => undefined },
