@@ -38,8 +38,8 @@ export interface EventEngineOptions {
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** What an end of a handler still needs: nothing, or another look at a run that has moved on. */
-type Booked = "done" | "again";
+/** What an end of a handler still needs: nothing, or another look at a run that has moved on; `called`: after a call. */
+type Booked = "done" | "again" | "called";
 
 export class EventEngine {
   readonly registry: SagaRegistry;
@@ -93,9 +93,14 @@ export class EventEngine {
       if (!handler) return await this.#route(delivery, hold);
       let { run } = delivery;
       run ??= await this.#runOf(delivery);
+      // Whoever held it before may have called the handler: every claim raises the token, given back or not.
+      let unbegun = delivery.token <= 1;
       // A run that moved on meanwhile is decided on again, from how it stands then.
-      while ((await this.#handle(handler, delivery, run, hold)) === "again")
-        run = await this.#runOf(delivery);
+      for (let booked: Booked = "again"; booked !== "done";) {
+        booked = await this.#handle(handler, delivery, run, hold, unbegun);
+        unbegun &&= booked !== "called";
+        if (booked !== "done") run = await this.#runOf(delivery);
+      }
     } finally {
       this.#adrift.delete(delivery.id);
     }
@@ -113,21 +118,21 @@ export class EventEngine {
     delivery: Delivery,
     run: RunRecord | undefined,
     hold: Hold,
+    unbegun: boolean,
   ): Promise<Booked> {
     const role = this.orchestrator.role(delivery, run);
     if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, hold);
     // Its run has turned back. Whoever ran it before is gone, and may have done it or not.
     const isLate = role.kind === "act" && run?.state.status !== "running";
-    const unbegun = delivery.attempts <= 1;
     if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired", unbegun }, hold);
     if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= this.#clock.monotonicMs()) {
-      return this.#bookExpired(delivery, run, hold);
+      return this.#bookExpired(delivery, run, hold, unbegun ? "unbegun" : "doubtful");
     }
     if (delivery.attempts > handler.retry.attemptMax) {
       return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, hold);
     }
     const event = readEvent(handler, delivery);
-    if (!event) return this.#abandon(delivery, "UnreadableEvent");
+    if (!event) return this.#abandon(delivery, "UnreadableEvent", hold);
     const options: CallOptions = {
       clock: this.#clock,
       errorCodes: this.#options.errorCodes,
@@ -141,9 +146,11 @@ export class EventEngine {
       : (await callHandler(handler, event, delivery, hold, options)).end;
     if (end === "done") return end;
     // Refused: the run has moved on, or the delivery is somebody else's now.
-    if (end === "again") return (await this.#isHeld(delivery)) ? "again" : "done";
+    if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(hold);
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
-    return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end, hold);
+    return end.end === "again"
+      ? this.#later(delivery, end, hold)
+      : this.#bookUntilDone(delivery, run, end, hold);
   }
 
   /** The handler has run and must not run again: only the decision is made anew, until it holds. */
@@ -162,9 +169,9 @@ export class EventEngine {
     const settlement = this.#decide(delivery, run, end);
     const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery, hold);
-    if (applied || !settlement.move) return "done"; // or the claim was lost
-    const now = await this.#runOf(delivery);
-    return now && now.version !== run?.version ? "again" : "done";
+    if (applied) return "done";
+    const now = settlement.move && (await this.#runOf(delivery));
+    return now && now.version !== run?.version ? "again" : lost(hold);
   }
 
   async #isHeld(delivery: Delivery): Promise<boolean> {
@@ -181,13 +188,18 @@ export class EventEngine {
   }
 
   /** Its time was up before it began: it is not called any more. */
-  async #bookExpired(delivery: Delivery, run: RunRecord, hold: Hold): Promise<Booked> {
-    const before = delivery.attempts > 1 ? "doubtful" : "unbegun";
+  async #bookExpired(
+    delivery: Delivery,
+    run: RunRecord,
+    hold: Hold,
+    before: "unbegun" | "doubtful",
+  ): Promise<Booked> {
     const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
     const settlement = { delivery, to: SUPERSEDED, error: "DeadlinePassed", out: NOTHING_OUT, ...decided };
     const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery, hold);
-    return applied || (await this.#runOf(delivery))?.version === run.version ? "done" : "again";
+    if (applied) return "done";
+    return (await this.#runOf(delivery))?.version === run.version ? lost(hold) : "again";
   }
 
   #inTransaction(
@@ -197,7 +209,7 @@ export class EventEngine {
     run: RunRecord | undefined,
     hold: Hold,
     options: CallOptions,
-  ): Promise<HandlerEnd | Again | Booked | undefined> {
+  ): ReturnType<typeof callInTransaction> {
     const { db } = this.#options;
     return callInTransaction({
       db,
@@ -230,10 +242,10 @@ export class EventEngine {
     }
   }
 
-  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold?: Hold): void {
+  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold: Hold): void {
     const fields = { id, event: name, handler, error };
     // Whoever waits for the end finds the place free that it had.
-    if (move) void hold?.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
+    if (move) void hold.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
     if (to === settled("abandon"))
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
     if (move?.state.status === "stalled") {
@@ -243,18 +255,20 @@ export class EventEngine {
     }
   }
 
-  async #later(delivery: Delivery, { waitMs, error, uncounted }: Again): Promise<Booked> {
+  async #later(delivery: Delivery, { waitMs, error, uncounted }: Again, hold: Hold): Promise<Booked> {
     const to = settled(uncounted ? "park" : "fail");
     const note = uncounted ? { uncounted } : { error };
     const { applied } = await this.settle({ delivery, to, waitMs, ...note, out: NOTHING_OUT });
-    if (applied) this.desk.dueIn(waitMs);
+    if (!applied) return lost(hold);
+    this.desk.dueIn(waitMs);
     return "done";
   }
 
-  async #abandon(delivery: Delivery, error: string): Promise<Booked> {
+  async #abandon(delivery: Delivery, error: string, hold: Hold): Promise<Booked> {
     const settlement = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
     const { applied } = await this.settle(settlement);
-    if (applied) this.#tell(settlement, delivery);
+    if (!applied) return lost(hold);
+    this.#tell(settlement, delivery, hold);
     return "done";
   }
 
@@ -268,13 +282,20 @@ export class EventEngine {
     const event = taker && readEvent(taker, delivery);
     const { correlation, causation } = delivery;
     try {
-      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent"));
+      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent", hold));
       const out = fanOut(this.registry, [event], { correlation, causation });
-      await this.settle({ delivery, to: settled("succeed"), out }, hold);
+      const { applied } = await this.settle({ delivery, to: settled("succeed"), out }, hold);
+      if (!applied) lost(hold);
     } catch (error) {
-      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes));
+      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes), hold);
     }
   }
+}
+
+/** Somebody else has it now: nothing was written, and that is counted. */
+function lost(hold: Hold): Booked {
+  hold.stop("lost");
+  return "done";
 }
 
 const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
