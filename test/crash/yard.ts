@@ -101,6 +101,7 @@ export class Yard {
 const SAGA_TABLES = [
   "saga_executions",
   "saga_logs",
+  "saga_state",
   "outbox",
   "audit_events",
   "subjects",
