@@ -148,9 +148,8 @@ export class EventEngine {
     // Refused: the run has moved on, or the delivery is somebody else's now.
     if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(hold);
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
-    return end.end === "again"
-      ? this.#later(delivery, end, hold)
-      : this.#bookUntilDone(delivery, run, end, hold);
+    if (end.end === "again") return this.#later(delivery, role.kind === "act" ? run : undefined, end, hold);
+    return this.#bookUntilDone(delivery, run, end, hold);
   }
 
   /** The handler has run and must not run again: only the decision is made anew, until it holds. */
@@ -255,13 +254,20 @@ export class EventEngine {
     }
   }
 
-  async #later(delivery: Delivery, { waitMs, error, uncounted }: Again, hold: Hold): Promise<Booked> {
+  /**
+   * A try of a step that is to come again moves its run as well, to where it stands: if the run has turned back in the
+   * meantime, the step is not waited for any longer.
+   */
+  async #later(delivery: Delivery, run: RunRecord | undefined, again: Again, hold: Hold): Promise<Booked> {
+    const { waitMs, error, uncounted } = again;
     const to = settled(uncounted ? "park" : "fail");
     const note = uncounted ? { uncounted } : { error };
-    const { applied } = await this.settle({ delivery, to, waitMs, ...note, out: NOTHING_OUT });
-    if (!applied) return lost(hold);
-    this.desk.dueIn(waitMs);
-    return "done";
+    const move = run && { run, state: run.state, stepMs: "rest" as const };
+    const { applied } = await this.settle({ delivery, to, waitMs, ...note, move, out: NOTHING_OUT });
+    if (applied) this.desk.dueIn(waitMs);
+    if (applied) return "done";
+    const now = run && (await this.#runOf(delivery));
+    return now && now.version !== run.version ? "called" : lost(hold);
   }
 
   async #abandon(delivery: Delivery, error: string, hold: Hold): Promise<Booked> {

@@ -139,7 +139,8 @@ export class Recovery {
   async #untilNothingIsOpen(): Promise<void> {
     const startedAt = performance.now();
     while ((await openWork(this.#database)) > 0) {
-      if (performance.now() - startedAt > PATIENCE_MS) throw new Error(`work was left stranded: ${await describeOpen(this.#database)}`);
+      if (performance.now() - startedAt > PATIENCE_MS)
+        throw new Error(`work was left stranded: ${await describeOpen(this.#database)}`);
       await new Promise((resolve) => setTimeout(resolve, 40));
     }
   }

@@ -44,7 +44,7 @@ export async function checkFlows(
   ]);
   const world = outside.visits.read();
   const wrong = [
-    ...runs.flatMap((run) => checkRun(run, rows, terms, isOver)),
+    ...runs.flatMap((run) => checkRun(run, rows, world, terms, isOver)),
     ...rows.flatMap((row) => checkDelivery(row, rows, world, terms)),
     ...checkOnce(rows),
     ...checkUndoing(rows, world, terms),
@@ -67,6 +67,7 @@ export async function endedFlows(database: Database): Promise<ReadonlyMap<string
 function checkRun(
   run: Row,
   rows: readonly Row[],
+  world: readonly Visit[],
   { saga, handlers, ends }: FlowTerms,
   isOver: boolean,
 ): string[] {
@@ -94,9 +95,18 @@ function checkRun(
   const known = isLate ? [...story.completed, story.failing] : story.completed;
   if (completed.join() !== known.join())
     say("F-07", `it did ${completed.join()}, its events tell of ${known.join()}`);
+  const begun = sent.filter((row) => row["handler"] === saga.step(story.failing ?? "")?.handler.name);
+  const isCalled = begun.some((row) => world.some(({ key }) => key === keyOf(row)));
+  if (status === "failed" && isCalled && !story.isRefused && !story.isFailingUndone)
+    say("F-12", `${String(story.failing)} was called, and is not undone`);
   if (run["due_at"] !== null && status !== "running") say("F-16", "its time still runs");
   if (isOver && !ends.includes(status)) say("F-14", `it should have ended ${ends.join(" or ")}`);
   return wrong;
+}
+
+/** The key under which a handler was called for a delivery. */
+function keyOf(row: Row): string {
+  return `${String(row["event_id"])}:${String(row["handler"])}`;
 }
 
 /** A delivery by itself, and the calls that were made for it. */
@@ -112,7 +122,7 @@ function checkDelivery(
   const status = row["status"] as OutboxStatus;
   const say = (rule: string, what: string): void =>
     void wrong.push(`${rule}: ${String(name)} for ${String(handler)} (${status}): ${what}`);
-  const calls = world.filter(({ key }) => key === `${String(event)}:${String(handler)}`);
+  const calls = world.filter(({ key }) => key === keyOf(row));
   const begun = calls.filter(({ phase }) => phase === "begun").length;
   if (begun > Number(token)) say("I2", `${begun} calls under ${String(token)} claims`);
   if (Number(row["attempts"]) > Number(token)) say("I10", "more tries than claims");

@@ -10,8 +10,11 @@ export interface Story {
   readonly statuses: readonly FlowStatus[];
   /** The steps whose success events were sent. */
   readonly completed: readonly string[];
-  /** The step at which it turned back. */
+  /** The step at which it turned back, and whether a command went out for it. */
   readonly failing: string | undefined;
+  readonly isFailingUndone: boolean;
+  /** It turned back because that step answered with err: there is nothing of it to undo. */
+  readonly isRefused: boolean;
 }
 
 /** `notes` are what people did: `retry` or `resolve`, in their order. */
@@ -23,22 +26,27 @@ export function readStory(
 ): Story {
   const reader = new Reader(events);
   const completed: string[] = [];
+  let isRefused = false;
+  let isFailingUndone = false;
   const end = (failing: string | undefined, ...statuses: FlowStatus[]): Story => ({
     wrong: reader.rest(),
     statuses,
     completed,
     failing,
+    isFailingUndone,
+    isRefused,
   });
   if (!reader.take(saga.trigger.type)) return end(undefined);
   for (const { name, handler } of saga.steps) if (reader.take(handler.ok.type)) completed.push(name);
   const failing = saga.steps[completed.length];
   if (!failing) return reader.take(saga.onCompleted("x").type) ? end(undefined, "completed") : end(undefined);
-  const isRefused = reader.take(failing.handler.err.type);
+  isRefused = reader.take(failing.handler.err.type);
   // Before the first command nothing tells whether it only waits for a handler that is late.
   if (reader.isAtEnd) return isRefused ? end(failing.name) : end(failing.name, "running", "compensating");
   const undone = saga.steps.slice(0, completed.length).toReversed();
   // A step that may have left something behind is undone as well, first.
-  if (!isRefused && reader.next === failing.compensation?.type) undone.unshift(failing);
+  isFailingUndone = !isRefused && reader.next === failing.compensation?.type;
+  if (isFailingUndone) undone.unshift(failing);
   const deeds = [...notes];
   for (const { compensation } of undone) {
     const undoer = handlers.find(({ on }) => on.type === compensation?.type);
