@@ -27,9 +27,9 @@ const ordered: StandardSchemaV1<Order, Order> = {
 };
 
 export const Placed = event("Placed", ordered);
-const Reserved = event("Reserved", ordered);
+export const Reserved = event("Reserved", ordered);
 const ReserveFailed = event("ReserveFailed", ordered);
-const Charged = event("Charged", ordered);
+export const Charged = event("Charged", ordered);
 const ChargeFailed = event("ChargeFailed", ordered);
 const Shipped = event("Shipped", ordered);
 const ShipFailed = event("ShipFailed", ordered);
@@ -54,6 +54,7 @@ export interface FlowCall {
   readonly key: string;
   readonly attempt: number;
   readonly signal: AbortSignal;
+  readonly order: string;
 }
 
 /** False: the handler answers with err. */
@@ -75,7 +76,10 @@ export interface Journey {
 
 const RETRY = { attempts: 6, base: 20, cap: 40 };
 
-export function journey(world: World, given: Journey): Play {
+/** As much of a world as a journey needs. */
+export type Road = Pick<World, "visit" | "write" | "database">;
+
+export function journey(world: Road, given: Journey): Play {
   const { shipRetry, shipDeadline, concurrency = 1, poll, operate, place = inTransaction(world) } = given;
   const service = (
     name: string,
@@ -97,7 +101,7 @@ export function journey(world: World, given: Journey): Play {
         const will = given.wills?.[name];
         const isFine = await world.visit(name, "handle", { key, attempt, locked }, async () => {
           if (writes !== undefined) await world.write(tx, writes);
-          return will ? will({ key, attempt, signal }) : true;
+          return will ? will({ key, attempt, signal, order: e.order }) : true;
         });
         outbox.append(Noted({ order: e.order }));
         return isFine ? ok(yes({ order: e.order } as never)) : err(no({ order: e.order } as never));
@@ -156,13 +160,13 @@ export function termsOf(
   return saga && { saga, handlers, ends, writes: WRITES, side: Noted.type };
 }
 
-interface FlowContext extends FlowCall {
+interface FlowContext extends Omit<FlowCall, "order"> {
   readonly tx: unknown;
   readonly outbox: { append(...events: readonly object[]): void };
 }
 
 /** The order's row of the caller's own and the event are one commit. */
-function inTransaction(world: World): (stage: Stage) => Promise<void> {
+function inTransaction(world: Road): (stage: Stage) => Promise<void> {
   return ({ amends, database }) =>
     database.transaction(async (_, tx) => {
       await world.write(tx, "asked");

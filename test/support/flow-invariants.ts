@@ -4,7 +4,7 @@
  * What a run should have sent is told from its definition alone (flow-story.ts), without the orchestrator's own code.
  */
 import type { AnyHandler, FlowStatus, SagaDef } from "amends/events";
-import { flowMachine } from "../../src/core/flow/machine.ts";
+import { flowMachine, OPEN_FLOWS } from "../../src/core/flow/machine.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../../src/core/outbox/machine.ts";
 import type { Database, Row } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
@@ -47,12 +47,33 @@ export async function checkFlows(
     ...runs.flatMap((run) => checkRun(run, rows, world, terms, isOver)),
     ...rows.flatMap((row) => checkDelivery(row, rows, world, terms)),
     ...checkOnce(rows),
-    ...checkUndoing(rows, world, terms),
+    ...runs.flatMap(({ saga_id: id }) =>
+      checkUndoing(
+        rows.filter((row) => row["saga_id"] === id),
+        world,
+        terms,
+      ),
+    ),
     ...checkWrites(rows, await outside.ledger(), terms, runs.length),
   ];
   if (isOver) wrong.push(...rows.flatMap(stillOpen));
   wrong.push(...(await tryEnded(database, runs)));
   return wrong;
+}
+
+const MOVING: readonly FlowStatus[] = OPEN_FLOWS.filter((status) => status !== "stalled");
+/** Somebody will come to it: a worker, or a person. */
+const WORKED_ON: readonly string[] = [...CLAIMABLE, "abandoned"];
+
+/** Runs that wait for something that nobody will do, at any moment. */
+export async function strandedFlows(database: Database): Promise<number> {
+  const { dialect } = database;
+  const [row] = await database.query(
+    sql`select count(*) as found from ${dialect.table("saga_state")} as s where s.status in (${literals(MOVING)})
+      and not exists (select 1 from ${dialect.table("outbox")} as o
+        where o.saga_id = s.saga_id and o.handler is not null and o.status in (${literals(WORKED_ON)}))`,
+  );
+  return Number(row?.["found"]);
 }
 
 /** What the database says about runs that have ended, as text: nobody changes it any more. */
@@ -81,6 +102,10 @@ function checkRun(
   for (const row of rows)
     if (row["saga_id"] === run["saga_id"] && !trail.includes(row["entry_id"] as string))
       say("F-07", `${String(row["name"])} was sent for it, and it does not know`);
+  const isAwaited = ({ handler, status: now }: Row): boolean =>
+    handler !== null && WORKED_ON.includes(now as string);
+  if (MOVING.includes(status) && !rows.some((row) => row["saga_id"] === run["saga_id"] && isAwaited(row)))
+    say("F-17", "nothing is under way for it");
   const sent = trail.map((id) => byId.get(id)).filter((row) => row !== undefined);
   const events = new Map(sent.map((row) => [row["event_id"] as string, row["name"] as string]));
   const notes = (JSON.parse(run["notes"] as string) as { action: string }[]).map(({ action }) => action);
