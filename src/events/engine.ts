@@ -139,6 +139,9 @@ export class EventEngine {
       tx: undefined,
       runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
       dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
+      check: (answer) => {
+        if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+      },
       onTimeUp: () => this.#adrift.add(delivery.id),
     };
     const end = handler.transaction

@@ -184,8 +184,11 @@ export function dealWith(
   };
 }
 
-/** Waits until the run of the order is no longer going forward. */
-export async function untilTurned(world: World): Promise<void> {
+/** Waits until the run of the order is no longer going forward; `turn` may help. */
+export async function untilTurned(world: World, turn: () => Promise<void>): Promise<void> {
   const isForward = async (): Promise<boolean> => (await world.flowStatus()) === "running";
-  while (await isForward()) await pause();
+  while (await isForward()) {
+    await turn();
+    await pause();
+  }
 }

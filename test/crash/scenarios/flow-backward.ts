@@ -4,6 +4,9 @@ import { dealWith, journey, untilTurned } from "../flows.ts";
 import type { Play, Scenario, Stage } from "../scenario.ts";
 import { untilStopped, type World } from "../world.ts";
 
+/** A busy machine begins the step well before it. */
+const DEADLINE_MS = 1_500;
+
 const no = (): boolean => false;
 const broken = (): never => {
   throw new Error("it never works");
@@ -33,7 +36,7 @@ const overdue: Scenario = {
     journey(world, {
       wills: { ship: broken },
       shipRetry: { attempts: 9, base: 600_000 },
-      shipDeadline: 700,
+      shipDeadline: DEADLINE_MS,
     }),
 };
 
@@ -44,7 +47,7 @@ const timedOut: Scenario = {
   play: (world) =>
     journey(world, {
       wills: { ship: ({ signal }) => untilStopped(signal) },
-      shipDeadline: 700,
+      shipDeadline: DEADLINE_MS,
       // No reaper comes before the handler's own end.
       poll: 3_600_000,
     }),
@@ -62,12 +65,12 @@ const late: Scenario = {
         async ship({ signal }) {
           // The signal says that the time is up; this service does not care and goes on.
           await untilStopped(signal).catch(() => undefined);
-          await stage?.another().worker().runOnce();
-          await untilTurned(world);
+          const other = stage?.another();
+          await untilTurned(world, async () => void (await other?.worker().runOnce()));
           return true;
         },
       },
-      shipDeadline: 700,
+      shipDeadline: DEADLINE_MS,
       poll: 3_600_000,
     });
     return { ...play, run: (given: Stage) => ((stage = given), play.run(given)) };
