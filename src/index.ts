@@ -1,11 +1,11 @@
 /** Amends: sagas that finish, or make amends. */
+export { Amends } from "./operate/amends.ts";
 export {
-  Amends,
   type DatabaseOptions,
   type StalledSignal,
   type StartOptions,
   type StorageOptions,
-} from "./operate/amends.ts";
+} from "./operate/amends-options.ts";
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
 export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
 export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";

@@ -63,6 +63,7 @@ const MOVE: readonly Column[] = [
   { name: "error", type: "text" },
   { name: "error_label", type: "text" },
   { name: "step_ms", type: "text" },
+  { name: "keeps_due", type: "int" },
   { name: "note", type: "text" },
   { name: "trail", type: "text" },
 ];
@@ -84,7 +85,8 @@ function moveRow({ delivery, to, move, out }: Settlement): unknown[] {
     lateStep ?? null,
     failure?.step ?? null,
     failure?.error ?? null,
-    stepMs ?? null,
+    stepMs === "rest" ? null : (stepMs ?? null),
+    stepMs === "rest" ? 1 : 0,
     note ?? null,
     out.rows.map(({ id, sagaId }) => (sagaId === run.sagaId ? ` ${id}` : "")).join(""),
   ];
@@ -104,7 +106,7 @@ export function moveRuns(dialect: Dialect, moves: readonly Settlement[], isLinke
       error = r.error, error_label = r.error_label, trail = s.trail || r.trail, updated_at = ${dialect.now()},
       notes = case when r.note is null then s.notes else substr(s.notes, 1, length(s.notes) - 1)
         || case when s.notes = '[]' then '' else ',' end || r.note || ']' end,
-      due_at = case when not ${watched} then null when r.step_ms is null then s.deadline_at
+      due_at = case when not ${watched} then null when r.keeps_due = 1 then s.due_at when r.step_ms is null then s.deadline_at
         when s.deadline_at < ${step} then s.deadline_at else ${step} end
     from ${dialect.rows(MOVE, moves.map(moveRow))}
     where s.saga_id = r.run_id and s.version = r.version and s.status = r.from_status

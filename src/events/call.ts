@@ -28,6 +28,8 @@ export interface CallOptions {
   /** By the process's clock: when the run's time is up. */
   readonly dueAtMs: number | undefined;
   readonly runSaga: RunSaga;
+  /** Throws where the answer does not fit its saga. */
+  check(answer: EventValue): void;
   /** The call's time is up: its lease is no longer renewed. */
   onTimeUp(): void;
 }
@@ -82,6 +84,7 @@ export async function callHandler(
   };
   try {
     const answer = readAnswer(handler, await handler.handle(event as never, context as never));
+    options.check(answer.event);
     return { end: { ...answer, extras } };
   } catch (thrown) {
     return { end: endOf(handler, delivery, hold, thrown, watch.reason(), options.errorCodes), thrown };

@@ -58,7 +58,8 @@ function claimedRow(clock: Clock, row: NewRow, settlement: Settlement, timeMs: n
     run = { sagaId, sagaType, processId, version: 1, state: BEGUN, deadlineAtMs, dueAtMs };
   } else if (move && move.run.sagaId === row.sagaId) {
     const isWatched = move.state.status === "running";
-    const dueAtMs = isWatched ? earlier(move.run.deadlineAtMs, later(move.stepMs)) : undefined;
+    const stepMs = move.stepMs === "rest" ? undefined : move.stepMs;
+    const dueAtMs = isWatched ? earlier(move.run.deadlineAtMs, later(stepMs)) : undefined;
     run = { ...move.run, version: move.run.version + 1, state: move.state, dueAtMs };
   }
   return { ...row, token: 1, attempts: 1, timeMs, run, trace };

@@ -65,8 +65,8 @@ export interface NewRun {
 export interface Move {
   readonly run: RunRecord;
   readonly state: FlowState;
-  /** How long the step that is waited for now may take. */
-  readonly stepMs: number | undefined;
+  /** How long the step that is waited for now may take; `rest`: as long as it already may. */
+  readonly stepMs: number | "rest" | undefined;
   /** What a person did and why, as JSON. */
   readonly note?: string;
 }

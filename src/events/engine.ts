@@ -13,13 +13,14 @@ import { matchValue } from "../sagas/interests.ts";
 import type { SagaOutcome } from "../sagas/outcome.ts";
 import type { TellableEvent } from "../sagas/signals.ts";
 import { Desk, type Hold } from "../work/desk.ts";
-import type { SpanNote, Tracer } from "../work/trace.ts";
+import type { Tracer } from "../work/trace.ts";
 import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
 import { continuation } from "./continuation.ts";
 import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./delivery.ts";
 import type { EventValue } from "./event.ts";
 import { fanOut } from "./fanout.ts";
 import type { AnyHandler } from "./handler.ts";
+import { spanOf } from "./handler-span.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
 import { selectHeld, selectSettled } from "./queries.ts";
 import type { SagaRegistry } from "./registry.ts";
@@ -48,8 +49,15 @@ export interface EventEngineOptions {
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** What an end of a handler still needs: nothing, or another look at a run that has moved on. */
-type Booked = "done" | "again";
+/** What an end of a handler still needs: nothing, or another look at a run that has moved on; `called`: after a call. */
+type Booked = "done" | "again" | "called";
+
+/** A call inside its span. */
+interface TracedCall extends CallOptions {
+  readonly onFailure: (label: string) => void;
+  /** The run that a failed try moves as well. */
+  readonly moves: RunRecord | undefined;
+}
 
 export class EventEngine {
   readonly registry: SagaRegistry;
@@ -107,9 +115,14 @@ export class EventEngine {
       if (fields) return void (await this.#tellSagas(handler, delivery, fields, hold));
       let { run } = delivery;
       run ??= await this.#runOf(delivery);
+      // Whoever held it before may have called the handler: every claim raises the token, given back or not.
+      let unbegun = delivery.token <= 1;
       // A run that moved on meanwhile is decided on again, from how it stands then.
-      while ((await this.#handle(handler, delivery, run, hold)) === "again")
-        run = await this.#runOf(delivery);
+      for (let booked: Booked = "again"; booked !== "done";) {
+        booked = await this.#handle(handler, delivery, run, hold, unbegun);
+        unbegun &&= booked !== "called";
+        if (booked !== "done") run = await this.#runOf(delivery);
+      }
     } finally {
       this.#adrift.delete(delivery.id);
     }
@@ -127,27 +140,30 @@ export class EventEngine {
     delivery: Delivery,
     run: RunRecord | undefined,
     hold: Hold,
+    unbegun: boolean,
   ): Promise<Booked> {
     const role = this.orchestrator.role(delivery, run);
     if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, hold);
     // Its run has turned back. Whoever ran it before is gone, and may have done it or not.
     const isLate = role.kind === "act" && run?.state.status !== "running";
-    const unbegun = delivery.attempts <= 1;
     if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired", unbegun }, hold);
     if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= this.#clock.monotonicMs()) {
-      return this.#bookExpired(delivery, run, hold);
+      return this.#bookExpired(delivery, run, hold, unbegun ? "unbegun" : "doubtful");
     }
     if (delivery.attempts > handler.retry.attemptMax) {
       return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, hold);
     }
     const event = readEvent(handler, delivery);
-    if (!event) return this.#abandon(delivery, "UnreadableEvent");
+    if (!event) return this.#abandon(delivery, "UnreadableEvent", hold);
     const options: CallOptions = {
       clock: this.#clock,
       errorCodes: this.#options.errorCodes,
       tx: undefined,
       runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
       dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
+      check: (answer) => {
+        if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+      },
       onTimeUp: () => this.#adrift.add(delivery.id),
     };
     let failed: string | undefined;
@@ -156,7 +172,8 @@ export class EventEngine {
       (trace) => {
         const onFailure = (label: string): void => void (failed = label);
         const own = trace === undefined ? delivery : { ...delivery, trace };
-        return this.#callTraced(handler, event, own, run, hold, { ...options, onFailure });
+        const moves = role.kind === "act" ? run : undefined;
+        return this.#callTraced(handler, event, own, run, hold, { ...options, onFailure, moves });
       },
       () => failed,
     );
@@ -169,17 +186,18 @@ export class EventEngine {
     delivery: Delivery,
     run: RunRecord | undefined,
     hold: Hold,
-    { onFailure, ...options }: CallOptions & { readonly onFailure: (label: string) => void },
+    { onFailure, moves, ...options }: TracedCall,
   ): Promise<Booked> {
     const end = handler.transaction
       ? await this.#inTransaction(handler, event, delivery, run, hold, options)
       : (await callHandler(handler, event, delivery, hold, options)).end;
     if (end === "done") return end;
     // Refused: the run has moved on, or the delivery is somebody else's now.
-    if (end === "again") return (await this.#isHeld(delivery)) ? "again" : "done";
+    if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(hold);
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
     if ("error" in end) onFailure(end.error);
-    return end.end === "again" ? this.#later(delivery, end) : this.#bookUntilDone(delivery, run, end, hold);
+    if (end.end === "again") return this.#later(delivery, moves, end, hold);
+    return this.#bookUntilDone(delivery, run, end, hold);
   }
 
   /** The handler has run and must not run again: only the decision is made anew, until it holds. */
@@ -198,9 +216,9 @@ export class EventEngine {
     const settlement = this.#decide(delivery, run, end);
     const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery, hold);
-    if (applied || !settlement.move) return "done"; // or the claim was lost
-    const now = await this.#runOf(delivery);
-    return now && now.version !== run?.version ? "again" : "done";
+    if (applied) return "done";
+    const now = settlement.move && (await this.#runOf(delivery));
+    return now && now.version !== run?.version ? "again" : lost(hold);
   }
 
   async #isHeld(delivery: Delivery): Promise<boolean> {
@@ -217,8 +235,12 @@ export class EventEngine {
   }
 
   /** Its time was up before it began: it is not called any more. */
-  async #bookExpired(delivery: Delivery, run: RunRecord, hold: Hold): Promise<Booked> {
-    const before = delivery.attempts > 1 ? "doubtful" : "unbegun";
+  async #bookExpired(
+    delivery: Delivery,
+    run: RunRecord,
+    hold: Hold,
+    before: "unbegun" | "doubtful",
+  ): Promise<Booked> {
     const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
     const { trace } = delivery;
     const settlement = {
@@ -231,7 +253,8 @@ export class EventEngine {
     };
     const { applied } = await this.settle(settlement, hold);
     if (applied) this.#tell(settlement, delivery, hold);
-    return applied || (await this.#runOf(delivery))?.version === run.version ? "done" : "again";
+    if (applied) return "done";
+    return (await this.#runOf(delivery))?.version === run.version ? lost(hold) : "again";
   }
 
   #inTransaction(
@@ -241,7 +264,7 @@ export class EventEngine {
     run: RunRecord | undefined,
     hold: Hold,
     options: CallOptions,
-  ): Promise<HandlerEnd | Again | Booked | undefined> {
+  ): ReturnType<typeof callInTransaction> {
     const { db } = this.#options;
     return callInTransaction({
       db,
@@ -274,10 +297,10 @@ export class EventEngine {
     }
   }
 
-  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold?: Hold): void {
+  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold: Hold): void {
     const fields = { id, event: name, handler, error };
     // Whoever waits for the end finds the place free that it had.
-    if (move) void hold?.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
+    if (move) void hold.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
     if (to === settled("abandon"))
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
     if (move?.state.status === "stalled") {
@@ -287,18 +310,27 @@ export class EventEngine {
     }
   }
 
-  async #later(delivery: Delivery, { waitMs, error, uncounted }: Again): Promise<Booked> {
+  /**
+   * A try of a step that is to come again moves its run as well, to where it stands: if the run has turned back in the
+   * meantime, the step is not waited for any longer.
+   */
+  async #later(delivery: Delivery, run: RunRecord | undefined, again: Again, hold: Hold): Promise<Booked> {
+    const { waitMs, error, uncounted } = again;
     const to = settled(uncounted ? "park" : "fail");
     const note = uncounted ? { uncounted } : { error };
-    const { applied } = await this.settle({ delivery, to, waitMs, ...note, out: NOTHING_OUT });
+    const move = run && { run, state: run.state, stepMs: "rest" as const };
+    const { applied } = await this.settle({ delivery, to, waitMs, ...note, move, out: NOTHING_OUT });
     if (applied) this.desk.dueIn(waitMs);
-    return "done";
+    if (applied) return "done";
+    const now = run && (await this.#runOf(delivery));
+    return now && now.version !== run.version ? "called" : lost(hold);
   }
 
-  async #abandon(delivery: Delivery, error: string): Promise<Booked> {
+  async #abandon(delivery: Delivery, error: string, hold: Hold): Promise<Booked> {
     const settlement = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
     const { applied } = await this.settle(settlement);
-    if (applied) this.#tell(settlement, delivery);
+    if (!applied) return lost(hold);
+    this.#tell(settlement, delivery, hold);
     return "done";
   }
 
@@ -314,7 +346,7 @@ export class EventEngine {
     hold: Hold,
   ): Promise<Booked> {
     const event = readEvent(handler, delivery);
-    if (!event) return this.#abandon(delivery, "UnreadableEvent");
+    if (!event) return this.#abandon(delivery, "UnreadableEvent", hold);
     const { eventId: id, name: type, version, payload, attempts, correlation } = delivery;
     const values = [...fields].flatMap((field) => {
       const value = matchValue((event as unknown as Record<string, unknown>)[field]);
@@ -324,12 +356,16 @@ export class EventEngine {
       await this.#options.tellSagas({ id, type, version, payload }, values);
     } catch (thrown) {
       const error = errorLabel(thrown, this.#options.errorCodes);
-      if (attempts >= handler.retry.attemptMax) return this.#abandon(delivery, error);
-      return this.#later(delivery, { end: "again", waitMs: delayMs(handler.retry, attempts), error });
+      if (attempts >= handler.retry.attemptMax) return this.#abandon(delivery, error, hold);
+      const waitMs = delayMs(handler.retry, attempts);
+      return this.#later(delivery, undefined, { end: "again", waitMs, error }, hold);
     }
     const queue = correlation === undefined ? undefined : { handler: handler.name, correlation };
-    await this.settle({ delivery, to: settled("succeed"), queue, out: NOTHING_OUT }, hold);
-    return "done";
+    const { applied } = await this.settle(
+      { delivery, to: settled("succeed"), queue, out: NOTHING_OUT },
+      hold,
+    );
+    return applied ? "done" : lost(hold);
   }
 
   /** An event that was sent where nobody knew its handlers: here they are known. */
@@ -338,23 +374,23 @@ export class EventEngine {
     const event = taker && readEvent(taker, delivery);
     const { correlation, causation } = delivery;
     try {
-      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent"));
+      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent", hold));
       const out = fanOut(this.registry, [event], { correlation, causation });
-      await this.settle({ delivery, to: settled("succeed"), out, trace: delivery.trace }, hold);
+      const { applied } = await this.settle(
+        { delivery, to: settled("succeed"), out, trace: delivery.trace },
+        hold,
+      );
+      if (!applied) lost(hold);
     } catch (error) {
-      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes));
+      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes), hold);
     }
   }
 }
 
-function spanOf({ name }: AnyHandler, { id, name: event, attempts, trace }: Delivery): SpanNote {
-  return {
-    name: `handle ${name}`,
-    kind: "consumer",
-    labels: { "amends.handler": name, "amends.event": event },
-    attributes: { "amends.entry_id": id, "amends.attempt": attempts },
-    parent: trace,
-  };
+/** Somebody else has it now: nothing was written, and that is counted. */
+function lost(hold: Hold): Booked {
+  hold.stop("lost");
+  return "done";
 }
 
 const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;

@@ -40,6 +40,11 @@ export class EventFlow<Tx = unknown> {
     this.#db = db;
   }
 
+  /** Deliveries that were lost to another process: the fence held, and nothing of them was booked here. */
+  get lost(): number {
+    return this.#engine.desk.lost;
+  }
+
   /**
    * Publishes events in the caller's own transaction: they exist exactly if it commits. Without a transaction they are
    * durable when this resolves. Returns the runs of sagas that they begin.

@@ -84,7 +84,7 @@ function onTrail(dialect: Dialect, trail: readonly string[]): Sql {
 
 /** What is under way for a run: the delivery to the handler that is waited for. */
 export function selectAwaited(dialect: Dialect, trail: readonly string[], handler: string): Sql {
-  return sql`select c.entry_id, c.token, c.status, c.attempts,
+  return sql`select c.entry_id, c.token, c.status,
       case when c.next_attempt_at > ${dialect.now()} then 1 else 0 end as leased
     ${onTrail(dialect, trail)} where c.handler = ${handler}
       and c.status || '' in (${literals(outboxMachine.sources("supersede"))}) order by c.entry_id desc limit 1`;

@@ -1,7 +1,7 @@
 /** Finds the runs whose time is up and turns them back, without anybody asking. */
 import { errorLabel } from "../core/errors.ts";
 import type { FlowEvent } from "../core/flow/decide.ts";
-import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
+import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Duty, Leaving } from "../work/duty.ts";
@@ -97,9 +97,8 @@ function conditionOf(row: Row | undefined): Extract<FlowEvent, { kind: "deadline
   if (!row) return "doubtful";
   const isHeld = row["status"] === outboxMachine.target("pending", "claim");
   if (isHeld && Number(row["leased"]) === 1) return "running";
-  // One that was parked has begun, although waiting is not counted.
-  const isFresh = Number(row["attempts"]) === 0 && row["status"] !== settled("park");
-  return isFresh ? "unbegun" : "doubtful";
+  // Every claim raises the token, also one that is not counted because it was given back or only waited.
+  return Number(row["token"]) === 0 ? "unbegun" : "doubtful";
 }
 
 function claimOf(row: Row): { readonly id: string; readonly token: number } {

@@ -141,6 +141,14 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     return this.serializeId(id);
   }
 
+  /** Throws unless a step's answer belongs to the process that the step was done for. */
+  checkProcess(event: object, processId: string): void {
+    if (this.getProcessId(event) === processId) return;
+    throw new SagaContractViolation(
+      `Saga ${this.name}: a handler answered with ${sealOf(event)?.type ?? ""} of another ${this.correlationField} than it was called for.`,
+    );
+  }
+
   onCompleted(processId: string): EventValue {
     return this.#made("onCompleted", this.#given.onCompleted(this.deserializeId(processId)));
   }

@@ -1,18 +1,15 @@
 /** The front of the library: one object that starts sagas, makes workers, and lets people see and steer. */
 import { setMaxListeners } from "node:events";
 import { checkLease } from "../core/backoff.ts";
-import { positiveMs, type Duration } from "../core/duration.ts";
+import { positiveMs } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { EventFlow } from "../events/flow.ts";
-import type { AnyHandler } from "../events/handler.ts";
 import { setUpEvents } from "../events/set-up.ts";
-import type { AnySagaDef } from "../events/saga-def.ts";
-import type { Middleware } from "../sagas/call.ts";
 import { ContractJournal } from "../sagas/contract-journal.ts";
 import type { SagaStorage } from "../sagas/contract.ts";
 import { DatabaseJournal } from "../sagas/database-journal.ts";
-import type { AnySaga, SagaDefinition } from "../sagas/definition.ts";
+import type { SagaDefinition } from "../sagas/definition.ts";
 import { Engine, type Counters } from "../sagas/engine.ts";
 import { SagaRun } from "../sagas/handle.ts";
 import type { Journal } from "../sagas/journal.ts";
@@ -29,83 +26,23 @@ import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../work/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
-import type { WebhooksOptions } from "../webhooks/settings.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { newId } from "../work/identifiers.ts";
 import { untraced, type Tracer } from "../work/trace.ts";
 import { readArchived, type ArchivedSaga } from "./archive.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
+import {
+  OPTIONS,
+  type CommonOptions,
+  type DatabaseOptions,
+  type StalledSignal,
+  type StartOptions,
+  type StorageOptions,
+} from "./amends-options.ts";
 import { newOwner } from "./identifiers.ts";
 import { guarded, silent, stackOf, type Logger } from "./logger.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
-
-/** A saga has stalled: labels only, safe to send to whoever is on call. */
-export interface StalledSignal {
-  readonly id: string;
-  readonly saga: string;
-  readonly step: string | undefined;
-  readonly reason: string;
-}
-
-interface CommonOptions {
-  /** The sagas that this process knows. */
-  readonly sagas?: readonly AnySaga[];
-  /** Wraps every act and every undo, in recovery too. The first one is the outermost. */
-  readonly middleware?: readonly Middleware[];
-  readonly logger?: Logger;
-  /** Spans for all that is done: `tracing()` of `amends/opentelemetry`. */
-  readonly tracing?: Tracer;
-  /** How long a worker that vanished keeps its sagas. 60 seconds unless said otherwise. */
-  readonly lease?: Duration;
-  /** Codes of your own errors that may be stored as their labels. */
-  readonly errorCodes?: readonly string[];
-  /** Called after a saga has stalled, durably. What it throws is logged and otherwise ignored. */
-  readonly onStalled?: (signal: StalledSignal) => unknown;
-}
-
-export interface DatabaseOptions<Tx> extends CommonOptions {
-  readonly database: Database<Tx>;
-  /** How webhooks are delivered, and where they may go. */
-  readonly webhooks?: WebhooksOptions;
-  /** The event handlers that this process knows; those of `eventSagas` need not be repeated. */
-  readonly handlers?: readonly AnyHandler[];
-  /** The sagas over events that this process knows. */
-  readonly eventSagas?: readonly AnySagaDef[];
-  readonly storage?: never;
-}
-
-/** Sagas in a storage of your own: everything but transactions, emitted events and lists works. */
-export interface StorageOptions extends CommonOptions {
-  readonly storage: SagaStorage;
-  /** For tests: a virtual clock from `amends/testing`. */
-  readonly clock?: Clock;
-  readonly database?: never;
-  readonly webhooks?: never;
-}
-
-export interface StartOptions<Tx> {
-  /** The same id again, with the same input, is the same saga. A new one is made where none is given. */
-  readonly id?: string;
-  /** Your own open transaction: the saga exists exactly if it commits. */
-  readonly tx?: Tx;
-}
-
-const OPTIONS = [
-  "database",
-  "storage",
-  "clock",
-  "sagas",
-  "handlers",
-  "eventSagas",
-  "middleware",
-  "logger",
-  "tracing",
-  "lease",
-  "errorCodes",
-  "onStalled",
-  "webhooks",
-];
 
 /** What the parts beside it use stands under a symbol: a class cannot declare that by itself, the constructor defines it. */
 // oxlint-disable-next-line typescript/no-unsafe-declaration-merging

@@ -115,3 +115,48 @@ export const TOLD_AFTER_THE_COMMIT: readonly Patch[] = [
     });`,
   },
 ];
+
+/** A handler's outcome is booked whoever holds its delivery now. */
+export const DELIVERY_WITHOUT_TOKEN: readonly Patch[] = [
+  {
+    file: "events/book.js",
+    from: "c.entry_id = r.row_id and c.token = r.row_token and (",
+    to: "c.entry_id = r.row_id and (",
+  },
+];
+
+/** What a handler wrote in its transaction is committed before its outcome is booked. */
+export const BOOKED_AFTER_THE_HANDLER: readonly Patch[] = [
+  {
+    file: "events/transactional.js",
+    from: "last.written = await given.write(session, called.end);",
+    to: `last.end = called.end;
+        }, true);
+        await db.transaction(async (session) => {
+            last.written = await given.write(session, last.end);`,
+  },
+];
+
+/** A success that comes after its run has turned back is taken note of, and not undone. */
+export const LATE_SUCCESS_KEPT: readonly Patch[] = [
+  {
+    file: "core/flow/decide.js",
+    from: 'const own = end === "err" ? [] : undoable(plan, [step]);',
+    to: "const own = [];",
+  },
+];
+
+/** The run moves by a statement of its own, before what it sends out is written. */
+export const MOVED_BEFORE_IT_SENT: readonly Patch[] = [
+  {
+    file: "events/store.js",
+    from: "flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs),",
+    to: `flush: async (pieces) => {
+                const bare = pieces.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));
+                const answers = await settleTogether(db.dialect, batched(db), bare, leaseMs);
+                const rest = pieces.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: new Set() }));
+                await settleTogether(db.dialect, batched(db), rest, leaseMs);
+                return answers;
+            },`,
+  },
+];

@@ -1,12 +1,12 @@
 /** Tests of the outbox's checker: whatever it is there for, done by hand to books that were right, must be named. */
 import { expect, it } from "vitest";
-import type { Database } from "../../src/storage/database.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { checkOutbox, type OutboxTerms } from "../support/outbox-invariants.ts";
 import { FileSink, Visits } from "../support/visits.ts";
 import { runLane } from "./lane.ts";
 import { openPlace } from "./place.ts";
 import { scenarioOf } from "./scenarios/all.ts";
+import { spell } from "./spell.ts";
 import { onEachYard } from "./yard.ts";
 
 interface Forgery {
@@ -141,11 +141,3 @@ onEachYard((yard) => {
     });
   }
 });
-
-function spell({ dialect }: Database, statement: string): string {
-  const table = (name: string): string => dialect.table(name).text;
-  const [, trigger, on] = /^drop (\w+) on (\w+)$/.exec(statement) ?? [];
-  if (trigger !== undefined && on !== undefined)
-    return `drop trigger ${dialect.name === "sqlite" ? table(trigger) : `${trigger} on ${table(on)}`}`;
-  return statement.replaceAll(/<(\w+)>/g, (_, name: string) => table(name));
-}

@@ -7,7 +7,7 @@ import type { Database } from "../../src/storage/database.ts";
 import { Effects, recorder, type CallMoment } from "../support/effects.ts";
 import { openPlace, type Place } from "./place.ts";
 import { probe, type Point, type Reach } from "./probe.ts";
-import type { Scenario, Stage } from "./scenario.ts";
+import { rolesOf, type Scenario, type Stage } from "./scenario.ts";
 import { World } from "./world.ts";
 
 /** Short, so that what a dead process held is soon taken up. Whoever lives renews it every eighth. */
@@ -66,15 +66,16 @@ export async function runLane(given: LaneOptions): Promise<LaneReport> {
     );
     return pass({ name: `${call.action} ${call.step} ${call.attempt} ${moment}`, locked });
   };
-  const options = { sagas: play.sagas ?? [], lease: leaseMs, middleware: [recorder(effects, atCall)] };
+  const options = { ...rolesOf(play), lease: leaseMs, middleware: [recorder(effects, atCall)] };
   const amends = new Amends({ ...options, database });
   const employed = play.employ?.(amends, leaseMs);
-  const { concurrency } = play;
+  const { concurrency, poll = 200 } = play;
+  const lost = (): number => amends.events.lost + (employed?.lost ?? 0);
   const stage: Stage = {
     amends,
     database,
-    worker: amends.worker({ poll: 200, ...(concurrency !== undefined && { concurrency }) }),
-    lost: () => employed?.lost ?? 0,
+    worker: amends.worker({ poll, ...(concurrency !== undefined && { concurrency }) }),
+    lost,
     another: () => new Amends({ ...options, database: second }),
   };
   try {
@@ -87,8 +88,8 @@ export async function runLane(given: LaneOptions): Promise<LaneReport> {
     for (const one of databases) await one.close();
     world.close();
   }
-  const lost = amends.counters.lost + (employed?.lost ?? 0);
-  return { points: [...points.values()], counters: { ...amends.counters }, lost };
+  const { counters } = amends;
+  return { points: [...points.values()], counters: { ...counters }, lost: counters.lost + lost() };
 }
 
 const SETTLE_MS = 500;

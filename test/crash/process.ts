@@ -37,7 +37,7 @@ export class Child {
   readonly #process: ChildProcess;
 
   /** `root` is where the compiled sources are. */
-  constructor(root: string, script: string, orders: unknown) {
+  constructor(root: string, script: string, orders: unknown, patienceMs: number = PATIENCE_MS) {
     const child = fork(join(root, "test", "crash", script), [JSON.stringify(orders)], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       execArgv: [],
@@ -48,7 +48,7 @@ export class Child {
     child.on("message", (report: Report) => this.reports.push(report));
     alive.add(child);
     let hung = false;
-    const watchdog = setTimeout(() => (hung = child.kill("SIGKILL")), PATIENCE_MS);
+    const watchdog = setTimeout(() => (hung = child.kill("SIGKILL")), patienceMs);
     this.ended = new Promise((resolve) =>
       child.once("close", (code, signal) => {
         clearTimeout(watchdog);

@@ -3,11 +3,14 @@ import { Amends } from "amends";
 import type { Database } from "../../src/storage/database.ts";
 import { Effects, recorder } from "../support/effects.ts";
 import { checkInvariants, endedSagas } from "../support/invariants.ts";
+import { checkFlows, endedFlows, strandedFlows } from "../support/flow-invariants.ts";
 import { checkOutbox, settledEntries } from "../support/outbox-invariants.ts";
+import { termsOf } from "./flows.ts";
 import { openPlace, type Place } from "./place.ts";
-import { heldEntries, openWork, stuckWork } from "./standing.ts";
+import { describeOpen, heldEntries, openWork, stuckWork } from "./standing.ts";
+import { FlowThief } from "./flow-thief.ts";
 import { Thief } from "./thief.ts";
-import { ID, type Play, type Scenario } from "./scenario.ts";
+import { ID, rolesOf, type Play, type Scenario } from "./scenario.ts";
 import { World } from "./world.ts";
 
 /** Long: nobody takes away what the recoverer holds. */
@@ -21,7 +24,7 @@ export class Recovery {
   readonly #play: Play;
   readonly #amends: Amends;
   readonly #operator: Amends;
-  readonly #thief: Thief;
+  readonly #thief: Pick<Thief, "take" | "giveBack">;
   readonly #world: World;
 
   private constructor(scenario: Scenario, place: Place, database: Database) {
@@ -36,11 +39,13 @@ export class Recovery {
       async () => undefined,
     );
     this.#play = scenario.play(this.#world);
-    const sagas = this.#play.sagas ?? [];
-    const options = { database, sagas, lease: LEASE_MS, middleware: [recorder(this.#effects)] };
+    const roles = rolesOf(this.#play);
+    const options = { database, ...roles, lease: LEASE_MS, middleware: [recorder(this.#effects)] };
     this.#amends = new Amends(options);
     this.#operator = new Amends(options);
-    this.#thief = new Thief(this.#operator, database);
+    this.#thief = this.#play.eventSaga
+      ? new FlowThief(database, this.#play)
+      : new Thief(this.#operator, database);
     this.#play.employ?.(this.#amends, LEASE_MS);
   }
 
@@ -84,14 +89,26 @@ export class Recovery {
   async ended(): Promise<ReadonlyMap<string, string>> {
     const sagas = [...(await endedSagas(this.#database))].map(([id, text]) => [`saga ${id}`, text] as const);
     const entries = [...(await settledEntries(this.#database))];
-    return new Map([...sagas, ...entries.map(([id, text]) => [`entry ${id}`, text] as const)]);
+    const flows = [...(await endedFlows(this.#database))];
+    return new Map([
+      ...sagas,
+      ...flows.map(([id, text]) => [`run ${id}`, text] as const),
+      ...entries.map(([id, text]) => [`entry ${id}`, text] as const),
+    ]);
   }
 
   /** What is wrong with the entries as they are, at any moment. */
   async glance(): Promise<readonly string[]> {
     const { outbox } = this.#scenario;
+    const flows = await this.#checkFlows(false);
     // An event that was told to a sink outside is ahead of the books until somebody has caught up.
-    return outbox && !outbox.isForeign ? checkOutbox(this.#database, outbox, this.#world) : [];
+    const isTold = outbox && !outbox.isForeign;
+    return isTold ? [...flows, ...(await checkOutbox(this.#database, outbox, this.#world))] : flows;
+  }
+
+  #checkFlows(isOver: boolean): Promise<readonly string[]> {
+    const terms = termsOf(this.#play, this.#scenario.flowEnds ?? []);
+    return terms ? checkFlows(this.#database, terms, this.#world, isOver) : Promise.resolve([]);
   }
 
   /** Everything that is wrong, in words. */
@@ -104,7 +121,14 @@ export class Recovery {
         : [`S-09: the saga ended ${status}, not ${ends.join(" or ")}`];
     const others = (await this.#play.check?.(status)) ?? [];
     const entries = outbox ? await checkOutbox(this.#database, outbox, this.#world) : [];
-    return [...wrong, ...others, ...entries, ...(await checkInvariants(this.#database, this.#effects))];
+    const flows = await this.#checkFlows(true);
+    return [
+      ...wrong,
+      ...others,
+      ...entries,
+      ...flows,
+      ...(await checkInvariants(this.#database, this.#effects)),
+    ];
   }
 
   async close(): Promise<void> {
@@ -115,7 +139,10 @@ export class Recovery {
   async #untilNothingIsOpen(): Promise<void> {
     const startedAt = performance.now();
     while ((await openWork(this.#database)) > 0) {
-      if (performance.now() - startedAt > PATIENCE_MS) throw new Error("work was left stranded");
+      // The checker says what is wrong with those.
+      if ((await strandedFlows(this.#database)) > 0) return;
+      if (performance.now() - startedAt > PATIENCE_MS)
+        throw new Error(`work was left stranded: ${await describeOpen(this.#database)}`);
       await new Promise((resolve) => setTimeout(resolve, 40));
     }
   }

@@ -1,5 +1,6 @@
 /** A piece of real work that a process is killed in, and what must hold however that goes. */
 import type { Amends, AnySaga, SagaStatus, Worker } from "amends";
+import type { AnyHandler, FlowStatus, SagaDef } from "amends/events";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Database } from "../../src/storage/database.ts";
 import type { OutboxTerms } from "../support/outbox-invariants.ts";
@@ -23,6 +24,11 @@ export interface Employed {
 
 export interface Play {
   readonly sagas?: readonly AnySaga[];
+  /** A saga over events, of which every run is checked. */
+  readonly eventSaga?: SagaDef;
+  readonly handlers?: readonly AnyHandler[];
+  /** How often the process that is killed looks for work. */
+  readonly poll?: number;
   /** Makes what stands beside an Amends, for whichever process that works on this scenario. */
   employ?(amends: Amends, leaseMs: number): Employed;
   /** How many entries the process that is killed works on at once: with one, its points come in one order. */
@@ -41,6 +47,8 @@ export interface Scenario {
   readonly title: string;
   /** How its saga may end, where it has one. */
   readonly ends?: readonly SagaStatus[];
+  /** How runs of its saga over events may end, where it has one. */
+  readonly flowEnds?: readonly FlowStatus[];
   /** What its entries must keep to. */
   readonly outbox?: OutboxTerms;
   /** Whoever takes the work over is still at it when the process that slept wakes up. */
@@ -57,3 +65,12 @@ export const ID = "one";
 export const anything: StandardSchemaV1<object, object> = {
   "~standard": { version: 1, vendor: "amends-test", validate: (value) => ({ value: value as object }) },
 };
+
+/** What an Amends is told of whoever plays in it. */
+export function rolesOf({ sagas = [], eventSaga, handlers = [] }: Play): {
+  readonly sagas: readonly AnySaga[];
+  readonly eventSagas: readonly SagaDef[];
+  readonly handlers: readonly AnyHandler[];
+} {
+  return { sagas, eventSagas: eventSaga ? [eventSaga] : [], handlers };
+}

@@ -1,18 +1,35 @@
 /** How things stand in a database: what somebody still has to do, what waits for a person, who holds what. */
+import { OPEN_FLOWS } from "../../src/core/flow/machine.ts";
 import { CLAIMABLE as OPEN_ENTRIES, HELD } from "../../src/core/outbox/machine.ts";
 import { CLAIMABLE as OPEN_SAGAS } from "../../src/core/saga/machine.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
 
-/** Events have no worker yet: they wait for ever. */
-const WORKED_ON = ["erasure", "call"];
+/** An event that nobody takes waits for ever. */
+const WORKED_ON = ["erasure", "call", "delivery"];
+/** This one is taken in every scenario that has it, also where whoever published it did not know by whom. */
+const TRIGGER = "Placed";
+const MOVING_FLOWS = OPEN_FLOWS.filter((status) => status !== "stalled");
 
 export function openWork(database: Database): Promise<number> {
-  return count(database, OPEN_SAGAS, OPEN_ENTRIES);
+  return count(database, OPEN_SAGAS, OPEN_ENTRIES, MOVING_FLOWS);
 }
 
 export function stuckWork(database: Database): Promise<number> {
-  return count(database, ["STALLED"], ["abandoned"]);
+  return count(database, ["STALLED"], ["abandoned"], ["stalled"]);
+}
+
+/** For people who look for what went wrong. */
+export async function describeOpen(database: Database): Promise<string> {
+  const { dialect } = database;
+  const found = await database.batch([
+    sql`select id, status from ${dialect.table("saga_executions")} where status in (${literals(OPEN_SAGAS)})`,
+    sql`select saga_id, status, undo_steps, late_step from ${dialect.table("saga_state")}
+      where status in (${literals(MOVING_FLOWS)})`,
+    sql`select name, handler, status, attempts, token, next_attempt_at from ${dialect.table("outbox")}
+      where status in (${literals(OPEN_ENTRIES)}) and kind <> 'event'`,
+  ]);
+  return JSON.stringify(found.flat());
 }
 
 /** Entries under a claim, by id: the token that holds each. What relays events belongs to nobody who counts. */
@@ -28,12 +45,14 @@ async function count(
   database: Database,
   sagas: readonly string[],
   entries: readonly string[],
+  flows: readonly string[],
 ): Promise<number> {
   const { dialect } = database;
   const [row] = await database.query(
     sql`select (select count(*) from ${dialect.table("saga_executions")} where status in (${literals(sagas)}))
-      + (select count(*) from ${dialect.table("outbox")}
-        where status in (${literals(entries)}) and kind in (${literals(WORKED_ON)})) as found`,
+      + (select count(*) from ${dialect.table("saga_state")} where status in (${literals(flows)}))
+      + (select count(*) from ${dialect.table("outbox")} where status in (${literals(entries)})
+        and (kind in (${literals(WORKED_ON)}) or name = ${TRIGGER})) as found`,
   );
   return Number(row?.["found"]);
 }

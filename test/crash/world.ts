@@ -18,10 +18,12 @@ interface Call {
   emit(event: { readonly type: string; readonly data?: unknown }): void;
 }
 
-/** What a resolver or a call of the user's own is given that the world is interested in. */
+/** What a resolver, a handler or a call of the user's own is given that the world is interested in. */
 interface EntryCall {
   readonly key: string;
   readonly attempt: number;
+  /** It is made inside an open transaction. */
+  readonly locked?: boolean;
 }
 
 export class World {
@@ -52,10 +54,11 @@ export class World {
   async visit<T>(
     who: string,
     method: string,
-    { key, attempt }: EntryCall,
+    { key, attempt, locked = false }: EntryCall,
     work: () => T | Promise<T>,
   ): Promise<T> {
     const name = `${method} ${who} ${this.visits.calls(key, method) + 1}`;
+    const stop = (moment: string): Promise<void> => this.#reach({ name: `${name} ${moment}`, locked });
     const say = (phase: "begun" | "ended", isFine?: boolean): void =>
       this.visits.append({
         phase,
@@ -65,9 +68,9 @@ export class World {
         atMs: Date.now(),
         ...(isFine !== undefined && { isFine }),
       });
-    await this.stop(`${name} before`);
+    await stop("before");
     say("begun");
-    await this.stop(`${name} during`);
+    await stop("during");
     try {
       const value = await work();
       say("ended", true);
@@ -76,7 +79,7 @@ export class World {
       say("ended", false);
       throw error;
     } finally {
-      await this.stop(`${name} after`);
+      await stop("after");
     }
   }
 
@@ -128,6 +131,13 @@ export class World {
   async write(tx: unknown, entry: string): Promise<void> {
     const table = this.database.dialect.table("ledger");
     await this.database.join(tx).query(sql`insert into ${table} (entry) values (${entry})`);
+  }
+
+  /** How the newest run of a saga over events stands. */
+  async flowStatus(): Promise<string | undefined> {
+    const table = this.database.dialect.table("saga_state");
+    const [row] = await this.database.query(sql`select status from ${table} order by run desc limit 1`);
+    return row?.["status"] as string | undefined;
   }
 
   /** How often each entry is in the user's own table. */

@@ -103,6 +103,7 @@ const SAGA_TABLES = [
   "saga_logs",
   "saga_signals",
   "saga_interests",
+  "saga_state",
   "outbox",
   "audit_events",
   "subjects",

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { sql } from "../../src/storage/sql.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { pair } from "../sagas/support/pair.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
@@ -86,6 +87,43 @@ onEachDatabase((database) => {
     const run = await runIn(second, other.saga, "c-1", "failed");
     expect(run.completedSteps).toEqual(["create_schema", "create_feature_tables"]);
     expect([...one.calls.slice(2), ...other.calls]).toEqual(["undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-13][F-16] a try that fails after its run has turned back is not waited for: undoing begins at once", async () => {
+    const hold = gate();
+    const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const { first, second, secondClock } = await pair(database, {
+      eventSagas: [one.saga],
+      handlers: one.undoers,
+    });
+    await database.worker(first, { poll: "1h" });
+    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await hold.reached;
+    secondClock.jump(6_000);
+    await second.worker().runOnce();
+    await runIn(second, one.saga, "c-1", "compensating");
+    // Its clock stands still: whatever was to come again would never be due here.
+    hold.fail(new Error("trouble"));
+    await runIn(first, one.saga, "c-1", "failed");
+    expect(one.calls).toEqual(["schema 1", "tables 1", "undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-16] a try that fails leaves its step's deadline as it was", async () => {
+    const clock = virtualClock();
+    const { saga } = convention({ tables: "throw" }, { tables: 60_000 });
+    const db = await database.open({ clock });
+    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    await database.worker(amends, { poll: "1h" });
+    const due = async (): Promise<unknown> => {
+      const [row] = await db.query(sql`select due_at from ${db.dialect.table("saga_state")}`);
+      return row?.["due_at"];
+    };
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await waitFor(async () => (await sent(db)).includes("SchemaCreated > CreateTables (failed)"));
+    const before = await due();
+    expect(before).not.toBeNull();
+    const [run] = await amends.events.runs(saga, "c-1");
+    expect(Number(new Date(before as string | number)) - Number(run?.startedAt)).toBe(60_000);
   });
 
   it("[F-12][F-13] a handler whose worker is gone when the run has turned back is in doubt: it is undone, not run again", async () => {

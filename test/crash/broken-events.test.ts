@@ -1,0 +1,80 @@
+/** Tests of the tests: bugs that the event flow could have are put in on purpose, and must be found. */
+import { expect, it } from "vitest";
+import {
+  BOOKED_AFTER_THE_HANDLER,
+  brokenBuild,
+  DELIVERY_WITHOUT_TOKEN,
+  LATE_SUCCESS_KEPT,
+  MOVED_BEFORE_IT_SENT,
+  type Patch,
+} from "./broken.ts";
+import { crashEverywhere, type HarnessOptions } from "./harness.ts";
+import { scenarioOf } from "./scenarios/all.ts";
+import { onEachYard } from "./yard.ts";
+
+interface Bug {
+  readonly what: string;
+  readonly patches: readonly Patch[];
+  readonly scenario: string;
+  readonly signal: HarnessOptions["signal"];
+  /** The points that show it. */
+  readonly at: RegExp;
+  readonly found: RegExp;
+  /** Nothing shows it unless somebody dies or sleeps. */
+  readonly isHidden: boolean;
+}
+
+const bugs: readonly Bug[] = [
+  {
+    what: "[K-06][F-08] the harness finds it when a handler's outcome is booked without its token",
+    patches: DELIVERY_WITHOUT_TOKEN,
+    scenario: "flow-overtaken",
+    signal: "SIGSTOP",
+    at: /^handle reserve 1 after/,
+    found: /handle reserve 1 after: I3: delivery .* was changed although token 2 held it/,
+    isHidden: true,
+  },
+  {
+    what: "[F-07] the harness finds it when what a handler wrote is committed before its outcome is booked",
+    patches: BOOKED_AFTER_THE_HANDLER,
+    scenario: "flow-chain",
+    signal: "SIGKILL",
+    at: /^commit/,
+    found: /commit \d after: F-07: charge wrote 2 times, and is booked 1 times/,
+    isHidden: true,
+  },
+  {
+    what: "[F-13] the harness finds it when a success that comes late is not undone",
+    patches: LATE_SUCCESS_KEPT,
+    scenario: "flow-late",
+    signal: "SIGKILL",
+    at: /^handle ship/,
+    found: /F-12: run \(failed\): shipping was called, and is not undone/,
+    isHidden: false,
+  },
+  {
+    what: "[F-06][F-07] the harness finds it when a run moves before its event is sent",
+    patches: MOVED_BEFORE_IT_SENT,
+    scenario: "flow-refused",
+    signal: "SIGKILL",
+    at: /^write 1/,
+    found: /write 1 after: F-17: run \(running\): nothing is under way for it/,
+    isHidden: false,
+  },
+];
+
+onEachYard((yard) => {
+  for (const { what, patches, scenario, signal, at, found, isHidden } of bugs) {
+    it(what, { timeout: 60_000 }, async () => {
+      const { problems } = await crashEverywhere({
+        yard,
+        scenario: scenarioOf(scenario),
+        signal,
+        root: await brokenBuild(patches),
+        choose: (points) => points.filter(({ name }) => at.test(name)),
+      });
+      expect(problems.join("\n")).toMatch(found);
+      expect(problems.some((problem) => problem.startsWith("undisturbed"))).toBe(!isHidden);
+    });
+  }
+});
