@@ -145,8 +145,12 @@ function remoteApi(address: string, choice: SourceChoice, world: World): Api {
 function client(fetch: Fetch, token: string, shown: string, rest: Pick<Api, "local" | "close">): Api {
   const headers = { authorization: `Bearer ${token}`, "x-amends-console": "1" };
   const read = async <T>(response: Response): Promise<T> => {
-    if (response.ok) return (await response.json()) as T;
-    throw await refusalOf(response, shown);
+    if (!response.ok) throw await refusalOf(response, shown);
+    try {
+      return (await response.json()) as T;
+    } catch {
+      throw notOurs(response, shown);
+    }
   };
   return {
     ...rest,
@@ -185,8 +189,12 @@ async function refusalOf(response: Response, shown: string): Promise<Trouble> {
   const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
   const { status } = response;
   if (typeof problem?.code !== "string" || typeof problem.message !== "string")
-    return new Trouble("NO_CONSOLE", `What answers at ${shown} is no console of Amends (${status}).`);
+    return notOurs(response, shown);
   return new Refusal(status, { code: problem.code, message: problem.message }, ADVICE[problem.code]);
+}
+
+function notOurs({ status }: Response, shown: string): Trouble {
+  return new Trouble("NO_CONSOLE", `What answers at ${shown} is no console of Amends (${status}).`);
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

@@ -38,12 +38,15 @@ export function timeline(
   const labelWidth = Math.max(0, ...labels.map((label) => label.width));
   const room =
     width === undefined ? BAR_UNBOUND : Math.max(BAR_MIN, Math.min(BAR_MAX, width - labelWidth - 30));
-  return rows.map((row) => {
+  const lineOf = (row: Line): Ink => {
     if ("control" in row) return controlLine(row.control, labelWidth, place, room);
     const { call } = row;
     const label = (labels[calls.indexOf(call)] as Ink).sized(labelWidth);
     return ink`  ${label}  ${bar(call, place, room)}  ${endOf(call, isOver ? lastMs : nowMs)}`;
-  });
+  };
+  return rows
+    .map(lineOf)
+    .map((line) => (width !== undefined && line.width > width ? line.sized(width) : line));
 }
 
 /** Each beginning with its end. A call that began again was lost the first time. */

@@ -5,10 +5,10 @@ import { deliveryMachine } from "../../core/delivery/machine.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
-import { SOURCE, withApi, type Api } from "../api.ts";
+import { Refusal, SOURCE, withApi, type Api } from "../api.ts";
 import { attentionTable } from "../attention-table.ts";
 import { command, number, text, type Command } from "../command.ts";
-import { UsageError } from "../failure.ts";
+import { Trouble, UsageError } from "../failure.ts";
 import type { Column } from "../grid.ts";
 import { ink, paint, type Ink } from "../ink.ts";
 import { nearest } from "../nearest.ts";
@@ -162,10 +162,11 @@ export const list: Command = command({
     ["amends list attention --json", "whatever needs a person, for a program"],
   ],
   run: async ({ args, options, output, world }) => {
-    const listing = listingOf(args[0] ?? "sagas");
+    const part = args[0] ?? "sagas";
+    const listing = listingOf(part);
     const filter = { statuses: statesOf(listing, options.status), name: options.name };
     return withApi(options, world, async (api) => {
-      const found = await collect(api, listing, filter, options.limit ?? 20);
+      const found = await collect(api, part, listing, filter, options.limit ?? 20);
       output.document(found);
       if (found.items.length === 0) output.say(paint("dim", "Nothing."));
       else if (listing.draw) listing.draw(output, found.items, world.nowMs());
@@ -206,6 +207,7 @@ function statesOf({ states }: Listing<never>, given: string | undefined): readon
 
 async function collect(
   api: Api,
+  part: string,
   { path, query, fits }: Listing<never>,
   filter: Filter,
   limit: number,
@@ -214,7 +216,7 @@ async function collect(
   let after: string | undefined;
   for (let pages = 0; pages < PAGES_MAX || !fits; pages++) {
     const size = fits ? PAGE : Math.min(PAGE, limit - items.length);
-    const page: Page<never> = await api.get(path, { ...query(filter), limit: size, after });
+    const page = await readPage(api, part, path, { ...query(filter), limit: size, after });
     items.push(...(fits ? page.items.filter((item) => fits(item, filter)) : page.items));
     if (items.length >= limit)
       return { items: items.slice(0, limit), more: items.length > limit || page.next !== null };
@@ -222,4 +224,20 @@ async function collect(
     after = page.next;
   }
   return { items, more: true };
+}
+
+/** A console of an older version may lack a part. */
+async function readPage(
+  api: Api,
+  part: string,
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+): Promise<Page<never>> {
+  try {
+    return await api.get(path, query);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 404) throw error;
+    const message = `The console at ${api.shown} does not have ${part}.`;
+    throw new Trouble("NOT_SUPPORTED", message, "Update the amends package there.", { cause: error });
+  }
 }

@@ -39,7 +39,7 @@ export const show: Command = command({
     return withApi(options, world, async (api) => {
       const found = await find(api, args[0] as string, options.kind);
       const revealed = options.reveal ? await reveal(api, found, options.reason as string) : undefined;
-      output.document({ kind: found.kind, ...found.detail, ...(revealed && { revealed: revealed.fields }) });
+      output.document({ what: found.kind, ...found.detail, ...(revealed && { revealed: revealed.fields }) });
       draw(output, found, world.nowMs());
       if (revealed)
         for (const line of visibleJson(revealed.fields, 2).split("\n")) output.say(ink`  ${line}`);

@@ -49,7 +49,7 @@ function deed({ name, summary, about, routes, id, more = {}, examples, body }: D
         const action = routeOf(found, name, routes);
         const extra = body?.(found, options) ?? {};
         const detail = await api.post<Found["detail"]>(`${found.path}/${action}`, { reason, ...extra });
-        output.document({ kind: found.kind, action: name, ...detail });
+        output.document({ what: found.kind, action: name, ...detail });
         output.say(ink`${paint("green", DONE[name] ?? "done")}: ${describe(found, detail)}`);
         adviseOnWorker(found, detail, output);
         return 0;
