@@ -70,7 +70,7 @@ async function importFile(file: string, shown: string): Promise<Readonly<Record<
 
 /** A syntax error has its place in the first line of the stack, any other one in the first of the user's own files. */
 function placeIn(stack: string, folder: string): string | undefined {
-  const found = [...stack.matchAll(/(?:file:\/\/)?(\/[^\s()]+|[A-Z]:[\\/][^\s()]+):(\d+)/g)]
+  const found = [...stack.matchAll(/(?:file:\/\/)?(\/[^\s()]+?|[A-Z]:[\\/][^\s()]+?):(\d+)/g)]
     .map(([, file = "", line = ""]) => ({ file, line }))
     .find(({ file }) => file.startsWith(folder) && !file.includes("node_modules"));
   return found && `${relative(folder, found.file)}:${found.line}`;

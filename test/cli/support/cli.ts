@@ -112,24 +112,34 @@ export async function started(
     env: { ...own, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let [out, err] = ["", ""];
+  let [out, err, all] = ["", "", ""];
   let look: () => void = () => undefined;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => ((out += text), look()));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => ((err += text), look()));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+    all += text;
+    look();
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+    all += text;
+    look();
+  });
   const gone = new Promise<Ran>((resolve) => {
-    child.once("close", (code) => (resolve({ code: code ?? -1, out, err }), look()));
+    child.once("close", (code) => {
+      resolve({ code: code ?? -1, out, err });
+      look();
+    });
   });
   return {
     child,
-    text: () => out + err,
+    text: () => all,
     ended: () => gone,
     seen: (pattern) =>
       new Promise((resolve, reject) => {
         look = () => {
-          const match = pattern.exec(out + err);
+          const match = pattern.exec(all);
           if (match) resolve(match);
-          else if (child.exitCode !== null)
-            reject(new Error(`It ended without ${String(pattern)}:\n${out}${err}`));
+          else if (child.exitCode !== null) reject(new Error(`It ended without ${String(pattern)}:\n${all}`));
         };
         look();
       }),
