@@ -4,7 +4,7 @@
  * said what would (ADR 0012).
  */
 import { execFile } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import process from "node:process";
@@ -61,7 +61,7 @@ async function importFile(file: string, shown: string): Promise<Readonly<Record<
       placeIn(stack, folder) ?? (error instanceof SyntaxError ? await placeOfSyntax(file) : undefined);
     throw new Trouble(
       "CONFIG_BROKEN",
-      `${shown} cannot be loaded: ${message}${place === undefined ? "" : ` (${place})`}`,
+      `${shown} cannot be loaded: ${message.replaceAll(/\s*\n\s*/g, " ")}${place === undefined ? "" : ` (${place})`}`,
       adviceOn(message),
       { cause: error },
     );
@@ -98,7 +98,7 @@ function adviceOn(message: string): string | undefined {
 }
 
 async function readTypeScript(file: string, shown: string): Promise<void> {
-  const tsx = resolveFrom(file, "tsx/esm/api");
+  const tsx = tsxOf(file);
   if (tsx !== undefined) {
     const api = (await import(pathToFileURL(tsx).href)) as { register(): unknown };
     api.register();
@@ -110,6 +110,22 @@ async function readTypeScript(file: string, shown: string): Promise<void> {
     `Node.js ${process.versions.node} cannot read ${shown}: it is TypeScript.`,
     "Use Node.js 22.18 or newer; or: npm install -D tsx; or compile it, and give what comes out with --config",
   );
+}
+
+/** Where the project's `tsx` is to be imported from; `require` would find its other half, which cannot be imported. */
+export function tsxOf(file: string): string | undefined {
+  const manifest = resolveFrom(file, "tsx/package.json");
+  if (manifest === undefined) return undefined;
+  const { exports = {} } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
+  const entry = exports["./esm/api"]?.import;
+  const name = typeof entry === "string" ? entry : entry?.default;
+  return name === undefined ? undefined : join(dirname(manifest), name);
+}
+
+interface TsxManifest {
+  readonly exports?: Readonly<
+    Record<string, { readonly import?: string | { readonly default?: string } } | undefined>
+  >;
 }
 
 /** Whether this Node.js reads TypeScript by itself. */

@@ -224,7 +224,7 @@ describe("config", () => {
 /** What `tsx` offers, as far as it is used: a register function that makes Node.js read TypeScript. */
 const STANDS_IN_FOR_TSX = {
   "node_modules/tsx/package.json":
-    '{ "name": "tsx", "type": "module", "exports": { "./esm/api": "./api.js" } }',
+    '{ "name": "tsx", "type": "module", "exports": { "./package.json": "./package.json", "./esm/api": { "import": { "default": "./api.js" }, "require": "./none.cjs" } } }',
   "node_modules/tsx/api.js": `import { register as hook } from "node:module";
 export function register() {
   console.error("tsx was asked");

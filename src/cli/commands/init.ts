@@ -8,7 +8,7 @@ import { command, flag, text, type Command } from "../command.ts";
 import { Trouble } from "../failure.ts";
 import { FIRST_SAGA, filesFor, TSCONFIG, type NewFile, type Project } from "../init-files.ts";
 import { ink, paint } from "../ink.ts";
-import { CONFIG_NAMES, resolveFrom, stripsTypes } from "../load-config.ts";
+import { CONFIG_NAMES, resolveFrom, stripsTypes, tsxOf } from "../load-config.ts";
 import { JSON_OUT } from "../shared-options.ts";
 
 interface Manifest {
@@ -148,7 +148,7 @@ function nextSteps(
   { language, extension }: Project,
 ): readonly (readonly [line: string, what: string])[] {
   const file = join(cwd, `amends.config.${extension}`);
-  const needsReader = language === "ts" && !stripsTypes() && resolveFrom(file, "tsx/esm/api") === undefined;
+  const needsReader = language === "ts" && !stripsTypes() && tsxOf(file) === undefined;
   return [
     ...(resolveFrom(file, "amends/package.json") === undefined
       ? ([["npm install amends", "the library itself"]] as const)
