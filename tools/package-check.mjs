@@ -23,11 +23,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPackage } from "./build.mjs";
-import { ensureInstalled, isMain, progress, root, toolMain } from "./project.mjs";
+import { ensureInstalled, isMain, progress as loud, root, toolMain } from "./project.mjs";
 
 /**
  * @typedef {{ name: string, version: string, bin: Record<string, string>, exports: Record<string, unknown>, dependencies: Record<string, string>, optionalDependencies: Record<string, string>, devDependencies: Record<string, string> }} Manifest
- * @typedef {{ nodes: string[], linked: boolean, tsx: boolean, built: boolean, keep: boolean }} Options
+ * @typedef {{ nodes: string[], linked: boolean, tsx: boolean, built: boolean, keep: boolean, quiet?: boolean }} Options
  * @typedef {{ code: number, output: string }} Ran
  */
 
@@ -280,8 +280,18 @@ async function readsTypeScript(node, project) {
   return told.trim() === "string";
 }
 
+/**
+ * @template T
+ * @param {string} _title
+ * @param {() => Promise<T>} work
+ */
+function quietly(_title, work) {
+  return work();
+}
+
 /** @param {Options} options */
-export async function packageCheck({ nodes, linked, tsx, built, keep }) {
+export async function packageCheck({ nodes, linked, tsx, built, keep, quiet = false }) {
+  const progress = quiet ? quietly : loud;
   if (!built) {
     const outcome = await progress("building", buildPackage);
     if (!outcome.ok) throw new Error(outcome.output);

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import { orders } from "../console/support/shop.ts";
 import { TOKENS } from "../console/support/visit.ts";
 import { gate } from "../sagas/support/gate.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { saga } from "amends";
 import { z } from "zod";
 import { cli, type Ran } from "./support/cli.ts";
@@ -75,6 +75,15 @@ onEachDatabase((database) => {
     ]);
     expect(lines.filter(({ type }) => type === "line").length).toBeGreaterThan(5);
     expect((await cli(["stream", "nobody", ...at])).code).toBe(1);
+  });
+
+  it("[P-03] a saga that ended long ago is streamed, too, although nothing changes any more", async () => {
+    const order = orders();
+    const amends = await database.amends({ sagas: [order], clock: virtualClock(Date.now() - 3_600_000) });
+    await amends.start(order, { orderId: "x", end: "COMPLETED" }, { id: "x-1" });
+    await amends.worker().runOnce();
+    const { code, out } = await cli(["stream", "x-1", "--database", await database.place()]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/COMPLETED\n$/)]);
   });
 
   it("[P-03] everything that changes is streamed until somebody has seen enough", async () => {

@@ -82,7 +82,7 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   output.say();
   for (const line of timeline(saga.timeline, nowMs, isOver || saga.status === "STALLED", output.width))
     output.say(line);
-  helps(output, saga.id, saga.actions);
+  helps(output, "saga", saga.id, saga.actions);
 }
 
 function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
@@ -112,7 +112,7 @@ function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
     ]),
     "  ",
   );
-  helps(output, flow.id, flow.actions);
+  helps(output, "flow", flow.id, flow.actions);
 }
 
 function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
@@ -131,7 +131,7 @@ function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
   );
   if (entry.nextAttemptAt !== null) fact(output, "next", ago(entry.nextAttemptAt, nowMs));
   if (entry.lastError !== null) fact(output, "last error", paint("red", entry.lastError));
-  helps(output, entry.id, entry.actions);
+  helps(output, "entry", entry.id, entry.actions);
 }
 
 function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): void {
@@ -164,20 +164,22 @@ function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): 
       "  ",
     );
   }
-  helps(output, delivery.id, delivery.actions);
+  helps(output, "delivery", delivery.id, delivery.actions);
 }
 
 function fact(output: Output, name: string, value: string | Ink): void {
   output.say(ink`  ${paint("dim", name.padEnd(12))}${value}`);
 }
 
+const MORE: Readonly<Record<string, string>> = { skip: " --step STEP", resolve: " --as FAILED" };
+
 /** What may be done now, as it is typed. */
-function helps(output: Output, id: string, actions: readonly string[]): void {
+function helps(output: Output, kind: Found["kind"], id: string, actions: readonly string[]): void {
   const names = commandsOf(actions);
   if (names.length === 0) return;
   output.say();
   for (const name of names) {
-    const more = name === "skip" ? " --step STEP" : "";
+    const more = kind === "saga" ? (MORE[name] ?? "") : "";
     output.say(ink`  ${paint("cyan", `amends ${name} ${quoted(id)}${more} --reason "…"`)}`);
   }
 }

@@ -59,8 +59,8 @@ async function followOne(api: Api, id: string, output: Output, stop: AbortSignal
   const both = AbortSignal.any([stop, enough.signal]);
   // Listening comes first: what happens between the first look and it would be missed.
   const changes = api.live(`/api/live?saga=${encodeURIComponent(id)}`, both);
-  const first = changes.next();
-  first.catch(() => undefined);
+  let next = changes.next();
+  next.catch(() => undefined);
   try {
     let told = 0;
     const look = async (): Promise<SagaDetail> => {
@@ -71,11 +71,13 @@ async function followOne(api: Api, id: string, output: Output, stop: AbortSignal
       return saga;
     };
     let saga = await look();
-    let next = await first;
-    while (!isAtRest(saga) && next.done !== true) {
-      const { watched = [] } = next.value.data as Partial<LiveChange>;
-      if (next.value.name === "reset" || watched.some((one) => one.id === id)) saga = await look();
-      if (!isAtRest(saga)) next = await changes.next();
+    while (!isAtRest(saga)) {
+      const { done, value } = await next;
+      if (done === true) break;
+      const { watched = [] } = value.data as Partial<LiveChange>;
+      if (value.name === "reset" || watched.some((one) => one.id === id)) saga = await look();
+      next = changes.next();
+      next.catch(() => undefined);
     }
     if (!isAtRest(saga)) return ended(stop);
     output.event({ type: "end", id: saga.id, status: saga.status, stalled: saga.stalled });
