@@ -5,7 +5,6 @@
 import type { ConsoleOptions } from "../console/options.ts";
 import type { ListenOptions } from "../console/node-http.ts";
 import { AmendsError } from "../core/errors.ts";
-import { refuseUnknown } from "../core/options.ts";
 import { Erasure, type ErasureOptions } from "../erasure/erasure.ts";
 import { Amends, type DatabaseOptions } from "../operate/amends.ts";
 import type { WorkerOptions } from "../operate/worker.ts";
@@ -26,7 +25,7 @@ export interface AmendsConfig<Tx = unknown, Category extends string = string> ex
   readonly erasure?: ErasureConfig<Tx, Category>;
   /** `new Calls` without its Amends. */
   readonly calls?: CallsOptions;
-  /** Whatever else is made on it before a worker starts: `(amends) => new Retention({ amends, completed: "30d" })`. */
+  /** Whatever else is made on it before a worker starts, such as retention: `(amends) => new Retention({ amends, … })`. */
   readonly attach?: (amends: Amends<Tx>) => unknown;
   /** For `amends worker` and `amends dev`. */
   readonly worker?: WorkerOptions;
@@ -48,36 +47,10 @@ export interface Assembly<Tx = unknown, Category extends string = string> {
   readonly calls: Calls<Tx> | undefined;
 }
 
-/** Every field, so that one that is added is not forgotten here. */
-const FIELDS: Readonly<Record<keyof AmendsConfig, true>> = {
-  database: true,
-  sagas: true,
-  handlers: true,
-  eventSagas: true,
-  webhooks: true,
-  middleware: true,
-  logger: true,
-  lease: true,
-  errorCodes: true,
-  onStalled: true,
-  erasure: true,
-  calls: true,
-  attach: true,
-  worker: true,
-  console: true,
-  storage: true,
-};
-
-export function checkConfig(given: unknown, where: string): AmendsConfig {
-  refuseUnknown(given, Object.keys(FIELDS), where);
-  return given as AmendsConfig;
-}
-
 /** Puts a config together, for an application that uses the same file. */
 export function createAmends<Tx = unknown, Category extends string = string>(
   config: AmendsConfig<Tx, Category>,
 ): Assembly<Tx, Category> {
-  checkConfig(config, "createAmends");
   const { database, erasure, calls, attach, worker: _worker, console: _console, ...options } = config;
   if (database === undefined || typeof database === "string") {
     throw new AmendsError(
@@ -85,6 +58,7 @@ export function createAmends<Tx = unknown, Category extends string = string>(
       'Give `createAmends` a database, such as `sqlite("shop.db")` or `postgres(url)`.',
     );
   }
+  // What is misspelt in a config is refused here, as it is in `new Amends`.
   const amends = new Amends<Tx>({ ...options, database });
   const made =
     typeof erasure === "function" ? erasure(amends) : erasure && new Erasure({ amends, ...erasure });

@@ -10,7 +10,7 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { AmendsError } from "../core/errors.ts";
-import { checkConfig, type AmendsConfig } from "./config.ts";
+import type { AmendsConfig } from "./config.ts";
 import { Trouble, UsageError } from "./failure.ts";
 import { ownFolder } from "./version.ts";
 
@@ -39,14 +39,14 @@ export async function loadConfig(file: string, cwd: string): Promise<LoadedConfi
   if (/\.[cm]?ts$/.test(file)) await readTypeScript(file, shown);
   const module = await importFile(file, shown);
   const given = "default" in module ? module["default"] : module["config"];
-  if (given === undefined) {
+  if (typeof given !== "object" || given === null) {
     throw new Trouble(
       "CONFIG_EMPTY",
       `${shown} exports no config.`,
       "Write: export default defineConfig({ … }), with defineConfig from amends/config",
     );
   }
-  return { file, config: checkConfig(given, shown) };
+  return { file, config: given as AmendsConfig };
 }
 
 async function importFile(file: string, shown: string): Promise<Readonly<Record<string, unknown>>> {

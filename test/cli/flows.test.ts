@@ -4,6 +4,7 @@ import { Amends } from "amends";
 import { sqlite } from "amends/sqlite";
 import { expect, it } from "vitest";
 import { convention, Registered } from "../events/support/convention.ts";
+import { TOKENS } from "../console/support/visit.ts";
 import { runIn } from "../events/support/flow.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { cli, json } from "./support/cli.ts";
@@ -27,11 +28,19 @@ onEachDatabase((database) => {
     expect((await cli(["list", "flows", ...at])).out).toContain(id);
     const { out, code } = await cli(["show", id, ...at]);
     expect([code, out]).toEqual([0, expect.stringMatching(/^stalled {2}\S+ {2}/)]);
-    expect(out).toContain(`amends retry ${id} --reason "…"`);
     expect((await cli(["diagram", id, ...at])).out).toMatch(/^sequenceDiagram\n/);
     expect((await cli(["status", ...at])).out).toMatch(/flows {7}1 stalled/);
-    const note = ["--reason", "the schema is back", "--by", "ada"];
-    expect(await json(["retry", id, ...note, ...at])).toMatchObject({ what: "flow", status: "compensating" });
-    expect((await amends.events.inspect(id))?.notes).toMatchObject([{ action: "retry", by: "ada" }]);
+    const note = ["--reason", "the schema is back"];
+    const alone = await cli(["retry", id, ...note, ...at]);
+    expect([alone.code, alone.err]).toEqual([1, expect.stringContaining("is not known here")]);
+    const server = await createConsole(amends, { tokens: [TOKENS.operator] }).listen({ port: 0 });
+    const there = ["--console", server.url, "--token", TOKENS.operator.token];
+    expect((await cli(["show", id, ...there])).out).toContain(`amends retry ${id} --reason "…"`);
+    expect(await json(["retry", id, ...note, ...there])).toMatchObject({
+      what: "flow",
+      status: "compensating",
+    });
+    expect((await amends.events.inspect(id))?.notes).toMatchObject([{ action: "retry", by: "Otto" }]);
+    await server.close();
   });
 });

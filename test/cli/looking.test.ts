@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
 import { cli, json } from "./support/cli.ts";
-import { brokenSystem } from "./support/scene.ts";
+import { brokenSystem, type Scene } from "./support/scene.ts";
 
 const TERMINAL = { columns: 100, colours: true };
 
@@ -43,81 +43,86 @@ onEachDatabase((database) => {
     expect((await cli(["list", "--database", await database.place()])).out).toBe("Nothing.\n");
   });
 
-  it("[P-03] every part is listed, with filters, for people and as JSON", async () => {
-    const { at, abandoned, dead } = await brokenSystem(database);
-    const ids = async (...argv: string[]): Promise<readonly string[]> =>
-      (await json<Listed>(["list", ...argv, ...at])).items.map(({ id }) => id).toSorted();
-    expect(await ids()).toEqual(["o-completed", "o-failed", "o-stalled"]);
-    expect(await ids("sagas", "--status", "stalled,failed")).toEqual(["o-failed", "o-stalled"]);
-    expect(await ids("sagas", "--name", "nobody")).toEqual([]);
-    expect(await ids("outbox", "--status", "abandoned", "--name", "stripe")).toEqual(abandoned.toSorted());
-    expect(await ids("deliveries", "--status", "dead-lettered,Completed")).toEqual([dead]);
-    expect(await ids("deliveries", "--name", "order.shipped")).toEqual([]);
-    expect(await ids("attention", "--name", "stripe")).toEqual(abandoned.toSorted());
-    const one = await json<Listed>(["list", "--limit", "1", ...at]);
-    expect([one.items.length, one.more]).toEqual([1, true]);
-    for (const part of ["sagas", "outbox", "deliveries", "attention"]) {
-      const wide = await cli(["list", part, ...at]);
-      expect([part, wide.code]).toEqual([part, 0]);
-      const narrow = await cli(["list", part, ...at], {
-        terminal: { ...TERMINAL, columns: 72, colours: false },
-      });
-      // Ids are never cut off; whatever else there is gives way first.
-      for (const id of abandoned) if (wide.out.includes(id)) expect(narrow.out).toContain(id);
-    }
-    expect((await cli(["list", "saga", ...at])).err).toContain("Did you mean sagas?");
-    expect((await cli(["list", "sagas", "--status", "sleeping", ...at])).code).toBe(2);
-  });
-
-  it("[P-03] a saga is shown with its timeline and its way back, an entry and a delivery by their ids", async () => {
-    const { at, abandoned, dead } = await brokenSystem(database);
-    const { out, code } = await cli(["show", "o-stalled", ...at], { terminal: TERMINAL });
-    const plain = out.replaceAll(/\u001b\[\d+m/g, "");
-    expect(code).toBe(0);
-    expect(plain).toMatch(/^STALLED {2}place-order {2}o-stalled\n/);
-    expect(plain).toMatch(/ship +█+ +\d+ ms ✗ no-stock/);
-    expect(plain).toMatch(/undo charge +◀█* +\d+ ms ✗ RangeError/);
-    expect(plain).toMatch(/undo reserve +◀█* +\d+ ms\n/);
-    expect(plain).toContain('amends retry o-stalled --reason "…"');
-    expect(plain).toContain("amends skip o-stalled --step STEP");
-    expect(out).toContain("\u001b[31m");
-    for (const line of plain.split("\n").filter((one) => /[█◆]/.test(one)))
-      expect(line.length).toBeLessThanOrEqual(TERMINAL.columns);
-    expect(plain).toContain("{ orderId: text, end: text, customer: { email: text } }");
-    expect(plain).not.toContain("ada@example.com");
-    expect(await json(["show", "o-completed", ...at])).toMatchObject({
-      what: "saga",
-      status: "COMPLETED",
-      timeline: [{}, {}, {}, {}, {}, {}, {}],
-    });
-    expect(await json(["show", abandoned[0] ?? "", ...at])).toMatchObject({
-      what: "entry",
-      status: "abandoned",
-      actions: ["requeue"],
-    });
-    expect(await json(["show", dead, ...at])).toMatchObject({
-      what: "delivery",
-      status: "DeadLettered",
-      attempts: [{ code: "http_503" }],
-    });
-    expect((await cli(["show", dead, ...at])).out).toMatch(/http_503 .* 503/);
-    expect((await cli(["show", dead, "--kind", "saga", ...at])).code).toBe(1);
-  });
-
-  it("[P-03][X-01] stored values are shown on request, with a reason, on record", async () => {
-    const { at, amends } = await brokenSystem(database);
-    expect((await cli(["show", "o-failed", "--reveal", ...at])).code).toBe(2);
-    const { out } = await cli(["show", "o-failed", "--reveal", "--reason", "ticket 12", ...at]);
-    expect(out).toContain("ada@example.com");
-    expect(await actionsOf(amends)).toMatchObject([{ action: "reveal", reason: "ticket 12" }]);
-  });
-
-  it("[P-03] a diagram of a run is Mermaid text", async () => {
-    const { at } = await brokenSystem(database);
-    expect((await cli(["diagram", "o-failed", ...at])).out).toMatch(
-      /^sequenceDiagram\n {2}participant S as place-order\n/,
-    );
-    const { mermaid } = await json<{ mermaid: string }>(["diagram", "o-failed", "--as", "state", ...at]);
-    expect(mermaid).toMatch(/--> FAILED\n {2}FAILED --> \[\*\]\n$/);
+  it("[P-03][X-01] every part is listed with filters, shown with its timeline, drawn; values on request, on record", async () => {
+    const scene = await brokenSystem(database);
+    await lists(scene);
+    await shows(scene);
+    await reveals(scene);
+    await draws(scene);
   });
 });
+
+async function lists({ at, abandoned, dead }: Scene): Promise<void> {
+  const ids = async (...argv: string[]): Promise<readonly string[]> =>
+    (await json<Listed>(["list", ...argv, ...at])).items.map(({ id }) => id).toSorted();
+  expect(await ids()).toEqual(["o-completed", "o-failed", "o-stalled"]);
+  expect(await ids("sagas", "--status", "stalled,failed")).toEqual(["o-failed", "o-stalled"]);
+  expect(await ids("sagas", "--name", "nobody")).toEqual([]);
+  expect(await ids("outbox", "--status", "abandoned", "--name", "stripe")).toEqual(abandoned.toSorted());
+  expect(await ids("deliveries", "--status", "dead-lettered,Completed")).toEqual([dead]);
+  expect(await ids("deliveries", "--name", "order.shipped")).toEqual([]);
+  expect(await ids("attention", "--name", "stripe")).toEqual(abandoned.toSorted());
+  const one = await json<Listed>(["list", "--limit", "1", ...at]);
+  expect([one.items.length, one.more]).toEqual([1, true]);
+  for (const part of ["sagas", "outbox", "deliveries", "attention"]) {
+    const wide = await cli(["list", part, ...at]);
+    expect([part, wide.code]).toEqual([part, 0]);
+    const narrow = await cli(["list", part, ...at], {
+      terminal: { ...TERMINAL, columns: 72, colours: false },
+    });
+    // Ids are never cut off; whatever else there is gives way first.
+    for (const id of abandoned) if (wide.out.includes(id)) expect(narrow.out).toContain(id);
+  }
+  expect((await cli(["list", "saga", ...at])).err).toContain("Did you mean sagas?");
+  expect((await cli(["list", "sagas", "--status", "sleeping", ...at])).code).toBe(2);
+}
+
+/** A saga with its timeline and its way back, an entry and a delivery by their ids. */
+async function shows({ at, abandoned, dead }: Scene): Promise<void> {
+  const { out, code } = await cli(["show", "o-stalled", ...at], { terminal: TERMINAL });
+  const plain = out.replaceAll(/\u001b\[\d+m/g, "");
+  expect(code).toBe(0);
+  expect(plain).toMatch(/^STALLED {2}place-order {2}o-stalled\n/);
+  expect(plain).toMatch(/ship +█+ +\d+ ms ✗ no-stock/);
+  expect(plain).toMatch(/undo charge +◀█* +\d+ ms ✗ RangeError/);
+  expect(plain).toMatch(/undo reserve +◀█* +\d+ ms\n/);
+  expect(plain).toContain('amends retry o-stalled --reason "…"');
+  expect(plain).toContain("amends skip o-stalled --step STEP");
+  expect(out).toContain("\u001b[31m");
+  for (const line of plain.split("\n").filter((one) => /[█◆]/.test(one)))
+    expect(line.length).toBeLessThanOrEqual(TERMINAL.columns);
+  expect(plain).toContain("{ orderId: text, end: text, customer: { email: text } }");
+  expect(plain).not.toContain("ada@example.com");
+  expect(await json(["show", "o-completed", ...at])).toMatchObject({
+    what: "saga",
+    status: "COMPLETED",
+    timeline: [{}, {}, {}, {}, {}, {}, {}],
+  });
+  expect(await json(["show", abandoned[0] ?? "", ...at])).toMatchObject({
+    what: "entry",
+    status: "abandoned",
+    actions: ["requeue"],
+  });
+  expect(await json(["show", dead, ...at])).toMatchObject({
+    what: "delivery",
+    status: "DeadLettered",
+    attempts: [{ code: "http_503" }],
+  });
+  expect((await cli(["show", dead, ...at])).out).toMatch(/http_503 .* 503/);
+  expect((await cli(["show", dead, "--kind", "saga", ...at])).code).toBe(1);
+}
+
+async function reveals({ at, amends }: Scene): Promise<void> {
+  expect((await cli(["show", "o-failed", "--reveal", ...at])).code).toBe(2);
+  const { out } = await cli(["show", "o-failed", "--reveal", "--reason", "ticket 12", ...at]);
+  expect(out).toContain("ada@example.com");
+  expect(await actionsOf(amends)).toMatchObject([{ action: "reveal", reason: "ticket 12" }]);
+}
+
+async function draws({ at }: Scene): Promise<void> {
+  expect((await cli(["diagram", "o-failed", ...at])).out).toMatch(
+    /^sequenceDiagram\n {2}participant S as place-order\n/,
+  );
+  const { mermaid } = await json<{ mermaid: string }>(["diagram", "o-failed", "--as", "state", ...at]);
+  expect(mermaid).toMatch(/--> FAILED\n {2}FAILED --> \[\*\]\n$/);
+}

@@ -172,7 +172,7 @@ describe("config", () => {
     };
     await Promise.all([
       refused("export const x = 1;", /amends\.config\.js exports no config\./),
-      refused("export default { database: 'x.db', saggas: [] };", /there is no option named saggas/),
+      refused("export default { database: ':memory:', saggas: [] };", /there is no option named saggas/),
       refused("\n\nthrow new TypeError('no');", /cannot be loaded: no \(amends\.config\.js:3\)/),
       refused('import "nowhere";', /Cannot find package 'nowhere'[\s\S]*npm install nowhere/),
       refused("export default {", /cannot be loaded: Unexpected end of input \(amends\.config\.js:1\)/),

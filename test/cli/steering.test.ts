@@ -1,9 +1,9 @@
 /** What an operator does from the terminal: with a reason, on record, and with a word on what came of it. */
-import { AuditTrail } from "amends";
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
-import { cli, json } from "./support/cli.ts";
+import { cli, forget, json, project } from "./support/cli.ts";
 import { brokenSystem } from "./support/scene.ts";
 
 onEachDatabase((database) => {
@@ -65,6 +65,31 @@ onEachDatabase((database) => {
       name: "resolve",
       note: "refunded by hand",
     });
+  });
+
+  it("[P-03][E-09] where the audit trail is chained nothing is requeued without its key", async () => {
+    const { at, amends, abandoned } = await brokenSystem(database);
+    const key = "a key of the application, 32 bytes";
+    const chained = new DatabaseAuditSink(amends, { chain: { key } });
+    await chained.append([{ type: "ERASURE_REQUESTED", subjectId: "u-9", payload: {} }]);
+    const { code, err } = await cli(["requeue", abandoned[0] ?? "", "--reason", "r", ...at]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: The audit trail is chained/)]);
+    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 1 });
+    expect((await json<{ status: string }>(["show", abandoned[0] ?? "", ...at])).status).toBe("abandoned");
+    // With the config that has the key, it is requeued, and the chain goes on.
+    const folder = project({
+      "package.json": '{ "type": "module" }',
+      "amends.config.js": `import { DatabaseAuditSink } from "amends";
+import { dataMap, Erasure } from "amends/erasure";
+const audit = (amends) => new DatabaseAuditSink(amends, { chain: { key: "${key}" } });
+export default {
+  database: ${JSON.stringify(at[1])},
+  erasure: (amends) => new Erasure({ amends, dataMap: dataMap({ users: { subject: "id" } }), audit: audit(amends) }),
+};`,
+    });
+    expect((await cli(["requeue", abandoned[0] ?? "", "--reason", "r"], { cwd: folder })).code).toBe(0);
+    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 2 });
+    forget(folder);
   });
 
   it("[P-03] an action without a reason, on what has ended, or on what it is not for, is refused in one line", async () => {

@@ -4,7 +4,7 @@
  */
 import type { SagaDetail } from "../../console/contract.ts";
 import type { DeliveryDetail } from "../../console/contract-parts.ts";
-import { SOURCE, withApi } from "../api.ts";
+import { Refusal, SOURCE, withApi, type Api } from "../api.ts";
 import { command, text, type Command, type Options } from "../command.ts";
 import { Trouble, UsageError } from "../failure.ts";
 import { find, KIND, type Found, type Kind } from "../find.ts";
@@ -48,7 +48,7 @@ function deed({ name, summary, about, routes, id, more = {}, examples, body }: D
         const found = await find(api, args[0] as string, options.kind);
         const action = routeOf(found, name, routes);
         const extra = body?.(found, options) ?? {};
-        const detail = await api.post<Found["detail"]>(`${found.path}/${action}`, { reason, ...extra });
+        const detail = await act(api, `${found.path}/${action}`, { reason, ...extra });
         output.document({ what: found.kind, action: name, ...detail });
         output.say(ink`${paint("green", DONE[name] ?? "done")}: ${describe(found, detail)}`);
         adviseOnWorker(found, detail, output);
@@ -56,6 +56,21 @@ function deed({ name, summary, about, routes, id, more = {}, examples, body }: D
       });
     },
   });
+}
+
+/** A console in this process has no outbox where the trail is chained: everything else it can. */
+async function act(api: Api, path: string, body: unknown): Promise<Found["detail"]> {
+  try {
+    return await api.post<Found["detail"]>(path, body);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 501 || !api.local) throw error;
+    throw new Trouble(
+      "AUDIT_CHAINED",
+      "The audit trail is chained, and only your application has its key: without it nothing may be added.",
+      "Use the config that makes your Erasure, or your application's own console.",
+      { cause: error },
+    );
+  }
 }
 
 const DONE: Readonly<Record<string, string>> = {
@@ -68,6 +83,13 @@ const DONE: Readonly<Record<string, string>> = {
 
 function routeOf({ kind, detail }: Found, name: string, routes: Routes): string {
   const action = routes[kind];
+  if (kind === "flow" && detail.status === "stalled" && detail.actions.length === 0) {
+    throw new Trouble(
+      "UNKNOWN_SAGA",
+      `What to do about a flow is said by its definition, and ${detail.type} is not known here.`,
+      "Use a config that has it, or --console of a process that does.",
+    );
+  }
   if (action !== undefined) return action;
   const can = Object.keys(routes).join(", ");
   throw new Trouble(
