@@ -20,7 +20,7 @@ import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./d
 import type { EventValue } from "./event.ts";
 import { fanOut } from "./fanout.ts";
 import type { AnyHandler } from "./handler.ts";
-import { spanOf } from "./handler-span.ts";
+import { spanOf, type TracedCall } from "./handler-span.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
 import { selectHeld, selectSettled } from "./queries.ts";
 import type { SagaRegistry } from "./registry.ts";
@@ -51,13 +51,6 @@ export interface EventEngineOptions {
 
 /** What an end of a handler still needs: nothing, or another look at a run that has moved on; `called`: after a call. */
 type Booked = "done" | "again" | "called";
-
-/** A call inside its span. */
-interface TracedCall extends CallOptions {
-  readonly onFailure: (label: string) => void;
-  /** The run that a failed try moves as well. */
-  readonly moves: RunRecord | undefined;
-}
 
 export class EventEngine {
   readonly registry: SagaRegistry;

@@ -90,6 +90,8 @@ export interface Session {
 export interface Database<Tx = unknown> {
   readonly dialect: Dialect;
   readonly clock: Clock;
+  /** How many connections it opens at most; undefined where there is but one. */
+  readonly connections?: number;
   /** Connects, and refuses a database that cannot keep what Amends promises. Safe to call again. */
   open(): Promise<void>;
   /** One statement, committed by itself. */

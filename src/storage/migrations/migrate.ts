@@ -100,6 +100,31 @@ async function apply(session: Session): Promise<readonly string[]> {
   return names;
 }
 
+export interface MissingMigration {
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** What was applied, and what would be, with its SQL. Changes nothing. */
+export async function readMigrations(
+  db: Database,
+): Promise<{ readonly applied: readonly string[]; readonly missing: readonly MissingMigration[] }> {
+  await persist(db, () => db.open());
+  const { dialect } = db;
+  const applied = await persist(db, () =>
+    db.query(sql`select id, name from ${dialect.table("migrations")} order by id`),
+  ).catch((error: unknown): readonly Row[] => {
+    if (error instanceof AmendsError && error.code === "SCHEMA_MISSING") return [];
+    throw error;
+  });
+  refuseNewer(applied);
+  const missing = MIGRATIONS.filter(({ id }) => applied.every((row) => row["id"] !== id));
+  return {
+    applied: applied.map((row) => row["name"] as string),
+    missing: missing.map((one) => ({ name: one.name, statements: one.statements(dialect) })),
+  };
+}
+
 /** Refuses to work on a database that this code does not fit. */
 export async function checkSchema(db: Database): Promise<void> {
   await persist(db, () => db.open());

@@ -43,6 +43,10 @@ export class PostgresDatabase implements Database<ClientBase> {
     options.pool.on("connect", (client) => void client.on("error", () => undefined));
   }
 
+  get connections(): number {
+    return this.#options.pool.options.max;
+  }
+
   open(): Promise<void> {
     this.#checked ??= this.#check().catch((error: unknown) => {
       this.#checked = undefined;

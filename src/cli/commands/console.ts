@@ -1,0 +1,44 @@
+/** `amends console`: the web console on a database, without a worker. */
+import { command, number, text, type Command } from "../command.ts";
+import { logLines } from "../log-lines.ts";
+import { CONSOLE_PORT, readHosts, serve } from "../service.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { DATABASE, openLocal } from "../source.ts";
+
+export const console: Command = command({
+  name: "console",
+  group: "Run",
+  summary: "Serves the web console, and prints its address with a token.",
+  about:
+    "It needs no config: on a database alone, everything can be seen and steered. The token is that of AMENDS_TOKEN or of the config, or else one that lasts as long as the process.",
+  options: {
+    ...DATABASE,
+    port: number("N", `${CONSOLE_PORT} unless said otherwise; 0 takes one that is free.`, 0, 65_535),
+    host: text("ADDRESS", "127.0.0.1 unless said otherwise: from elsewhere nobody gets in."),
+    "allow-host": text(
+      "A,B",
+      "Further names under which it may be called, where it is not on this machine only.",
+    ),
+    ...JSON_OUT,
+  },
+  examples: [
+    ["amends console", "of the database in amends.config.ts or DATABASE_URL"],
+    ["amends console --database shop.db --port 8080", "of a SQLite file"],
+    ["amends console --host 0.0.0.0 --allow-host ops.example.com", "behind a proxy, with AMENDS_TOKEN set"],
+  ],
+  run: async ({ options, output, world }) => {
+    const local = await openLocal(options, world, { logger: logLines(output, world) });
+    const wishes = {
+      port: options.port,
+      host: options.host,
+      hosts: readHosts(options["allow-host"]),
+      token: undefined,
+    };
+    return serve(
+      local,
+      { migrate: false, worker: undefined, console: wishes, deadline: "1s" },
+      output,
+      world,
+    );
+  },
+});

@@ -1,0 +1,155 @@
+/**
+ * `amends dev`: worker and console over the user's files. The work is done by a child process, so that a change begins
+ * with everything fresh; this one only watches, restarts, and keeps the console's address the same.
+ */
+import { fork, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { createServer, type AddressInfo } from "node:net";
+import { dirname, relative } from "node:path";
+import process from "node:process";
+import { command, flag, number, type Command, type Values } from "../command.ts";
+import { findConfig } from "../load-config.ts";
+import { Trouble } from "../failure.ts";
+import { paint } from "../ink.ts";
+import { logLines } from "../log-lines.ts";
+import type { Output } from "../output.ts";
+import { CONSOLE_PORT, serve } from "../service.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { DATABASE, openLocal } from "../source.ts";
+import { watchProject } from "../watch.ts";
+import type { ExitCode, World } from "../world.ts";
+
+const OPTIONS = {
+  ...DATABASE,
+  port: number(
+    "N",
+    `Of the console. ${CONSOLE_PORT} unless said otherwise; 0 takes one that is free.`,
+    0,
+    65_535,
+  ),
+  "no-watch": flag("Runs once, without watching for changes."),
+  ...JSON_OUT,
+} as const;
+
+/** How long a child may take to end before it is ended. */
+const PATIENCE_MS = 5_000;
+const TOKEN = "AMENDS_DEV_TOKEN";
+
+export const dev: Command = command({
+  name: "dev",
+  group: "Run",
+  summary: "Runs worker and console over your files, and restarts when they change.",
+  about:
+    "The tables are brought up to date at each start. A file that cannot be loaded is told, and the next change tries again.",
+  options: OPTIONS,
+  examples: [
+    ["amends dev", "with amends.config.ts of this folder"],
+    ["amends dev --database dev.db --port 0", "on another database, and on whatever port is free"],
+  ],
+  run: async ({ options, output, world }) =>
+    options["no-watch"] ? once(options, output, world) : watched(options, output, world),
+});
+
+async function once(options: Values<typeof OPTIONS>, output: Output, world: World): Promise<ExitCode> {
+  const logger = logLines(output, world);
+  const local = await openLocal(options, world, { definitions: true, mayCreate: true, logger });
+  const token = world.env[TOKEN];
+  const wishes = { port: options.port, host: undefined, hosts: [], token: token === "" ? undefined : token };
+  return serve(
+    local,
+    { migrate: true, worker: {}, console: wishes, deadline: "2s", leavesQuietly: true },
+    output,
+    world,
+  );
+}
+
+async function watched(options: Values<typeof OPTIONS>, output: Output, world: World): Promise<ExitCode> {
+  const file = findConfig(world.cwd, options.config);
+  if (file === undefined)
+    throw new Trouble(
+      "CONFIG_MISSING",
+      "There is no amends.config.ts in this folder.",
+      "amends init writes one.",
+    );
+  const token = world.env["AMENDS_TOKEN"] || randomBytes(24).toString("base64url");
+  const port = options.port === 0 ? await freePort() : options.port;
+  const argv = ["dev", "--no-watch", ...forwarded({ ...options, port })];
+  let isStale = false;
+  let wake: () => void = () => undefined;
+  const watch = watchProject(dirname(file), (path) => {
+    output.say(paint("dim", `${relative(world.cwd, path)} changed`));
+    isStale = true;
+    wake();
+  });
+  world.stop.addEventListener("abort", () => wake(), { once: true });
+  try {
+    while (!world.stop.aborted) {
+      isStale = false;
+      const child = launch(argv, { ...world.env, [TOKEN]: token }, world);
+      await Promise.race([child.gone, new Promise<void>((resolve) => (wake = resolve))]);
+      if (!isStale && !world.stop.aborted) {
+        output.say(paint("yellow", "Waiting for a change."));
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          if (isStale || world.stop.aborted) resolve();
+        });
+      }
+      await child.end();
+    }
+    return 0;
+  } finally {
+    watch.close();
+  }
+}
+
+/** What was said to this command is said to the child as well. */
+function forwarded({
+  database,
+  config,
+  schema,
+  prefix,
+  port,
+  json,
+}: Values<typeof OPTIONS>): readonly string[] {
+  const given = { database, config, schema, prefix, port };
+  const words = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}=${value}`],
+  );
+  return json ? [...words, "--json"] : words;
+}
+
+/** The same one at every restart. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  return port;
+}
+
+interface Child {
+  readonly gone: Promise<void>;
+  end(): Promise<void>;
+}
+
+function launch(argv: readonly string[], env: World["env"], world: World): Child {
+  const script = process.argv[1] as string;
+  const child: ChildProcess = fork(script, argv, {
+    cwd: world.cwd,
+    env,
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  const gone = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  return {
+    gone,
+    end: async () => {
+      if (child.connected) child.send("stop", () => undefined);
+      const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+      await gone;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** `amends diagram`: Mermaid text of a definition, or of what happened to one run. */
+import { flowDiagram, flowRunDiagram } from "../../events/flow-diagram.ts";
+import { sagaDiagram } from "../../sagas/saga-diagram.ts";
+import { SOURCE, withApi, type Api } from "../api.ts";
+import { command, text, type Command } from "../command.ts";
+import { Trouble } from "../failure.ts";
+import { find } from "../find.ts";
+import { findConfig, loadConfig } from "../load-config.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { ink } from "../ink.ts";
+import type { AmendsConfig } from "../config.ts";
+
+export const diagram: Command = command({
+  name: "diagram",
+  group: "Look",
+  summary: "Mermaid text of a saga's definition, or of what happened to one run.",
+  args: [
+    { name: "NAME|ID", summary: "A saga or event saga of the config, or the id of a run.", required: true },
+  ],
+  options: {
+    ...SOURCE,
+    as: text("FORM", "sequence unless said otherwise.", ["sequence", "state"]),
+    ...JSON_OUT,
+  },
+  examples: [
+    ["amends diagram place-order", "the definition, with its way back"],
+    ["amends diagram order-1 --as state > order-1.mmd", "the way that one saga took"],
+  ],
+  run: async ({ args, options, output, world }) => {
+    const name = args[0] as string;
+    const form = options.as === "state" ? "state" : "sequence";
+    const isRemote = options.console !== undefined || (world.env["AMENDS_CONSOLE"] ?? "") !== "";
+    const file = isRemote && options.config === undefined ? undefined : findConfig(world.cwd, options.config);
+    const config = file === undefined ? undefined : (await loadConfig(file, world.cwd)).config;
+    const mermaid =
+      ofDefinition(config, name, form) ?? (await withApi(options, world, (api) => ofRun(api, name, form)));
+    output.document({ name, form, mermaid });
+    for (const line of mermaid.trimEnd().split("\n")) output.say(ink`${line}`);
+    return 0;
+  },
+});
+
+function ofDefinition(
+  config: AmendsConfig | undefined,
+  name: string,
+  form: "sequence" | "state",
+): string | undefined {
+  const sagas = (config?.sagas ?? []).filter((saga) => saga.name === name);
+  // Of several versions the newest is what new sagas begin with.
+  const newest = sagas.toSorted((a, b) => b.version - a.version)[0];
+  if (newest) return sagaDiagram(newest, form);
+  const flow = config?.eventSagas?.find((saga) => saga.name === name);
+  return flow && flowDiagram(flow);
+}
+
+async function ofRun(api: Api, id: string, form: "sequence" | "state"): Promise<string> {
+  const { kind, detail } = await find(api, id, undefined);
+  if (kind === "saga") return detail.mermaid[form];
+  const view = kind === "flow" ? await api.local?.amends.events.inspect(id) : undefined;
+  if (view) return flowRunDiagram(view);
+  throw new Trouble(
+    "NOT_SUPPORTED",
+    `There is no picture of a ${kind}${api.local ? "" : " of a console elsewhere"}.`,
+    `amends show ${id} tells what happened.`,
+  );
+}

@@ -1,0 +1,243 @@
+/** `amends list`: one part, the newest first, with filters. Pages are followed until there are as many as were asked for. */
+import type { AttentionLine, Page, SagaLine } from "../../console/contract.ts";
+import type { DeliveryLine, FlowLine, OutboxLine } from "../../console/contract-parts.ts";
+import { deliveryMachine } from "../../core/delivery/machine.ts";
+import { flowMachine } from "../../core/flow/machine.ts";
+import { outboxMachine } from "../../core/outbox/machine.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
+import { Refusal, SOURCE, withApi, type Api } from "../api.ts";
+import { attentionTable } from "../attention-table.ts";
+import { command, number, text, type Command } from "../command.ts";
+import { Trouble, UsageError } from "../failure.ts";
+import type { Column } from "../grid.ts";
+import { ink, paint, type Ink } from "../ink.ts";
+import { nearest } from "../nearest.ts";
+import type { Output } from "../output.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { ago, span, state } from "../words.ts";
+
+interface Filter {
+  readonly statuses: readonly string[];
+  readonly name: string | undefined;
+}
+
+interface Listing<Item> {
+  readonly path: string;
+  readonly states: readonly string[];
+  readonly query: (filter: Filter) => Readonly<Record<string, string | undefined>>;
+  /** For what the API cannot filter by. */
+  readonly fits?: (item: Item, filter: Filter) => boolean;
+  readonly columns: readonly Column[];
+  row(item: Item, nowMs: number): readonly Ink[];
+  /** Takes the place of columns and row. */
+  draw?(output: Output, items: readonly Item[], nowMs: number): void;
+}
+
+const PAGE = 200;
+/** Where few fit, it looks through so many pages and no further. */
+const PAGES_MAX = 10;
+
+const sagas: Listing<SagaLine> = {
+  path: "/api/sagas",
+  states: sagaMachine.states,
+  query: ({ statuses, name }) => ({ status: statuses.join(",") || undefined, name }),
+  columns: [
+    { title: "STATUS" },
+    { title: "NAME", least: 8 },
+    { title: "ID" },
+    { title: "CHANGED" },
+    { title: "TOOK" },
+  ],
+  row: ({ status, saga, id, updatedAt, durationMs }, nowMs) => [
+    state(status),
+    ink`${saga}`,
+    ink`${id}`,
+    ink`${ago(updatedAt, nowMs)}`,
+    ink`${span(durationMs)}`,
+  ],
+};
+
+const outbox: Listing<OutboxLine> = {
+  path: "/api/outbox",
+  states: outboxMachine.states,
+  query: ({ statuses, name }) => ({ status: statuses.join(",") || undefined, resolver: name }),
+  columns: [
+    { title: "STATUS" },
+    { title: "KIND" },
+    { title: "NAME", least: 8 },
+    { title: "ID" },
+    { title: "TRIES", right: true },
+    { title: "SINCE" },
+    { title: "LAST ERROR", least: 8 },
+  ],
+  row: ({ status, kind, name, id, attempts, enqueuedAt, lastError }, nowMs) => [
+    state(status),
+    ink`${kind}`,
+    ink`${name}`,
+    ink`${id}`,
+    ink`${attempts}`,
+    ink`${ago(enqueuedAt, nowMs)}`,
+    ink`${lastError ?? ""}`,
+  ],
+};
+
+const flows: Listing<FlowLine> = {
+  path: "/api/flows",
+  states: flowMachine.states,
+  query: ({ statuses, name }) => ({ status: statuses.join(",") || undefined, type: name }),
+  columns: [
+    { title: "STATUS" },
+    { title: "TYPE", least: 8 },
+    { title: "PROCESS", least: 8 },
+    { title: "ID" },
+    { title: "STEP", least: 8 },
+    { title: "CHANGED" },
+  ],
+  row: ({ status, type, processId, id, currentStep, updatedAt }, nowMs) => [
+    state(status),
+    ink`${type}`,
+    ink`${processId}`,
+    ink`${id}`,
+    ink`${currentStep ?? ""}`,
+    ink`${ago(updatedAt, nowMs)}`,
+  ],
+};
+
+const deliveries: Listing<DeliveryLine> = {
+  path: "/api/webhooks/deliveries",
+  states: deliveryMachine.states,
+  // One state can be asked for; of several, each that comes is looked at.
+  query: ({ statuses }) => ({ status: statuses.length === 1 ? statuses[0] : undefined }),
+  fits: ({ status, eventType }, { statuses, name }) =>
+    (statuses.length === 0 || statuses.includes(status)) && (name === undefined || eventType === name),
+  columns: [
+    { title: "STATUS" },
+    { title: "EVENT", least: 8 },
+    { title: "ID", right: true },
+    { title: "TRIES", right: true },
+    { title: "CHANGED" },
+    { title: "TO", least: 12 },
+    { title: "LAST ERROR", least: 8 },
+  ],
+  row: ({ status, eventType, id, attemptCount, updatedAt, url, errorCode }, nowMs) => [
+    state(status),
+    ink`${eventType}`,
+    ink`${id}`,
+    ink`${attemptCount}`,
+    ink`${ago(updatedAt, nowMs)}`,
+    ink`${url}`,
+    ink`${errorCode ?? ""}`,
+  ],
+};
+
+const attention: Listing<AttentionLine> = {
+  path: "/api/attention",
+  states: [],
+  query: () => ({}),
+  fits: (item, { name }) => name === undefined || item.name === name || item.kind === name,
+  columns: [],
+  row: () => [],
+  draw: attentionTable,
+};
+
+const LISTINGS: Readonly<Record<string, Listing<never>>> = { sagas, outbox, deliveries, flows, attention };
+export const LISTED: readonly string[] = Object.keys(LISTINGS);
+
+export const list: Command = command({
+  name: "list",
+  group: "Look",
+  summary: "Sagas, or what another part has, the newest first.",
+  args: [{ name: "PART", summary: `${LISTED.join(", ")}: sagas unless said otherwise.`, required: false }],
+  options: {
+    ...SOURCE,
+    status: text("A,B", "Only these states."),
+    name: text("NAME", "Only this saga, resolver, call, event or kind."),
+    limit: number("N", "How many at most. 20 unless said otherwise.", 1, 1_000),
+    ...JSON_OUT,
+  },
+  examples: [
+    ["amends list", "the newest sagas"],
+    ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
+    ["amends list outbox --status abandoned", "what was given up"],
+    ["amends list attention --json", "whatever needs a person, for a program"],
+  ],
+  run: async ({ args, options, output, world }) => {
+    const part = args[0] ?? "sagas";
+    const listing = listingOf(part);
+    const filter = { statuses: statesOf(listing, options.status), name: options.name };
+    return withApi(options, world, async (api) => {
+      const found = await collect(api, part, listing, filter, options.limit ?? 20);
+      output.document(found);
+      if (found.items.length === 0) output.say(paint("dim", "Nothing."));
+      else if (listing.draw) listing.draw(output, found.items, world.nowMs());
+      else
+        output.table(
+          listing.columns,
+          found.items.map((item) => listing.row(item, world.nowMs())),
+        );
+      if (found.more) output.say(paint("dim", "There are more: --limit shows them."));
+      return 0;
+    });
+  },
+});
+
+function listingOf(part: string): Listing<never> {
+  const found = Object.hasOwn(LISTINGS, part) ? LISTINGS[part] : undefined;
+  if (found) return found;
+  const near = nearest(part, LISTED);
+  const hint = near === undefined ? `There are: ${LISTED.join(", ")}.` : `Did you mean ${near}?`;
+  throw new UsageError(`There is no part ${JSON.stringify(part)} to list. ${hint}`, "list");
+}
+
+/** However they are spelt. */
+function statesOf({ states }: Listing<never>, given: string | undefined): readonly string[] {
+  if (given === undefined) return [];
+  if (states.length === 0)
+    throw new UsageError("What needs a person has no states: leave --status out.", "list");
+  return given.split(",").map((word) => {
+    const plain = (spelt: string): string => spelt.toLowerCase().replaceAll(/[^a-z]/g, "");
+    const found = states.find((name) => plain(name) === plain(word));
+    if (found !== undefined) return found;
+    throw new UsageError(
+      `There is no state ${JSON.stringify(word)} here. There are: ${states.join(", ")}.`,
+      "list",
+    );
+  });
+}
+
+async function collect(
+  api: Api,
+  part: string,
+  { path, query, fits }: Listing<never>,
+  filter: Filter,
+  limit: number,
+): Promise<{ readonly items: readonly never[]; readonly more: boolean }> {
+  const items: never[] = [];
+  let after: string | undefined;
+  for (let pages = 0; pages < PAGES_MAX || !fits; pages++) {
+    const size = fits ? PAGE : Math.min(PAGE, limit - items.length);
+    const page = await readPage(api, part, path, { ...query(filter), limit: size, after });
+    items.push(...(fits ? page.items.filter((item) => fits(item, filter)) : page.items));
+    if (items.length >= limit)
+      return { items: items.slice(0, limit), more: items.length > limit || page.next !== null };
+    if (page.next === null) return { items, more: false };
+    after = page.next;
+  }
+  return { items, more: true };
+}
+
+/** A console of an older version may lack a part. */
+async function readPage(
+  api: Api,
+  part: string,
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+): Promise<Page<never>> {
+  try {
+    return await api.get(path, query);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 404) throw error;
+    const message = `The console at ${api.shown} does not have ${part}.`;
+    throw new Trouble("NOT_SUPPORTED", message, "Update the amends package there.", { cause: error });
+  }
+}

@@ -1,0 +1,200 @@
+/** `amends show ID`: one saga with its timeline, or a flow, an entry, a delivery. */
+import type { Revealed, SagaDetail, Shape, ShapeFields } from "../../console/contract.ts";
+import type { DeliveryDetail, FlowDetail, OutboxLine } from "../../console/contract-parts.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
+import { SOURCE, withApi, type Api } from "../api.ts";
+import { commandsOf } from "../attention-table.ts";
+import { command, flag, text, type Command } from "../command.ts";
+import { UsageError } from "../failure.ts";
+import { find, KIND, type Found } from "../find.ts";
+import { ink, paint, type Ink } from "../ink.ts";
+import type { Output } from "../output.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { timeline } from "../timeline.ts";
+import { visibleJson } from "../visible.ts";
+import { ago, span, state } from "../words.ts";
+
+export const show: Command = command({
+  name: "show",
+  group: "Look",
+  summary: "One saga with its timeline in the terminal; or a flow, an outbox entry, a delivery.",
+  about:
+    "Stored values are somebody's data: they are shown by their form. --reveal shows them, and is audited.",
+  args: [{ name: "ID", summary: "The id of a saga, flow, outbox entry or delivery.", required: true }],
+  options: {
+    ...SOURCE,
+    ...KIND,
+    reveal: flag("Shows stored values. Needs --reason."),
+    reason: text("TEXT", "Why values are revealed: it stands in the audit trail."),
+    ...JSON_OUT,
+  },
+  examples: [
+    ["amends show order-1", "what it is, what happened, and what may be done"],
+    ["amends show 17 --kind delivery", "a webhook's delivery with its attempts"],
+    ['amends show order-1 --reveal --reason "ticket 12"', "with its input and results"],
+  ],
+  run: async ({ args, options, output, world }) => {
+    if (options.reveal && options.reason === undefined)
+      throw new UsageError('--reveal needs a reason: --reason "…". It is audited.', "show");
+    return withApi(options, world, async (api) => {
+      const found = await find(api, args[0] as string, options.kind);
+      const revealed = options.reveal ? await reveal(api, found, options.reason as string) : undefined;
+      output.document({ what: found.kind, ...found.detail, ...(revealed && { revealed: revealed.fields }) });
+      draw(output, found, world.nowMs());
+      if (revealed)
+        for (const line of visibleJson(revealed.fields, 2).split("\n")) output.say(ink`  ${line}`);
+      return 0;
+    });
+  },
+});
+
+async function reveal(api: Api, { kind, detail }: Found, reason: string): Promise<Revealed> {
+  return api.post("/api/reveal", { kind, id: detail.id, reason });
+}
+
+function draw(output: Output, found: Found, nowMs: number): void {
+  switch (found.kind) {
+    case "saga":
+      return drawSaga(output, found.detail, nowMs);
+    case "flow":
+      return drawFlow(output, found.detail, nowMs);
+    case "entry":
+      return drawEntry(output, found.detail, nowMs);
+    default:
+      return drawDelivery(output, found.detail, nowMs);
+  }
+}
+
+export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void {
+  const isOver = sagaMachine.isTerminal(saga.status);
+  output.say(ink`${state(saga.status)}  ${paint("bold", saga.saga)}  ${saga.id}`);
+  fact(output, "began", `${ago(saga.createdAt, nowMs)} (${saga.createdAt})`);
+  if (isOver) fact(output, "took", span(saga.durationMs));
+  if (!isOver && saga.dueAt !== null && saga.owner === null) fact(output, "due", ago(saga.dueAt, nowMs));
+  if (saga.owner !== null && !isOver) fact(output, "worker", saga.owner);
+  if (saga.recoveryAttempts > 0) fact(output, "recovered", `${saga.recoveryAttempts} times`);
+  fact(output, "steps", saga.steps.join(" → "));
+  fact(output, "input", shapeText(saga.input.shape));
+  if (saga.error) fact(output, "failed", ink`${paint("red", saga.error.label)} (${saga.error.kind})`);
+  for (const { step, label, kind } of saga.undoErrors)
+    fact(output, "undo failed", ink`${step}: ${paint("red", label)} (${kind})`);
+  if (saga.stalled !== null) fact(output, "stalled", paint("red", saga.stalled));
+  output.say();
+  for (const line of timeline(saga.timeline, nowMs, isOver || saga.status === "STALLED", output.width))
+    output.say(line);
+  helps(output, "saga", saga.id, saga.actions);
+}
+
+function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
+  output.say(ink`${state(flow.status)}  ${paint("bold", flow.type)}  ${flow.id}`);
+  fact(output, "process", `${flow.processId}, run ${flow.run}`);
+  fact(output, "began", `${ago(flow.startedAt, nowMs)} (${flow.startedAt})`);
+  fact(output, "done", flow.completedSteps.join(" → ") || "nothing yet");
+  if (flow.currentStep !== null) fact(output, "at", flow.currentStep);
+  if (flow.errorLabel !== null) fact(output, "failed", paint("red", flow.errorLabel));
+  output.say();
+  output.table(
+    [
+      { title: "STATUS" },
+      { title: "EVENT", least: 8 },
+      { title: "HANDLER", least: 8 },
+      { title: "TRIES", right: true },
+      { title: "WHEN" },
+      { title: "LAST ERROR", least: 8 },
+    ],
+    flow.events.map(({ status, name, handler, attempts, at, lastError }) => [
+      state(status),
+      ink`${name}`,
+      ink`${handler ?? ""}`,
+      ink`${attempts}`,
+      ink`${ago(at, nowMs)}`,
+      ink`${lastError ?? ""}`,
+    ]),
+    "  ",
+  );
+  helps(output, "flow", flow.id, flow.actions);
+}
+
+function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
+  output.say(ink`${state(entry.status)}  ${paint("bold", entry.name)}  ${entry.id}`);
+  fact(output, "kind", [entry.kind, entry.operation].filter((word) => word !== null).join(", "));
+  if (entry.subjectId !== null) fact(output, "subject", entry.subjectId);
+  if (entry.sagaId !== null) fact(output, "saga", entry.sagaId);
+  if (entry.refKind !== null)
+    fact(output, "ref", `${entry.refKind}${entry.ref ? `: ${shapeText(entry.ref.shape)}` : ""}`);
+  if (entry.payload) fact(output, "payload", shapeText(entry.payload.shape));
+  fact(output, "since", `${ago(entry.enqueuedAt, nowMs)} (${entry.enqueuedAt})`);
+  fact(
+    output,
+    "tries",
+    `${entry.attempts}${entry.lastAttemptAt === null ? "" : `, the last ${ago(entry.lastAttemptAt, nowMs)}`}`,
+  );
+  if (entry.nextAttemptAt !== null) fact(output, "next", ago(entry.nextAttemptAt, nowMs));
+  if (entry.lastError !== null) fact(output, "last error", paint("red", entry.lastError));
+  helps(output, "entry", entry.id, entry.actions);
+}
+
+function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): void {
+  output.say(ink`${state(delivery.status)}  ${paint("bold", delivery.eventType)}  ${delivery.id}`);
+  fact(output, "to", `${delivery.url} (subscription ${delivery.subscriptionId})`);
+  fact(output, "event", delivery.eventId);
+  fact(output, "payload", shapeText(delivery.payload.shape));
+  fact(output, "began", `${ago(delivery.createdAt, nowMs)} (${delivery.createdAt})`);
+  if (delivery.nextAttemptAt !== null) fact(output, "next", ago(delivery.nextAttemptAt, nowMs));
+  if (delivery.errorCode !== null) fact(output, "last error", paint("red", delivery.errorCode));
+  if (delivery.deadLetter !== null) fact(output, "dead letter", delivery.deadLetter);
+  if (delivery.requeuedAs !== null) fact(output, "sent anew", `as ${delivery.requeuedAs}`);
+  if (delivery.attempts.length > 0) {
+    output.say();
+    output.table(
+      [
+        { title: "ATTEMPT" },
+        { title: "WHEN" },
+        { title: "TOOK", right: true },
+        { title: "HTTP", right: true },
+        { title: "" },
+      ],
+      delivery.attempts.map(({ ok, code, at, durationMs, httpStatus, verdict }) => [
+        paint(ok ? "green" : "red", code),
+        ink`${ago(at, nowMs)}`,
+        ink`${span(durationMs)}`,
+        ink`${httpStatus ?? ""}`,
+        paint("dim", verdict === "accepted" ? "" : verdict),
+      ]),
+      "  ",
+    );
+  }
+  helps(output, "delivery", delivery.id, delivery.actions);
+}
+
+function fact(output: Output, name: string, value: string | Ink): void {
+  output.say(ink`  ${paint("dim", name.padEnd(12))}${value}`);
+}
+
+const MORE: Readonly<Record<string, string>> = { skip: " --step STEP", resolve: " --as FAILED" };
+
+/** What may be done now, as it is typed. */
+function helps(output: Output, kind: Found["kind"], id: string, actions: readonly string[]): void {
+  const names = commandsOf(actions);
+  if (names.length === 0) return;
+  output.say();
+  for (const name of names) {
+    const more = kind === "saga" ? (MORE[name] ?? "") : "";
+    output.say(ink`  ${paint("cyan", `amends ${name} ${quoted(id)}${more} --reason "…"`)}`);
+  }
+}
+
+/** An id that a shell would take apart. */
+function quoted(id: string): string {
+  return /^[\w.:@/+-]+$/.test(id) ? id : `'${id.replaceAll("'", `'\\''`)}'`;
+}
+
+/** `{ orderId: text, lines: [number] }` */
+function shapeText(shape: Shape): string {
+  if (typeof shape === "string") return shape;
+  if (Array.isArray(shape)) return `[${(shape as readonly Shape[]).map(shapeText).join(", ")}]`;
+  const fields = Object.entries(shape as ShapeFields).map(([key, value]) =>
+    key === "…" ? "…" : `${key}: ${shapeText(value)}`,
+  );
+  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+}

@@ -1,0 +1,102 @@
+/** `amends status`: all parts at a glance, and what needs a person. */
+import type { AttentionLine, Count, Health, Overview, Page } from "../../console/contract.ts";
+import { attentionTable } from "../attention-table.ts";
+import { SOURCE, withApi, type Api } from "../api.ts";
+import { command, type Command } from "../command.ts";
+import { ink, joined, paint, type Ink } from "../ink.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { many, span, state } from "../words.ts";
+import type { Output } from "../output.ts";
+import type { ExitCode } from "../world.ts";
+
+const SHOWN = 5;
+
+interface Status {
+  readonly overview: Overview;
+  readonly health: Health;
+  readonly attention: Page<AttentionLine>;
+}
+
+export const status: Command = command({
+  name: "status",
+  group: "Look",
+  summary: "Counts of all parts, the age of the backlog, and what needs a person.",
+  about: "Ends with 1 if something needs a person or due work lies still: a cron job can watch it.",
+  options: { ...SOURCE, ...JSON_OUT },
+  examples: [
+    ["amends status", "of the database in amends.config.ts or DATABASE_URL"],
+    ["amends status --database shop.db", "of a SQLite file"],
+    ["amends status --console http://127.0.0.1:7007 --json", "of a running console, for a program"],
+  ],
+  run: async ({ options, output, world }) =>
+    withApi(options, world, async (api) => {
+      const found = await read(api);
+      const isFine = found.overview.attention.value === 0 && found.health.status === "ok";
+      output.document({
+        ok: isFine,
+        ...found.overview,
+        health: found.health,
+        needsPerson: found.attention.items,
+      });
+      show(output, api, found, world.nowMs());
+      return (isFine ? 0 : 1) satisfies ExitCode;
+    }),
+});
+
+async function read(api: Api): Promise<Status> {
+  const overview = await api.get<Overview>("/api/overview");
+  const attention = await api.get<Page<AttentionLine>>("/api/attention", { limit: SHOWN });
+  return { overview, attention, health: await api.health() };
+}
+
+function show(output: Output, api: Api, { overview, health, attention }: Status, nowMs: number): void {
+  const { sagas, backlog, outbox, flows, deliveries } = overview;
+  const parts: readonly (readonly [string, Readonly<Record<string, Count>> | null])[] = [
+    ["sagas", sagas.byStatus],
+    ["outbox", outbox],
+    ["flows", flows],
+    ["deliveries", deliveries],
+  ];
+  output.say(ink`${paint("bold", "Amends")} ${paint("dim", api.shown)}`);
+  output.say();
+  for (const [name, counts] of parts) if (counts) output.say(ink`  ${name.padEnd(12)}${countsOf(counts)}`);
+  output.say(ink`  ${"backlog".padEnd(12)}${backlogOf(backlog)}`);
+  const { p50Ms, p95Ms, sample } = sagas.latency;
+  if (p50Ms !== null && p95Ms !== null)
+    output.say(
+      ink`  ${"latency".padEnd(12)}half within ${span(p50Ms)}, 95 % within ${span(p95Ms)} ${paint("dim", `(${many(sample, "saga")} of the last hour)`)}`,
+    );
+  if (health.status !== "ok") {
+    const why = health.checks?.find(({ ok }) => !ok)?.detail;
+    output.say(
+      ink`  ${"progress".padEnd(12)}${paint("red", "due work lies still")}${why === undefined ? "" : `: ${why}`}. Does a worker run?`,
+    );
+  }
+  output.say();
+  const { value } = overview.attention;
+  if (value === 0) return output.say(ink`${paint("green", "Nothing needs a person.")}`);
+  output.say(
+    ink`${paint("red", `${countText(overview.attention)} ${value === 1 ? "item needs" : "items need"} a person.`)}`,
+  );
+  attentionTable(output, attention.items, nowMs, "  ");
+  if (value > attention.items.length)
+    output.say(ink`  ${paint("dim", "All of them: amends list attention")}`);
+}
+
+function countsOf(counts: Readonly<Record<string, Count>>): Ink {
+  const shown = Object.entries(counts).filter(([, { value }]) => value > 0);
+  if (shown.length === 0) return paint("dim", "nothing");
+  return joined(
+    shown.map(([name, count]) => ink`${countText(count)} ${state(name)}`),
+    "  ",
+  );
+}
+
+function countText({ value, exact }: Count): string {
+  return `${value.toLocaleString("en")}${exact ? "" : "+"}`;
+}
+
+function backlogOf({ due, oldestMs }: Overview["backlog"]): Ink {
+  if (due.value === 0) return paint("dim", "nothing is due");
+  return ink`${countText(due)} due, the oldest for ${span(oldestMs)}`;
+}

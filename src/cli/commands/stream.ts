@@ -1,0 +1,126 @@
+/** `amends stream`: what changes, as it changes; or one saga until it ends. */
+import type { LiveChange, SagaDetail, TimelineLine } from "../../console/contract.ts";
+import { SOURCE, withApi, type Api } from "../api.ts";
+import { command, type Command } from "../command.ts";
+import { Trouble } from "../failure.ts";
+import { find } from "../find.ts";
+import { ink, paint, type Ink } from "../ink.ts";
+import type { Output } from "../output.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { many, state } from "../words.ts";
+import type { ExitCode } from "../world.ts";
+
+export const stream: Command = command({
+  name: "stream",
+  group: "Look",
+  summary: "Follows live what changes; with an ID, one saga until it ends.",
+  about:
+    "One saga: ends with 0 if it completed, with 1 if it failed or stalled. With --json, one JSON text per line.",
+  args: [{ name: "ID", summary: "The id of a saga.", required: false }],
+  options: { ...SOURCE, ...JSON_OUT },
+  examples: [
+    ["amends stream", "every saga that changes, until Ctrl-C"],
+    ["amends stream order-1", "the steps of one saga, until it ends"],
+    ["amends stream --json | jq .id", "for a program"],
+  ],
+  run: async ({ args, options, output, world }) =>
+    withApi(options, world, async (api) => {
+      const [id] = args;
+      return id === undefined ? followAll(api, output, world.stop) : followOne(api, id, output, world.stop);
+    }),
+});
+
+async function followAll(api: Api, output: Output, stop: AbortSignal): Promise<ExitCode> {
+  output.note(paint("dim", `Following ${api.shown}. Ctrl-C ends it.`));
+  let attention: number | undefined;
+  for await (const { name, data } of api.live("/api/live", stop)) {
+    if (name !== "change") continue;
+    const change = data as LiveChange;
+    for (const saga of change.sagas.toReversed()) {
+      output.event({ type: "saga", ...saga });
+      output.say(
+        ink`${paint("dim", clock(saga.updatedAt))}  ${state(saga.status).sized(12)}  ${saga.saga}  ${saga.id}`,
+      );
+    }
+    if (change.more) output.note(paint("dim", "More changed than are told here."));
+    if (change.attention.value === attention) continue;
+    attention = change.attention.value;
+    output.event({ type: "attention", at: change.at, count: change.attention });
+    if (attention > 0)
+      output.say(
+        ink`${paint("dim", clock(change.at))}  ${paint("red", `${many(attention, "item")} in attention`)}`,
+      );
+  }
+  return ended(stop);
+}
+
+async function followOne(api: Api, id: string, output: Output, stop: AbortSignal): Promise<ExitCode> {
+  const enough = new AbortController();
+  const both = AbortSignal.any([stop, enough.signal]);
+  // Listening comes first: what happens between the first look and it would be missed.
+  const changes = api.live(`/api/live?saga=${encodeURIComponent(id)}`, both);
+  let next = changes.next();
+  next.catch(() => undefined);
+  try {
+    let told = 0;
+    const look = async (): Promise<SagaDetail> => {
+      const { detail } = await find(api, id, "saga");
+      const saga = detail as SagaDetail;
+      for (const line of saga.timeline.slice(told)) tell(output, line);
+      told = saga.timeline.length;
+      return saga;
+    };
+    let saga = await look();
+    while (!isAtRest(saga)) {
+      const { done, value } = await next;
+      if (done === true) break;
+      const { watched = [] } = value.data as Partial<LiveChange>;
+      if (value.name === "reset" || watched.some((one) => one.id === id)) saga = await look();
+      next = changes.next();
+      next.catch(() => undefined);
+    }
+    if (!isAtRest(saga)) return ended(stop);
+    output.event({ type: "end", id: saga.id, status: saga.status, stalled: saga.stalled });
+    output.say(ink`${state(saga.status)}${saga.stalled === null ? "" : `: ${saga.stalled}`}`);
+    return saga.status === "COMPLETED" ? 0 : 1;
+  } finally {
+    enough.abort();
+    await changes.return().catch(() => undefined);
+  }
+}
+
+function isAtRest({ status }: SagaDetail): boolean {
+  return ["COMPLETED", "FAILED", "STALLED"].includes(status);
+}
+
+function tell(output: Output, line: TimelineLine): void {
+  output.event({ type: "line", ...line });
+  output.say(ink`${paint("dim", clock(line.at))}  ${lineText(line)}`);
+}
+
+function lineText({ kind, name, action, status, note, by }: TimelineLine): Ink {
+  const told = note === null ? "" : `: ${note}`;
+  if (kind === "control") return paint("cyan", `◆ ${name}${by === null ? "" : ` by ${by}`}${told}`);
+  const verb = action === "compensate" ? paint("magenta", "undo ") : ink``;
+  const word =
+    status === "STARTED"
+      ? paint("dim", "began")
+      : status === "COMPLETED"
+        ? paint("green", "done")
+        : paint("red", `failed${told}`);
+  return ink`${verb}${name} ${word}`;
+}
+
+function clock(instant: string): string {
+  return instant.slice(11, 23);
+}
+
+/** Ended by whoever asked is no failure; ended by the other side is. */
+function ended(stop: AbortSignal): ExitCode {
+  if (stop.aborted) return 0;
+  throw new Trouble(
+    "CONSOLE_GONE",
+    "The console ended the connection.",
+    "Start it again, and this command as well.",
+  );
+}

@@ -1,0 +1,57 @@
+/** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is told to stop. */
+import { checkSchema } from "../../storage/migrations/migrate.ts";
+import { command, flag, number, text, type Command } from "../command.ts";
+import { ink, paint } from "../ink.ts";
+import { logLines } from "../log-lines.ts";
+import { readDuration, serve } from "../service.ts";
+import { JSON_OUT } from "../shared-options.ts";
+import { DATABASE, openLocal } from "../source.ts";
+import { many } from "../words.ts";
+
+export const worker: Command = command({
+  name: "worker",
+  group: "Run",
+  summary: "Runs whatever is due until it is stopped (Ctrl-C or SIGTERM).",
+  about:
+    "It works on what the config knows, and leaves other kinds alone. As many as you like may run on one database.",
+  options: {
+    ...DATABASE,
+    concurrency: number("N", "How many sagas at once. 100 unless the config says otherwise.", 1, 100_000),
+    poll: text("SPAN", "How often it looks when nobody told it to. 1s unless the config says otherwise."),
+    deadline: text("SPAN", "How long running calls may take after a stop. 25s unless said otherwise."),
+    once: flag("Takes one batch of what is due, runs it, and ends: for cron."),
+    migrate: flag("Brings the tables up to date first."),
+    ...JSON_OUT,
+  },
+  examples: [
+    ["amends worker", "in production, as a service"],
+    ["amends worker --concurrency 200 --deadline 1m", "with more at once, and more time to end"],
+    ["amends worker --once", "from a cron job"],
+  ],
+  run: async ({ options, output, world }) => {
+    const poll = readDuration(options.poll, "--poll");
+    const deadline = readDuration(options.deadline, "--deadline") ?? "25s";
+    const { concurrency } = options;
+    const wanted = { ...(concurrency !== undefined && { concurrency }), ...(poll !== undefined && { poll }) };
+    const logger = logLines(output, world);
+    const local = await openLocal(options, world, { definitions: true, mayCreate: options.migrate, logger });
+    if (!options.once) {
+      return serve(
+        local,
+        { migrate: options.migrate, worker: wanted, console: undefined, deadline },
+        output,
+        world,
+      );
+    }
+    try {
+      if (options.migrate) await local.amends.migrate();
+      else await checkSchema(local.database);
+      const count = await local.amends.worker({ ...local.config?.worker, ...wanted }).runOnce();
+      output.document({ processed: count });
+      output.say(ink`${paint("green", "done")}: ${many(count, "piece")} of work`);
+      return 0;
+    } finally {
+      await local.amends.close({ deadline });
+    }
+  },
+});

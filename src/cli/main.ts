@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+/** The program `amends`: the only place that knows the real process. */
+import process from "node:process";
+import { run } from "./run.ts";
+import type { Terminal, World } from "./world.ts";
+
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    // Whoever asks twice does not want to wait for an orderly end.
+    if (stop.signal.aborted) process.exit(1);
+    stop.abort();
+  });
+}
+// A parent that went away cannot ask any more.
+process.on("disconnect", () => stop.abort());
+process.on("message", (message) => {
+  if (message === "stop") stop.abort();
+});
+// Whoever reads us, `head` for one, may have seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
+
+function terminal(): Terminal | undefined {
+  const { env, stdout } = process;
+  if (!stdout.isTTY || env["TERM"] === "dumb") return undefined;
+  const columns = stdout.columns > 0 ? stdout.columns : 80;
+  return { columns, colours: (env["NO_COLOR"] ?? "") === "" };
+}
+
+const world: World = {
+  env: process.env,
+  cwd: process.cwd(),
+  terminal: terminal(),
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  stop: stop.signal,
+  nowMs: () => Date.now(),
+};
+
+process.exitCode = await run(process.argv.slice(2), world);
+// Nothing of ours is open any more; what the user's own files keep open must not keep the process.
+if (process.connected) process.disconnect();
+setTimeout(() => process.exit(), 2_000).unref();

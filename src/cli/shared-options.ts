@@ -1,0 +1,11 @@
+/** Options that several commands have. */
+import { flag, text, type FlagOption, type TextOption } from "./command.ts";
+
+export const JSON_OUT: { readonly json: FlagOption } = {
+  json: flag("JSON for programs instead of text for people."),
+};
+
+export const NOTE: { readonly reason: TextOption; readonly by: TextOption } = {
+  reason: text("TEXT", "Why. It is demanded, and stands in the audit trail."),
+  by: text("NAME", "Who is acting, for the audit trail. Your user name unless said otherwise."),
+};

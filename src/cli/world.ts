@@ -1,0 +1,20 @@
+/** What a command knows of the process that it runs in: tests give it another one. */
+export interface World {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Undefined where nobody looks: no colours, no progress, and nothing is cut off. */
+  readonly terminal: Terminal | undefined;
+  out(text: string): void;
+  err(text: string): void;
+  /** Fires when somebody asks the process to end. */
+  readonly stop: AbortSignal;
+  nowMs(): number;
+}
+
+export interface Terminal {
+  readonly columns: number;
+  readonly colours: boolean;
+}
+
+/** 0: done. 1: it failed, or something needs a person. 2: it was called wrongly. */
+export type ExitCode = 0 | 1 | 2;

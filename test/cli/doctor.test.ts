@@ -1,0 +1,146 @@
+/** The doctor finds what is wrong, and says what to do. */
+import { saga } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Finding } from "../../src/cli/finding.ts";
+import { clockOf } from "../../src/cli/doctor-progress.ts";
+import { plansOf } from "../../src/cli/doctor-plans.ts";
+import { settingsOf } from "../../src/cli/doctor-settings.ts";
+import { raw, sql } from "../../src/storage/sql.ts";
+import { onDatabase, onEachDatabase, virtualClock } from "../support/databases.ts";
+import { cli } from "./support/cli.ts";
+
+async function doctor(place: string): Promise<{
+  readonly code: number;
+  find(check: string): Finding | undefined;
+  readonly findings: readonly Finding[];
+}> {
+  const { code, out, err } = await cli(["doctor", "--json", "--database", place]);
+  expect(err).toBe("");
+  const { ok, findings } = JSON.parse(out) as { ok: boolean; findings: readonly Finding[] };
+  expect(ok).toBe(code === 0);
+  return { code, findings, find: (check) => findings.find((one) => one.check === check) };
+}
+
+onEachDatabase((database) => {
+  it("[P-03][X-04] a healthy system: every check is made, and each says what it found", async () => {
+    await database.open();
+    const { code, findings } = await doctor(await database.place());
+    expect([code, findings.filter(({ level }) => level === "wrong")]).toEqual([0, []]);
+    const checks = findings.map(({ check }) => check);
+    const settings =
+      database.name === "postgres"
+        ? ["server", "durability", "commits", "time limits", "connections"]
+        : ["library", "journal", "durability", "erasure", "locks"];
+    expect(checks).toEqual([
+      "Node.js",
+      "amends",
+      "driver",
+      "database",
+      ...settings,
+      "clock",
+      "schema",
+      "plans",
+      "progress",
+    ]);
+    for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);
+    const { out } = await cli(["doctor", "--database", await database.place()]);
+    expect(out).toMatch(/✓ schema +\d+ migrations, none missing\n/);
+    expect(out).toContain("All is well.");
+  });
+
+  it("[P-03] missing tables, a database that is away, and due work that lies still are wrong, with what to do", async () => {
+    const bare = await database.open({ migrated: false });
+    await bare.open();
+    const missing = await doctor(await database.place());
+    expect([missing.code, missing.find("schema")]).toEqual([
+      1,
+      expect.objectContaining({ level: "wrong", advice: "Run: amends migrate" }),
+    ]);
+    const order = saga("order", z.object({})).step("one", { act: () => 1 });
+    const db = await database.open();
+    const amends = await database.amends({ database: db, sagas: [order] });
+    await amends.start(order, {}, { id: "waiting" });
+    expect((await doctor(await database.place())).find("progress")?.level).toBe("ok");
+    const table = db.dialect.table("saga_executions");
+    await db.query(
+      sql`update ${table} set next_attempt_at = ${db.dialect.plusMs(db.dialect.now(), -600_000)}`,
+    );
+    const stuck = await doctor(await database.place());
+    expect([stuck.code, stuck.find("progress")?.level]).toEqual([1, "wrong"]);
+    expect(stuck.find("progress")?.detail).toMatch(/1 due, the oldest for 10 m/);
+    const away = await cli([
+      "doctor",
+      "--database",
+      database.name === "postgres" ? "postgres://x@127.0.0.1:1/y" : "nowhere.db",
+    ]);
+    expect([away.code, away.out]).toEqual([1, expect.stringContaining("✗ ")]);
+    expect(away.out).toContain("1 thing must be mended.");
+  });
+
+  it("[P-03] clocks that differ are told, and count from where signatures would be refused", async () => {
+    const now = Date.now();
+    const db = await database.open({ clock: virtualClock(now) });
+    expect((await clockOf(db, () => now)).level).toBe("ok");
+    expect((await clockOf(db, () => now + 5_000)).level).toBe("warn");
+    expect(await clockOf(db, () => now - 3_600_000)).toMatchObject({
+      level: "wrong",
+      detail: "this machine and the database differ by 1 h",
+    });
+  });
+
+  it("[P-03][W-14] an index that somebody dropped is found by the plans of the hot statements", async () => {
+    const db = await database.open();
+    expect(await plansOf(db)).toMatchObject([{ level: "ok" }]);
+    const indexes = await db.query(
+      database.name === "postgres"
+        ? sql`select indexname as name from pg_indexes where schemaname = 'amends' and tablename = 'saga_executions' and indexname like '%due%'`
+        : sql`select name from sqlite_master where type = 'index' and tbl_name = 'amends_saga_executions' and name like '%due%'`,
+    );
+    expect(indexes.length).toBeGreaterThan(0);
+    for (const { name } of indexes)
+      await db.query(raw(`drop index ${database.name === "postgres" ? "amends." : ""}${String(name)}`));
+    const [found] = await plansOf(db);
+    expect([found?.level === "ok", found?.detail]).toEqual([
+      false,
+      expect.stringContaining("claim of sagas reads all of"),
+    ]);
+  });
+});
+
+onDatabase("postgres", (database) => {
+  it("[P-03][X-04] settings that lose what was acknowledged, or wait for ever, are told", async () => {
+    const db = await database.open();
+    const find = async (check: string): Promise<Finding | undefined> =>
+      (await settingsOf(db, 100)).find((one) => one.check === check);
+    expect((await find("commits"))?.level).toBe("ok");
+    const name = new URL(await database.place()).pathname.slice(1);
+    await db.query(raw(`alter database ${name} set synchronous_commit = off`));
+    const other = await doctor(await database.place());
+    expect(other.find("commits")).toMatchObject({ level: "warn", detail: "synchronous_commit is off" });
+    const one = await database.open({ connections: 1 });
+    expect((await settingsOf(one, 100)).find(({ check }) => check === "connections")).toMatchObject({
+      level: "warn",
+    });
+  });
+});
+
+onDatabase("sqlite", (database) => {
+  it("[P-03][X-04] SQLite's settings are read, not assumed", async () => {
+    const db = await database.open();
+    const find = async (check: string): Promise<string | undefined> =>
+      (await settingsOf(db, 100)).find((one) => one.check === check)?.level;
+    expect([await find("durability"), await find("erasure"), await find("locks")]).toEqual([
+      "ok",
+      "ok",
+      "ok",
+    ]);
+    for (const pragma of ["synchronous = off", "secure_delete = off", "busy_timeout = 0"])
+      await db.query(raw(`pragma ${pragma}`));
+    expect([await find("durability"), await find("erasure"), await find("locks")]).toEqual([
+      "wrong",
+      "wrong",
+      "warn",
+    ]);
+  });
+});

@@ -1,0 +1,127 @@
+/** What an operator does from the terminal: with a reason, on record, and with a word on what came of it. */
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
+import { expect, it } from "vitest";
+import { onEachDatabase } from "../support/databases.ts";
+import { actionsOf } from "./support/actions.ts";
+import { cli, forget, json, project } from "./support/cli.ts";
+import { brokenSystem } from "./support/scene.ts";
+
+onEachDatabase((database) => {
+  it("[P-03][P-02] a broken system is mended from the terminal alone, every action with a reason, on record", async () => {
+    const { at, amends, abandoned, dead } = await brokenSystem(database);
+    const why = ["--reason", "the bank is back", "--by", "ann"];
+    expect(await json(["retry", "o-stalled", ...why, ...at])).toMatchObject({
+      what: "saga",
+      status: "COMPENSATING",
+    });
+    expect(await json(["requeue", abandoned[0] ?? "", ...why, ...at])).toMatchObject({
+      what: "entry",
+      status: "pending",
+      attempts: 0,
+    });
+    const { out } = await cli(["requeue", abandoned[1] ?? "", ...why, ...at]);
+    expect(out).toContain(`to be tried again: entry ${abandoned[1]} is pending`);
+    const sent = await cli(["requeue", dead, ...why, ...at]);
+    expect(sent.out).toMatch(/as the new delivery \d+, which is Pending/);
+    expect(
+      (await actionsOf(amends)).map(({ by, action, target, reason, outcome }) => [
+        by,
+        action,
+        target.kind,
+        reason,
+        outcome,
+      ]),
+    ).toEqual([
+      ["ann", "resend", "delivery", "the bank is back", "done"],
+      ["ann", "requeue", "entry", "the bank is back", "done"],
+      ["ann", "requeue", "entry", "the bank is back", "done"],
+      ["ann", "retry", "saga", "the bank is back", "done"],
+    ]);
+    const trail = await new AuditTrail(amends).list({ subjectId: "u-1" });
+    expect(trail.events.at(-1)).toMatchObject({
+      type: "ERASURE_REQUEUED",
+      payload: { reason: "the bank is back", by: "ann" },
+    });
+    expect((await cli(["status", ...at])).out).toContain("Nothing needs a person.");
+  });
+
+  it("[P-03][S-14] a stalled saga is skipped or resolved by hand", async () => {
+    const { at, amends, dead } = await brokenSystem(database);
+    const why = ["--reason", "refunded by hand"];
+    expect((await cli(["skip", "o-stalled", ...why, ...at])).err).toContain(
+      "Name the step: --step STEP. It may be: charge.",
+    );
+    expect((await cli(["resolve", "o-stalled", ...why, ...at])).err).toContain(
+      "--as COMPLETED or --as FAILED",
+    );
+    expect(await json(["resolve", "o-stalled", "--as", "FAILED", ...why, ...at])).toMatchObject({
+      status: "FAILED",
+    });
+    expect(await json(["resolve", dead, ...why, ...at])).toMatchObject({
+      what: "delivery",
+      deadLetter: "Dismissed",
+    });
+    expect((await amends.inspect("o-stalled"))?.timeline.at(-1)).toMatchObject({
+      name: "resolve",
+      note: "refunded by hand",
+    });
+  });
+
+  it("[P-03][E-09] where the audit trail is chained nothing is requeued without its key", async () => {
+    const { at, amends, abandoned } = await brokenSystem(database);
+    const key = "a key of the application, 32 bytes";
+    const chained = new DatabaseAuditSink(amends, { chain: { key } });
+    await chained.append([{ type: "ERASURE_REQUESTED", subjectId: "u-9", payload: {} }]);
+    const { code, err } = await cli(["requeue", abandoned[0] ?? "", "--reason", "r", ...at]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^error: The audit trail is chained/)]);
+    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 1 });
+    expect((await json<{ status: string }>(["show", abandoned[0] ?? "", ...at])).status).toBe("abandoned");
+    // With the config that has the key, it is requeued, and the chain goes on.
+    const folder = project({
+      "package.json": '{ "type": "module" }',
+      "amends.config.js": `import { DatabaseAuditSink } from "amends";
+import { dataMap, Erasure } from "amends/erasure";
+const audit = (amends) => new DatabaseAuditSink(amends, { chain: { key: "${key}" } });
+export default {
+  database: ${JSON.stringify(at[1])},
+  erasure: (amends) => new Erasure({ amends, dataMap: dataMap({ users: { subject: "id" } }), audit: audit(amends) }),
+};`,
+    });
+    expect((await cli(["requeue", abandoned[0] ?? "", "--reason", "r"], { cwd: folder })).code).toBe(0);
+    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 2 });
+    forget(folder);
+  });
+
+  it("[P-03] an action without a reason, on what has ended, or on what it is not for, is refused in one line", async () => {
+    const { at, dead } = await brokenSystem(database);
+    const why = ["--reason", "because"];
+    const refused = async (argv: readonly string[], code: number, message: RegExp): Promise<void> => {
+      const ran = await cli([...argv, ...at]);
+      expect([argv.join(" "), ran.code, ran.out]).toEqual([argv.join(" "), code, ""]);
+      expect(ran.err).toMatch(message);
+      expect(ran.err).not.toMatch(/\n {4}at /);
+    };
+    await refused(["cancel", "o-completed"], 2, /Say why: --reason/);
+    await refused(["cancel", "o-completed", "--reason", "  "], 2, /Say why: --reason/);
+    await refused(
+      ["cancel", "o-completed", ...why],
+      1,
+      /^error: The saga has completed: it can no longer be cancelled\.\n/,
+    );
+    await refused(["retry", "o-failed", ...why], 1, /Only a stalled saga can be retried; this one is FAILED/);
+    await refused(
+      ["retry", "nobody", ...why],
+      1,
+      /There is no saga, flow, entry or delivery with the id "nobody"/,
+    );
+    await refused(
+      ["cancel", dead, ...why],
+      1,
+      /This is a delivery \(DeadLettered\), which cannot be cancelled/,
+    );
+    const told = await cli(["cancel", "o-completed", ...why, ...at, "--json"]);
+    expect(JSON.parse(told.out)).toEqual({
+      error: { code: "CANCEL_REFUSED", message: "The saga has completed: it can no longer be cancelled." },
+    });
+  });
+});

@@ -1,0 +1,343 @@
+/**
+ * `npm run package-check`: packs the package as it would be published, puts it into an empty project, and uses it there
+ * as its user would: every entry is imported, `amends init` and `amends dev` run, and the types compile.
+ *
+ *   --node PATH   another Node.js than this one; may be given several times (also AMENDS_NODES, with commas between)
+ *   --linked      takes the dependencies from this checkout instead of installing them: no network, for `npm test`
+ *   --tsx         also installs tsx, and uses a config in TypeScript under a Node.js that cannot read it by itself
+ *   --built       takes dist/ as it is
+ *   --keep        leaves the project where it is, and tells where
+ */
+import { spawn } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { buildPackage } from "./build.mjs";
+import { ensureInstalled, isMain, progress as loud, root, toolMain } from "./project.mjs";
+
+/**
+ * @typedef {{ name: string, version: string, bin: Record<string, string>, exports: Record<string, unknown>, dependencies: Record<string, string>, optionalDependencies: Record<string, string>, devDependencies: Record<string, string> }} Manifest
+ * @typedef {{ nodes: string[], linked: boolean, tsx: boolean, built: boolean, keep: boolean, quiet?: boolean }} Options
+ * @typedef {{ code: number, output: string }} Ran
+ */
+
+/** @type {Manifest} */
+const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+
+/** What a project needs beside the package for all of its entries and their types. */
+const PEERS = ["pg", "@types/pg", "@types/node", "@opentelemetry/api"];
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} cwd
+ * @param {number} [timeoutMs]
+ * @returns {Promise<Ran>}
+ */
+function run(command, args, cwd, timeoutMs = 120_000) {
+  return new Promise((resolve) => {
+    const { NODE_OPTIONS: _options, DATABASE_URL: _database, ...env } = process.env;
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => (output += text));
+    child.once("error", (error) => resolve({ code: -1, output: error.message }));
+    child.once("close", (code) => resolve({ code: code ?? -1, output }));
+  });
+}
+
+/**
+ * Runs what must succeed, and answers with what it said.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} cwd
+ */
+async function must(command, args, cwd) {
+  const { code, output } = await run(command, args, cwd);
+  if (code !== 0)
+    throw new Error(`${[path.basename(command), ...args].join(" ")} ended with ${code}:\n${output}`);
+  return output;
+}
+
+/**
+ * @param {string[]} args
+ * @param {string} cwd
+ */
+async function npm(args, cwd) {
+  const script = process.env["npm_execpath"];
+  return script === undefined ? must("npm", args, cwd) : must(process.execPath, [script, ...args], cwd);
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<string>} the tarball
+ */
+async function pack(folder) {
+  const told = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root);
+  const [made] = JSON.parse(told.slice(told.indexOf("[")));
+  const names = /** @type {{ path: string }[]} */ (made.files).map((file) => file.path);
+  for (const wanted of [
+    "README.md",
+    "LICENSE",
+    "dist/index.d.ts",
+    "dist/console-assets/index.html",
+    "dist/cli/main.js",
+  ])
+    if (!names.includes(wanted)) throw new Error(`${wanted} is not in the package.`);
+  const strange = names.filter(
+    (name) => !/^(?:dist\/|README\.md$|LICENSE$|package\.json$|CHANGELOG\.md$)/.test(name),
+  );
+  if (strange.length > 0) throw new Error(`The package holds what nobody needs: ${strange.join(", ")}`);
+  return path.join(folder, made.filename);
+}
+
+/**
+ * As npm would, without asking anybody: the package unpacked, everything else linked from this checkout.
+ * @param {string} tarball
+ * @param {string} project
+ */
+async function link(tarball, project) {
+  const modules = path.join(project, "node_modules");
+  mkdirSync(path.join(modules, ".bin"), { recursive: true });
+  await must("tar", ["-xzf", tarball, "-C", project], project);
+  cpSync(path.join(project, "package"), path.join(modules, manifest.name), { recursive: true });
+  rmSync(path.join(project, "package"), { recursive: true });
+  for (const name of [
+    ...Object.keys(manifest.dependencies),
+    ...Object.keys(manifest.optionalDependencies),
+    ...PEERS,
+  ]) {
+    mkdirSync(path.dirname(path.join(modules, name)), { recursive: true });
+    symlinkSync(path.join(root, "node_modules", name), path.join(modules, name), "dir");
+  }
+}
+
+/**
+ * @param {string} tarball
+ * @param {string} project
+ * @param {boolean} withTsx
+ */
+async function install(tarball, project, withTsx) {
+  const versions = PEERS.map((name) => `${name}@${manifest.devDependencies[name] ?? "*"}`);
+  const wanted = [tarball, ...versions, ...(withTsx ? ["tsx"] : [])];
+  await npm(
+    ["install", ...wanted, "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"],
+    project,
+  );
+}
+
+const entries = Object.keys(manifest.exports).map((door) => path.posix.join(manifest.name, door));
+const codeEntries = entries.filter((name) => !name.endsWith(".json"));
+
+/**
+ * Every entry can be imported, and required by what is still CommonJS.
+ * @param {string} node
+ * @param {string} project
+ */
+async function imports(node, project) {
+  const script = codeEntries
+    .map(
+      (name) =>
+        `if (Object.keys(await import("${name}")).length === 0) throw new Error("${name} exports nothing");`,
+    )
+    .join("\n");
+  await must(node, ["--input-type=module", "-e", script], project);
+  await must(node, ["-e", `require("${manifest.name}"); require("${manifest.name}/package.json");`], project);
+}
+
+/**
+ * The types, as strict as can be, with those of the package itself looked at.
+ * @param {string} project
+ * @param {string[]} files
+ */
+async function types(project, files) {
+  const config = {
+    compilerOptions: {
+      target: "es2023",
+      lib: ["es2023", "esnext.disposable"],
+      module: "nodenext",
+      types: ["node"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      allowImportingTsExtensions: true,
+      noEmit: true,
+      skipLibCheck: false,
+    },
+    files,
+  };
+  const imported = codeEntries.map((name, index) => `import * as e${index} from "${name}";`).join("\n");
+  const used = codeEntries.map((_, index) => `e${index}`).join(", ");
+  writeFileSync(path.join(project, "every-entry.mts"), `${imported}\nexport default [${used}];\n`);
+  writeFileSync(path.join(project, "tsconfig.check.json"), JSON.stringify(config));
+  const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
+  await must(process.execPath, [tsc, "-p", "tsconfig.check.json"], project);
+}
+
+const CONFIGS = ["ts", "mts", "js", "mjs"].map((end) => `amends.config.${end}`);
+
+/** @param {string} project */
+function binOf(project) {
+  return path.join(project, "node_modules", manifest.name, manifest.bin["amends"] ?? "");
+}
+
+/**
+ * What an earlier turn has left behind.
+ * @param {string} project
+ */
+function clear(project) {
+  const databases = ["", "-wal", "-shm"].map((end) => `amends.db${end}`);
+  for (const name of ["sagas", "tsconfig.json", ...CONFIGS, ...databases])
+    rmSync(path.join(project, name), { recursive: true, force: true });
+}
+
+/**
+ * `amends init` in what is empty but for the package, then `amends dev`, until the first saga has completed.
+ * @param {string} node
+ * @param {string} project
+ * @param {"ts" | "js"} language
+ */
+async function firstSteps(node, project, language) {
+  const bin = binOf(project);
+  const amends = (/** @type {string[]} */ ...args) => must(node, [bin, ...args], project);
+  clear(project);
+  const version = (await amends("--version")).trim();
+  if (version !== manifest.version) throw new Error(`amends --version says ${version}`);
+  await amends("init", "--language", language);
+  const dev = await start(node, [bin, "dev", "--port", "0"], project);
+  try {
+    const address = await dev.seen(/(http:\/\/127\.0\.0\.1:\d+\/)#token=\S+/);
+    await dev.seen(/working on /);
+    const page = await (await fetch(address)).text();
+    if (!page.includes("<title>")) throw new Error(`The console shows no page: ${page.slice(0, 200)}`);
+    await amends("start", "first-saga", '{"name":"Ann","cents":250}', "--id", "o-1");
+    const streamed = await amends("stream", "o-1");
+    if (!streamed.includes("COMPLETED")) throw new Error(`The first saga did not complete:\n${streamed}`);
+    await amends("doctor");
+  } finally {
+    await dev.stop();
+  }
+}
+
+/**
+ * @param {string} node
+ * @param {string[]} args
+ * @param {string} cwd
+ */
+async function start(node, args, cwd) {
+  const child = spawn(node, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  let look = () => {};
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      output += text;
+      look();
+    });
+  const gone = new Promise((resolve) => child.once("close", resolve));
+  void gone.then(() => look());
+  return {
+    /** @param {RegExp} pattern @returns {Promise<string>} */
+    seen: (pattern) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(
+          () => reject(new Error(`amends dev did not say ${pattern}:\n${output}`)),
+          60_000,
+        );
+        look = () => {
+          const match = pattern.exec(output);
+          if (!match && child.exitCode === null) return;
+          clearTimeout(timer);
+          if (match) resolve(match[1] ?? match[0]);
+          else reject(new Error(`amends dev ended:\n${output}`));
+        };
+        look();
+      }),
+    stop: async () => {
+      child.kill("SIGTERM");
+      const code = await gone;
+      if (code !== 0) throw new Error(`amends dev ended with ${code}:\n${output}`);
+    },
+  };
+}
+
+/**
+ * @param {string} node
+ * @param {string} project
+ */
+async function readsTypeScript(node, project) {
+  if (existsSync(path.join(project, "node_modules", "tsx"))) return true;
+  const told = await must(node, ["-p", "typeof process.features.typescript"], project);
+  return told.trim() === "string";
+}
+
+/**
+ * @template T
+ * @param {string} _title
+ * @param {() => Promise<T>} work
+ */
+function quietly(_title, work) {
+  return work();
+}
+
+/** @param {Options} options */
+export async function packageCheck({ nodes, linked, tsx, built, keep, quiet = false }) {
+  const progress = quiet ? quietly : loud;
+  if (!built) {
+    const outcome = await progress("building", buildPackage);
+    if (!outcome.ok) throw new Error(outcome.output);
+  }
+  const place = mkdtempSync(path.join(tmpdir(), "amends-package-"));
+  const project = path.join(place, "empty-project");
+  mkdirSync(project);
+  try {
+    const tarball = await pack(place);
+    await progress(linked ? "linking" : "installing", () =>
+      linked ? link(tarball, project) : install(tarball, project, tsx),
+    );
+    for (const node of nodes) {
+      const version = (await must(node, ["--version"], project)).trim();
+      await progress(`Node.js ${version}: every entry`, () => imports(node, project));
+      await progress(`Node.js ${version}: init and dev`, () => firstSteps(node, project, "js"));
+      if (await readsTypeScript(node, project))
+        await progress(`Node.js ${version}: init and dev, in TypeScript`, () =>
+          firstSteps(node, project, "ts"),
+        );
+    }
+    clear(project);
+    await must(process.execPath, [binOf(project), "init", "--language", "ts"], project);
+    const config = CONFIGS.filter((name) => existsSync(path.join(project, name)));
+    await progress("types", () => types(project, ["every-entry.mts", ...config]));
+  } finally {
+    if (keep) console.log(`left in ${project}`);
+    else rmSync(place, { recursive: true, force: true });
+  }
+}
+
+if (isMain(import.meta.url)) {
+  const { values } = parseArgs({
+    options: {
+      node: { type: "string", multiple: true },
+      linked: { type: "boolean", default: false },
+      tsx: { type: "boolean", default: false },
+      built: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
+    },
+  });
+  await toolMain(async () => {
+    await ensureInstalled();
+    const named = values.node ?? process.env["AMENDS_NODES"]?.split(",") ?? [];
+    const { linked, tsx, built, keep } = values;
+    await packageCheck({ nodes: named.length > 0 ? named : [process.execPath], linked, tsx, built, keep });
+    console.log("the package works");
+  });
+}
