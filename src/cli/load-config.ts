@@ -46,7 +46,7 @@ export async function loadConfig(file: string, cwd: string): Promise<LoadedConfi
       "Write: export default defineConfig({ … }), with defineConfig from amends/config",
     );
   }
-  return { file, config: given as AmendsConfig };
+  return { file, config: given };
 }
 
 async function importFile(file: string, shown: string): Promise<Readonly<Record<string, unknown>>> {

@@ -24,7 +24,7 @@ const HOSTILE: readonly string[] = [
 ];
 
 /** What a terminal might take for an order. */
-const ORDERS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
+const ORDERS = /(?!\n)[\p{Cc}\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
 
 it("[P-03] what does not print as itself is written out, and the rest stays", () => {
   expect(visible(`${ESC}[31m\u009b\u202e\n\t`)).toBe("\\x1b[31m\\x9b\\u202e\\n\\t");

@@ -21,13 +21,15 @@ it(
   { timeout: 180_000 },
   async () => {
     await built();
-    await packageCheck({
-      nodes: [process.execPath],
-      linked: true,
-      tsx: false,
-      built: true,
-      keep: false,
-      quiet: true,
-    });
+    await expect(
+      packageCheck({
+        nodes: [process.execPath],
+        linked: true,
+        tsx: false,
+        built: true,
+        keep: false,
+        quiet: true,
+      }),
+    ).resolves.toBeUndefined();
   },
 );

@@ -25,6 +25,7 @@ async function refused(
 }
 
 it("[P-03] a database that cannot be is refused as called wrongly", async () => {
+  expect.hasAssertions();
   await refused(
     ["list", "--database", `postgres://app:${SECRET}@host:99999999/db`],
     2,
@@ -61,6 +62,7 @@ it("[P-03][X-03] a server that is away, a wrong password, a missing database: wh
 });
 
 it("[P-03] a SQLite file that is not there is not made by looking", async () => {
+  expect.hasAssertions();
   const folder = mkdtempSync(join(tmpdir(), "amends-cli-"));
   await refused(
     ["list", "--database", join(folder, "typo.db")],
@@ -129,6 +131,7 @@ onDatabase("sqlite", (database) => {
 });
 
 it("[P-03] a console that is away, or that is none, or that wants another token, is told apart", async () => {
+  expect.hasAssertions();
   const answers: Record<string, [number, string]> = {
     "/api/overview": [200, "<html>"],
     "/api/sagas": [404, "nginx"],
