@@ -29,7 +29,23 @@ export async function buildConsole(outDir) {
 
 /** @returns {Promise<import("./project.mjs").Outcome>} */
 export async function buildTests() {
-  const outcome = await program("tsc", ["-p", "tsconfig.tests.json"]);
+  return buildAside("tsconfig.tests.json");
+}
+
+/**
+ * What `npm start` runs, without the tests.
+ * @returns {Promise<import("./project.mjs").Outcome>}
+ */
+export async function buildTour() {
+  return buildAside("tsconfig.tour.json");
+}
+
+/**
+ * @param {string} config
+ * @returns {Promise<import("./project.mjs").Outcome>}
+ */
+async function buildAside(config) {
+  const outcome = await program("tsc", ["-p", config]);
   /** @type {{ name: string, type: string, exports: Record<string, string | { default: string }> }} */
   const { name, type, exports } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const doors = Object.entries(exports).flatMap(([door, target]) =>

@@ -27,7 +27,7 @@ inBrowser("a new operator", (stage) => {
     const tour = await TourProcess.start("--port", "0", "--assets", await builtPages());
     const { page, troubles } = await stage.tab();
     try {
-      const [address] = await tour.hears(/http:\/\/127\.0\.0\.1:\d+\/#token=\S+/);
+      const [address] = await tour.hears(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}/);
       await tour.hears(/are back: what waits can be mended/);
       await page.goto(address);
       await settled(page);

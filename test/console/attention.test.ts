@@ -41,13 +41,10 @@ onEachDatabase((database) => {
     const { as } = await scene(database);
     const text = await (await as("reader", "/api/attention")).text();
     const { items } = JSON.parse(text) as Page<AttentionLine>;
-    expect(items.map(({ kind, reason }) => [kind, reason]).toSorted()).toEqual([
-      [
-        "dead-letter",
-        "event o-1-placed to https://partner.example/410: it answered HTTP 410 (gone for good), 1 try",
-      ],
-      ["dead-letter", "event o-1-placed to https://partner.example/500: it answered HTTP 500, 1 try"],
-      ["disabled-subscription", "it answered HTTP 410 (gone for good)"],
+    expect(items.map(({ kind, reason }) => `${kind}: ${reason}`).toSorted()).toEqual([
+      "dead-letter: event o-1-placed to https://partner.example/410: it answered HTTP 410 (gone for good), 1 try",
+      "dead-letter: event o-1-placed to https://partner.example/500: it answered HTTP 500, 1 try",
+      "disabled-subscription: it answered HTTP 410 (gone for good)",
     ]);
     expect(text).not.toContain(KEY);
   });
