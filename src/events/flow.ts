@@ -13,6 +13,7 @@ import { fanOut, FROM_OUTSIDE } from "./fanout.ts";
 import {
   requeueDelivery,
   selectDelivery,
+  selectNoted,
   selectRun,
   selectRunEvents,
   selectRunsOf,
@@ -112,7 +113,7 @@ export class EventFlow<Tx = unknown> {
     const rows = isUuid(id)
       ? await this.#engine.store.query(requeueDelivery(this.#db.dialect, id, text))
       : [];
-    if (rows.length === 0) throw notNow(id);
+    if (rows.length === 0 && !(isUuid(id) && (await this.#isNoted("delivery", id, text)))) throw notNow(id);
     this.#engine.desk.dueIn(0);
   }
 
@@ -139,8 +140,9 @@ export class EventFlow<Tx = unknown> {
       });
       const move = settlement.move && { ...settlement.move, note: text };
       if (!(await store.steer({ ...settlement, to: SUPERSEDED, move }))) throw notNow(id);
-    } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0)
-      throw notNow(id);
+    } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0) {
+      if (!(await this.#isNoted("delivery", id, text))) throw notNow(id);
+    }
     this.#engine.desk.dueIn(0);
   }
 
@@ -150,6 +152,12 @@ export class EventFlow<Tx = unknown> {
     const [row] = await this.#engine.store.query(selectNow(this.#db.dialect));
     const at = new Date(Number(row?.["now_at"])).toISOString();
     return JSON.stringify({ action, reason, ...(by !== undefined && { by }), at });
+  }
+
+  /** Refused, because an earlier commit of the same deed, whose answer was lost, has done it. */
+  async #isNoted(kind: "run" | "delivery", id: string, text: string): Promise<boolean> {
+    const rows = await this.#engine.store.query(selectNoted(this.#db.dialect, kind, id, text));
+    return rows.length > 0;
   }
 
   async #view(row: Row): Promise<FlowView> {
@@ -174,10 +182,11 @@ export class EventFlow<Tx = unknown> {
 
   async #steer(run: RunRecord, event: FlowEvent, action: string, note: OperatorNote): Promise<void> {
     this.#refuseUnknown(run);
-    const decided = this.#engine.orchestrator.steer(run, event, await this.#noted(action, note));
+    const text = await this.#noted(action, note);
+    const decided = this.#engine.orchestrator.steer(run, event, text);
     if (!decided) throw notNow(run.sagaId);
     const done = await this.#engine.store.steer({ delivery: undefined, to: RELEASED, ...decided });
-    if (!done) throw notNow(run.sagaId);
+    if (!done && !(await this.#isNoted("run", run.sagaId, text))) throw notNow(run.sagaId);
     this.#engine.desk.dueIn(0);
   }
 }

@@ -130,6 +130,15 @@ export function supersedeDelivery(dialect: Dialect, id: string, note: string): S
     returning entry_id`;
 }
 
+const NOTED = { run: ["saga_state", "saga_id"], delivery: ["outbox", "entry_id"] } as const;
+
+/** What a person did is on record: the answer to that commit may have been lost. */
+export function selectNoted(dialect: Dialect, kind: keyof typeof NOTED, id: string, note: string): Sql {
+  const [table, key] = NOTED[kind];
+  return sql`select ${raw(key)} from ${dialect.table(table)}
+    where ${raw(key)} = ${id} and replace(notes, ${note}, '') <> notes`;
+}
+
 function added(note: string): Sql {
   return sql`case when notes is null then '[' else substr(notes, 1, length(notes) - 1) || ',' end || ${note} || ']'`;
 }

@@ -6,24 +6,13 @@ import { Amends, err, saga, Terminal } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { Effects } from "../support/effects.ts";
-import { runLane, type LaneReport } from "./lane.ts";
+import { check, cutAt, durable, run, TROUBLE } from "./cut.ts";
 import { openPlace, type Place } from "./place.ts";
-import { probe, type Point, type Reach } from "./probe.ts";
-import { Recovery } from "./recovery.ts";
-import type { Scenario } from "./scenario.ts";
+import { probe, type Reach } from "./probe.ts";
 import { scenarioOf } from "./scenarios/all.ts";
 import { onEachYard } from "./yard.ts";
 
 const calm: Reach = async () => undefined;
-
-/** A claim whose answer was lost is taken up when this is over. */
-const CALM_LEASE_MS = 3_000;
-
-/** What a driver throws where nothing was committed, and where that is not known. */
-const TROUBLE = {
-  postgres: { before: "40001", after: "ECONNRESET" },
-  sqlite: { before: "SQLITE_BUSY", after: "SQLITE_IOERR" },
-} as const;
 
 onEachYard((yard) => {
   it("[S-05] three steps that succeed cost four commits of their own, and a claim costs one more", async () => {
@@ -92,32 +81,8 @@ onEachYard((yard) => {
   });
 });
 
-function durable(points: readonly Point[]): readonly Point[] {
-  return points.filter(({ name }) => /^(?:write|commit) /.test(name));
-}
-
-function run(place: Place, scenario: Scenario, reach: Reach): Promise<LaneReport> {
-  return runLane({ place, scenario, reach, leaseMs: CALM_LEASE_MS, cancel: async () => undefined });
-}
-
-function cutAt({ name }: Point, dialect: Place["dialect"]): Reach {
-  return async (point) => {
-    if (point.name !== name) return;
-    const code = TROUBLE[dialect][name.endsWith("before") ? "before" : "after"];
-    throw Object.assign(new Error("the connection was cut"), { code });
-  };
-}
-
 /** Every call that was made, in order. */
 function callsOf({ effects }: Place): string {
   const begun = new Effects(effects).read().filter(({ phase }) => phase === "begun");
   return begun.map(({ key }) => key).join(" ");
-}
-
-async function check(place: Place, scenario: Scenario): Promise<readonly string[]> {
-  const recovery = await Recovery.open(scenario, place);
-  await recovery.run();
-  const problems = await recovery.check();
-  await recovery.close();
-  return problems;
 }

@@ -87,7 +87,13 @@ export async function countRows(database: Database, table: string, where: string
 
 /** Nothing is open any more, or what was ours was taken by another process. */
 export async function untilOver({ database, lost }: Pick<Stage, "database" | "lost">): Promise<void> {
-  while (lost() === 0 && (await openWork(database)) > 0) await pause();
+  // Whoever has slept for long may find that its connection's time is up: then it looks again.
+  const isOpen = (): Promise<boolean> =>
+    openWork(database).then(
+      (found) => found > 0,
+      () => true,
+    );
+  while (lost() === 0 && (await isOpen())) await pause();
 }
 
 export function pause(): Promise<void> {

@@ -146,7 +146,7 @@ function checkDelivery(
   if (handler === null) return wrong;
   const status = row["status"] as OutboxStatus;
   const say = (rule: string, what: string): void =>
-    void wrong.push(`${rule}: ${String(name)} for ${String(handler)} (${status}): ${what}`);
+    void wrong.push(`${rule}: ${String(name)} for ${handler as string} (${status}): ${what}`);
   const calls = world.filter(({ key }) => key === keyOf(row));
   const begun = calls.filter(({ phase }) => phase === "begun").length;
   if (begun > Number(token)) say("I2", `${begun} calls under ${String(token)} claims`);

@@ -18,6 +18,8 @@ const hasty: Scenario = {
   flowEnds: ["completed"],
   play: (world) =>
     journey(world, {
+      // One of them may be kept for a look at the database that is under way.
+      concurrency: 2,
       async place({ amends, worker }) {
         await worker.start();
         await amends.events.publish(undefined, Placed({ order: ORDER }));

@@ -11,12 +11,12 @@ import { built } from "../../examples/run-program.ts";
 const src = path.join(root, "src");
 
 /**
- * The console listens, and its pages ask their own server; the addresses of resolvers come from whoever writes the
- * program. Neither calls an address that a stranger chose.
+ * The console listens, its pages ask their own server, and so does the command line; resolvers call whom the writer of the
+ * program names. None of them calls an address that a stranger chose.
  */
 const sources = readdirSync(src, { recursive: true, encoding: "utf8" })
   .map((name) => name.split(path.sep).join("/"))
-  .filter((name) => name.endsWith(".ts") && !/^(?:console|resolvers)\//.test(name))
+  .filter((name) => name.endsWith(".ts") && !/^(?:cli|console|resolvers)\//.test(name))
   .map((name) => ({ name, text: readFileSync(path.join(src, name), "utf8") }));
 
 const OUTBOUND =
