@@ -166,6 +166,11 @@ onEachDatabase((database) => {
     const failed = await scene.run("failed", "f-1");
     const stalled = await scene.run("stalled", "stalled-1");
     const given = await scene.giveUp();
+    // Of a run that has ended, one event was given up: it still asks for a person.
+    const outbox = db.dialect.table("outbox");
+    const [kept] = await db.query(
+      sql`update ${outbox} set status = 'abandoned' where name = 'Ready' and saga_id = ${done[0]} returning entry_id`,
+    );
     await clock.advance(31 * DAY_MS);
     const late = await scene.run("completed", "c-3");
     const rows = async (): Promise<number> =>
@@ -178,12 +183,14 @@ onEachDatabase((database) => {
       1, 1, 0,
     ]);
     expect(await left([...done, failed, stalled, late])).toEqual([false, false, true, true, true]);
-    expect(await rows()).toBe(before - 2 * 4);
+    expect(await rows()).toBe(before - 2 * 4 + 1);
     await clock.advance(31 * DAY_MS);
     while ((await retention.runOnce()) > 0);
     expect(await left([failed, stalled, late])).toEqual([false, true, false]);
     const { items } = await amends.attention.list();
-    expect(items.map(({ id }) => id).toSorted()).toEqual([stalled, given].toSorted());
+    expect(items.map(({ id }) => id).toSorted()).toEqual(
+      [stalled, given, kept?.["entry_id"] as string].toSorted(),
+    );
     scene.mended.undo = true;
     await amends.events.retry(stalled, { reason: "it is free" });
     await scene.settle();
