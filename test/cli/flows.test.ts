@@ -1,17 +1,11 @@
 /** Runs of sagas over events from the terminal, where the console has them. */
 import { createConsole } from "amends/console";
-import { Amends } from "amends";
-import { sqlite } from "amends/sqlite";
 import { expect, it } from "vitest";
 import { convention, Registered } from "../events/support/convention.ts";
 import { TOKENS } from "../console/support/visit.ts";
 import { runIn } from "../events/support/flow.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { cli, json } from "./support/cli.ts";
-
-const hasFlows = createConsole(new Amends({ database: sqlite(":memory:") })).routes.some(
-  ({ path }) => path === "/api/flows",
-);
 
 onEachDatabase((database) => {
   it("[P-03][P-02] a stalled flow is listed, shown, drawn and steered", async () => {
