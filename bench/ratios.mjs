@@ -168,7 +168,7 @@ export const ratios = [
   {
     name: "webhooks_lone_commits_per_delivery",
     says: "Webhooks: commits per delivery one at a time, looks included",
-    atMost: 3.2,
+    atMost: 3,
     of: ({ "webhooks-postgres": webhooks }) => webhooks?.lone_commits_per_delivery?.median,
   },
   {

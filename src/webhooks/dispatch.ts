@@ -37,12 +37,23 @@ const AGAIN_MS = 5;
 export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
   const { db, clock, signal, jobs, courier, booking, onTrouble } = parts;
   const patience = { attemptMax: 8, signal, onTrouble };
+  /** The last claim filled every place: there is more, and nobody needs to look whether there is. */
+  let isFull = false;
   const desk: Desk<Errand> = new Desk<Errand>({
     name: "webhooks",
     capacity: parts.capacity,
     clock,
     leaseMs: parts.leaseMs,
-    claim: (limit) => persist(db, () => claim(parts, limit, () => desk.dueIn(AGAIN_MS)), patience),
+    claim: async (limit) => {
+      const again = (): void => desk.dueIn(AGAIN_MS);
+      const errands = await persist(
+        db,
+        () => claim(parts, limit, isFull ? ALL_DUE : undefined, again),
+        patience,
+      );
+      isFull = errands.length === limit;
+      return errands;
+    },
     renew: (errands) => persist(db, () => jobs.renew(db, errands), patience),
     run: (errand, hold) => run(parts, errand, hold),
     release: (errand) => persist(db, () => jobs.release(db, errand), patience),
@@ -60,23 +71,40 @@ export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
   }
 }
 
-async function claim(parts: DispatchParts, limit: number, again: () => void): Promise<readonly Errand[]> {
-  const { db, orchestrator, jobs, courier, deadLetters } = parts;
+/** What there is to do. */
+interface Due {
+  readonly deliveries: boolean;
+  readonly jobs: boolean;
+}
+
+const ALL_DUE: Due = { deliveries: true, jobs: true };
+
+/** Most looks find nothing: they must not cost a transaction, let alone the turn. */
+async function lookForDue(db: Database): Promise<Due> {
   const { dialect } = db;
-  // Most looks find nothing: they must not cost a transaction, let alone the turn.
-  const [look] = await db.query(
+  const [row] = await db.query(
     sql`select case when ${anythingDue(dialect)} then 1 else 0 end as deliveries,
       case when ${anyJobDue(dialect)} then 1 else 0 end as jobs`,
   );
-  const isDue = Number(look?.["deliveries"]) === 1;
-  const isJobDue = Number(look?.["jobs"]) === 1;
-  if (!isDue && !isJobDue) return [];
+  return { deliveries: Number(row?.["deliveries"]) === 1, jobs: Number(row?.["jobs"]) === 1 };
+}
+
+async function claim(
+  parts: DispatchParts,
+  limit: number,
+  known: Due | undefined,
+  again: () => void,
+): Promise<readonly Errand[]> {
+  const { db, orchestrator, jobs, courier, deadLetters } = parts;
+  const { dialect } = db;
+  const due = known ?? (await lookForDue(db));
+  if (!due.deliveries && !due.jobs) return [];
   let dead: readonly string[] = [];
   let isAgain = false;
   const errands = await db.transaction(async (session) => {
     // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
-    const waiting = isJobDue ? await jobs.lease(session, limit) : [];
-    if (!isDue || waiting.length >= limit) return courier.read(session, waiting);
+    const waiting = due.jobs ? await jobs.lease(session, limit) : [];
+    if (!due.deliveries || waiting.length >= limit) return courier.read(session, waiting);
     const created = await orchestrator.createJobs(session, limit - waiting.length, jobs.birth(dialect));
     await deadLetters.record(session, created.dead);
     dead = created.dead;

@@ -38,6 +38,9 @@ export interface DeskOptions<Piece extends Claimed> {
 /** How often a lease is looked at in its lifetime: so none gets older than a quarter. */
 export const RENEWALS = 8;
 
+/** How much of the free places one claim may take. The next one takes the rest. */
+const CLAIM_SHARE = 7 / 8;
+
 /** How long a call that was told to stop may take to do so, when the worker shuts down. */
 const GRACE_MS = 1_000;
 
@@ -138,7 +141,8 @@ export class Desk<Piece extends Claimed> implements Duty {
   get room(): number {
     const taken = this.#holds.size - this.#handedOn.size + this.#claiming;
     const free = this.#draining ? 0 : Math.max(0, this.#accepted - taken);
-    return Math.min(free, this.#options.claimMax ?? free);
+    // While a claim is under way its places are taken: some are left for rows that are written as ours (`reserve`).
+    return Math.min(Math.ceil(free * CLAIM_SHARE), this.#options.claimMax ?? free);
   }
 
   /** Something will be due in so long: the worker looks then. */
