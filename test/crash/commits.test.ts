@@ -7,6 +7,7 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { Effects } from "../support/effects.ts";
 import { check, cutAt, durable, run, TROUBLE } from "./cut.ts";
+import { everyOther } from "./gate.ts";
 import { openPlace, type Place } from "./place.ts";
 import { probe, type Reach } from "./probe.ts";
 import { scenarioOf } from "./scenarios/all.ts";
@@ -34,7 +35,7 @@ onEachYard((yard) => {
         (point) => name !== "joined" || !point.name.startsWith("commit 1 "),
       );
       const problems = await Promise.all(
-        ours.map(async (point) => {
+        everyOther(ours, yard.dialect).map(async (point) => {
           const place = await yard.place();
           const { counters } = await run(place, scenario, cutAt(point, yard.dialect));
           const found = [...(await check(place, scenario))];

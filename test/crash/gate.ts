@@ -36,3 +36,8 @@ export function chosen(
     return turns[place % turns.length] === mine;
   });
 }
+
+/** Commits that are cut off in the process itself: every other one on each database, unless all are asked for. */
+export function everyOther(points: readonly Point[], dialect: Place["dialect"]): readonly Point[] {
+  return isWhole ? points : points.filter((_, place) => (place % 2 === 0) === (dialect === "postgres"));
+}
