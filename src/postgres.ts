@@ -1,6 +1,7 @@
 /** PostgreSQL, version 13 and newer, through the `pg` package: `postgres(url)`, or a pool that you have. */
 import pg from "pg";
 import { AmendsError } from "./core/errors.ts";
+import { refuseUnknown } from "./core/options.ts";
 import type { TransactionKind } from "./sagas/definition.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
@@ -24,9 +25,15 @@ export interface PostgresSettings {
   readonly clock?: Clock;
 }
 
+const SETTINGS = ["url", "connection", "pool", "connections", "schema", "notify", "clock"];
+
 export function postgres(settings: string | PostgresSettings): Database<pg.ClientBase> {
   const given: PostgresSettings = typeof settings === "string" ? { url: settings } : settings;
+  refuseUnknown(given, SETTINGS, "postgres");
   const { schema = "amends", notify = true, clock = systemClock, connections = 10 } = given;
+  if (!Number.isInteger(connections) || connections < 1) {
+    throw new AmendsError("BAD_OPTION", "`connections` must be a whole number, 1 or more.");
+  }
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
     throw new AmendsError(
       "BAD_OPTION",

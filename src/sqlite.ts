@@ -1,5 +1,6 @@
 /** SQLite: the embedded default. `sqlite("shop.db")`, `sqlite(":memory:")`, or a handle that you have open. */
 import { AmendsError } from "./core/errors.ts";
+import { refuseUnknown } from "./core/options.ts";
 import type { TransactionKind } from "./sagas/definition.ts";
 import { SqlSagaStorage } from "./sagas/sql-storage.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
@@ -17,6 +18,7 @@ export interface SqliteSettings {
 
 /** A file, `":memory:"`, or a handle of node:sqlite or better-sqlite3. */
 export function sqlite(path: string | SqliteHandle, settings: SqliteSettings = {}): Database<SqliteHandle> {
+  refuseUnknown(settings, ["prefix", "clock"], "sqlite");
   const { prefix = "amends_", clock = systemClock } = settings;
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(prefix)) {
     throw new AmendsError("BAD_OPTION", "A prefix of tables is up to 40 letters, digits and underscores.");

@@ -23,7 +23,8 @@ export interface Tables {
 
 const SCHEME = /^([a-z][a-z0-9+.-]+):/i;
 
-export function readPlace(given: string, folder: string): Place {
+export function readPlace(text: string, folder: string): Place {
+  const given = text.trim(); // a stray blank in an environment file must not make a file's name of a URL
   const scheme = SCHEME.exec(given)?.[1]?.toLowerCase();
   if (scheme === "postgres" || scheme === "postgresql") return readUrl(given);
   if (given === ":memory:" || scheme === undefined || isDrive(given)) return filePlace(given, folder);

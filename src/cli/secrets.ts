@@ -25,7 +25,7 @@ export function secretsOf(
 function inUrl(text: string): readonly string[] {
   const token = /[#&?]token=([^&]+)/.exec(text)?.[1];
   const password =
-    /^[a-z][a-z0-9+.-]*:\/\/[^:/?#]*:(.*)@/i.exec(text)?.[1] ?? /[?&]password=([^&]+)/.exec(text)?.[1];
+    /[a-z][a-z0-9+.-]*:\/\/[^:/?#]*:(.*)@/i.exec(text)?.[1] ?? /[?&]password=([^&]+)/.exec(text)?.[1];
   return [token, password].flatMap((secret) => (secret === undefined ? [] : [secret, decoded(secret)]));
 }
 

@@ -71,6 +71,7 @@ const NODES_MAX = BYTES_MAX;
 
 /** Why a value is too deep, too large or unsafe; undefined where it is none of these. */
 function misshape(root: unknown): string | undefined {
+  if (typeof root === "number" && !Number.isFinite(root)) return "is NaN or Infinity, which JSON cannot hold";
   if (typeof root !== "object" || root === null) return undefined;
   let nodes: number;
   try {

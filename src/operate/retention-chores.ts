@@ -1,6 +1,7 @@
 /** The chores of retention, one per part. Each removes one batch at a time, in a transaction of its own. */
 import { selectNow } from "../storage/database-time.ts";
-import type { Session } from "../storage/database.ts";
+import type { Row, Session } from "../storage/database.ts";
+import type { SagaStatus } from "../core/saga/machine.ts";
 import { deleteSignals } from "../sagas/signal-queries.ts";
 import type { SagaView } from "../sagas/view.ts";
 import { prune } from "../webhooks/retention.ts";
@@ -14,6 +15,7 @@ import {
   deleteSagas,
   lookThrough,
   selectExpired,
+  selectStillExpired,
   selectExpiredRuns,
 } from "./retention-queries.ts";
 
@@ -43,8 +45,8 @@ export function choresOf(policy: CheckedPolicy, tools: ChoreTools): readonly Cho
         const rows = await session.query(selectExpired(session.dialect, status, afterMs, batch));
         return rows.map((row) => row["id"] as string);
       });
-      if (ids.length > 0) await removeSagas(tools, policy.archive, ids);
-      return swept(ids.length, batch);
+      const removed = ids.length > 0 ? await removeSagas(tools, policy.archive, ids, status, afterMs) : 0;
+      return { removed, more: ids.length >= batch };
     }),
     ...(archivedMs === undefined
       ? []
@@ -96,21 +98,30 @@ function swept(removed: number, batch: number): Swept {
 async function removeSagas(
   { transact, inspect }: ChoreTools,
   archive: CheckedPolicy["archive"],
-  ids: readonly string[],
-): Promise<void> {
+  found: readonly string[],
+  status: SagaStatus,
+  afterMs: number,
+): Promise<number> {
   if (typeof archive === "function") {
     const views: SagaView[] = [];
-    for (const id of ids) {
+    for (const id of found) {
       const view = await inspect(id);
       if (view) views.push(view);
     }
     await archive(views);
   }
-  await transact(async (session) => {
-    if (archive === true) await archiveSagas(session, ids);
-    await session.query(deleteLogs(session.dialect, ids));
-    await session.query(deleteSignals(session.dialect, ids));
-    await session.query(deleteSagas(session.dialect, ids));
+  return transact(async (session) => {
+    const { dialect } = session;
+    const idsOf = (rows: readonly Row[]): readonly string[] => rows.map((row) => row["id"] as string);
+    if (archive === true) {
+      const still = idsOf(await session.query(selectStillExpired(dialect, found, status, afterMs)));
+      if (still.length > 0) await archiveSagas(session, still);
+    }
+    const ids = idsOf(await session.query(deleteSagas(dialect, found, status, afterMs)));
+    if (ids.length === 0) return 0;
+    await session.query(deleteLogs(dialect, ids));
+    await session.query(deleteSignals(dialect, ids));
+    return ids.length;
   });
 }
 

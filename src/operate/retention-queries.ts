@@ -17,13 +17,37 @@ export function selectExpired(dialect: Dialect, status: SagaStatus, afterMs: num
     order by c.updated_at, c.id limit ${limit}`;
 }
 
+/**
+ * Of these, those that are still to go. Between two looks somebody else may have removed one, and its id may stand for
+ * a saga that runs.
+ */
+function stillExpired(dialect: Dialect, ids: readonly string[], status: SagaStatus, afterMs: number): Sql {
+  return sql`${dialect.among(raw("id"), ids)} and status || '' = ${literals([status])}
+    and updated_at < ${before(dialect, afterMs)}`;
+}
+
+export function selectStillExpired(
+  dialect: Dialect,
+  ids: readonly string[],
+  status: SagaStatus,
+  afterMs: number,
+): Sql {
+  return sql`select id from ${dialect.table("saga_executions")} where ${stillExpired(dialect, ids, status, afterMs)}`;
+}
+
 export function deleteLogs(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`delete from ${dialect.table("saga_logs")} where ${dialect.among(raw("saga_id"), ids)}`;
 }
 
-export function deleteSagas(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`delete from ${dialect.table("saga_executions")} where ${dialect.among(raw("id"), ids)}
-    and status || '' in (${literals(sagaMachine.terminal)})`;
+/** Before their logs: whoever starts a saga under such an id waits until all of the old one is gone. */
+export function deleteSagas(
+  dialect: Dialect,
+  ids: readonly string[],
+  status: SagaStatus,
+  afterMs: number,
+): Sql {
+  return sql`delete from ${dialect.table("saga_executions")}
+    where ${stillExpired(dialect, ids, status, afterMs)} returning id`;
 }
 
 /** Along the index of ended runs, the longest ended first. */

@@ -4,14 +4,14 @@
  * policy reaches them. A saga's id is free again once it is gone, so its time must be longer than anybody may repeat a
  * start.
  */
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, errorLabel } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { SagaView } from "../sagas/view.ts";
 import { persist } from "../storage/retry.ts";
 import { raw } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../work/duty.ts";
 import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
-import { choresOf, type Chore, type Transact } from "./retention-chores.ts";
+import { choresOf, type Chore, type Swept, type Transact } from "./retention-chores.ts";
 import { checkPolicy, type RetentionPolicy } from "./retention-policy.ts";
 
 export interface RetentionOptions extends RetentionPolicy {
@@ -62,8 +62,12 @@ export class Retention implements Duty {
   }
 
   async claim(): Promise<readonly Leaving[]> {
-    const { more } = await this.#sweep();
-    if (!more) this.#restUntilMs = this.#host.clock.monotonicMs() + REST_MS;
+    const { more, trouble } = await this.#sweep();
+    for (const error of trouble) {
+      const label = errorLabel(error);
+      this.#host.warn({ error: label }, "amends: a chore of retention failed; trying again in a minute");
+    }
+    if (!more || trouble.length > 0) this.#restUntilMs = this.#host.clock.monotonicMs() + REST_MS;
     return [];
   }
 
@@ -75,17 +79,25 @@ export class Retention implements Duty {
 
   /** Removes one batch of each kind that there is a policy for. Returns how much that was. */
   async runOnce(): Promise<number> {
-    return (await this.#sweep()).removed;
+    const { removed, trouble } = await this.#sweep();
+    if (trouble.length > 0) throw trouble[0];
+    return removed;
   }
 
-  async #sweep(): Promise<{ readonly removed: number; readonly more: boolean }> {
+  /** A chore that fails keeps none of the others from theirs. */
+  async #sweep(): Promise<Swept & { readonly trouble: readonly unknown[] }> {
     let [removed, more] = [0, false];
+    const trouble: unknown[] = [];
     for (const chore of this.#chores) {
-      const swept = await chore();
-      removed += swept.removed;
-      more ||= swept.more;
+      try {
+        const swept = await chore();
+        removed += swept.removed;
+        more ||= swept.more;
+      } catch (error) {
+        trouble.push(error);
+      }
     }
-    return { removed, more };
+    return { removed, more, trouble };
   }
 }
 

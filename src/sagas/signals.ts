@@ -6,7 +6,7 @@ import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
-import { eventArrivesAs } from "../core/saga/wait.ts";
+import { eventArrivesAs, isEventName } from "../core/saga/wait.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
 import { COMMIT_SOON_MS, type Engine } from "./engine.ts";
@@ -127,7 +127,8 @@ async function give(
   const [row] = await session.query(lockSaga(dialect, sagaId));
   if (!row || sagaMachine.isTerminal(row["status"] as SagaStatus)) return;
   const sent = await session.query(selectSignals(dialect, sagaId));
-  if (sent.some((one) => one["dedupe_id"] === id)) return;
+  // A signal may have the event's id, too: only an event is the event again.
+  if (sent.some((one) => one["dedupe_id"] === id && isEventName(one["name"] as string))) return;
   const filled = new Set(sent.map((one) => one["name"]));
   const step = steps.find((name) => !filled.has(eventArrivesAs(name)));
   if (step === undefined) return;

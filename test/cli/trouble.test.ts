@@ -50,6 +50,10 @@ it("[P-03][X-03] a server that is away, a wrong password, a missing database: wh
   const url = new URL(inject("postgresUrl"));
   url.pathname = "/no_such_database";
   await refused(["list", "--database", url.href], 1, /^error: There is no such database on this server\.\n/);
+  // A stray blank makes no file's name of a URL.
+  await refused(["list"], 1, /nothing listens there/, {
+    DATABASE_URL: ` postgres://app:${SECRET}@127.0.0.1:1/db `,
+  });
   // The stack is for whoever asks for it, and has no secret either.
   const debug = await cli(["list", "--database", `postgres://app:${SECRET}@[::/db`], {
     env: { AMENDS_DEBUG: "1" },

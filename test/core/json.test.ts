@@ -166,3 +166,8 @@ describe("comparing inputs", () => {
     );
   });
 });
+
+it("[K-20] a number that JSON cannot hold is refused wherever it stands, also by itself", () => {
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, [Number.NaN], { a: Number.NEGATIVE_INFINITY }])
+    expect(reasonFor(value)).toMatch(/NaN or Infinity, which JSON cannot hold/);
+});

@@ -40,6 +40,21 @@ async function workOff(amends: Amends): Promise<void> {
 onEachDatabase((database) => {
   booksHold(database);
 
+  it("[S-25] a signal that has the id of an event does not take the event's place", async () => {
+    const told = signal("told", z.object({}));
+    const both = saga("both", orderSchema)
+      .waitFor("word", { signal: told })
+      .waitFor("payment", { event: Paid, where: "orderId", equals: ({ input }) => input.orderId });
+    const amends = await database.amends({ sagas: [both], clock: virtualClock() });
+    const run = await amends.start(both, { orderId: "o-1" });
+    await workOff(amends);
+    const payment = Paid({ orderId: "o-1", cents: 1 });
+    await amends.signal(run.id, told, {}, { id: payment.id });
+    await amends.events.publish(undefined, payment);
+    await workOff(amends);
+    expect(await run.status()).toBe("COMPLETED");
+  });
+
   it("[S-25][F-17] a published event reaches the saga that waits for it, and no other, exactly once", async () => {
     const amends = await database.amends({ sagas: [order], clock: virtualClock() });
     const mine = await amends.start(order, { orderId: "o-1" });

@@ -3,10 +3,13 @@ import {
   DatabaseAuditSink,
   Outbox,
   Retention,
+  saga,
+  signal,
   type NewOutboxEntry,
   type SagaView,
 } from "amends";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
@@ -51,6 +54,55 @@ onEachDatabase((database) => {
     await clock.advance(31 * DAY_MS);
     expect(await retention.runOnce()).toBe(2);
     expect(await left()).toEqual(["p-1", "s-1"]);
+  });
+
+  it("[P-06][S-08][S-25] a saga that took the id of one that is being removed keeps its log and its signals", async () => {
+    const go = signal("go", z.object({ n: z.number() }));
+    let acts = 0;
+    const order = saga("order", z.object({ n: z.number() }))
+      .step("charge", { act: () => void acts++, compensate: () => undefined })
+      .waitFor("told", { signal: go });
+    const clock = virtualClock();
+    const amends = await database.amends({ sagas: [order], clock });
+    const work = async (): Promise<void> => {
+      while ((await amends.worker().runOnce()) > 0);
+    };
+    await amends.start(order, { n: 1 }, { id: "o-1" });
+    await amends.signal("o-1", go, { n: 1 });
+    await work();
+    clock.jump(2 * DAY_MS);
+    const quick = new Retention({ amends, sagas: { completed: "1d" } });
+    const slow = new Retention({
+      amends,
+      sagas: {
+        completed: "1d",
+        archive: async () => {
+          expect(await quick.runOnce()).toBe(1);
+          await amends.start(order, { n: 2 }, { id: "o-1" });
+          await work();
+          await amends.signal("o-1", go, { n: 2 });
+        },
+      },
+    });
+    expect(await slow.runOnce()).toBe(0);
+    await work();
+    expect([acts, (await amends.inspect("o-1"))?.status]).toEqual([2, "COMPLETED"]);
+  });
+
+  it("[P-06][K-17] a chore that fails keeps none of the others from theirs", async () => {
+    const clock = virtualClock();
+    const shop = await openShop(database, { clock });
+    const { amends } = shop;
+    await shop.run("COMPLETED", "c-1");
+    await shop.run("FAILED", "f-1");
+    clock.jump(2 * DAY_MS);
+    const archive = (sagas: readonly SagaView[]): void => {
+      if (sagas.some(({ status }) => status === "COMPLETED")) throw new Error("the disk is full");
+    };
+    const retention = new Retention({ amends, sagas: { completed: "1d", failed: "1d", archive } });
+    await expect(retention.runOnce()).rejects.toThrow("the disk is full");
+    expect((await amends.inspect("c-1"))?.status).toBe("COMPLETED");
+    expect(await amends.inspect("f-1")).toBe(undefined);
   });
 
   it("[P-06] what could not be kept elsewhere is not removed", async () => {

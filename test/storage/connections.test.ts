@@ -145,3 +145,12 @@ onDatabase("sqlite", (database) => {
     handle.close();
   });
 });
+
+it("[X-04] a setting that a database does not have is refused, and so is a pool that cannot be", () => {
+  const url = "postgres://127.0.0.1:1/none";
+  const misspelt = { url, conections: 3 } as { url: string };
+  expect(() => postgres(misspelt)).toThrow(/conections/);
+  for (const connections of [0, -1, Number.NaN, 1.5])
+    expect(() => postgres({ url, connections })).toThrow(/whole number/);
+  expect(() => sqlite(":memory:", { clokc: 1 } as object)).toThrow(/clokc/);
+});

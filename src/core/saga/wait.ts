@@ -52,6 +52,10 @@ export function eventArrivesAs(step: string): string {
   return `$${step}`;
 }
 
+export function isEventName(name: string): boolean {
+  return name.startsWith("$");
+}
+
 /** How a wait differs from the recorded one, in words. Another time limit does not: the recorded one holds. */
 export function waitChange(recorded: Wait | undefined, now: Wait | undefined): string | undefined {
   if (recorded === undefined || now === undefined) {
