@@ -276,7 +276,7 @@ onEachDatabase((database) => {
     const page = await as("reader", "/console/");
     expect([page.status, await page.json()]).toMatchObject([
       404,
-      { message: expect.stringContaining("`path`") },
+      { message: "There is no page here. If the console is mounted below a path, tell it so: `path`." },
     ]);
   });
 });

@@ -42,10 +42,11 @@ onEachDatabase((database) => {
       id,
       created: false,
     });
-    const forgotten = db.transaction(() =>
-      amends.webhooks.publish(undefined, { type: "order.placed", data: {} }),
+    const forgotten = db.transaction(
+      () => amends.webhooks.publish(undefined, { type: "order.placed", data: {} }),
+      true,
     );
-    await expect(forgotten).rejects.toThrow();
+    await expect(forgotten).rejects.toMatchObject({ code: "NEEDS_TRANSACTION" });
     expect(await rows("webhook_events")).toHaveLength(1);
   });
 
