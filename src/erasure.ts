@@ -26,6 +26,7 @@ export {
 export { type RectificationReport, type RectifyOptions } from "./erasure/rectify.ts";
 export { type ErasurePlan } from "./core/erasure/plan.ts";
 export { type Correction, type CorrectedValue, type SubjectRef } from "./core/outbox/entry.ts";
+export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";
 export { httpResolver } from "./resolvers/http.ts";
 export {
   type HttpAbout,

@@ -92,7 +92,7 @@ export {
   type OutboxOptions,
   type SucceededOptions,
 } from "./outbox/outbox.ts";
-export { BackoffPolicy, type BackoffOptions } from "./outbox/backoff-policy.ts";
+export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";
 export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
 export {
   defineCall,

@@ -9,7 +9,7 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
 import { HOST } from "../work/host.ts";
-import { answer, isUnforeseen, json, notFound, problemAnswer, Refused } from "./answer.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused } from "./answer.ts";
 import { Assets } from "./assets.ts";
 import { readBody } from "./body.ts";
 import { Guard } from "./guard.ts";
@@ -131,7 +131,7 @@ export class Console {
     const url = new URL(request.url);
     const { path: mount } = this.#options;
     const isMount = arrival.mount === undefined && mount !== "" && url.pathname === mount;
-    const redirect = arrival.redirect ?? (isMount ? `${mount}/` : undefined);
+    const redirect = arrival.redirect ?? (isMount ? `${mount}/${url.search}` : undefined);
     // Everything on the page is found relative to it: without the slash at its end it would be looked for elsewhere.
     if (redirect !== undefined) return answer(null, 308, { location: redirect });
     const below = arrival.mount === undefined && url.pathname.startsWith(`${mount}/`);
@@ -146,13 +146,13 @@ export class Console {
   #page(method: string, path: string): Response {
     if (method !== "GET") throw wrongMethod(["GET"]);
     const page = this.#assets.serve(path);
-    if (!page) throw notFound("page");
+    if (!page) throw noPage();
     return page;
   }
 
   async #call(request: Request, method: string, path: string, search: URLSearchParams): Promise<Response> {
     const found = find(this.routes, method, path);
-    if (!("route" in found)) throw found.length > 0 ? wrongMethod(found) : notFound("route");
+    if (!("route" in found)) throw found.length > 0 ? wrongMethod(found) : noRoute();
     const { route, id } = found;
     const visitor = await this.#guard.identify(request, this.#callerOf(request));
     this.#guard.check(request, route.access, visitor);
@@ -178,6 +178,17 @@ function readSearch(search: URLSearchParams): Readonly<Record<string, string>> {
   const fields = Object.fromEntries(given);
   if (Object.keys(fields).length === given.length) return fields;
   throw new Refused(400, { code: "BAD_INPUT", message: "Give each parameter once." });
+}
+
+function noRoute(): Refused {
+  const message = "There is no route here. See api/openapi.json for all that there are.";
+  return new Refused(404, { code: "NOT_FOUND", message });
+}
+
+/** Mostly a console that was not told where it is mounted. */
+function noPage(): Refused {
+  const message = "There is no page here. If the console is mounted below a path, tell it so: `path`.";
+  return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 function wrongMethod(methods: readonly string[]): Refused {

@@ -1,4 +1,5 @@
 /** The table of routes as an OpenAPI document. What each answer looks like stands in the contract, by its name. */
+import { WRITE_HEADER } from "./origin.ts";
 import type { JsonSchema, Params } from "./param.ts";
 import type { Route } from "./route.ts";
 
@@ -38,12 +39,17 @@ function operationOf({ method, path, access, summary, answers, query, body }: Ro
     required: param.required,
     schema: param.schema,
   }));
+  // Every change is asked for it, signing in and out too.
+  const inHeader =
+    method === "GET"
+      ? []
+      : [{ name: WRITE_HEADER, in: "header", required: true, schema: { type: "string", enum: ["1"] } }];
   return {
     operationId: operationId(method, path),
     summary,
     "x-role": access,
     security: access === "open" ? [] : [{ token: [] }, { session: [] }],
-    parameters: [...inPath, ...inQuery],
+    parameters: [...inPath, ...inQuery, ...inHeader],
     ...(body && {
       requestBody: { required: true, content: { "application/json": { schema: objectOf(body) } } },
     }),

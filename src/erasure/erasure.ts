@@ -15,6 +15,7 @@ import { planErasure, type ErasurePlan } from "../core/erasure/plan.ts";
 import { checkSubjectId } from "../core/erasure/request.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
+import { policyOf } from "../outbox/backoff-policy.ts";
 import { OutboxBooks } from "../outbox/books.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { ResolverRegistry } from "../outbox/registry.ts";
@@ -82,10 +83,11 @@ export class Erasure<Tx = unknown, Category extends string = string> {
 
   constructor(options: ErasureOptions<Tx, Category>) {
     refuseUnknown(options, Object.keys(OPTIONS), "new Erasure");
-    const { amends, dataMap, resolvers = [], audit, rebuildEvery = "1h", ...runnerOptions } = options;
+    const { amends, dataMap, resolvers = [], audit, rebuildEvery = "1h", ...rest } = options;
     if (!isDataMap(dataMap)) {
       throw new AmendsError("BAD_OPTION", "Give `new Erasure` a dataMap: dataMap({ … }).");
     }
+    const backoff = policyOf(options.backoff, "new Erasure");
     this.#amends = amends;
     this.#host = amends[HOST];
     const host = this.#host as Host;
@@ -95,11 +97,11 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
     const relay = isTransactional(this.#audit)
       ? undefined
-      : new AuditRelay(host, books, this.#audit, runnerOptions.backoff?.leaseMs);
+      : new AuditRelay(host, books, this.#audit, backoff.leaseMs);
     const sink = relay ?? (this.#audit as TransactionalSink);
     if (relay) host.employ(relay.duty);
     this.outbox = new Outbox(amends, { audit: sink });
-    this.runner = new SagaRunner(registry, this.outbox, this.#audit, runnerOptions).attach();
+    this.runner = new SagaRunner(registry, this.outbox, this.#audit, { ...rest, backoff }).attach();
     const rebuildEveryMs =
       rebuildEvery === "never" ? Number.POSITIVE_INFINITY : durationMs(rebuildEvery, "rebuildEvery");
     this.#cleanUp = new CleanUp({ host, books: this.outbox.books, rebuildEveryMs });

@@ -19,6 +19,16 @@ export interface BackoffOptions {
   readonly lease?: Duration;
 }
 
+/** The same in the words of every other part, for the options that take a schedule. */
+export interface BackoffSettings {
+  /** After the first failed attempt; it doubles with each. 30 seconds unless said otherwise. */
+  readonly base?: Duration;
+  /** Never longer than this. 1 hour unless said otherwise. */
+  readonly cap?: Duration;
+  /** How long a claim lasts unless it is renewed. 5 minutes unless said otherwise. */
+  readonly lease?: Duration;
+}
+
 export class BackoffPolicy {
   readonly schedule: Backoff;
   readonly leaseMs: number;
@@ -41,4 +51,17 @@ export class BackoffPolicy {
   delay(attempts: number): number {
     return delayMs(this.schedule, attempts);
   }
+}
+
+/** A policy out of what an option `backoff` was given. Whatever is neither is refused here, before it is used as one. */
+export function policyOf(given: BackoffPolicy | BackoffSettings | undefined, where: string): BackoffPolicy {
+  if (given instanceof BackoffPolicy) return given;
+  const settings = given ?? {};
+  refuseUnknown(settings, ["base", "cap", "lease"], `${where}: backoff`);
+  const { base, cap, lease } = settings;
+  return new BackoffPolicy({
+    ...(base !== undefined && { baseDelay: base }),
+    ...(cap !== undefined && { maxDelay: cap }),
+    ...(lease !== undefined && { lease }),
+  });
 }

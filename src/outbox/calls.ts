@@ -18,7 +18,7 @@ import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
 import { readTraceparent } from "../work/trace.ts";
 import { tryHook } from "./abandoned.ts";
 import { Attempt } from "./attempt.ts";
-import { BackoffPolicy } from "./backoff-policy.ts";
+import { policyOf, type BackoffPolicy, type BackoffSettings } from "./backoff-policy.ts";
 import { OutboxBooks } from "./books.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
 import { toCall, type CallEntry } from "./call-row.ts";
@@ -31,7 +31,8 @@ import { CallRequeue } from "./requeue-calls.ts";
 
 export interface CallsOptions {
   readonly calls: readonly CallDefinition[];
-  readonly backoff?: BackoffPolicy;
+  /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
+  readonly backoff?: BackoffPolicy | BackoffSettings;
   /** How many one `runOnce` takes. 50 unless said otherwise. */
   readonly batchSize?: number;
   /** Called after a call was abandoned, durably. What it throws is ignored, and it is not waited for beyond a second. */
@@ -64,7 +65,8 @@ export class Calls<Tx = unknown> {
 
   constructor(amends: Hosting<Tx>, options: CallsOptions) {
     refuseUnknown(options, ["calls", "backoff", "batchSize", "onAbandoned"], "new Calls");
-    const { calls, backoff = new BackoffPolicy(), batchSize = 50 } = options;
+    const { calls, batchSize = 50 } = options;
+    const backoff = policyOf(options.backoff, "new Calls");
     const host = amends[HOST];
     this.#host = host;
     this.#books = new OutboxBooks(host);

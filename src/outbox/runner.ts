@@ -20,7 +20,7 @@ import { readTraceparent } from "../work/trace.ts";
 import { abandonedSignal, tryHook, type AbandonedHook } from "./abandoned.ts";
 import { eventsOf, keyed } from "./announce.ts";
 import { Attempt } from "./attempt.ts";
-import { BackoffPolicy } from "./backoff-policy.ts";
+import { policyOf, type BackoffPolicy, type BackoffSettings } from "./backoff-policy.ts";
 import { completionOf, LOCAL_ONLY } from "./complete.ts";
 import { dispatch, labelOf } from "./dispatch.ts";
 import { entryDesk, runBatch, type ClaimedEntry, type DeskHost } from "./entry-desk.ts";
@@ -35,7 +35,8 @@ export interface SagaRunnerOptions {
   readonly maxAttempts?: number;
   /** How many entries one `runOnce` takes. 50 unless said otherwise. */
   readonly batchSize?: number;
-  readonly backoff?: BackoffPolicy;
+  /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
+  readonly backoff?: BackoffPolicy | BackoffSettings;
   readonly onAbandoned?: AbandonedHook;
   /** A request is complete only when every resolver that can verify has found the data gone. */
   readonly requireVerification?: boolean;
@@ -71,7 +72,8 @@ export class SagaRunner {
     options: SagaRunnerOptions = {},
   ) {
     refuseUnknown(options, OPTIONS, "new SagaRunner");
-    const { maxAttempts = 8, batchSize = 50, backoff = new BackoffPolicy(), callTimeout } = options;
+    const { maxAttempts = 8, batchSize = 50, callTimeout } = options;
+    const backoff = policyOf(options.backoff, "new SagaRunner");
     this.#registry = registry;
     this.#outbox = outbox;
     this.#audit = audit;

@@ -124,8 +124,16 @@ export class Webhooks<Tx = unknown> {
     host.employ(this.#desk);
   }
 
-  /** Tells the subscriptions that want it what happened, exactly if your open transaction commits. */
-  async publish(tx: Tx, event: WebhookEvent): Promise<Published> {
+  /**
+   * Tells the subscriptions that want it what happened, exactly if your open transaction commits. Without a transaction
+   * the event is durable when this resolves.
+   */
+  async publish(tx: Tx | undefined, event: WebhookEvent): Promise<Published> {
+    if (tx === undefined) {
+      // Under one id however often it is tried: an answer that was lost does not make a second event.
+      const named = { ...event, id: event.id ?? this.#host.newId() };
+      return this.#write((session) => this.#publisher.publish(session, named));
+    }
     return this.#publisher.publish(this.#host.database.join(tx), event);
   }
 

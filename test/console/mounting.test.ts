@@ -128,8 +128,8 @@ onEachDatabase((database) => {
       expect((await fetch(`${url}${path}`)).status).toBe(200);
       expect((await send(path)).status).toBe(200);
     }
-    const bare = await send("/console");
-    expect([bare.status, bare.headers.get("location")]).toEqual([308, "/console/"]);
+    const bare = await send("/console?x=1");
+    expect([bare.status, bare.headers.get("location")]).toEqual([308, "/console/?x=1"]);
     expect((await send("/console/")).headers.get("content-type")).toBe("text/html; charset=utf-8");
   });
 

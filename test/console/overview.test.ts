@@ -9,6 +9,12 @@ import { visit } from "./support/visit.ts";
 import { DatabaseAuditSink, Outbox, saga } from "amends";
 import { z } from "zod";
 
+interface Operation {
+  readonly "x-role": string;
+  readonly operationId: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+}
+
 onEachDatabase((database) => {
   it("[P-04] the overview has counts by state, throughput, latency, the age of the backlog, and attention", async () => {
     const clock = virtualClock();
@@ -236,7 +242,7 @@ onEachDatabase((database) => {
     const { get, console } = visit(shop.amends);
     const document = await get<{
       openapi: string;
-      paths: Record<string, Record<string, { "x-role": string; operationId: string }>>;
+      paths: Record<string, Record<string, Operation>>;
     }>("reader", "/api/openapi.json");
     expect(document.openapi).toBe("3.1.0");
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -251,5 +257,26 @@ onEachDatabase((database) => {
       Object.values(methods).map((one) => one.operationId),
     );
     expect(new Set(ids).size).toBe(ids.length);
+    for (const [method, { parameters }] of Object.values(document.paths).flatMap((methods) =>
+      Object.entries(methods),
+    )) {
+      const headers = parameters.filter((one) => one.in === "header");
+      expect(headers).toMatchObject(method === "get" ? [] : [{ name: "x-amends-console", required: true }]);
+    }
+  });
+
+  it("[P-04] an address that there is not says where all of them are", async () => {
+    const shop = await openShop(database);
+    const { as } = visit(shop.amends);
+    const route = await as("reader", "/api/retry");
+    expect([route.status, await route.json()]).toMatchObject([
+      404,
+      { message: "There is no route here. See api/openapi.json for all that there are." },
+    ]);
+    const page = await as("reader", "/console/");
+    expect([page.status, await page.json()]).toMatchObject([
+      404,
+      { message: "There is no page here. If the console is mounted below a path, tell it so: `path`." },
+    ]);
   });
 });

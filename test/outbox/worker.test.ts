@@ -1,4 +1,5 @@
-import { BackoffPolicy } from "amends";
+import { BackoffPolicy, Calls } from "amends";
+import { dataMap, Erasure } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";
@@ -158,6 +159,38 @@ onEachDatabase((database) => {
       expect(() => runnerOn(world, [], options)).toThrow(/must be|no option/);
     for (const options of [{ baseDelay: 0 }, { maxDelay: 1 }, { lease: 0 }, { base: 1 } as never])
       expect(() => new BackoffPolicy(options)).toThrow(/must|no option/);
+  });
+
+  it("[O-05] a schedule is given as a policy or as base, cap and lease; whatever else is refused by its name", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const busy = eraser("stripe", () => Promise.reject(new Error("busy")));
+    const [id] = await world.enqueue(erase("u-1"));
+    await runnerOn(world, [busy], { backoff: { base: "50s", cap: "100s", lease: "7m" } }).runOnce();
+    const { status, gate_ms: gateMs } = await world.row(id as string);
+    expect([status, Number(gateMs) - clock.virtualNowMs()]).toEqual(["failed", 50_000]);
+    for (const [backoff, said] of [
+      [
+        { baseDelay: "1s" },
+        "new SagaRunner: backoff: there is no option named baseDelay. There are: base, cap, lease.",
+      ],
+      [5, "new SagaRunner: backoff needs an object with its options."],
+      [{ base: "2h" }, "cap must not be shorter than base"],
+      [{ lease: 0 }, "lease must be longer than zero"],
+    ] as const)
+      expect(() => runnerOn(world, [], { backoff: backoff as never })).toThrow(said);
+    const wrong = { backoff: { delay: 1 } } as never;
+    expect(() => new Calls(world.amends, { calls: [], ...(wrong as object) })).toThrow(
+      "new Calls: backoff: there is no",
+    );
+    const erasure = (backoff: object): Erasure =>
+      new Erasure({
+        amends: world.amends,
+        dataMap: dataMap({ users: { subject: "id", columns: {} } }),
+        backoff,
+      });
+    expect(() => erasure({ delay: 1 })).toThrow("new Erasure: backoff: there is no option named delay");
+    expect(erasure({ base: "50ms", cap: "100ms" }).runner).toBeDefined();
   });
 
   it("[K-01] the schedule is min(base · 2^(n−1), cap) with the defaults of the source", () => {

@@ -31,8 +31,8 @@ describe("a config", () => {
 
   it("[P-03] gives an Amends whose transactions are those of its database", () => {
     const one = createAmends(defineConfig({ database: sqlite(":memory:") }));
-    expectTypeOf(one.amends.webhooks.publish).parameter(0).toEqualTypeOf<SqliteHandle>();
+    expectTypeOf(one.amends.webhooks.publish).parameter(0).toEqualTypeOf<SqliteHandle | undefined>();
     const other = createAmends(defineConfig({ database: postgres("postgres://x") }));
-    expectTypeOf(other.amends.webhooks.publish).parameter(0).toEqualTypeOf<ClientBase>();
+    expectTypeOf(other.amends.webhooks.publish).parameter(0).toEqualTypeOf<ClientBase | undefined>();
   });
 });

@@ -31,6 +31,25 @@ onEachDatabase((database) => {
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
   });
 
+  it("[W-15] without a transaction the event and what it owes are durable when it resolves", async () => {
+    const { amends, db, subscribe, rows } = await stage(database);
+    await subscribe("a");
+    const { id, created } = await amends.webhooks.publish(undefined, { type: "order.placed", data: {} });
+    expect(created).toBe(true);
+    expect(await rows("webhook_events")).toMatchObject([{ event_key: id }]);
+    expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
+    expect(await amends.webhooks.publish(undefined, { type: "order.placed", data: {}, id })).toEqual({
+      id,
+      created: false,
+    });
+    const forgotten = db.transaction(
+      () => amends.webhooks.publish(undefined, { type: "order.placed", data: {} }),
+      true,
+    );
+    await expect(forgotten).rejects.toMatchObject({ code: "NEEDS_TRANSACTION" });
+    expect(await rows("webhook_events")).toHaveLength(1);
+  });
+
   it("[W-15] the same id again is the same event; another event under it is a conflict", async () => {
     const { publish, subscribe, rows } = await stage(database);
     await subscribe("a");

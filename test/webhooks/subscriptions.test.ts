@@ -177,5 +177,11 @@ onEachDatabase((database) => {
       await expect(amends.webhooks.subscribe({ url, events: ["*"] })).rejects.toMatchObject({
         code: "BAD_URL",
       });
+    for (const [url, option] of [
+      ["http://a.example", "sending: { allowHttp: true }"],
+      ["https://a.example:3000", "sending: { allowPorts: [3000] }"],
+      ["https://127.0.0.1/x", 'sending: { allowNetworks: ["127.0.0.1"] }'],
+    ] as const)
+      await expect(amends.webhooks.subscribe({ url, events: ["*"] })).rejects.toThrow(option);
   });
 });

@@ -60,10 +60,13 @@ function authority(text: string): string {
 
 const REASONS: Readonly<Record<TargetRefusal, string>> = {
   url_invalid: "is not a plain absolute URL (no spaces, backslashes or fragment, at most 2048 characters)",
-  scheme_refused: "must begin with https://. Plain http must be allowed explicitly",
+  scheme_refused:
+    "must begin with https://. Plain http is allowed by `webhooks: { sending: { allowHttp: true } }`",
   credentials_refused: "must not contain a user name or a password. Webhooks are signed instead",
-  port_refused: "uses a port that is not allowed. Ports other than 443 and 8443 must be allowed explicitly",
-  address_refused: "names an address that is not public. Networks of your own must be allowed explicitly",
+  port_refused:
+    "uses a port that is not allowed. Ports other than 443 and 8443 are allowed by `webhooks: { sending: { allowPorts: [3000] } }`",
+  address_refused:
+    'names an address that is not public. Networks of your own are allowed by `webhooks: { sending: { allowNetworks: ["127.0.0.1"] } }`',
 };
 
 export function targetError(refusal: TargetRefusal): AmendsError {
