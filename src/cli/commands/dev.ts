@@ -57,7 +57,7 @@ async function once(options: Values<typeof OPTIONS>, output: Output, world: Worl
   const wishes = { port: options.port, host: undefined, hosts: [], token: token === "" ? undefined : token };
   return serve(
     local,
-    { migrate: true, worker: {}, console: wishes, deadline: "2s", leavesQuietly: true },
+    { migrate: true, worker: {}, console: wishes, deadline: "2s", leavesQuietly: true, tellsThrows: true },
     output,
     world,
   );
