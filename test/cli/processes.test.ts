@@ -114,46 +114,47 @@ onEachDatabase((database) => {
 });
 
 describe("dev", () => {
-  const throwing = (more: string): Readonly<Record<string, string>> => ({
+  const THROWING = {
     "package.json": '{ "type": "module" }',
-    "amends.config.js": `import { Terminal, defineCall, ok, saga } from "amends";
+    "amends.config.js": `import { err, saga } from "amends";
 import { event, handler } from "amends/events";
 const any = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
 const [Asked, Done, Refused] = ["asked", "done", "refused"].map((name) => event(name, any));
 const place = saga("place", any).step("charge", {
   act: () => { throw new TypeError("ada's card", { cause: new Error("the bank is away") }); },
 });
-const hard = saga("hard", any).step("one", { act: () => { throw new Terminal("Never"); } });
+const stuck = saga("stuck", any, { compensateRetry: { attempts: 1 } })
+  .step("one", { act: () => 1, compensate: () => { throw new Error("no way back"); } })
+  .step("two", { act: () => err("no") });
 const answer = handler("answer", {
   on: Asked, ok: Done, err: Refused, retry: { base: "1h" },
   handle: () => { throw new RangeError("no room"); },
 });
-const mail = defineCall("mail", { schema: any, handle: () => { throw new Error("no mail today"); } });
 export default {
-  database: "dev.db", sagas: [place, hard], handlers: [answer], calls: { calls: [mail] }, worker: { poll: "50ms" },
-  attach: (amends) => void setTimeout(async () => {
+  database: "dev.db", sagas: [place, stuck], handlers: [answer], worker: { poll: "50ms" },
+  attach: (amends) => amends.migrate().then(async () => {
     await amends.start(place, {}, { id: "o-1" });
-    await amends.start(hard, {}, { id: "o-2" });
     await amends.events.publish(undefined, Asked({}));
-  }, 200),
-  ${more}
+    await amends.start(stuck, {}, { id: "o-2" });
+  }),
 };
 `,
-  });
+  };
 
-  it("[P-03] dev tells what the developer's code threw, with its stack and the next try; a worker does not", async () => {
-    const folder = made(throwing(""));
-    const dev = await begin(["dev", "--no-watch", "--port", "0"], folder);
+  it("[P-03] dev tells what the developer's code threw, with its stack and the next try; a worker only if AMENDS_DEBUG asks", async () => {
+    const dev = await begin(["dev", "--no-watch", "--port", "0"], made(THROWING));
     await dev.seen(
       /place: the act of charge threw saga o-1, try 1: the next try is in 30 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
     );
-    await dev.seen(/hard: the act of one threw saga o-2, try 1: it is not tried again\n +.*Never/);
+    await dev.seen(
+      /stuck: the undo of one threw saga o-2, try 1: it is not tried again\n +Error: no way back/,
+    );
     await dev.seen(/handler answer threw entry \S+, try 1: the next try is in 1 h\n +RangeError: no room/);
-    dev.child.kill("SIGINT");
-    expect((await dev.ended()).code).toBe(0);
-    const again = made(throwing(""));
-    const worker = await begin(["worker", "--migrate"], again);
-    await worker.seen(/id=o-2|needs a person|working on/);
+    const worker = await begin(["worker", "--migrate"], made(THROWING));
+    await worker.seen(/a saga has stalled and needs a person .*id=o-2/);
+    expect(worker.text()).not.toMatch(/threw|no way back/);
+    const debugged = await begin(["worker", "--migrate"], made(THROWING), { AMENDS_DEBUG: "1" });
+    await debugged.seen(/the undo of one threw saga o-2/);
   });
 
   it("[P-03] dev ends where its port is taken: no change of a file can help", async () => {

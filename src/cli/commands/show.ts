@@ -129,8 +129,8 @@ function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
 /** An undo that was given up left its error with its event; one that refused answered with an event, the last one. */
 function undoTrouble({ currentStep, events }: FlowDetail): Ink {
   const step = currentStep ?? "a step that is not known here";
-  const last = events.findLast(({ lastError }) => lastError !== null)?.lastError ?? events.at(-1)?.name;
-  return ink`${step}: ${paint("red", last ?? "UnknownError")}`;
+  const last = events.findLast(({ lastError, handler }) => lastError !== null || handler === null);
+  return ink`${step}: ${paint("red", last?.lastError ?? last?.name ?? "UnknownError")}`;
 }
 
 function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
