@@ -36,5 +36,7 @@ export function onThrow(listener: (thrown: Throw) => void): () => void {
     }
   };
   throws.subscribe(guarded);
-  return () => void throws.unsubscribe(guarded);
+  return () => {
+    throws.unsubscribe(guarded);
+  };
 }
