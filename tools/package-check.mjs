@@ -156,7 +156,8 @@ async function imports(node, project) {
 }
 
 /**
- * The types, as strict as can be, with those of the package itself looked at.
+ * The types, as strict as can be, with those of the package itself looked at; and as a plain tsc has them, which does
+ * not allow a path that ends with .ts.
  * @param {string} project
  * @param {string[]} files
  */
@@ -170,7 +171,6 @@ async function types(project, files) {
       strict: true,
       exactOptionalPropertyTypes: true,
       noUncheckedIndexedAccess: true,
-      allowImportingTsExtensions: true,
       noEmit: true,
       skipLibCheck: false,
     },
@@ -182,6 +182,9 @@ async function types(project, files) {
   writeFileSync(path.join(project, "tsconfig.check.json"), JSON.stringify(config));
   const tsc = path.join(root, "node_modules", "typescript", "bin", "tsc");
   await must(process.execPath, [tsc, "-p", "tsconfig.check.json"], project);
+  const plain = ["--ignoreConfig", "--strict", "--module", "nodenext", "--target", "es2023", "--noEmit"];
+  const own = files.filter((name) => name.startsWith("amends.config."));
+  await must(process.execPath, [tsc, ...plain, "--types", "node", "--skipLibCheck", ...own], project);
 }
 
 const CONFIGS = ["ts", "mts", "js", "mjs"].map((end) => `amends.config.${end}`);
@@ -197,7 +200,7 @@ function binOf(project) {
  */
 function clear(project) {
   const databases = ["", "-wal", "-shm"].map((end) => `amends.db${end}`);
-  for (const name of ["sagas", "tsconfig.json", ...CONFIGS, ...databases])
+  for (const name of ["tsconfig.json", ...CONFIGS, ...databases])
     rmSync(path.join(project, name), { recursive: true, force: true });
 }
 

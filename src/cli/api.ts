@@ -198,7 +198,8 @@ function notOurs({ status }: Response, shown: string): Trouble {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  WRONG_TOKEN: "Look at AMENDS_TOKEN, or at --token.",
+  WRONG_TOKEN:
+    "Look at AMENDS_TOKEN, or at --token. The signInUrl of createConsole().listen() is an invitation for a browser: programs need one of the console's `tokens`.",
   SIGN_IN: "Set AMENDS_TOKEN, or give --token.",
   ROLE_MISSING: "Ask for a token with this role.",
   HOST_REFUSED: "Add the name to `hosts` in the options of the console.",

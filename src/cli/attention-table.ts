@@ -5,14 +5,26 @@ import type { Output } from "./output.ts";
 import { ago } from "./words.ts";
 
 /** What the console calls otherwise. */
-const COMMAND_OF: Readonly<Record<string, string>> = { resend: "requeue", dismiss: "resolve" };
+const COMMAND_OF: Readonly<Record<string, string>> = {
+  resend: "requeue",
+  dismiss: "resolve",
+  enable: "retry",
+};
 const STEERED: ReadonlySet<string> = new Set(["cancel", "retry", "skip", "requeue", "resolve"]);
 
-/** The commands that help with it. Where there is none, the console or the application has to. */
+/** The commands that help with it. */
 export function commandsOf(actions: readonly string[]): readonly string[] {
   return [...new Set(actions.map((action) => COMMAND_OF[action] ?? action))].filter((name) =>
     STEERED.has(name),
   );
+}
+
+/** With what there is no command for: that is done in the console. */
+function helpOf(actions: readonly string[]): string {
+  const commands = commandsOf(actions);
+  const others = actions.filter((action) => !STEERED.has(COMMAND_OF[action] ?? action));
+  const elsewhere = others.length === 0 ? [] : [`in the console: ${others.join(", ")}`];
+  return [commands.join(", "), ...elsewhere].filter((words) => words !== "").join("; ") || "-";
 }
 
 export function attentionTable(
@@ -26,7 +38,7 @@ export function attentionTable(
     ink`${name}`,
     ink`${id}`,
     ink`${ago(since, nowMs)}`,
-    ink`${commandsOf(actions).join(", ") || "-"}`,
+    ink`${helpOf(actions)}`,
     ink`${reason}`,
   ]);
   const columns = [

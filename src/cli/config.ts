@@ -7,10 +7,11 @@ import type { ListenOptions } from "../console/node-http.ts";
 import { AmendsError } from "../core/errors.ts";
 import { Erasure, type ErasureOptions } from "../erasure/erasure.ts";
 import { Amends } from "../operate/amends.ts";
-import type { DatabaseOptions } from "../operate/amends-options.ts";
+import { OPTIONS, type DatabaseOptions } from "../operate/amends-options.ts";
 import type { WorkerOptions } from "../operate/worker.ts";
 import { Calls, type CallsOptions } from "../outbox/calls.ts";
 import type { Database } from "../storage/database.ts";
+import { nearest } from "./nearest.ts";
 
 /** `new Erasure` without its Amends, or a function that makes one on it, where it needs more: a chained trail, say. */
 export type ErasureConfig<Tx, Category extends string> =
@@ -48,10 +49,32 @@ export interface Assembly<Tx = unknown, Category extends string = string> {
   readonly calls: Calls<Tx> | undefined;
 }
 
+/** A config has a database of ours, never a storage of the user's own, and what is made on it besides. */
+const KEYS: readonly string[] = [
+  ...OPTIONS.filter((name) => name !== "storage" && name !== "clock"),
+  "erasure",
+  "calls",
+  "attach",
+  "worker",
+  "console",
+];
+
+function refuseMisspelt(config: object): void {
+  const unknown = Object.keys(config).find((key) => !KEYS.includes(key));
+  if (unknown === undefined) return;
+  const near = nearest(unknown, KEYS);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  throw new AmendsError(
+    "BAD_OPTION",
+    `The config: there is no option named ${unknown}.${hint} There are: ${KEYS.join(", ")}.`,
+  );
+}
+
 /** Puts a config together, for an application that uses the same file. */
 export function createAmends<Tx = unknown, Category extends string = string>(
   config: AmendsConfig<Tx, Category>,
 ): Assembly<Tx, Category> {
+  refuseMisspelt(config);
   const { database, erasure, calls, attach, worker: _worker, console: _console, ...options } = config;
   if (database === undefined || typeof database === "string") {
     throw new AmendsError(
@@ -59,7 +82,6 @@ export function createAmends<Tx = unknown, Category extends string = string>(
       'Give `createAmends` a database, such as `sqlite("shop.db")` or `postgres(url)`.',
     );
   }
-  // What is misspelt in a config is refused here, as it is in `new Amends`.
   const amends = new Amends<Tx>({ ...options, database });
   const made =
     typeof erasure === "function" ? erasure(amends) : erasure && new Erasure({ amends, ...erasure });

@@ -13,36 +13,22 @@ export interface NewFile {
 
 export const FIRST_SAGA = "first-saga";
 
+/**
+ * One file, because no path of another one suits every reader: Node.js wants `./first-saga.ts`, and a plain tsc refuses
+ * just that.
+ */
 export function filesFor(project: Project): readonly NewFile[] {
-  const { extension } = project;
-  return [
-    { name: `amends.config.${extension}`, text: config(project) },
-    { name: `sagas/${FIRST_SAGA}.${extension}`, text: saga(project) },
-  ];
+  return [{ name: `amends.config.${project.extension}`, text: config(project) }];
 }
 
-function config({ extension }: Project): string {
-  return `import { defineConfig } from "amends/config";
-import { firstSaga } from "./sagas/${FIRST_SAGA}.${extension}";
-
-export default defineConfig({
-  // A SQLite file, or a PostgreSQL URL (then also: npm install pg). DATABASE_URL is used where this is left out.
-  database: "amends.db",
-  sagas: [firstSaga],
-});
-`;
-}
-
-function saga({ language, schemaLibrary }: Project): string {
-  const imports =
-    schemaLibrary === "zod"
-      ? `import { err, ok, saga } from "amends";\nimport { z } from "zod";\n`
-      : `import { err, ok, saga } from "amends";\n`;
-  const schema =
-    schemaLibrary === "zod"
-      ? `const order = z.object({ name: z.string(), cents: z.number().int() });\n`
-      : plainSchema(language);
-  return `${imports}
+function config({ language, schemaLibrary }: Project): string {
+  const isZod = schemaLibrary === "zod";
+  const schema = isZod
+    ? `const order = z.object({ name: z.string(), cents: z.number().int() });\n`
+    : plainSchema(language);
+  return `import { err, ok, saga } from "amends";
+import { defineConfig } from "amends/config";
+${isZod ? `import { z } from "zod";\n` : ""}
 ${schema}
 /** Reserves a cup of tea, charges for it, and serves it. Whoever cannot pay gets nothing, and the cup is free again. */
 export const firstSaga = saga("${FIRST_SAGA}", order)
@@ -58,8 +44,19 @@ export const firstSaga = saga("${FIRST_SAGA}", order)
     compensate: ({ actKey }) => console.log(\`refund what was charged under \${actKey}\`),
   })
   .pivot("serve", { act: ({ results }) => console.log(\`serve cup \${results.reserve.cup}\`) });
+
+export default defineConfig({
+  // A SQLite file, or a PostgreSQL URL (then also: npm install pg). DATABASE_URL is used where this is left out.
+  database: "amends.db",
+${language === "ts" ? TYPED_PLACE : PLAIN_PLACE}
+  sagas: [firstSaga],
+});
 `;
 }
+
+const PLAIN_PLACE = "  // Sagas may be in files of their own.";
+const TYPED_PLACE = `  // Sagas may be in files of their own: import them as "./order.ts" where Node.js itself reads them (in tsconfig.json:
+  // "allowImportingTsExtensions": true), or as "./order.js" where tsx does.`;
 
 /** Any Standard Schema library says the same in one line; none is installed here. */
 function plainSchema(language: Project["language"]): string {
@@ -95,7 +92,7 @@ const order = {
     version: 1 as const,
     vendor: "by-hand",
     types: undefined as { readonly input: Order; readonly output: Order } | undefined,
-    validate(value: unknown) {
+    validate(value: unknown): { value: Order } | { issues: { message: string }[] } {
       const { name, cents } = (value ?? {}) as Partial<Order>;
       return typeof name === "string" && typeof cents === "number" && Number.isInteger(cents)
         ? { value: { name, cents } }

@@ -1,5 +1,5 @@
 /** A database from what people write: a PostgreSQL URL, or a SQLite file. The driver is loaded when it is known which. */
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { postgres as Postgres } from "../postgres.ts";
@@ -71,6 +71,7 @@ export async function openPlace(place: Place, tables: Tables, mayCreate: boolean
   }
   if (schema !== undefined) throw new UsageError("--schema is for PostgreSQL; SQLite has --prefix.");
   refuseMissing(place, mayCreate);
+  refuseForeign(place);
   const { sqlite } = await import("../sqlite.ts");
   return sqlite(place.at, { ...(prefix !== undefined && { prefix }) });
 }
@@ -87,8 +88,29 @@ function refuseMissing({ at, shown }: Place, mayCreate: boolean): void {
   throw new Trouble(
     "DATABASE_MISSING",
     `There is no SQLite file ${shown}.`,
-    "Look at its name; to make a new one: amends migrate",
+    `Look at its name; to make a new one: amends migrate --database ${shown}`,
   );
+}
+
+/** What every SQLite file begins with. One that is empty becomes a database with the first write. */
+const MAGIC = "SQLite format 3\0";
+
+function refuseForeign({ at, shown }: Place): void {
+  if (at === ":memory:" || !existsSync(at)) return;
+  const stat = statSync(at);
+  if (stat.isFile() && (stat.size === 0 || beginningOf(at) === MAGIC)) return;
+  throw new Trouble("NO_DATABASE", `${shown} is not a SQLite database.`, "Look at its name.");
+}
+
+function beginningOf(file: string): string {
+  const bytes = Buffer.alloc(MAGIC.length);
+  const handle = openSync(file, "r");
+  try {
+    readSync(handle, bytes, 0, bytes.length, 0);
+  } finally {
+    closeSync(handle);
+  }
+  return bytes.toString("latin1");
 }
 
 async function driver(): Promise<{ readonly postgres: typeof Postgres }> {

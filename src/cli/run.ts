@@ -8,6 +8,7 @@ import { ink, paint } from "./ink.ts";
 import { nearest } from "./nearest.ts";
 import { Output } from "./output.ts";
 import { secretsOf } from "./secrets.ts";
+import { stackText } from "./stack.ts";
 import { ownVersion } from "./version.ts";
 import { visible } from "./visible.ts";
 import type { ExitCode, World } from "./world.ts";
@@ -74,14 +75,8 @@ function tell(failure: Failure, error: unknown, argv: readonly string[], world: 
   output.note(ink`${paint("red", exit === 2 ? "usage:" : "error:")} ${message}`);
   if (advice !== undefined) output.note(ink`${paint("dim", "       ")}${without(secrets, advice)}`);
   if (world.env["AMENDS_DEBUG"]) {
-    const stack = without(secrets, debugText(error));
+    const stack = without(secrets, stackText(error));
     for (const line of stack.split("\n")) world.err(`${visible(line)}\n`);
   }
   return exit;
-}
-
-function debugText(error: unknown): string {
-  const { stack, cause } = (error ?? {}) as { stack?: unknown; cause?: unknown };
-  const own = typeof stack === "string" ? stack : String(error);
-  return cause === undefined ? own : `${own}\ncaused by ${debugText(cause)}`;
 }

@@ -13,6 +13,7 @@ import { UsageError } from "./failure.ts";
 import { ink, paint } from "./ink.ts";
 import type { Output } from "./output.ts";
 import type { Local } from "./source.ts";
+import { tellThrows } from "./throw-lines.ts";
 import { stackOf } from "../operate/logger.ts";
 import type { WorkerOptions } from "../operate/worker.ts";
 import type { ExitCode, World } from "./world.ts";
@@ -24,6 +25,8 @@ export interface ServiceOptions {
   readonly deadline: Duration;
   /** Says nothing when it stops: it will be back in a moment. */
   readonly leavesQuietly?: boolean;
+  /** Whoever looks on is who wrote the sagas: what they throw is told with its stack. */
+  readonly tellsThrows?: boolean;
 }
 
 export interface ConsoleWishes {
@@ -38,12 +41,15 @@ export const CONSOLE_PORT = 7_007;
 
 export async function serve(
   local: Local,
-  { migrate: mayMigrate, worker: wanted, console: wishes, deadline, leavesQuietly = false }: ServiceOptions,
+  options: ServiceOptions,
   output: Output,
   world: World,
 ): Promise<ExitCode> {
+  const { migrate: mayMigrate, worker: wanted, console: wishes, deadline } = options;
   const end = new AbortController();
   const forget = endOnFault(output, end);
+  const isTold = options.tellsThrows === true || (world.env["AMENDS_DEBUG"] ?? "") !== "";
+  const fallSilent = isTold ? tellThrows(output, world) : () => undefined;
   let server: ConsoleServer | undefined;
   try {
     if (mayMigrate) await migrate(local.database);
@@ -58,7 +64,7 @@ export async function serve(
         ink`${paint("green", "working")} on ${local.shown}`,
       );
     await fired([world.stop, end.signal]);
-    if (!leavesQuietly)
+    if (options.leavesQuietly !== true)
       told(
         output,
         { type: "stopping" },
@@ -69,6 +75,7 @@ export async function serve(
     await server?.close();
     await local.amends.close({ deadline });
     forget();
+    fallSilent();
   }
 }
 

@@ -51,6 +51,9 @@ const STATES: Readonly<Record<string, Colour>> = {
   Pending: "dim",
   PendingRetry: "yellow",
   DeadLettered: "red",
+  Active: "green",
+  Paused: "yellow",
+  Disabled: "red",
 };
 
 export function state(status: string): Ink {

@@ -7,6 +7,7 @@ import { AmendsError, classify, errorLabel, waitAfter } from "../core/errors.ts"
 import { sealOf } from "../core/flow/sealed.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Hold } from "../work/desk.ts";
+import { tellThrow, type Throw } from "../work/throws.ts";
 import type { Delivery } from "./delivery.ts";
 import { valueOf, type EventValue } from "./event.ts";
 import { readAnswer, RUN_SAGA, type AnyHandler, type HandlerContext, type RunSaga } from "./handler.ts";
@@ -87,10 +88,24 @@ export async function callHandler(
     options.check(answer.event);
     return { end: { ...answer, extras } };
   } catch (thrown) {
-    return { end: endOf(handler, delivery, hold, thrown, watch.reason(), options.errorCodes), thrown };
+    const end = endOf(handler, delivery, hold, thrown, watch.reason(), options.errorCodes);
+    if (end && !(thrown instanceof Parked)) tellThrow(() => throwOf(handler, delivery, thrown, end));
+    return { end, thrown };
   } finally {
     watch.end();
   }
+}
+
+function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, end: HandlerEnd | Again): Throw {
+  const { id, attempts: attempt } = delivery;
+  return {
+    part: "handler",
+    name,
+    id,
+    attempt,
+    error,
+    waitMs: end.end === "again" ? end.waitMs : undefined,
+  };
 }
 
 function checkedEvent(event: EventValue): EventValue {

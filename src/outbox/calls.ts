@@ -23,7 +23,7 @@ import { OutboxBooks } from "./books.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
 import { toCall, type CallEntry } from "./call-row.ts";
 import { checkUuid } from "./check-entry.ts";
-import { failureOf, labelOf } from "./dispatch.ts";
+import { failureOf, labelOf, tellThrown } from "./dispatch.ts";
 import { entryDesk, runBatch, type ClaimedEntry } from "./entry-desk.ts";
 import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
 import { insertEntries, listAbandonedEntries } from "./queries.ts";
@@ -190,7 +190,9 @@ export class Calls<Tx = unknown> {
     );
     if (!outcome) return;
     const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
-    return this.#conclude(entry, hold, decide(entry, outcome, policy));
+    const decision = decide(entry, outcome, policy);
+    tellThrown("call", entry.name, entry, outcome, decision);
+    return this.#conclude(entry, hold, decision);
   }
 
   async #call(definition: CallDefinition, entry: CallEntry, hold: Hold): Promise<Outcome | undefined> {

@@ -1,6 +1,7 @@
 /** Calls the right method of the right resolver. It may hang, throw anything or return nonsense: it becomes an outcome. */
 import { classify, errorLabel } from "../core/errors.ts";
-import type { Outcome } from "../core/outbox/decide.ts";
+import type { Decision, Outcome } from "../core/outbox/decide.ts";
+import { tellThrow } from "../work/throws.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
 import { LOCAL_ONLY } from "./complete.ts";
 import { canErase, canRectify, canVerify, isRetentionOnly, type ResolverRegistry } from "./registry.ts";
@@ -22,7 +23,20 @@ export async function dispatch(
 
 export function failureOf(thrown: unknown): Outcome {
   const label = errorLabel(thrown);
-  return classify(thrown) === "permanent" ? { kind: "refused", label } : { kind: "trouble", label, thrown };
+  return { kind: classify(thrown) === "permanent" ? "refused" : "trouble", label, thrown };
+}
+
+/** For a developer who looks on: what the call threw, and when it is made again. */
+export function tellThrown(
+  part: "call" | "resolver",
+  name: string,
+  { entryId, attempts }: { readonly entryId: string; readonly attempts: number },
+  outcome: Outcome,
+  decision: Decision,
+): void {
+  if (!("thrown" in outcome)) return;
+  const waitMs = decision.event === "fail" ? decision.waitMs : undefined;
+  tellThrow(() => ({ part, name, id: entryId, attempt: attempts, error: outcome.thrown, waitMs }));
 }
 
 /** The label of an outcome that is a failure. */

@@ -22,7 +22,7 @@ import { eventsOf, keyed } from "./announce.ts";
 import { Attempt } from "./attempt.ts";
 import { policyOf, type BackoffPolicy, type BackoffSettings } from "./backoff-policy.ts";
 import { completionOf, LOCAL_ONLY } from "./complete.ts";
-import { dispatch, labelOf } from "./dispatch.ts";
+import { dispatch, labelOf, tellThrown } from "./dispatch.ts";
 import { entryDesk, runBatch, type ClaimedEntry, type DeskHost } from "./entry-desk.ts";
 import type { Outbox } from "./outbox.ts";
 import { canVerify, type ResolverRegistry } from "./registry.ts";
@@ -138,6 +138,7 @@ export class SagaRunner {
       );
       if (!outcome) return;
       const decision = decide(entry, outcome, this.#policyFor(entry));
+      tellThrown("resolver", resolver, entry, outcome, decision);
       if (decision.event !== "verify") return this.#conclude(entry, hold, outcome, decision);
       if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
       entry = { ...entry, verification: decision.verification };

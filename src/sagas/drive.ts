@@ -3,6 +3,7 @@ import { decide, needsStart, next, turnEntry, type RetryPolicy } from "../core/s
 import { control, type ControlDetails, type Entry } from "../core/saga/entry.ts";
 import { evolve } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
+import { tellThrow, type Throw } from "../work/throws.ts";
 import { accept, book, checkpointFor, deadlineLeftMs, factsOf, reread, type DriveTools } from "./booking.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import type { Run } from "./run.ts";
@@ -87,12 +88,19 @@ async function settle(tools: DriveTools, run: Run, command: CallCommand, called:
       run.depart("lost");
       return 0;
     }
+    if ("thrown" in called) tellThrow(() => throwOf(run, command, called.thrown, waitMs));
     if (releaseMs !== undefined) {
       tools.dueIn(releaseMs);
       run.depart("released");
     }
     return isShort ? waitMs : 0;
   }
+}
+
+function throwOf(run: Run, command: CallCommand, error: unknown, waitMs: number | undefined): Throw {
+  const { step, attempt, kind } = command;
+  const { name } = run.definition;
+  return { part: "saga", name, id: run.id, step, isUndo: kind === "undo", attempt, error, waitMs };
 }
 
 /** A saga that sleeps must wake for its deadline too. */

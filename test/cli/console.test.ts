@@ -43,6 +43,13 @@ onEachDatabase((database) => {
     // The address as it is printed has the token in it.
     const whole = await cli(["list", "--console", `${url}#token=${TOKENS.reader.token}`]);
     expect(whole.code).toBe(0);
+    const invited = await cli(["list", "--console", server?.signInUrl ?? ""]);
+    expect([invited.code, invited.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /is an invitation for a browser: programs need one of the console's `tokens`\.\n$/,
+      ),
+    ]);
     const doctor = await cli(["doctor", "--console", url, "--token", TOKENS.reader.token]);
     expect(doctor.out).toMatch(/✓ console +http:\/\/127\.0\.0\.1:\d+ answers, version .*, to Rea \(read\)/);
   });

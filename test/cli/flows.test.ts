@@ -22,6 +22,8 @@ onEachDatabase((database) => {
     expect((await cli(["list", "flows", ...at])).out).toContain(id);
     const { out, code } = await cli(["show", id, ...at]);
     expect([code, out]).toEqual([0, expect.stringMatching(/^stalled {2}\S+ {2}/)]);
+    expect(out).toMatch(/undo failed create_schema: CompensationFailed\n/);
+    expect(out).toContain(`amends retry ${id} --reason "…"\n  amends resolve ${id} --reason "…"\n`);
     expect((await cli(["diagram", id, ...at])).out).toMatch(/^sequenceDiagram\n/);
     expect((await cli(["status", ...at])).out).toMatch(/flows {7}1 stalled/);
     const note = ["--reason", "the schema is back"];

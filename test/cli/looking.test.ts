@@ -90,7 +90,7 @@ async function shows({ at, abandoned, dead }: Scene): Promise<void> {
   expect(plain).toMatch(/undo charge +◀█* +\d+ ms ✗ RangeError/);
   expect(plain).toMatch(/undo reserve +◀█* +\d+ ms\n/);
   expect(plain).toContain('amends retry o-stalled --reason "…"');
-  expect(plain).toContain("amends skip o-stalled --step STEP");
+  expect(plain).toContain('amends skip o-stalled --step charge --reason "…"');
   expect(out).toContain("\u001b[31m");
   for (const line of plain.split("\n").filter((one) => /[█◆]/.test(one)))
     expect(line.length).toBeLessThanOrEqual(TERMINAL.columns);

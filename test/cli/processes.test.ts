@@ -113,13 +113,70 @@ onEachDatabase((database) => {
   });
 });
 
+describe("dev", () => {
+  const THROWING = {
+    "package.json": '{ "type": "module" }',
+    "amends.config.js": `import { err, saga } from "amends";
+import { event, handler } from "amends/events";
+const any = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
+const [Asked, Done, Refused] = ["asked", "done", "refused"].map((name) => event(name, any));
+const place = saga("place", any).step("charge", {
+  act: () => { throw new TypeError("ada's card", { cause: new Error("the bank is away") }); },
+});
+const stuck = saga("stuck", any, { compensateRetry: { attempts: 1 } })
+  .step("one", { act: () => 1, compensate: () => { throw new Error("no way back"); } })
+  .step("two", { act: () => err("no") });
+const answer = handler("answer", {
+  on: Asked, ok: Done, err: Refused, retry: { base: "1h" },
+  handle: () => { throw new RangeError("no room"); },
+});
+export default {
+  database: "dev.db", sagas: [place, stuck], handlers: [answer], worker: { poll: "50ms" },
+  attach: (amends) => amends.migrate().then(async () => {
+    await amends.start(place, {}, { id: "o-1" });
+    await amends.events.publish(undefined, Asked({}));
+    await amends.start(stuck, {}, { id: "o-2" });
+  }),
+};
+`,
+  };
+
+  it("[P-03] dev tells what the developer's code threw, with its stack and the next try; a worker only if AMENDS_DEBUG asks", async () => {
+    const dev = await begin(["dev", "--no-watch", "--port", "0"], made(THROWING));
+    await dev.seen(
+      /place: the act of charge threw saga o-1, try 1: the next try is in 30 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
+    );
+    await dev.seen(
+      /stuck: the undo of one threw saga o-2, try 1: it is not tried again\n +Error: no way back/,
+    );
+    await dev.seen(/handler answer threw entry \S+, try 1: the next try is in 1 h\n +RangeError: no room/);
+    const worker = await begin(["worker", "--migrate"], made(THROWING));
+    await worker.seen(/a saga has stalled and needs a person .*id=o-2/);
+    expect(worker.text()).not.toMatch(/threw|no way back/);
+    const debugged = await begin(["worker", "--migrate"], made(THROWING), { AMENDS_DEBUG: "1" });
+    await debugged.seen(/the undo of one threw saga o-2/);
+  });
+
+  it("[P-03] dev ends where its port is taken: no change of a file can help", async () => {
+    const folder = made(config("dev.db"));
+    const first = await begin(["dev", "--no-watch", "--port", "0"], folder);
+    const [, port = ""] = await first.seen(/console {2}http:\/\/127\.0\.0\.1:(\d+)/);
+    const second = await processOf(["dev", "--port", port], folder);
+    expect([second.code, second.err]).toEqual([
+      1,
+      expect.stringContaining("Another program listens on this port"),
+    ]);
+    expect(second.out).not.toContain("Waiting for a change");
+  });
+});
+
 describe("init", () => {
   it("[P-03] puts a first saga into an empty folder, which runs as it stands, and overwrites nothing", async () => {
     const folder = made();
     const first = await cli(["init", "--language", "js", "--json"], { cwd: folder });
     expect([first.code, JSON.parse(first.out)]).toMatchObject([
       0,
-      { written: ["amends.config.js", "sagas/first-saga.js", "package.json"], kept: [] },
+      { written: ["amends.config.js", "package.json"], kept: [] },
     ]);
     expect((await cli(["migrate"], { cwd: folder })).code).toBe(0);
     await cli(["start", "first-saga", '{"name":"Ann","cents":250}', "--id", "o-1"], { cwd: folder });
@@ -130,14 +187,14 @@ describe("init", () => {
     const list = await cli(["list"], { cwd: folder });
     expect(list.out).toMatch(/FAILED .* o-2 /);
     expect(list.out).toMatch(/COMPLETED .* o-1 /);
-    writeFileSync(path.join(folder, "sagas", "first-saga.js"), "// mine");
+    writeFileSync(path.join(folder, "amends.config.js"), "// mine");
     const again = await cli(["init", "--json"], { cwd: folder });
     expect(JSON.parse(again.out)).toMatchObject({
       written: [],
-      kept: ["sagas/first-saga.js", "amends.config.js"],
+      kept: ["amends.config.js"],
       script: false,
     });
-    expect(readFileSync(path.join(folder, "sagas", "first-saga.js"), "utf8")).toBe("// mine");
+    expect(readFileSync(path.join(folder, "amends.config.js"), "utf8")).toBe("// mine");
   });
 
   it("[P-03] fits a project that is there: its language, its kind of modules, its scripts", async () => {
@@ -145,11 +202,9 @@ describe("init", () => {
       '{\n\t"name": "shop",\n\t"scripts": {\n\t\t"test": "x"\n\t},\n\t"devDependencies": {\n\t\t"typescript": "7"\n\t}\n}\n';
     const folder = made({ "package.json": manifest, "tsconfig.json": "{}" });
     expect((await cli(["init", "--dry-run"], { cwd: folder })).code).toBe(0);
-    expect(existsSync(path.join(folder, "sagas"))).toBe(false);
+    expect(existsSync(path.join(folder, "amends.config.mts"))).toBe(false);
     const { out } = await cli(["init"], { cwd: folder });
-    expect(out).toMatch(
-      /^written {2}amends\.config\.mts\nwritten {2}sagas\/first-saga\.mts\nadded {4}the script "amends" to package\.json\n/,
-    );
+    expect(out).toMatch(/^written {2}amends\.config\.mts\nadded {4}the script "amends" to package\.json\n/);
     expect(readFileSync(path.join(folder, "package.json"), "utf8")).toBe(
       manifest.replace('"test": "x"', '"test": "x",\n\t\t"amends": "amends dev"'),
     );
@@ -172,7 +227,10 @@ describe("config", () => {
     };
     await Promise.all([
       refused("export const x = 1;", /amends\.config\.js exports no config\./),
-      refused("export default { database: ':memory:', saggas: [] };", /there is no option named saggas/),
+      refused(
+        "export default { database: ':memory:', saggas: [] };",
+        /there is no option named saggas\. Did you mean sagas\? There are: .*erasure, calls, attach, worker, console\./,
+      ),
       refused("\n\nthrow new TypeError('no');", /cannot be loaded: no \(amends\.config\.js:3\)/),
       refused('import "nowhere";', /Cannot find package 'nowhere'[\s\S]*npm install nowhere/),
       refused("export default {", /cannot be loaded: Unexpected end of input \(amends\.config\.js:1\)/),

@@ -93,8 +93,9 @@ export default {
   });
 
   it("[P-03] an action without a reason, on what has ended, or on what it is not for, is refused in one line", async () => {
-    const { at, dead } = await brokenSystem(database);
+    const { at, dead, abandoned } = await brokenSystem(database);
     const why = ["--reason", "because"];
+    const [entry = ""] = abandoned;
     const refused = async (argv: readonly string[], code: number, message: RegExp): Promise<void> => {
       const ran = await cli([...argv, ...at]);
       expect([argv.join(" "), ran.code, ran.out]).toEqual([argv.join(" "), code, ""]);
@@ -118,6 +119,17 @@ export default {
       ["cancel", dead, ...why],
       1,
       /This is a delivery \(DeadLettered\), which cannot be cancelled/,
+    );
+    for (const name of ["retry", "resolve"])
+      await refused(
+        [name, entry, ...why],
+        1,
+        new RegExp(`^error: This is an abandoned entry: amends requeue ${entry}\n$`),
+      );
+    await refused(
+      ["retry", dead, ...why],
+      1,
+      new RegExp(`\n +What helps: amends requeue ${dead}, or amends resolve ${dead}\n$`),
     );
     const told = await cli(["cancel", "o-completed", ...why, ...at, "--json"]);
     expect(JSON.parse(told.out)).toEqual({

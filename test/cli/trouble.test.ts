@@ -71,7 +71,7 @@ it("[P-03] a SQLite file that is not there is not made by looking", async () => 
   await refused(
     ["list", "--database", join(folder, "typo.db")],
     1,
-    /^error: There is no SQLite file .*typo\.db\.\n.*amends migrate/,
+    /^error: There is no SQLite file .*typo\.db\.\n.*amends migrate --database \S+typo\.db\n$/,
   );
   await refused(
     ["migrate", "--database", join(folder, "no", "such", "a.db")],
@@ -79,7 +79,15 @@ it("[P-03] a SQLite file that is not there is not made by looking", async () => 
     /There is no folder for the SQLite file/,
   );
   writeFileSync(join(folder, "text.db"), "this is no database, however long it goes on".repeat(50));
-  await refused(["list", "--database", join(folder, "text.db")], 1, /^error: /);
+  for (const name of ["list", "migrate"])
+    await refused(
+      [name, "--database", join(folder, "text.db")],
+      1,
+      /^error: \S+text\.db is not a SQLite database\.\n/,
+    );
+  await refused(["list", "--database", folder], 1, /is not a SQLite database/);
+  writeFileSync(join(folder, "empty.db"), "");
+  expect((await cli(["migrate", "--database", join(folder, "empty.db")])).code).toBe(0);
   rmSync(folder, { recursive: true });
 });
 

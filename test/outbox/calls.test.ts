@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions, toAction } from "../../src/audit/action-queries.ts";
 import { sql } from "../../src/storage/sql.ts";
+import { onThrow } from "../../src/work/throws.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { erase, shop, type Shop } from "./support/shop.ts";
 
@@ -47,7 +48,13 @@ onEachDatabase((database) => {
     }, 2);
     const calls = new Calls(world.amends, { calls: [mail], onAbandoned: (signal) => seen.push(signal) });
     const id = await enqueue(world, calls, mail, "ada");
+    const told: unknown[] = [];
+    const silence = onThrow((thrown) => told.push(thrown));
     await calls.runOnce();
+    silence();
+    expect(told).toMatchObject([
+      { part: "call", name: "send-mail", id, attempt: 1, waitMs: 30_000, error: { message: "down" } },
+    ]);
     expect(await world.row(id)).toMatchObject({ status: "failed", last_error: "TypeError" });
     expect(await calls.runOnce()).toBe(0);
     await clock.advance(30_000);

@@ -34,6 +34,8 @@ const OPTIONS = {
 /** How long a child may take to end before it is ended. */
 const PATIENCE_MS = 5_000;
 const TOKEN = "AMENDS_DEV_TOKEN";
+/** What a child says that no change of a file can help. */
+const PORT_TAKEN = "port-taken";
 
 export const dev: Command = command({
   name: "dev",
@@ -55,12 +57,13 @@ async function once(options: Values<typeof OPTIONS>, output: Output, world: Worl
   const local = await openLocal(options, world, { definitions: true, mayCreate: true, logger });
   const token = world.env[TOKEN];
   const wishes = { port: options.port, host: undefined, hosts: [], token: token === "" ? undefined : token };
-  return serve(
-    local,
-    { migrate: true, worker: {}, console: wishes, deadline: "2s", leavesQuietly: true },
-    output,
-    world,
-  );
+  const service = { migrate: true, worker: {}, console: wishes, deadline: "2s" } as const;
+  try {
+    return await serve(local, { ...service, leavesQuietly: true, tellsThrows: true }, output, world);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "EADDRINUSE") process.send?.(PORT_TAKEN);
+    throw error;
+  }
 }
 
 async function watched(options: Values<typeof OPTIONS>, output: Output, world: World): Promise<ExitCode> {
@@ -87,6 +90,7 @@ async function watched(options: Values<typeof OPTIONS>, output: Output, world: W
       isStale = false;
       const child = launch(argv, { ...world.env, [TOKEN]: token }, world);
       await Promise.race([child.gone, new Promise<void>((resolve) => (wake = resolve))]);
+      if (child.isHopeless()) return 1;
       if (!isStale && !world.stop.aborted) {
         output.say(paint("yellow", "Waiting for a change."));
         await new Promise<void>((resolve) => {
@@ -128,6 +132,7 @@ async function freePort(): Promise<number> {
 }
 
 interface Child {
+  isHopeless(): boolean;
   readonly gone: Promise<void>;
   end(): Promise<void>;
 }
@@ -139,12 +144,15 @@ function launch(argv: readonly string[], env: World["env"], world: World): Child
     env,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  let isHopeless = false;
+  child.on("message", (message) => (isHopeless ||= message === PORT_TAKEN));
   const gone = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
   return {
     gone,
+    isHopeless: () => isHopeless,
     end: async () => {
       if (child.connected) child.send("stop", () => undefined);
       const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);

@@ -3,7 +3,7 @@
  * already stays as it is, and is told.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { command, flag, text, type Command } from "../command.ts";
 import { Trouble } from "../failure.ts";
 import { FIRST_SAGA, filesFor, TSCONFIG, type NewFile, type Project } from "../init-files.ts";
@@ -23,7 +23,7 @@ const SCRIPT = "amends";
 export const init: Command = command({
   name: "init",
   group: "Set up",
-  summary: "Puts a first saga and a config into this folder. Overwrites nothing.",
+  summary: "Puts a config with a first saga into this folder. Overwrites nothing.",
   options: {
     language: text("NAME", "As the project has it unless said otherwise.", ["ts", "js"]),
     "dry-run": flag("Only says what it would write."),
@@ -158,6 +158,6 @@ function nextSteps(
     [`npx amends start ${FIRST_SAGA} '{"name":"Ann","cents":250}'`, "in another terminal"],
     [`npx amends start ${FIRST_SAGA} '{"name":"Ben","cents":25000}'`, "is declined, and undone"],
     ["npx amends list", "what became of them"],
-    [relative(cwd, join(cwd, "sagas", `${FIRST_SAGA}.${extension}`)), "is yours to change"],
+    [`amends.config.${extension}`, "is yours to change"],
   ];
 }

@@ -1,6 +1,6 @@
 /** `amends show ID`: one saga with its timeline, or a flow, an entry, a delivery. */
 import type { Revealed, SagaDetail, Shape, ShapeFields } from "../../console/contract.ts";
-import type { DeliveryDetail, FlowDetail, OutboxLine } from "../../console/contract-parts.ts";
+import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { SOURCE, withApi, type Api } from "../api.ts";
 import { commandsOf } from "../attention-table.ts";
@@ -60,8 +60,10 @@ function draw(output: Output, found: Found, nowMs: number): void {
       return drawFlow(output, found.detail, nowMs);
     case "entry":
       return drawEntry(output, found.detail, nowMs);
-    default:
+    case "delivery":
       return drawDelivery(output, found.detail, nowMs);
+    default:
+      return drawSubscription(output, found.detail, nowMs);
   }
 }
 
@@ -82,7 +84,10 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   output.say();
   for (const line of timeline(saga.timeline, nowMs, isOver || saga.status === "STALLED", output.width))
     output.say(line);
-  helps(output, "saga", saga.id, saga.actions);
+  helps(output, saga.id, saga.actions, {
+    skip: saga.skippable.map((step) => ` --step ${quoted(step)}`),
+    resolve: [" --as FAILED"],
+  });
 }
 
 function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
@@ -92,6 +97,7 @@ function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
   fact(output, "done", flow.completedSteps.join(" → ") || "nothing yet");
   if (flow.currentStep !== null) fact(output, "at", flow.currentStep);
   if (flow.errorLabel !== null) fact(output, "failed", paint("red", flow.errorLabel));
+  if (flow.status === "stalled") fact(output, "undo failed", undoTrouble(flow));
   output.say();
   output.table(
     [
@@ -112,7 +118,19 @@ function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
     ]),
     "  ",
   );
-  helps(output, "flow", flow.id, flow.actions);
+  const isKnown = flow.actions.length > 0 || flow.status !== "stalled";
+  helps(output, flow.id, isKnown ? flow.actions : ["retry", "resolve"]);
+  if (!isKnown)
+    output.say(
+      ink`  ${paint("dim", `with a config that has ${flow.type}, or --console of a process that does`)}`,
+    );
+}
+
+/** An undo that was given up left its error with its event; one that refused answered with an event, the last one. */
+function undoTrouble({ currentStep, events }: FlowDetail): Ink {
+  const step = currentStep ?? "a step that is not known here";
+  const last = events.findLast(({ lastError, handler }) => lastError !== null || handler === null);
+  return ink`${step}: ${paint("red", last?.lastError ?? last?.name ?? "UnknownError")}`;
 }
 
 function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
@@ -131,7 +149,7 @@ function drawEntry(output: Output, entry: OutboxLine, nowMs: number): void {
   );
   if (entry.nextAttemptAt !== null) fact(output, "next", ago(entry.nextAttemptAt, nowMs));
   if (entry.lastError !== null) fact(output, "last error", paint("red", entry.lastError));
-  helps(output, "entry", entry.id, entry.actions);
+  helps(output, entry.id, entry.actions);
 }
 
 function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): void {
@@ -164,24 +182,37 @@ function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): 
       "  ",
     );
   }
-  helps(output, "delivery", delivery.id, delivery.actions);
+  const again = delivery.status === "Completed" ? { requeue: [" --again"] } : {};
+  helps(output, delivery.id, delivery.actions, again);
+}
+
+function drawSubscription(output: Output, subscription: Subscription, nowMs: number): void {
+  const { id, status, url, reason, events, failures, failingSince, createdAt } = subscription;
+  output.say(ink`${state(status)}  ${paint("bold", url)}  ${id}`);
+  fact(output, "events", events.join(", "));
+  fact(output, "since", `${ago(createdAt, nowMs)} (${createdAt})`);
+  if (reason !== null) fact(output, "why", paint("red", reason));
+  if (failingSince !== null) fact(output, "failing", `${ago(failingSince, nowMs)}, ${failures} in a row`);
+  if (status === "Disabled") helps(output, id, ["enable"], { retry: [" --kind subscription"] });
 }
 
 function fact(output: Output, name: string, value: string | Ink): void {
   output.say(ink`  ${paint("dim", name.padEnd(12))}${value}`);
 }
 
-const MORE: Readonly<Record<string, string>> = { skip: " --step STEP", resolve: " --as FAILED" };
-
-/** What may be done now, as it is typed. */
-function helps(output: Output, kind: Found["kind"], id: string, actions: readonly string[]): void {
+/** What may be done now, as it is typed; `more` has what goes along, once per way. */
+function helps(
+  output: Output,
+  id: string,
+  actions: readonly string[],
+  more: Readonly<Record<string, readonly string[]>> = {},
+): void {
   const names = commandsOf(actions);
   if (names.length === 0) return;
   output.say();
-  for (const name of names) {
-    const more = kind === "saga" ? (MORE[name] ?? "") : "";
-    output.say(ink`  ${paint("cyan", `amends ${name} ${quoted(id)}${more} --reason "…"`)}`);
-  }
+  for (const name of names)
+    for (const words of more[name] ?? [""])
+      output.say(ink`  ${paint("cyan", `amends ${name} ${quoted(id)}${words} --reason "…"`)}`);
 }
 
 /** An id that a shell would take apart. */

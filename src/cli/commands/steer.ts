@@ -3,9 +3,9 @@
  * that the console's own pages ask, so that a reason is demanded and the action is on record before it is carried out.
  */
 import type { SagaDetail } from "../../console/contract.ts";
-import type { DeliveryDetail } from "../../console/contract-parts.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../api.ts";
-import { command, text, type Command, type Options } from "../command.ts";
+import { commandsOf } from "../attention-table.ts";
+import { command, flag, text, type Command, type Options } from "../command.ts";
 import { Trouble, UsageError } from "../failure.ts";
 import { find, KIND, type Found, type Kind } from "../find.ts";
 import { ink, paint } from "../ink.ts";
@@ -45,12 +45,12 @@ function deed({ name, summary, about, routes, id, more = {}, examples, body }: D
       if (reason === undefined || reason.trim() === "")
         throw new UsageError(`Say why: --reason "…". It stands in the audit trail.`, name);
       return withApi(options, world, async (api) => {
-        const found = await find(api, args[0] as string, options.kind);
+        const found = await find(api, args[0] as string, options.kind, Object.keys(routes) as Kind[]);
         const action = routeOf(found, name, routes);
         const extra = body?.(found, options) ?? {};
         const detail = await act(api, `${found.path}/${action}`, { reason, ...extra });
         output.document({ what: found.kind, action: name, ...detail });
-        output.say(ink`${paint("green", DONE[name] ?? "done")}: ${describe(found, detail)}`);
+        output.say(ink`${paint("green", doneWord(found, name))}: ${describe(found, detail)}`);
         adviseOnWorker(found, detail, output);
         return 0;
       });
@@ -81,8 +81,19 @@ const DONE: Readonly<Record<string, string>> = {
   resolve: "resolved",
 };
 
+/** A dead letter stays one: what a person has decided is that nothing more is sent. */
+function doneWord({ kind }: Found, name: string): string {
+  return kind === "delivery" && name === "resolve" ? "let be" : (DONE[name] ?? "done");
+}
+
 function routeOf({ kind, detail }: Found, name: string, routes: Routes): string {
   const action = routes[kind];
+  const helping = commandsOf(detail.actions);
+  const advice = helping.map((helps) => `amends ${helps} ${detail.id}`).join(", or ");
+  if (kind === "entry" && helping.length > 0 && !helping.includes(name)) {
+    const what = helping.includes("requeue") ? "an abandoned entry" : "an event that was given up";
+    throw new Trouble("NOT_SUPPORTED", `This is ${what}: ${advice}`);
+  }
   if (kind === "flow" && detail.status === "stalled" && detail.actions.length === 0) {
     throw new Trouble(
       "UNKNOWN_SAGA",
@@ -95,7 +106,7 @@ function routeOf({ kind, detail }: Found, name: string, routes: Routes): string 
   throw new Trouble(
     "NOT_SUPPORTED",
     `This is a ${kind} (${detail.status}), which cannot be ${PAST[name] ?? "acted upon"}; that is for: ${can}.`,
-    `amends show ${detail.id} says what may be done.`,
+    advice === "" ? `amends show ${detail.id} says what may be done.` : `What helps: ${advice}`,
   );
 }
 
@@ -109,7 +120,9 @@ const PAST: Readonly<Record<string, string>> = {
 
 function describe(found: Found, detail: Found["detail"]): ReturnType<typeof ink> {
   if (found.kind === "delivery" && detail.id !== found.detail.id)
-    return ink`delivery ${found.detail.id}, as the new delivery ${detail.id}, which is ${state((detail as DeliveryDetail).status)}`;
+    return ink`delivery ${found.detail.id}, as the new delivery ${detail.id}, which is ${state(detail.status)}`;
+  if (found.kind === "delivery" && "deadLetter" in detail && detail.deadLetter === "Dismissed")
+    return ink`delivery ${detail.id} is not sent again, and needs nobody any more`;
   return ink`${found.kind} ${detail.id} is ${state(detail.status)}`;
 }
 
@@ -130,10 +143,13 @@ export const cancel: Command = deed({
 
 export const retry: Command = deed({
   name: "retry",
-  summary: "Lets a stalled saga or flow, or an event that was given up, go on with new tries.",
-  routes: { saga: "retry", flow: "retry", entry: "retry" },
-  id: "The id of a stalled saga, a stalled flow, or an event that was given up.",
-  examples: [['amends retry order-1 --reason "the bank is back"', "from where it stands"]],
+  summary: "Lets a stalled saga or flow, an event that was given up, or a disabled subscription go on.",
+  routes: { saga: "retry", flow: "retry", entry: "retry", subscription: "enable" },
+  id: "The id of a stalled saga, a stalled flow, an event that was given up, or a disabled subscription.",
+  examples: [
+    ['amends retry order-1 --reason "the bank is back"', "from where it stands"],
+    ['amends retry 3 --kind subscription --reason "their server is back"', "sending goes on"],
+  ],
 });
 
 export const skip: Command = deed({
@@ -166,13 +182,23 @@ export const skip: Command = deed({
 
 export const requeue: Command = deed({
   name: "requeue",
-  summary: "Gives an abandoned outbox entry a fresh budget, or sends a delivery that has ended anew.",
+  summary: "Gives an abandoned outbox entry a fresh budget, or sends a delivery anew.",
   routes: { entry: "requeue", delivery: "resend" },
   id: "The id of an outbox entry or of a delivery.",
   examples: [
     ['amends requeue 0190a3f2-… --reason "Stripe is back"', "an entry of the outbox, under the same id"],
-    ['amends requeue 17 --reason "the partner asked for it"', "a delivery, as a new one"],
+    ['amends requeue 17 --reason "their server is back"', "a delivery that was given up, as a new one"],
+    ['amends requeue 18 --again --reason "the partner lost it"', "a delivery that has arrived, once more"],
   ],
+  more: { again: flag("Also where the delivery has arrived: the partner gets it twice.") },
+  body: ({ kind, detail }, { again }) => {
+    if (kind !== "delivery" || detail.status !== "Completed" || again === true) return {};
+    throw new Trouble(
+      "ALREADY_DELIVERED",
+      `Delivery ${detail.id} has arrived: the partner would get it twice.`,
+      `Where that is wanted: amends requeue ${detail.id} --again`,
+    );
+  },
 });
 
 export const resolve: Command = deed({

@@ -13,7 +13,7 @@ export type Outcome =
   | { readonly kind: "expires"; readonly atMs: number }
   | { readonly kind: "absent" }
   | { readonly kind: "present" }
-  | { readonly kind: "refused"; readonly label: string }
+  | { readonly kind: "refused"; readonly label: string; readonly thrown?: unknown }
   | { readonly kind: "trouble"; readonly label: string; readonly thrown?: unknown };
 
 /** What is known of the entry: its attempts count the claim that made this call. */

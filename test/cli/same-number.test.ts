@@ -1,0 +1,90 @@
+/** Deliveries and subscriptions are both counted from 1: a number alone must never reach the wrong one. */
+import { expect, it } from "vitest";
+import type { Amends } from "amends";
+import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { stage } from "../webhooks/support/stage.ts";
+import { cli, json } from "./support/cli.ts";
+
+const WHY = ["--reason", "the partner asked", "--by", "ann"];
+
+interface Numbers {
+  readonly amends: Amends;
+  readonly at: readonly string[];
+  /** How many requests each partner has got. */
+  readonly calls: () => Readonly<Record<string, number>>;
+  readonly work: () => Promise<number>;
+}
+
+/** Deliveries 1 and 2 have arrived, 3 and 4 are dead; subscriptions 2 and 3 are disabled. */
+async function sameNumbers(database: TestDatabase): Promise<Numbers> {
+  const { amends, world, subscribe, publish, work } = await stage(database);
+  world.answer = ({ url }) =>
+    url.includes("good") ? {} : { ok: false, code: "gone", status: 410, gone: true };
+  const names = ["good", "gone", "away"] as const;
+  const ids: string[] = [];
+  for (const name of names) ids.push(await subscribe(name, { events: [`${name}.*`] }));
+  expect(ids).toEqual(["1", "2", "3"]);
+  for (const type of ["good.one", "good.two", "gone.one", "away.one"]) {
+    await publish(type);
+    await work();
+  }
+  const at = ["--database", await database.place()];
+  const { items } = await json<{ items: { id: string; status: string }[] }>(["list", "deliveries", ...at]);
+  expect(items.map(({ id, status }) => `${id} ${status}`).toSorted()).toEqual([
+    "1 Completed",
+    "2 Completed",
+    "3 DeadLettered",
+    "4 DeadLettered",
+  ]);
+  return { amends, at, calls: () => world.calls, work };
+}
+
+onEachDatabase((database) => {
+  it("[P-03][P-02] what needs a person goes before another with the same number; what stays ambiguous is refused", async () => {
+    const { at, amends } = await sameNumbers(database);
+    const listed = await cli(["list", "attention", ...at]);
+    expect(listed.out).toMatch(/disabled-subscription .* retry; in the console: delete /);
+    const requeued = await cli(["requeue", "2", ...WHY, ...at]);
+    expect([requeued.code, requeued.out]).toEqual([1, ""]);
+    expect(requeued.err).toMatch(
+      /^error: This is a subscription \(Disabled\), which cannot be requeued; .*\n +What helps: amends retry 2\n$/,
+    );
+    const both = await cli(["requeue", "3", ...WHY, ...at]);
+    expect([both.code, both.out]).toEqual([2, ""]);
+    expect(both.err).toContain(
+      'There is a delivery (DeadLettered) and a subscription (Disabled) with the id "3": say which one, --kind delivery or --kind subscription.',
+    );
+    expect((await cli(["show", "3", ...at])).code).toBe(2);
+    expect((await cli(["show", "2", ...at])).out).toMatch(
+      /^Disabled {2}.*\n[\s\S]*amends retry 2 --kind subscription --reason "…"\n$/,
+    );
+    const settled = await cli(["resolve", "3", "--kind", "delivery", ...WHY, ...at]);
+    expect([settled.code, settled.out]).toEqual([
+      0,
+      "let be: delivery 3 is not sent again, and needs nobody any more\n",
+    ]);
+    const enabled = await cli(["retry", "3", ...WHY, ...at]);
+    expect([enabled.code, enabled.out]).toEqual([0, "goes on: subscription 3 is Active\n"]);
+    expect((await amends.webhooks.subscription("3")).status).toBe("Active");
+    expect((await amends.webhooks.subscription("2")).status).toBe("Disabled");
+  });
+
+  it("[P-03][W-12] a delivery that has arrived is sent again only where that is asked for", async () => {
+    const { at, calls, work } = await sameNumbers(database);
+    const before = calls();
+    const refused = await cli(["requeue", "1", ...WHY, ...at]);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      "error: Delivery 1 has arrived: the partner would get it twice.\n       Where that is wanted: amends requeue 1 --again\n",
+    ]);
+    await work();
+    expect(calls()).toEqual(before);
+    expect((await cli(["show", "1", ...at])).out).toContain('amends requeue 1 --again --reason "…"');
+    const again = await cli(["requeue", "1", "--again", ...WHY, ...at]);
+    expect([again.code, again.out]).toEqual([0, expect.stringMatching(/as the new delivery \d+/)]);
+    await work();
+    expect(Object.values(calls()).reduce((sum, count) => sum + count)).toBe(
+      Object.values(before).reduce((sum, count) => sum + count) + 1,
+    );
+  });
+});
