@@ -1,4 +1,5 @@
 /** `amends stream`: what changes, as it changes; or one saga until it ends. */
+import { setTimeout as pause } from "node:timers/promises";
 import type { LiveChange, SagaDetail, TimelineLine } from "../../console/contract.ts";
 import { SOURCE, withApi, type Api } from "../api.ts";
 import { command, type Command } from "../command.ts";
@@ -54,10 +55,12 @@ async function followAll(api: Api, output: Output, stop: AbortSignal): Promise<E
   return ended(stop);
 }
 
+/** Notices are hints: what happened before somebody listened is found by looking. */
+const LOOK_MS = 2_000;
+
 async function followOne(api: Api, id: string, output: Output, stop: AbortSignal): Promise<ExitCode> {
   const enough = new AbortController();
   const both = AbortSignal.any([stop, enough.signal]);
-  // Listening comes first: what happens between the first look and it would be missed.
   const changes = api.live(`/api/live?saga=${encodeURIComponent(id)}`, both);
   let next = changes.next();
   next.catch(() => undefined);
@@ -72,7 +75,12 @@ async function followOne(api: Api, id: string, output: Output, stop: AbortSignal
     };
     let saga = await look();
     while (!isAtRest(saga)) {
-      const { done, value } = await next;
+      const heard = await Promise.race([next, pause(LOOK_MS, undefined, { ref: false })]);
+      if (heard === undefined) {
+        saga = await look();
+        continue;
+      }
+      const { done, value } = heard;
       if (done === true) break;
       const { watched = [] } = value.data as Partial<LiveChange>;
       if (value.name === "reset" || watched.some((one) => one.id === id)) saga = await look();
