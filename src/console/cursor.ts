@@ -11,7 +11,11 @@ export function writeCursor({ atMs, id }: Cursor): string {
   return Buffer.from(JSON.stringify([atMs, id])).toString("base64url");
 }
 
-export function cursor(): Param<Cursor | undefined> {
+/** No instant is later by JavaScript's clock; what is earlier than 1970 no database of ours has written. */
+const INSTANT_MAX_MS = 8_640_000_000_000_000;
+
+/** `ids`: what the ids of the list look like. */
+export function cursor(ids: RegExp = /^[^\0]*$/): Param<Cursor | undefined> {
   const bounded = text(2_000);
   return {
     schema: { type: "string", description: "The `next` of the page before." },
@@ -21,8 +25,8 @@ export function cursor(): Param<Cursor | undefined> {
       if (given === undefined) return undefined;
       try {
         const [atMs, id] = JSON.parse(Buffer.from(given, "base64url").toString()) as unknown[];
-        if (typeof atMs === "number" && Number.isFinite(atMs) && typeof id === "string" && !id.includes("\0"))
-          return { atMs, id };
+        const isInstant = typeof atMs === "number" && atMs >= 0 && atMs <= INSTANT_MAX_MS;
+        if (isInstant && typeof id === "string" && ids.test(id)) return { atMs, id };
       } catch {
         // Told below.
       }

@@ -32,7 +32,7 @@ export function erasureRoutes(office: Office, canRequeue: boolean): readonly Rou
         q: text(255),
         status: oneOf(["open", "overdue", "completed"]),
         limit: limit(),
-        after: cursor(),
+        after: cursor(/^\d{1,15}$/),
       },
       handle: async ({ query }): Promise<Page<ErasureLine>> => {
         const { q: subjectId, status, limit: max, after } = query;

@@ -1,7 +1,9 @@
 /** Between node:http and fetch: requests in, answers out, and a server of our own for whoever has none. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
+import { ReadableStream as WebStream } from "node:stream/web";
+import { setTimeout as sleep } from "node:timers/promises";
+import { BYTES_MAX } from "../core/json.ts";
 import { badInput, problemAnswer } from "./answer.ts";
 import type { Arrival, Console } from "./console.ts";
 
@@ -12,6 +14,10 @@ interface Mounted extends IncomingMessage {
   /** Where a body parser was there first: the stream is used up. */
   readonly body?: unknown;
 }
+
+/** So much of a body that nobody wanted is read, so that the connection can be used again. */
+const REST_MAX_BYTES = 4 * BYTES_MAX;
+const REST_MAX_MS = 2_000;
 
 type Answer = (request: Request, arrival: Arrival) => Promise<Response>;
 
@@ -33,7 +39,9 @@ async function pass(answer: Answer, incoming: Mounted, outgoing: ServerResponse)
       ...(baseUrl && { mount: baseUrl }),
       ...(redirect !== undefined && { redirect }),
     };
-    await send(await answer(toRequest(incoming, gone.signal), arrival), outgoing);
+    const response = await answer(toRequest(incoming, gone.signal), arrival);
+    if (!(await isReadOut(incoming))) outgoing.setHeader("connection", "close");
+    await send(response, outgoing);
   } catch {
     // Whoever asked is gone, or what they sent is no request.
     if (outgoing.headersSent) return void outgoing.destroy();
@@ -60,8 +68,38 @@ function toRequest(incoming: Mounted, signal: AbortSignal): Request {
   const init = { method, headers, signal };
   if (bodiless) return new Request(url, init);
   if (incoming.readableEnded) return new Request(url, { ...init, body: JSON.stringify(incoming.body ?? {}) });
-  const body = Readable.toWeb(incoming) as ReadableStream<Uint8Array>;
+  const body = WebStream.from(chunksOf(incoming)) as ReadableStream<Uint8Array>;
   return new Request(url, { ...init, body, duplex: "half" });
+}
+
+/** Whoever stops reading leaves the connection as it is: the answer must still go out on it. */
+function chunksOf(incoming: IncomingMessage): AsyncIterableIterator<Uint8Array> {
+  return incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
+}
+
+/**
+ * What is left of a body stands before the next request on the same connection. It is read and forgotten, within
+ * limits; false where there is more, and the connection must end.
+ */
+async function isReadOut(incoming: IncomingMessage): Promise<boolean> {
+  if (incoming.readableEnded) return true;
+  const timer = new AbortController();
+  const late = sleep(REST_MAX_MS, false, { signal: timer.signal, ref: false }).catch(() => false);
+  try {
+    return await Promise.race([skip(chunksOf(incoming)), late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+async function skip(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) if ((bytes += chunk.byteLength) > REST_MAX_BYTES) return false;
+    return true;
+  } catch {
+    return false; // whoever sent it is gone
+  }
 }
 
 async function send(response: Response, outgoing: ServerResponse): Promise<void> {

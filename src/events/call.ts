@@ -56,11 +56,16 @@ export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | 
 
 /** Thrown from inside a handler of our own to wait without holding a place. */
 export class Parked extends Error {
-  readonly waitMs: number;
+  readonly #waitMs: number;
 
   constructor(waitMs: number) {
     super("parked");
-    this.waitMs = waitMs;
+    this.#waitMs = waitMs;
+  }
+
+  /** Undefined for anything else. Asked in this way, a proxy is not asked at all: one that was revoked throws. */
+  static waitOf(thrown: unknown): number | undefined {
+    return typeof thrown === "object" && thrown !== null && #waitMs in thrown ? thrown.#waitMs : undefined;
   }
 }
 
@@ -121,8 +126,8 @@ function endOf(
   reason: "timeout" | "deadline" | undefined,
   errorCodes: ReadonlySet<string>,
 ): HandlerEnd | Again | undefined {
-  if (thrown instanceof Parked)
-    return { end: "again", waitMs: thrown.waitMs, error: "Waiting", uncounted: true };
+  const parkedMs = Parked.waitOf(thrown);
+  if (parkedMs !== undefined) return { end: "again", waitMs: parkedMs, error: "Waiting", uncounted: true };
   if (reason === "deadline") return { end: "exhausted", error: "DeadlinePassed" };
   if (hold.stopped !== undefined && reason === undefined) return undefined;
   const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);

@@ -45,10 +45,10 @@ export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
     clock,
     leaseMs: parts.leaseMs,
     claim: async (limit) => {
-      const again = (): void => desk.dueIn(AGAIN_MS);
+      const lookIn = (ms: number): void => desk.dueIn(ms);
       const errands = await persist(
         db,
-        () => claim(parts, limit, isFull ? ALL_DUE : undefined, again),
+        () => claim(parts, limit, isFull ? ALL_DUE : undefined, lookIn),
         patience,
       );
       isFull = errands.length === limit;
@@ -93,14 +93,14 @@ async function claim(
   parts: DispatchParts,
   limit: number,
   known: Due | undefined,
-  again: () => void,
+  lookIn: (ms: number) => void,
 ): Promise<readonly Errand[]> {
   const { db, orchestrator, jobs, courier, deadLetters } = parts;
   const { dialect } = db;
   const due = known ?? (await lookForDue(db));
   if (!due.deliveries && !due.jobs) return [];
   let dead: readonly string[] = [];
-  let isAgain = false;
+  let lookInMs: number | undefined;
   const errands = await db.transaction(async (session) => {
     // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
     const waiting = due.jobs ? await jobs.lease(session, limit) : [];
@@ -108,10 +108,10 @@ async function claim(
     const created = await orchestrator.createJobs(session, limit - waiting.length, jobs.birth(dialect));
     await deadLetters.record(session, created.dead);
     dead = created.dead;
-    isAgain = created.again;
+    lookInMs = created.again ? AGAIN_MS : created.pacedMs;
     return courier.read(session, [...waiting, ...jobs.taken(created.born)]);
   });
   if (dead.length > 0) parts.onDead(dead);
-  if (isAgain) again();
+  if (lookInMs !== undefined) lookIn(lookInMs);
   return errands;
 }

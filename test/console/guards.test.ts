@@ -61,6 +61,37 @@ onEachDatabase((database) => {
     expect(await history()).toBe(before);
   });
 
+  it("[X-02] a cursor that was tampered with is refused on every list, and troubles no database", async () => {
+    const { samples, as } = await scene(database);
+    const lists = samples.filter(({ route }) => route.query?.["after"] !== undefined);
+    expect(lists.length).toBeGreaterThan(6);
+    const tampered = (...parts: unknown[]): string =>
+      Buffer.from(JSON.stringify(parts).replace('"1e308"', "1e+308")).toString("base64url");
+    const cursors = [
+      tampered("1e308", "a"),
+      tampered(-1e300, "a"),
+      tampered(-210_866_803_200_001, "1"),
+      tampered(8_640_000_000_000_001, "1"),
+      tampered(8_640_000_000_000_000, "a"),
+      tampered(0, "9".repeat(30)),
+      tampered(0.5, "\ud800"),
+      "9".repeat(30),
+    ];
+    for (const { path, title } of lists) {
+      for (const [at, after] of cursors.entries()) {
+        const { status } = await as("reader", `${path}?after=${after}`);
+        expect([title, at, status === 200 || status === 400]).toEqual([title, at, true]);
+      }
+    }
+    for (const list of ["sagas", "audit", "flows", "erasures"]) {
+      for (const after of cursors.slice(0, 4)) {
+        const response = await as("reader", `/api/${list}?after=${after}`);
+        expect([list, response.status]).toEqual([list, 400]);
+        expect(await response.json()).toMatchObject({ code: "BAD_INPUT", field: "after" });
+      }
+    }
+  });
+
   it("[X-01] a Host that is not ours is refused before anything else, on every route and every page", async () => {
     const { samples, as, ask, history } = await scene(database);
     const before = await history();

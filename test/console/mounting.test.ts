@@ -1,13 +1,15 @@
 /** In whichever server the console stands, it answers the same. */
 import {
+  Agent,
   createServer,
   request as ask,
   type IncomingMessage,
   type RequestListener,
+  type RequestOptions,
   type ServerResponse,
 } from "node:http";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
@@ -28,6 +30,23 @@ async function serve(listener: RequestListener): Promise<string> {
     return new Promise((resolve) => server.close(resolve));
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+interface Exchanged {
+  readonly status: number | undefined;
+  readonly connection: string | undefined;
+  readonly reused: boolean;
+}
+
+function exchange(url: string, options: RequestOptions, body?: Buffer): Promise<Exchanged> {
+  return new Promise((resolve, reject) => {
+    const sent = ask(url, options, (answer) => {
+      const { statusCode: status, headers } = answer;
+      answer.on("end", () => resolve({ status, connection: headers.connection, reused: sent.reusedSocket }));
+      answer.resume();
+    });
+    sent.on("error", reject).end(body);
+  });
 }
 
 /** Mounts as Express does: what stands before the rest of the address is taken away and kept beside it. */
@@ -79,6 +98,45 @@ onEachDatabase((database) => {
     );
     expect(stranger.statusCode).toBe(403);
     stranger.resume();
+  });
+
+  const MIB = 1_048_576;
+  const refusals: readonly (readonly [string, number, Readonly<Record<string, string>>])[] = [
+    ["too large", 413, { "content-length": String(2 * MIB) }],
+    ["too large and of unknown length", 413, { "transfer-encoding": "chunked" }],
+    ["from a stranger", 403, { "content-length": String(2 * MIB), host: "evil.example" }],
+    ["without a token", 401, { "content-length": String(2 * MIB), authorization: "" }],
+  ];
+  it.each(refusals)(
+    "[X-01] after a body that was refused as %s the connection answers the next request",
+    async (_, status, headers) => {
+      const { amends } = await openShop(database);
+      const server = await visit(amends).console.listen({ port: 0 });
+      cleanups.push(() => server.close());
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      cleanups.push(() => agent.destroy());
+      const post = { agent, method: "POST", headers: { ...program("operator"), ...headers } };
+      const refused = await exchange(`${server.url}api/sagas/o-1/retry`, post, Buffer.alloc(2 * MIB, 32));
+      expect([refused.status, refused.connection]).toEqual([status, "keep-alive"]);
+      const next = await exchange(`${server.url}api/health`, { agent });
+      expect([next.status, next.reused]).toEqual([200, true]);
+    },
+  );
+
+  it("[X-01] a body without an end is not read for ever: the answer says that the connection ends, and it ends", async () => {
+    const { amends } = await openShop(database);
+    const server = await visit(amends).console.listen({ port: 0 });
+    cleanups.push(() => server.close());
+    const { host, port } = new URL(server.url);
+    const socket = connect(Number(port), "127.0.0.1");
+    cleanups.push(() => void socket.destroy());
+    const lines = ["POST /api/session HTTP/1.1", `host: ${host}`, "content-length: 999999999", "", ""];
+    socket.write(lines.join("\r\n"));
+    socket.write(Buffer.alloc(4 * MIB + 1, 32));
+    let said = "";
+    for await (const chunk of socket) said += String(chunk);
+    expect(said).toMatch(/^HTTP\/1\.1 403 /);
+    expect(said).toMatch(/\r\nconnection: close\r\n/i);
   });
 
   it("[P-04] a live connection through the server ends when the server is closed", async () => {

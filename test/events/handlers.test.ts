@@ -3,6 +3,7 @@ import { event, handler } from "amends/events";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { raw, sql } from "../../src/storage/sql.ts";
+import { transactionOn } from "../sagas/support/effects-table.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { sent, waitFor } from "./support/flow.ts";
 
@@ -90,6 +91,55 @@ onEachDatabase((database) => {
     ).toEqual(wrong.map(() => ["careless", "SagaContractViolation", 1]));
     expect(at).toBe(wrong.length);
   });
+
+  it.each(["a handler", "a handler in its transaction"])(
+    "[K-15][K-16] whatever %s throws is booked as a try, also what fights back when it is looked at",
+    async (kind) => {
+      const revoked = Proxy.revocable({}, {});
+      revoked.revoke();
+      const fight = (): never => {
+        throw new Error("x");
+      };
+      const hostile: unknown[] = [
+        "text",
+        undefined,
+        revoked.proxy,
+        new Proxy({}, { get: fight, has: fight, getPrototypeOf: fight }),
+        {
+          get code() {
+            return fight();
+          },
+          get message() {
+            return fight();
+          },
+        },
+      ];
+      let calls = 0;
+      const thrower = handler("thrower", {
+        on: Asked,
+        ok: Answered,
+        err: Refused,
+        retry: { attempts: 2, base: "1ms" },
+        ...(kind !== "a handler" && { transaction: transactionOn(database.name) }),
+        handle: ({ n }) => {
+          calls++;
+          return Promise.reject(hostile[n]);
+        },
+      });
+      // No lease ends while the test lasts: a try that is not booked is never made up for.
+      const amends = await database.amends({ handlers: [thrower], lease: "1h" });
+      await database.worker(amends);
+      for (const n of hostile.keys()) await amends.events.publish(undefined, Asked({ n }));
+      const items = await waitFor(async () => {
+        const page = await amends.attention.list();
+        return page.items.length === hostile.length && page.items;
+      });
+      expect(items.map((item) => item.kind === "given-up-event" && [item.error, item.attempts])).toEqual(
+        hostile.map(() => ["UnknownError", 2]),
+      );
+      expect(calls).toBe(2 * hostile.length);
+    },
+  );
 
   it("[F-02] a stored event that no longer fits its schema goes to attention; retried when it fits again, it is handled", async () => {
     const db = await database.open();

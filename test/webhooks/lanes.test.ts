@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
 import { onEachDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { failed, stage } from "./support/stage.ts";
+import { failed, stage, World } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 
@@ -75,6 +75,40 @@ onEachDatabase((database) => {
     expect(arrivals.flatMap((count, index) => (count > 0 ? [(index + 1) * 100] : []))).toEqual([
       500, 1000, 1500, 2000, 2500,
     ]);
+  });
+
+  it("[W-19] a rate is kept after a pause: what became due meanwhile does not go out at once", async () => {
+    const { subscribe, publish, work, later } = await stage(database);
+    await subscribe("a", { rate: { max: 1, per: "1s" }, concurrency: 8 });
+    for (let n = 0; n < 12; n++) await publish();
+    expect(await work()).toBe(1);
+    const arrivals: number[] = [];
+    for (const ms of [8_000, 0, 999, 1, 1_000, 60_000, 500, 500]) arrivals.push(await later(ms));
+    expect(arrivals).toEqual([1, 0, 0, 1, 1, 1, 0, 1]);
+  });
+
+  it("[W-05][W-19] the same at a high rate, and where several workers come back together", async () => {
+    const clock = virtualClock();
+    const { subscribe, publish, later } = await stage(database, {}, clock);
+    const other = await stage(database, {}, clock);
+    await subscribe("a", { rate: { max: 100, per: "1s" }, concurrency: 64 });
+    for (let n = 0; n < 9; n++) await publish();
+    const counts: number[] = [];
+    for (const ms of [0, 10, 10, 9_000, 9, 1, 25]) counts.push((await later(ms)) + (await other.work()));
+    expect(counts).toEqual([1, 1, 1, 1, 0, 1, 2]);
+  });
+
+  it("[W-19] a worker looks when a rate lets the next one go, not only when it polls", async () => {
+    const world = new World();
+    const db = await database.open();
+    const amends = await database.amends({ database: db, webhooks: { sender: world } });
+    const rate = { max: 20, per: "1s" } as const;
+    await amends.webhooks.subscribe({ url: "https://a.example/hook", events: ["*"], rate });
+    await db.transaction(async (_, tx) => {
+      for (let n = 0; n < 4; n++) await amends.webhooks.publish(tx, { type: "order.placed", data: { n } });
+    });
+    await database.worker(amends, { poll: "1h" });
+    await vi.waitFor(() => expect(world.sent).toHaveLength(4), { timeout: 20_000 });
   });
 
   it("[W-19] in order, the next one waits until the one before has arrived or is dead", async () => {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { generateWebhookSecret } from "amends/webhooks";
 import { onEachDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
+import { parts } from "./support/parts.ts";
 import { failed, NOTE, stage } from "./support/stage.ts";
 
 const KEY = "11".repeat(32);
@@ -24,12 +25,11 @@ onEachDatabase((database) => {
   });
 
   it("[W-19] a job that was made before the pause waits, too", async () => {
-    const { amends, subscribe, publish, work, later, world, rows } = await stage(database);
-    const id = await subscribe("a", { events: ["order.*"], rate: { max: 1, per: "1m" } });
+    const { amends, db, subscribe, publish, work, later, world, rows } = await stage(database);
+    const id = await subscribe("a", { events: ["order.*"] });
     await publish();
-    await publish();
-    expect(await work()).toBe(1);
-    expect((await rows("webhook_jobs")).map((row) => row["status"])).toEqual(["Completed", "Pending"]);
+    await db.transaction((session) => parts(db).orchestrator.createJobs(session, 9));
+    expect((await rows("webhook_jobs")).map((row) => row["status"])).toEqual(["Pending"]);
     await amends.webhooks.pause(id, NOTE);
     expect(await later(120_000)).toBe(0);
     await subscribe("b", { events: ["other"] });
@@ -37,7 +37,7 @@ onEachDatabase((database) => {
     expect(await work()).toBe(1); // the other one's
     await amends.webhooks.enable(id);
     expect(await work()).toBe(1);
-    expect(world.calls).toEqual({ "https://a.example/hook": 2, "https://b.example/hook": 1 });
+    expect(world.calls).toEqual({ "https://a.example/hook": 1, "https://b.example/hook": 1 });
   });
 
   it("[W-19] what a deleted subscription is still owed ends among the dead letters, without a call", async () => {

@@ -17,14 +17,23 @@ export interface Lane {
   readonly intervalMs: number;
   /** How long from now the next job may be due, by what the rate has promised so far. */
   readonly nextDueMs: number;
+  /** What "now" was, by the database. */
+  readonly nowMs: number;
   readonly attemptMax: number;
 }
 
 /** So many jobs of a subscription that takes nothing any more are ended at once. */
 export const CLOSING_MAX = 64;
 
+/**
+ * Who looks is always a little late. Where jobs follow one another closer than this, so much lateness is made up for;
+ * whoever is later has been away, and the rate begins anew. What was missed in a pause is never sent at once.
+ */
+const LATENESS_MAX_MS = 50;
+
 /** How many jobs a lane may get now. */
-export function roomOf({ status, concurrency, ordered, failing, active }: Lane): number {
+export function roomOf(lane: Lane): number {
+  const { status, concurrency, ordered, failing, active } = lane;
   switch (status) {
     case "Paused":
       return 0;
@@ -32,18 +41,26 @@ export function roomOf({ status, concurrency, ordered, failing, active }: Lane):
     case "Disabled":
       return Math.max(0, CLOSING_MAX - active);
     default:
-      return Math.max(0, (ordered || failing ? 1 : concurrency) - active);
+      return Math.max(0, Math.min((ordered || failing ? 1 : concurrency) - active, dueByRate(lane)));
   }
 }
 
-/** In how long each of so many new jobs is due, and when the next one after them may be. */
-export function paced(
-  lane: Lane,
-  jobs: number,
-): { readonly waits: readonly number[]; readonly nextDueMs: number } {
-  if (lane.intervalMs === 0 || lane.status !== "Active")
-    return { waits: Array<number>(jobs).fill(0), nextDueMs: 0 };
-  const first = Math.max(0, lane.nextDueMs);
-  const waits = Array.from({ length: jobs }, (_, index) => first + index * lane.intervalMs);
-  return { waits, nextDueMs: first + jobs * lane.intervalMs };
+/** How many jobs the rate lets go at this moment. None is made before its time: it would be overdue after a pause. */
+function dueByRate(lane: Lane): number {
+  if (!isPaced(lane)) return Infinity;
+  return lane.nextDueMs > 0 ? 0 : Math.floor(lateness(lane) / lane.intervalMs) + 1;
+}
+
+/** In how long the lane may have its next job, if it gets so many now; undefined where no rate says so. */
+export function nextDueAfter(lane: Lane, jobs: number): number | undefined {
+  if (!isPaced(lane)) return undefined;
+  return jobs === 0 ? lane.nextDueMs : jobs * lane.intervalMs - lateness(lane);
+}
+
+function isPaced({ status, intervalMs }: Lane): boolean {
+  return intervalMs > 0 && status === "Active";
+}
+
+function lateness({ intervalMs, nextDueMs }: Lane): number {
+  return intervalMs < LATENESS_MAX_MS && -nextDueMs <= LATENESS_MAX_MS ? -nextDueMs : 0;
 }

@@ -15,6 +15,14 @@ const TRANSIENT = new Set(["40001", "40P01", "55P03", "57014", "25P03", "25P02"]
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENOENT"]);
 
 export function trouble(error: unknown): Trouble {
+  try {
+    return judge(error);
+  } catch {
+    return REFUSED; // a getter that throws, a revoked proxy: what a database says can be looked at
+  }
+}
+
+function judge(error: unknown): Trouble {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   // No class of SQLSTATE begins with E; EPIPE has five letters too.
   if (typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code)) {

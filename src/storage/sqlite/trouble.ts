@@ -2,8 +2,17 @@
 import type { Trouble } from "../database.ts";
 
 const TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
+const REFUSED: Trouble = { kind: "permanent", code: "DATABASE_REFUSED" };
 
 export function trouble(error: unknown): Trouble {
+  try {
+    return judge(error);
+  } catch {
+    return REFUSED; // a getter that throws, a revoked proxy: what a database says can be looked at
+  }
+}
+
+function judge(error: unknown): Trouble {
   const code = resultCode(error);
   switch (code === undefined ? undefined : code & 0xff) {
     case 5: // busy
@@ -15,9 +24,7 @@ export function trouble(error: unknown): Trouble {
     case 8:
       return { kind: "transient", code: "DATABASE_READ_ONLY" };
     default:
-      return missing(error)
-        ? { kind: "permanent", code: "SCHEMA_MISSING" }
-        : { kind: "permanent", code: "DATABASE_REFUSED" };
+      return missing(error) ? { kind: "permanent", code: "SCHEMA_MISSING" } : REFUSED;
   }
 }
 

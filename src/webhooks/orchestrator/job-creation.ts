@@ -1,9 +1,10 @@
 /**
- * Creates jobs for deliveries that are due: fairly, lane by lane, and never more than a lane has places. The walk goes
- * on where the last one ended, so that every lane has its turn however many there are.
+ * Creates jobs for deliveries that are due: fairly, lane by lane, and never more than a lane has places or
+ * than its rate lets go now. The walk goes on where the last one ended, so that every lane has its turn however many
+ * there are.
  */
 import { nextJob } from "../../core/delivery/decide.ts";
-import { CLOSING_MAX, paced, roomOf, type Lane } from "../../core/delivery/lane.ts";
+import { CLOSING_MAX, nextDueAfter, roomOf, type Lane } from "../../core/delivery/lane.ts";
 import type { Birth } from "../../storage/claim.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import {
@@ -27,6 +28,8 @@ interface Moved {
   readonly born: readonly Row[];
   /** Deliveries that were ended instead: their limit was lowered while they waited. */
   readonly dead: readonly string[];
+  /** In how long the rate of one of these lanes lets the next job go. */
+  readonly pacedMs: number | undefined;
 }
 
 export interface Created extends Moved {
@@ -55,7 +58,7 @@ export class JobCreation {
       session.query(takeTurn(session.dialect)),
       session.query(surveyLanes(session.dialect, start, LANES_MAX)),
     ]);
-    if (turn.length === 0) return { jobs: 0, born: [], dead: [], again: true };
+    if (turn.length === 0) return { jobs: 0, born: [], dead: [], pacedMs: undefined, again: true };
     const first = await this.#walk(session, survey, jobsMax, birth);
     // Behind the last lane comes the first one again.
     const isRound = first.ended && start !== "0" && first.jobs < jobsMax;
@@ -71,6 +74,7 @@ export class JobCreation {
       jobs: first.jobs + (second?.jobs ?? 0),
       born: [...first.born, ...(second?.born ?? [])],
       dead: [...first.dead, ...(second?.dead ?? [])],
+      pacedMs: soonest([first.pacedMs, second?.pacedMs]),
       again: !(second ?? first).ended,
     };
   }
@@ -145,40 +149,43 @@ async function move(
     if (next !== "wait") moves[next].push([id, attemptCount, attemptMax]);
   }
   const creating = new Set(moves.createJob.map(([id]) => id));
-  const { jobs, paces } = schedule(
-    due.filter(({ id }) => creating.has(id)),
-    lanes,
-  );
-  const isNow = ([, , , waitMs]: NewJob): boolean => birth !== undefined && waitMs <= 0;
-  const now = jobs.filter(isNow);
-  const later = jobs.filter((job) => !isNow(job));
+  const jobs = due
+    .filter(({ id }) => creating.has(id))
+    .map(({ id, subscriptionId, attemptCount }): NewJob => [id, subscriptionId, attemptCount + 1]);
+  const { paces, pacedMs } = pace(jobs, lanes);
   // Sent together, carried out in this order: a job is inserted only for a delivery that was moved.
   const [dead, , born] = await Promise.all([
     moves.exhaust.length > 0 ? session.query(moveWaiting(dialect, "exhaust", moves.exhaust)) : [],
     jobs.length > 0 ? session.query(moveWaiting(dialect, "createJob", moves.createJob)) : [],
-    now.length > 0 ? session.query(insertJobs(dialect, now, birth)) : [],
-    later.length > 0 ? session.query(insertJobs(dialect, later)) : [],
+    jobs.length > 0 ? session.query(insertJobs(dialect, jobs, birth)) : [],
     paces.length > 0 ? session.query(paceLanes(dialect, paces)) : [],
   ]);
-  return { jobs: jobs.length, born, dead: dead.map((row) => String(row["id"])) };
+  return { jobs: jobs.length, born, dead: dead.map((row) => String(row["id"])), pacedMs };
 }
 
-/** When each new job is due: at once, or as far apart as the rate of its subscription asks for. */
-function schedule(
-  due: readonly DueDelivery[],
+/** When the lanes that have a rate may have their next jobs, after these. */
+function pace(
+  jobs: readonly NewJob[],
   lanes: ReadonlyMap<string, Lane>,
-): { readonly jobs: readonly NewJob[]; readonly paces: readonly (readonly [string, number])[] } {
-  const byLane = new Map<string, DueDelivery[]>();
-  for (const one of due) byLane.set(one.subscriptionId, [...(byLane.get(one.subscriptionId) ?? []), one]);
-  const jobs: NewJob[] = [];
+): { readonly paces: readonly (readonly [string, number])[]; readonly pacedMs: number | undefined } {
+  const counts = new Map<string, number>();
+  for (const [, lane] of jobs) counts.set(lane, (counts.get(lane) ?? 0) + 1);
   const paces: (readonly [string, number])[] = [];
-  for (const [id, its] of byLane) {
-    const { waits, nextDueMs } = paced(lanes.get(id) as Lane, its.length);
-    for (const [index, one] of its.entries())
-      jobs.push([one.id, id, one.attemptCount + 1, Math.round(waits[index] as number)]);
-    if (nextDueMs > 0) paces.push([id, Math.round(nextDueMs)]);
+  const ahead: number[] = [];
+  for (const [id, lane] of lanes) {
+    const count = counts.get(id) ?? 0;
+    const nextMs = nextDueAfter(lane, count);
+    if (nextMs === undefined) continue;
+    if (count > 0) paces.push([id, Math.ceil(lane.nowMs + nextMs)]);
+    // A lane whose time has come has nothing due, or no place: whatever changes that is told.
+    if (nextMs > 0) ahead.push(Math.ceil(nextMs));
   }
-  return { jobs, paces };
+  return { paces, pacedMs: soonest(ahead) };
+}
+
+function soonest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((ms) => ms !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }
 
 /** Rows are locked in this order by everybody. */

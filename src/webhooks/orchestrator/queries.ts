@@ -115,20 +115,19 @@ const JOB: readonly Column[] = [
   { name: "saga_id", type: "bigint" },
   { name: "subscription_id", type: "bigint" },
   { name: "attempt", type: "int" },
-  { name: "wait_ms", type: "int" },
 ];
 
-export type NewJob = readonly [deliveryId: string, subscriptionId: string, attempt: number, waitMs: number];
+export type NewJob = readonly [deliveryId: string, subscriptionId: string, attempt: number];
 
 /**
  * For deliveries that were moved just now: they are in progress for this attempt, and have no job. With a birth, the
- * jobs are written as it says, whatever that means; without one, somebody finds them when they are due.
+ * jobs are written as it says, whatever that means; without one, they are due at once for somebody else.
  */
 export function insertJobs(dialect: Dialect, jobs: readonly NewJob[], birth?: Birth): Sql {
   const target = deliveryMachine.target("Pending", "createJob") as DeliveryStatus;
   return sql`insert into ${dialect.table("webhook_jobs")} (saga_id, event_id, subscription_id, attempt, created_at, ${birth?.columns ?? raw("next_attempt_at")})
     select r.saga_id, s.event_id, r.subscription_id, r.attempt, ${dialect.now()},
-      ${birth?.values ?? dialect.plusMs(dialect.now(), raw("r.wait_ms"))}
+      ${birth?.values ?? dialect.now()}
     from ${dialect.rows(JOB, jobs)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.saga_id
     where s.status || '' = ${literals([target])} and s.attempt_count = r.attempt - 1
       and ${noActiveJob(dialect, raw("s.id"))}
@@ -137,12 +136,12 @@ export function insertJobs(dialect: Dialect, jobs: readonly NewJob[], birth?: Bi
 
 const PACE: readonly Column[] = [
   { name: "id", type: "bigint" },
-  { name: "wait_ms", type: "int" },
+  { name: "due_ms", type: "bigint" },
 ];
 
-export function paceLanes(dialect: Dialect, paces: readonly (readonly [id: string, waitMs: number])[]): Sql {
+export function paceLanes(dialect: Dialect, paces: readonly (readonly [id: string, dueMs: number])[]): Sql {
   return sql`insert into ${dialect.table("webhook_lanes")} as n (subscription_id, next_due_at)
-    select r.id, ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} from ${dialect.rows(PACE, paces)} where true
+    select r.id, ${dialect.instantOf(raw("r.due_ms"))} from ${dialect.rows(PACE, paces)} where true
     on conflict (subscription_id) do update set next_due_at = excluded.next_due_at`;
 }
 

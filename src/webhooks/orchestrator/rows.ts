@@ -7,6 +7,7 @@ import type { Row } from "../../storage/database.ts";
 export function toLane(row: Row, attemptMax: number): Lane | undefined {
   if (row["id"] === null) return undefined;
   const nextDueAt = row["next_due_at"];
+  const nowMs = Number(row["now_at"]);
   return {
     subscriptionId: `${row["id"] as string | number}`,
     status: row["status"] as SubscriptionStatus,
@@ -15,7 +16,8 @@ export function toLane(row: Row, attemptMax: number): Lane | undefined {
     failing: Number(row["failing"]) === 1,
     active: Number(row["active"]),
     intervalMs: Number(row["interval_ms"]),
-    nextDueMs: nextDueAt === null ? 0 : Number(nextDueAt) - Number(row["now_at"]),
+    nextDueMs: nextDueAt === null ? 0 : Number(nextDueAt) - nowMs,
+    nowMs,
     attemptMax: row["attempt_max"] === null ? attemptMax : Number(row["attempt_max"]),
   };
 }
