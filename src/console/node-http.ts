@@ -68,7 +68,7 @@ function toRequest(incoming: Mounted, signal: AbortSignal): Request {
   const init = { method, headers, signal };
   if (bodiless) return new Request(url, init);
   if (incoming.readableEnded) return new Request(url, { ...init, body: JSON.stringify(incoming.body ?? {}) });
-  const body = WebStream.from(chunksOf(incoming)) as ReadableStream<Uint8Array>;
+  const body = WebStream.from(chunksOf(incoming));
   return new Request(url, { ...init, body, duplex: "half" });
 }
 
