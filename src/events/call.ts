@@ -94,7 +94,7 @@ export async function callHandler(
     return { end: { ...answer, extras } };
   } catch (thrown) {
     const end = endOf(handler, delivery, hold, thrown, watch.reason(), options.errorCodes);
-    if (end && !(thrown instanceof Parked)) tellThrow(() => throwOf(handler, delivery, thrown, end));
+    if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
     return { end, thrown };
   } finally {
     watch.end();
