@@ -55,6 +55,8 @@ export interface Scenario {
   readonly overlaps?: boolean;
   /** Number renewals of leases too. */
   readonly renewals?: boolean;
+  /** Deadlines in real time decide who writes when: a slow machine has other points than those that were learned. */
+  readonly isTimed?: boolean;
   play(world: World): Play;
 }
 

@@ -107,7 +107,7 @@ onEachYard((yard) => {
         ({ locked }) => signal === "SIGKILL" || !locked,
       );
       const tried = possible.map(({ name }) => name);
-      expect(tried.length).toBeGreaterThan(5);
+      expect(tried.length).toBeGreaterThan(2);
       const found: string[] = [];
       for (let at = 0; at < tried.length; at += AT_ONCE) {
         const some = await Promise.all(

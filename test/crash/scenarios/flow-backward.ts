@@ -30,6 +30,7 @@ const exhausted: Scenario = {
 
 const overdue: Scenario = {
   name: "flow-overdue",
+  isTimed: true,
   title: "[F-16] a run whose step waits past its deadline is turned back by the reaper, once",
   flowEnds: ["failed"],
   play: (world) =>
@@ -42,6 +43,7 @@ const overdue: Scenario = {
 
 const timedOut: Scenario = {
   name: "flow-timed-out",
+  isTimed: true,
   title: "[F-16][K-08] a handler that is told to stop at its deadline has failed, and is undone",
   flowEnds: ["failed"],
   play: (world) =>
@@ -55,6 +57,7 @@ const timedOut: Scenario = {
 
 const late: Scenario = {
   name: "flow-late",
+  isTimed: true,
   title:
     "[F-13][F-16] a success that comes after another process has turned the run back is undone before the others",
   flowEnds: ["failed"],
