@@ -1,28 +1,11 @@
 /** Tests of the tests: bugs that the event flow could have are put in on purpose, and must be found. */
-import { expect, it } from "vitest";
 import {
   BOOKED_AFTER_THE_HANDLER,
-  brokenBuild,
   DELIVERY_WITHOUT_TOKEN,
   LATE_SUCCESS_KEPT,
   MOVED_BEFORE_IT_SENT,
-  type Patch,
 } from "./broken.ts";
-import { crashEverywhere, type HarnessOptions } from "./harness.ts";
-import { scenarioOf } from "./scenarios/all.ts";
-import { onEachYard } from "./yard.ts";
-
-interface Bug {
-  readonly what: string;
-  readonly patches: readonly Patch[];
-  readonly scenario: string;
-  readonly signal: HarnessOptions["signal"];
-  /** The points that show it. */
-  readonly at: RegExp;
-  readonly found: RegExp;
-  /** Nothing shows it unless somebody dies or sleeps. */
-  readonly isHidden: boolean;
-}
+import { findsEach, type Bug } from "./bugs.ts";
 
 const bugs: readonly Bug[] = [
   {
@@ -63,18 +46,4 @@ const bugs: readonly Bug[] = [
   },
 ];
 
-onEachYard((yard) => {
-  for (const { what, patches, scenario, signal, at, found, isHidden } of bugs) {
-    it(what, { timeout: 60_000 }, async () => {
-      const { problems } = await crashEverywhere({
-        yard,
-        scenario: scenarioOf(scenario),
-        signal,
-        root: await brokenBuild(patches),
-        choose: (points) => points.filter(({ name }) => at.test(name)),
-      });
-      expect(problems.join("\n")).toMatch(found);
-      expect(problems.some((problem) => problem.startsWith("undisturbed"))).toBe(!isHidden);
-    });
-  }
-});
+findsEach(bugs);

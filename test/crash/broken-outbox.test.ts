@@ -1,27 +1,6 @@
 /** Tests of the tests: bugs that the outbox could have are put in on purpose, and must be found. */
-import { expect, it } from "vitest";
-import {
-  brokenBuild,
-  COMPLETED_TOO_EARLY,
-  ENTRY_WITHOUT_TOKEN,
-  TOLD_AFTER_THE_COMMIT,
-  type Patch,
-} from "./broken.ts";
-import { crashEverywhere, type HarnessOptions } from "./harness.ts";
-import { scenarioOf } from "./scenarios/all.ts";
-import { onEachYard } from "./yard.ts";
-
-interface Bug {
-  readonly what: string;
-  readonly patches: readonly Patch[];
-  readonly scenario: string;
-  readonly signal: HarnessOptions["signal"];
-  /** The points that show it. */
-  readonly at: RegExp;
-  readonly found: RegExp;
-  /** Nothing shows it unless somebody dies or sleeps. */
-  readonly isHidden: boolean;
-}
+import { COMPLETED_TOO_EARLY, ENTRY_WITHOUT_TOKEN, TOLD_AFTER_THE_COMMIT } from "./broken.ts";
+import { findsEach, type Bug } from "./bugs.ts";
 
 const bugs: readonly Bug[] = [
   {
@@ -53,18 +32,4 @@ const bugs: readonly Bug[] = [
   },
 ];
 
-onEachYard((yard) => {
-  for (const { what, patches, scenario, signal, at, found, isHidden } of bugs) {
-    it(what, { timeout: 60_000 }, async () => {
-      const { problems } = await crashEverywhere({
-        yard,
-        scenario: scenarioOf(scenario),
-        signal,
-        root: await brokenBuild(patches),
-        choose: (points) => points.filter(({ name }) => at.test(name)),
-      });
-      expect(problems.join("\n")).toMatch(found);
-      expect(problems.some((problem) => problem.startsWith("undisturbed"))).toBe(!isHidden);
-    });
-  }
-});
+findsEach(bugs);
