@@ -21,13 +21,21 @@ const OPEN_MAX = 5_000;
 /** So many processes that begin alike are looked at, of each type. */
 const PREFIX_MAX = 500;
 
-function before(dialect: Dialect, of: string, after: Cursor | undefined): Sql {
-  const [updated, id] = [raw(`${of}.updated_at`), raw(`${of}.saga_id`)];
+/** When a run that is at rest came there is when it changed last: its index is by that. */
+type Instant = "updated_at" | "rested_at";
+
+function before(
+  dialect: Dialect,
+  of: string,
+  after: Cursor | undefined,
+  instant: Instant = "updated_at",
+): Sql {
+  const [updated, id] = [raw(`${of}.${instant}`), raw(`${of}.saga_id`)];
   return after ? sql`and (${updated}, ${id}) < (${dialect.instantOf(after.atMs)}, ${after.id})` : empty;
 }
 
-function newestOf(of: string, limit: number): Sql {
-  return sql`order by ${raw(of)}.updated_at desc, ${raw(of)}.saga_id desc limit ${limit}`;
+function newestOf(of: string, limit: number, instant: Instant = "updated_at"): Sql {
+  return sql`order by ${raw(`${of}.${instant}`)} desc, ${raw(of)}.saga_id desc limit ${limit}`;
 }
 
 /** Open runs as a relation, along the index that holds just them. */
@@ -53,8 +61,9 @@ export function listFlows(dialect: Dialect, filter: FlowFilter, limit: number): 
   const walks = statuses
     .filter((status) => !OPEN_FLOWS.includes(status))
     .map(
-      (status) => sql`select * from (select c.saga_id, c.updated_at from ${state} as c
-        where ${hasEnded(status)} ${before(dialect, "c", after)} ${newestOf("c", looked)}) as walk`,
+      (status) => sql`select * from (select c.saga_id, c.rested_at as updated_at from ${state} as c
+        where ${hasEnded(status)} ${before(dialect, "c", after, "rested_at")}
+        ${newestOf("c", looked, "rested_at")}) as walk`,
     );
   if (open.length > 0) {
     walks.push(sql`select * from (select d.saga_id, d.updated_at from ${someOpen(dialect, OPEN_MAX)} as d

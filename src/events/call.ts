@@ -8,10 +8,17 @@ import { sealOf } from "../core/flow/sealed.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Hold } from "../work/desk.ts";
 import { tellThrow, type Throw } from "../work/throws.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Delivery, RunRecord } from "./delivery.ts";
 import { valueOf, type EventValue } from "./event.ts";
-import { readAnswer, RUN_SAGA, type AnyHandler, type HandlerContext, type RunSaga } from "./handler.ts";
-import type { HandlerEnd } from "./orchestrator.ts";
+import {
+  readAnswer,
+  RUN_SAGA,
+  type AnyHandler,
+  type HandlerContext,
+  type HandlerOutbox,
+  type RunSaga,
+} from "./handler.ts";
+import type { HandlerEnd, Role } from "./orchestrator.ts";
 
 /** It is tried again after this long. */
 export interface Again {
@@ -22,17 +29,24 @@ export interface Again {
   readonly uncounted?: boolean;
 }
 
-export interface CallOptions {
+/** What all calls have in common. */
+export interface CallTools {
   readonly clock: Clock;
   readonly errorCodes: ReadonlySet<string>;
-  readonly tx: unknown;
-  /** By the process's clock: when the run's time is up. */
-  readonly dueAtMs: number | undefined;
   readonly runSaga: RunSaga;
-  /** Throws where the answer does not fit its saga. */
-  check(answer: EventValue): void;
   /** The call's time is up: its lease is no longer renewed. */
-  onTimeUp(): void;
+  onTimeUp(delivery: Delivery): void;
+}
+
+/** A handler that is to be called, and what for. */
+export interface Request {
+  readonly handler: AnyHandler;
+  readonly event: EventValue;
+  readonly delivery: Delivery;
+  /** The run that it belongs to, and what it is to it. */
+  readonly run: RunRecord | undefined;
+  readonly role: Role;
+  readonly hold: Hold;
 }
 
 export interface Called {
@@ -48,7 +62,7 @@ export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | 
   try {
     const fields = on.read(payload, version) as object;
     const seal = { type: name, version, id: eventId, payload: payload ?? "{}", correlation };
-    return valueOf(fields, seal, { time: new Date(timeMs), correlation: correlation ?? eventId, causation });
+    return valueOf(fields, seal, new Date(timeMs), correlation ?? eventId, causation);
   } catch {
     return undefined;
   }
@@ -69,35 +83,69 @@ export class Parked extends Error {
   }
 }
 
-export async function callHandler(
-  handler: AnyHandler,
-  event: EventValue,
-  delivery: Delivery,
-  hold: Hold,
-  options: CallOptions,
-): Promise<Called> {
-  const watch = watched(handler, hold, options);
-  const extras: EventValue[] = [];
-  const context: HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } = {
-    [RUN_SAGA]: options.runSaga,
-    tx: options.tx,
-    outbox: { append: (...events) => extras.push(...events.map(checkedEvent)) },
-    key: `${delivery.eventId}:${handler.name}`,
-    attempt: delivery.attempts,
-    get signal() {
-      return watch.signal();
-    },
-  };
+/** Calls it, in a transaction where it asked for one. */
+export async function callHandler(tools: CallTools, request: Request, tx: unknown): Promise<Called> {
+  const { handler, event, delivery, run, role, hold } = request;
+  const dueAtMs = role.kind === "act" ? run?.dueAtMs : undefined;
+  const isTimed = handler.timeoutMs !== undefined || dueAtMs !== undefined;
+  const watch = isTimed ? watched(tools, request, dueAtMs) : undefined;
+  const context = new Context(tools, request, tx, watch);
   try {
-    const answer = readAnswer(handler, await handler.handle(event as never, context as never));
-    options.check(answer.event);
-    return { end: { ...answer, extras } };
+    const { end, event: answer } = readAnswer(handler, await handler.handle(event as never, context as never));
+    if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+    return { end: { end, event: answer, extras: context.extras }, thrown: undefined };
   } catch (thrown) {
-    const end = endOf(handler, delivery, hold, thrown, watch.reason(), options.errorCodes);
+    const end = endOf(handler, delivery, hold, thrown, watch?.reason(), tools.errorCodes);
     if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
     return { end, thrown };
   } finally {
-    watch.end();
+    watch?.end();
+  }
+}
+
+const NO_EXTRAS: readonly EventValue[] = [];
+
+/** What a handler is given besides its event. Most handlers look at little of it: the rest is made for those that ask. */
+class Context implements HandlerContext<unknown> {
+  readonly tx: unknown;
+  readonly #tools: CallTools;
+  readonly #request: Request;
+  readonly #watch: Watch | undefined;
+  #outbox: HandlerOutbox | undefined;
+  #extras: EventValue[] | undefined;
+
+  constructor(tools: CallTools, request: Request, tx: unknown, watch: Watch | undefined) {
+    this.tx = tx;
+    this.#tools = tools;
+    this.#request = request;
+    this.#watch = watch;
+  }
+
+  get key(): string {
+    const { delivery, handler } = this.#request;
+    return `${delivery.eventId}:${handler.name}`;
+  }
+
+  get attempt(): number {
+    return this.#request.delivery.attempts;
+  }
+
+  get signal(): AbortSignal {
+    return this.#watch?.signal() ?? this.#request.hold.signal;
+  }
+
+  get outbox(): HandlerOutbox {
+    const extras = (this.#extras ??= []);
+    this.#outbox ??= { append: (...events) => void extras.push(...events.map(checkedEvent)) };
+    return this.#outbox;
+  }
+
+  get extras(): readonly EventValue[] {
+    return this.#extras ?? NO_EXTRAS;
+  }
+
+  get [RUN_SAGA](): RunSaga {
+    return this.#tools.runSaga;
   }
 }
 
@@ -142,9 +190,9 @@ interface Watch {
   end(): void;
 }
 
-/** Stops the call when its try, or its run, has no time left. Most handlers never look at their signal. */
-function watched({ timeoutMs }: AnyHandler, hold: Hold, options: CallOptions): Watch {
-  const { clock, dueAtMs } = options;
+/** Stops the call when its try, or its run, has no time left. */
+function watched({ clock, onTimeUp }: CallTools, request: Request, dueAtMs: number | undefined): Watch {
+  const { handler, hold, delivery } = request;
   const cancels: (() => void)[] = [];
   let why: "timeout" | "deadline" | undefined;
   let own: AbortController | undefined;
@@ -152,17 +200,16 @@ function watched({ timeoutMs }: AnyHandler, hold: Hold, options: CallOptions): W
   const at = (ms: number, reason: "timeout" | "deadline"): void => {
     const stop = (): void => {
       why ??= reason;
-      options.onTimeUp();
+      onTimeUp(delivery);
       own?.abort(new DOMException(`amends: ${reason}`, "AbortError"));
     };
     cancels.push(clock.after(ms, stop));
   };
-  if (timeoutMs !== undefined) at(timeoutMs, "timeout");
+  if (handler.timeoutMs !== undefined) at(handler.timeoutMs, "timeout");
   if (dueAtMs !== undefined) at(Math.max(0, dueAtMs - clock.monotonicMs()), "deadline");
   return {
     signal() {
       if (joined) return joined;
-      if (cancels.length === 0) return (joined = hold.signal);
       own = new AbortController();
       if (why) own.abort(new DOMException(`amends: ${why}`, "AbortError"));
       return (joined = AbortSignal.any([hold.signal, own.signal]));

@@ -4,7 +4,7 @@
  */
 import { BEGUN } from "../core/flow/state.ts";
 import type { Clock } from "../storage/clock.ts";
-import type { Desk, Hold } from "../work/desk.ts";
+import type { Desk, Hold, Reservation } from "../work/desk.ts";
 import type { Delivery, NewRow, RunRecord, Settlement } from "./delivery.ts";
 import type { SagaRegistry } from "./registry.ts";
 import type { Settled } from "./settle.ts";
@@ -12,7 +12,7 @@ import type { Settled } from "./settle.ts";
 /** Exactly one of the two is called. */
 export interface Continuation {
   /** The rows that are to be written as claimed. */
-  readonly claims: ReadonlySet<string>;
+  readonly claims: readonly NewRow[];
   accept(answer: Settled): void;
   cancel(): void;
 }
@@ -22,6 +22,9 @@ interface Where {
   readonly registry: SagaRegistry;
 }
 
+const NO_ROWS: readonly NewRow[] = [];
+const ENDS_HERE: Continuation = { claims: NO_ROWS, accept: () => undefined, cancel: () => undefined };
+
 export function continuation(
   { desk, registry }: Where,
   clock: Clock,
@@ -29,40 +32,89 @@ export function continuation(
   from: Hold | undefined,
 ): Continuation {
   const mine = settlement.out.rows.filter(({ handler }) => handler && registry.handler(handler));
-  const places = mine.length > 0 ? desk.reserve(mine.length, from) : undefined;
-  return {
-    claims: new Set(places ? mine.map(({ id }) => id) : []),
-    cancel: () => places?.cancel(),
-    accept: ({ applied, claimed, more }) => {
-      const next = mine.flatMap((row) => {
-        const timeMs = claimed.get(row.id);
-        return timeMs === undefined ? [] : [claimedRow(clock, row, settlement, timeMs)];
-      });
-      if (next.length > 0) places?.fill(next);
-      else places?.cancel();
-      if (more || (applied && mine.length > claimed.size)) desk.dueIn(0);
-    },
-  };
+  if (mine.length === 0) return settlement.queue ? new Following(desk, clock, settlement, mine, undefined) : ENDS_HERE;
+  return new Following(desk, clock, settlement, mine, desk.reserve(mine.length, from));
+}
+
+class Following implements Continuation {
+  readonly claims: readonly NewRow[];
+  readonly #desk: Desk<Delivery>;
+  readonly #clock: Clock;
+  readonly #settlement: Settlement;
+  readonly #mine: readonly NewRow[];
+  readonly #places: Reservation<Delivery> | undefined;
+
+  constructor(
+    desk: Desk<Delivery>,
+    clock: Clock,
+    settlement: Settlement,
+    mine: readonly NewRow[],
+    places: Reservation<Delivery> | undefined,
+  ) {
+    this.claims = places ? mine : NO_ROWS;
+    this.#desk = desk;
+    this.#clock = clock;
+    this.#settlement = settlement;
+    this.#mine = mine;
+    this.#places = places;
+  }
+
+  cancel(): void {
+    this.#places?.cancel();
+  }
+
+  accept({ applied, claimed, more }: Settled): void {
+    const next: Delivery[] = [];
+    for (const row of applied ? this.claims : NO_ROWS) {
+      const timeMs = claimed.get(row.id);
+      if (timeMs !== undefined) next.push(claimedRow(this.#clock, row, this.#settlement, timeMs));
+    }
+    if (next.length > 0) this.#places?.fill(next);
+    else this.#places?.cancel();
+    if (more || (applied && this.#mine.length > next.length)) this.#desk.dueIn(0);
+  }
 }
 
 function claimedRow(clock: Clock, row: NewRow, settlement: Settlement, timeMs: number): Delivery {
-  const { out, move, trace } = settlement;
-  const begun = row.opens ? out.runs.find(({ sagaId }) => sagaId === row.sagaId) : undefined;
-  const later = (ms: number | undefined): number | undefined =>
-    ms === undefined ? undefined : clock.monotonicMs() + ms;
-  let run: RunRecord | undefined;
-  if (begun) {
-    const { sagaId, sagaType, processId, stepMs } = begun;
-    const deadlineAtMs = later(begun.deadlineMs);
-    const dueAtMs = earlier(deadlineAtMs, later(stepMs));
-    run = { sagaId, sagaType, processId, version: 1, state: BEGUN, deadlineAtMs, dueAtMs };
-  } else if (move && move.run.sagaId === row.sagaId) {
-    const isWatched = move.state.status === "running";
-    const stepMs = move.stepMs === "rest" ? undefined : move.stepMs;
-    const dueAtMs = isWatched ? earlier(move.run.deadlineAtMs, later(stepMs)) : undefined;
-    run = { ...move.run, version: move.run.version + 1, state: move.state, dueAtMs };
+  const { id, eventId, name, version, payload, handler, correlation, causation, sagaId } = row;
+  return {
+    id,
+    token: 1,
+    eventId,
+    name,
+    version,
+    payload,
+    handler,
+    correlation,
+    causation,
+    sagaId,
+    attempts: 1,
+    timeMs,
+    run: runAfter(clock, row, settlement),
+    trace: settlement.trace,
+  };
+}
+
+/** The run that a row belongs to, as it stands when both are written. */
+function runAfter(clock: Clock, row: NewRow, { out, move }: Settlement): RunRecord | undefined {
+  if (row.opens) {
+    const begun = out.runs.find((run) => run.sagaId === row.sagaId);
+    if (!begun) return undefined;
+    const { sagaId, sagaType, processId } = begun;
+    const deadlineAtMs = later(clock, begun.deadlineMs);
+    const dueAtMs = earlier(deadlineAtMs, later(clock, begun.stepMs));
+    return { sagaId, sagaType, processId, version: 1, state: BEGUN, dueAtMs, deadlineAtMs };
   }
-  return { ...row, token: 1, attempts: 1, timeMs, run, trace };
+  if (!move || move.run.sagaId !== row.sagaId) return undefined;
+  const { sagaId, sagaType, processId, version, deadlineAtMs } = move.run;
+  const { state, stepMs } = move;
+  const stepAtMs = stepMs === "rest" ? undefined : later(clock, stepMs);
+  const dueAtMs = state.status === "running" ? earlier(deadlineAtMs, stepAtMs) : undefined;
+  return { sagaId, sagaType, processId, version: version + 1, state, dueAtMs, deadlineAtMs };
+}
+
+function later(clock: Clock, ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : clock.monotonicMs() + ms;
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {

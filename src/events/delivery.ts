@@ -37,7 +37,6 @@ export interface Delivery extends Claimed {
 /** A row to be written. */
 export interface NewRow {
   readonly id: string;
-  readonly kind: "event" | "delivery";
   readonly eventId: string;
   readonly name: string;
   readonly version: number;
@@ -81,13 +80,13 @@ export const NOTHING_OUT: Fanout = { rows: [], runs: [] };
 
 /** Everything that one outcome writes: all of it, or nothing. */
 export interface Settlement {
-  readonly delivery: Claimed | undefined;
+  readonly delivery: (Claimed & { readonly handler?: string | undefined }) | undefined;
   readonly to: OutboxStatus;
   /** When it is due again, where it is. */
   readonly waitMs?: number | undefined;
   readonly error?: string | undefined;
   /** The claim does not count as a try. */
-  readonly uncounted?: boolean;
+  readonly uncounted?: boolean | undefined;
   readonly move?: Move | undefined;
   /** Where others may wait behind it. */
   readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;

@@ -13,18 +13,17 @@ import { matchValue } from "../sagas/interests.ts";
 import type { SagaOutcome } from "../sagas/outcome.ts";
 import type { TellableEvent } from "../sagas/signals.ts";
 import { Desk, type Hold } from "../work/desk.ts";
-import type { Tracer } from "../work/trace.ts";
-import { callHandler, Parked, readEvent, type Again, type CallOptions } from "./call.ts";
+import { untraced, type Tracer } from "../work/trace.ts";
+import { callHandler, Parked, readEvent, type Again, type CallTools, type Request } from "./call.ts";
 import { continuation } from "./continuation.ts";
 import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./delivery.ts";
-import type { EventValue } from "./event.ts";
 import { fanOut } from "./fanout.ts";
 import type { AnyHandler } from "./handler.ts";
-import { spanOf, type TracedCall } from "./handler-span.ts";
+import { spanOf } from "./handler-span.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
 import { selectHeld, selectSettled } from "./queries.ts";
 import type { SagaRegistry } from "./registry.ts";
-import { FlowNews } from "./run-handle.ts";
+import { FlowNews, isAtRest } from "./run-handle.ts";
 import { SagaStore } from "./store.ts";
 import type { Settled } from "./settle.ts";
 import { callInTransaction } from "./transactional.ts";
@@ -61,6 +60,7 @@ export class EventEngine {
   readonly news: FlowNews = new FlowNews();
   readonly #options: EventEngineOptions;
   readonly #clock: Clock;
+  readonly #tools: CallTools;
   /** Calls whose time is up: their leases are left to run out. */
   readonly #adrift: Set<string> = new Set();
 
@@ -69,6 +69,12 @@ export class EventEngine {
     const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
     this.#options = options;
     this.#clock = db.clock;
+    this.#tools = {
+      clock: db.clock,
+      errorCodes: options.errorCodes,
+      runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
+      onTimeUp: ({ id }) => void this.#adrift.add(id),
+    };
     this.registry = registry;
     this.tracer = options.tracer;
     this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
@@ -117,7 +123,7 @@ export class EventEngine {
         if (booked !== "done") run = await this.#runOf(delivery);
       }
     } finally {
-      this.#adrift.delete(delivery.id);
+      if (this.#adrift.size > 0) this.#adrift.delete(delivery.id);
     }
   }
 
@@ -148,48 +154,32 @@ export class EventEngine {
     }
     const event = readEvent(handler, delivery);
     if (!event) return this.#abandon(delivery, "UnreadableEvent", hold);
-    const options: CallOptions = {
-      clock: this.#clock,
-      errorCodes: this.#options.errorCodes,
-      tx: undefined,
-      runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
-      dueAtMs: role.kind === "act" ? run?.dueAtMs : undefined,
-      check: (answer) => {
-        if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
-      },
-      onTimeUp: () => this.#adrift.add(delivery.id),
-    };
+    const request = { handler, event, delivery, run, role, hold };
+    if (this.tracer === untraced) return this.#call(request);
     let failed: string | undefined;
     return this.tracer.run(
       () => spanOf(handler, delivery),
-      (trace) => {
-        const onFailure = (label: string): void => void (failed = label);
-        const own = trace === undefined ? delivery : { ...delivery, trace };
-        const moves = role.kind === "act" ? run : undefined;
-        return this.#callTraced(handler, event, own, run, hold, { ...options, onFailure, moves });
-      },
+      // What it brings on is below its own span.
+      (trace) =>
+        this.#call(
+          trace === undefined ? request : { ...request, delivery: { ...delivery, trace } },
+          (label) => void (failed = label),
+        ),
       () => failed,
     );
   }
 
-  /** What it brings on is below its own span. */
-  async #callTraced(
-    handler: AnyHandler,
-    event: EventValue,
-    delivery: Delivery,
-    run: RunRecord | undefined,
-    hold: Hold,
-    { onFailure, moves, ...options }: TracedCall,
-  ): Promise<Booked> {
+  async #call(request: Request, onFailure?: (label: string) => void): Promise<Booked> {
+    const { handler, delivery, run, role, hold } = request;
     const end = handler.transaction
-      ? await this.#inTransaction(handler, event, delivery, run, hold, options)
-      : (await callHandler(handler, event, delivery, hold, options)).end;
+      ? await this.#inTransaction(request)
+      : (await callHandler(this.#tools, request, undefined)).end;
     if (end === "done") return end;
     // Refused: the run has moved on, or the delivery is somebody else's now.
     if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(hold);
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
-    if ("error" in end) onFailure(end.error);
-    if (end.end === "again") return this.#later(delivery, moves, end, hold);
+    if (end.end === "again" || end.end === "exhausted") onFailure?.(end.error);
+    if (end.end === "again") return this.#later(delivery, role.kind === "act" ? run : undefined, end, hold);
     return this.#bookUntilDone(delivery, run, end, hold);
   }
 
@@ -250,19 +240,13 @@ export class EventEngine {
     return (await this.#runOf(delivery))?.version === run.version ? lost(hold) : "again";
   }
 
-  #inTransaction(
-    handler: AnyHandler,
-    event: EventValue,
-    delivery: Delivery,
-    run: RunRecord | undefined,
-    hold: Hold,
-    options: CallOptions,
-  ): ReturnType<typeof callInTransaction> {
+  #inTransaction(request: Request): ReturnType<typeof callInTransaction> {
     const { db } = this.#options;
+    const { delivery, run, hold } = request;
     return callInTransaction({
       db,
       signal: hold.signal,
-      call: (tx) => callHandler(handler, event, delivery, hold, { ...options, tx }),
+      call: (tx) => callHandler(this.#tools, request, tx),
       write: async (session, end) => {
         const settlement = this.#decide(delivery, run, end);
         const next = continuation(this, this.#clock, settlement, hold);
@@ -283,7 +267,7 @@ export class EventEngine {
   /** What the saga's own functions throw must not send the delivery round in circles. */
   #decide(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Settlement {
     try {
-      return { ...this.orchestrator.handleResult(delivery, run, end), trace: delivery.trace };
+      return this.orchestrator.handleResult(delivery, run, end);
     } catch (error) {
       const label = errorLabel(error, this.#options.errorCodes);
       return { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
@@ -291,11 +275,13 @@ export class EventEngine {
   }
 
   #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold: Hold): void {
-    const fields = { id, event: name, handler, error };
     // Whoever waits for the end finds the place free that it had.
-    if (move) void hold.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
-    if (to === settled("abandon"))
+    if (move && isAtRest(move.state.status))
+      void hold.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
+    if (to === settled("abandon")) {
+      const fields = { id, event: name, handler, error };
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
+    }
     if (move?.state.status === "stalled") {
       const { sagaId, sagaType } = move.run;
       const stalled = { id: sagaId, saga: sagaType, step: move.state.undoSteps[0], error };

@@ -25,7 +25,8 @@ export function fanOut(registry: SagaRegistry, events: readonly EventValue[], or
   for (const event of events) {
     const seal = sealOf(event) as Sealed;
     const takers = registry.subscribers(seal.type);
-    if (takers.length === 0) rows.push(rowOf(seal, undefined, origin));
+    if (takers.length === 0)
+      rows.push(rowOf(seal, undefined, origin, correlationOf(seal, origin), origin.run?.sagaId, false));
     for (const taker of takers) {
       const row = deliveryOf(registry, event, seal, taker, origin);
       rows.push(row);
@@ -43,29 +44,38 @@ function deliveryOf(
   origin: Origin,
 ): NewRow {
   const place = registry.mapping.get(name);
-  const row = rowOf(seal, name, origin);
-  if (!place) return row;
+  if (!place) return rowOf(seal, name, origin, correlationOf(seal, origin), origin.run?.sagaId, false);
   const { saga, step } = place;
   const correlation = saga.getProcessId(event);
-  if (step === saga.steps[0]) return { ...row, correlation, sagaId: newId(), opens: true };
+  if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true);
   // Only what the saga itself sends belongs to its run; whoever sends the same event from outside finds no run waiting.
   const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
-  return { ...row, correlation, sagaId: isOwn ? row.sagaId : undefined };
+  return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false);
 }
 
-function rowOf(seal: Sealed, handler: string | undefined, origin: Origin): NewRow {
+function correlationOf(seal: Sealed, origin: Origin): string | undefined {
+  return origin.run?.processId ?? seal.correlation ?? origin.correlation;
+}
+
+function rowOf(
+  seal: Sealed,
+  handler: string | undefined,
+  { causation }: Origin,
+  correlation: string | undefined,
+  sagaId: string | undefined,
+  opens: boolean,
+): NewRow {
   return {
     id: handler === undefined ? seal.id : deliveryId(seal.id, handler),
-    kind: handler === undefined ? "event" : "delivery",
     eventId: seal.id,
     name: seal.type,
     version: seal.version,
     payload: seal.payload,
     handler,
-    correlation: origin.run?.processId ?? seal.correlation ?? origin.correlation,
-    causation: origin.causation,
-    sagaId: origin.run?.sagaId,
-    opens: false,
+    correlation,
+    causation,
+    sagaId,
+    opens,
   };
 }
 

@@ -46,6 +46,7 @@ export type Role =
   | { readonly kind: "early" };
 
 const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
+const SUCCEEDED = settled("succeed");
 const PLAIN: Role = { kind: "plain" };
 
 export class SagaOrchestrator {
@@ -61,7 +62,7 @@ export class SagaOrchestrator {
     if (place) {
       if (run === undefined || run.sagaType !== place.saga.name) return { kind: "early" };
       const due = expects(this.#registry.plan(place.saga), run.state, place.step.name);
-      return due === "due" ? { kind: "act", ...place } : { kind: due };
+      return due === "due" ? { kind: "act", saga: place.saga, step: place.step } : { kind: due };
     }
     const saga = sagaId === undefined || run === undefined ? undefined : this.#registry.saga(run.sagaType);
     if (!saga || !run || !saga.steps.some((step) => step.compensation?.type === name)) return PLAIN;
@@ -113,9 +114,14 @@ export class SagaOrchestrator {
     const { handler, correlation } = delivery;
     return {
       delivery,
-      to: settled("succeed"),
-      ...(handler !== undefined && correlation !== undefined && { queue: { handler, correlation } }),
+      to: SUCCEEDED,
+      waitMs: undefined,
+      error: undefined,
+      uncounted: undefined,
+      move: undefined,
+      queue: handler === undefined || correlation === undefined ? undefined : { handler, correlation },
       out: fanOut(this.#registry, [...end.extras, end.event], originOf(delivery)),
+      trace: delivery.trace,
     };
   }
 
@@ -140,16 +146,19 @@ export class SagaOrchestrator {
     if (verdict.kind === "ignored") return { delivery, to: SUPERSEDED, out: NOTHING_OUT };
     const { state, emit } = verdict;
     const stepMs = saga.steps[state.currentStep]?.deadlineMs;
-    const extras = end.end === "exhausted" ? [] : end.extras;
-    const side = fanOut(this.#registry, extras, originOf(delivery));
     const own = this.#emit(saga, run, emit, event, delivery.eventId);
+    const hasExtras = end.end !== "exhausted" && end.extras.length > 0;
     return {
       delivery,
       // What was not done is not said to have succeeded; and nobody can requeue it past the orchestrator.
-      to: end.end === "exhausted" ? SUPERSEDED : settled("succeed"),
+      to: end.end === "exhausted" ? SUPERSEDED : SUCCEEDED,
+      waitMs: undefined,
       error: end.end === "exhausted" ? end.error : undefined,
+      uncounted: undefined,
       move: { run, state, stepMs },
-      out: { rows: [...side.rows, ...own.rows], runs: [...side.runs, ...own.runs] },
+      queue: undefined,
+      out: hasExtras ? both(fanOut(this.#registry, end.extras, originOf(delivery)), own) : own,
+      trace: delivery.trace,
     };
   }
 
@@ -206,6 +215,10 @@ export class SagaOrchestrator {
   #breach(delivery: Delivery): Settlement {
     return { delivery, to: settled("abandon"), error: "SagaContractViolation", out: NOTHING_OUT };
   }
+}
+
+function both(first: Fanout, second: Fanout): Fanout {
+  return { rows: [...first.rows, ...second.rows], runs: [...first.runs, ...second.runs] };
 }
 
 /** What a delivery's own events belong to. */

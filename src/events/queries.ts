@@ -148,8 +148,8 @@ export type Cursor = readonly [atMs: number, id: string];
 
 export function listStalledRuns(dialect: Dialect, limit: number, after: Cursor | undefined): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s where s.status = 'stalled'
-    ${after ? sql`and ${later(dialect, "s.updated_at", "s.saga_id", after)}` : empty}
-    order by s.updated_at, s.saga_id limit ${limit}`;
+    ${after ? sql`and ${later(dialect, "s.rested_at", "s.saga_id", after)}` : empty}
+    order by s.rested_at, s.saga_id limit ${limit}`;
 }
 
 /** Deliveries, and events that could not be routed, that were given up. */

@@ -4,8 +4,8 @@
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
-import { OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.ts";
-import { sleep, type Clock } from "../storage/clock.ts";
+import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.ts";
+import type { Clock } from "../storage/clock.ts";
 
 const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
 
@@ -13,6 +13,8 @@ const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
 export function isAtRest(status: FlowStatus): boolean {
   return !OPEN_FLOWS.includes(status) || status === "stalled";
 }
+
+export const AT_REST: readonly FlowStatus[] = flowMachine.states.filter(isAtRest);
 
 /** Who waits for which run. */
 export class FlowNews {
@@ -60,22 +62,9 @@ export class FlowRun {
 
   /** Resolves when the run has completed, has failed, or has stalled and waits for a person. */
   async ended(options: { readonly signal?: AbortSignal } = {}): Promise<FlowStatus> {
-    const { news, clock } = this.#tools;
     for (let look = 1; ; look++) {
-      const nap = new AbortController();
-      const wake = (): void => nap.abort();
-      let heard: FlowStatus | undefined;
-      const unlisten = news.listen(this.id, (status) => {
-        heard = status;
-        wake();
-      });
-      options.signal?.addEventListener("abort", wake, { once: true });
-      await sleep(clock, delayMs(LOOK_AGAIN, look), nap.signal);
-      unlisten();
-      options.signal?.removeEventListener("abort", wake);
-      if (options.signal?.aborted)
-        throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
-      heard ??= await this.#tools.look(this.id);
+      const heard =
+        (await this.#hear(delayMs(LOOK_AGAIN, look), options.signal)) ?? (await this.#tools.look(this.id));
       if (heard === undefined) {
         throw new AmendsError(
           "SAGA_NOT_FOUND",
@@ -85,5 +74,25 @@ export class FlowRun {
       }
       if (isAtRest(heard)) return heard;
     }
+  }
+
+  /** What is told within so long. */
+  async #hear(ms: number, signal: AbortSignal | undefined): Promise<FlowStatus | undefined> {
+    const { news, clock } = this.#tools;
+    const heard = await new Promise<FlowStatus | undefined>((resolve) => {
+      const done = (status?: FlowStatus): void => {
+        cancel();
+        unlisten();
+        signal?.removeEventListener("abort", stop);
+        resolve(status);
+      };
+      const stop = (): void => done();
+      const cancel = clock.after(ms, stop);
+      const unlisten = news.listen(this.id, done);
+      signal?.addEventListener("abort", stop, { once: true });
+      if (signal?.aborted) done();
+    });
+    if (!signal?.aborted) return heard;
+    throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
   }
 }

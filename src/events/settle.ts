@@ -7,26 +7,26 @@
  * Safe to repeat after a commit whose fate is unknown: what is in the books already is found there, and stays.
  */
 import type { Execute } from "../sagas/flush.ts";
-import type { Column, Dialect, Row, Stage } from "../storage/database.ts";
-import { raw, sql } from "../storage/sql.ts";
+import { ALL_AS_USUAL, type Dialect, type Row, type Stage } from "../storage/database.ts";
 import type { Claimed } from "../work/desk.ts";
-import type { Settlement } from "./delivery.ts";
 import {
   ANSWER,
   CLAIMED,
-  HELD,
-  heldRow,
   markDeliveries,
   moveRuns,
   selectBehind,
+  selectMarked,
+  selectOurs,
   takeHold,
   tellOthers,
+  type Numbered,
 } from "./book.ts";
-import { insertRows, insertRuns } from "./spread.ts";
+import type { NewRow, Settlement } from "./delivery.ts";
+import { insertRows, insertRuns, type Brought } from "./spread.ts";
 
 export interface Settled {
   readonly applied: boolean;
-  /** Of the rows that were to be claimed at once: those that are ours, and since when they exist. */
+  /** Of the rows that were to be claimed at once, by whomever: those that are ours, and since when they exist. */
   readonly claimed: ReadonlyMap<string, number>;
   /** Something waits behind one of those that were settled together, and may be claimed now. */
   readonly more: boolean;
@@ -35,7 +35,7 @@ export interface Settled {
 export interface Piece {
   readonly settlement: Settlement;
   /** The rows that this process takes at once, where nothing that came before is in their way. */
-  readonly claims: ReadonlySet<string>;
+  readonly claims: readonly NewRow[];
 }
 
 export async function settleTogether(
@@ -45,59 +45,71 @@ export async function settleTogether(
   leaseMs: number,
 ): Promise<readonly Settled[]> {
   const claims = firstInTurn(pieces);
-  const settlements = pieces.map((piece) => piece.settlement);
-  const stages = stagesOf(dialect, settlements, claims, leaseMs);
-  if (stages.length === 0) return settlements.map(() => NOTHING_DONE);
-  const answers = (await execute(dialect.chain(stages, ANSWER))).flat();
+  const all = pieces.map(({ settlement }, n) => ({ n, settlement }));
+  const stages = stagesOf(dialect, all, claims, leaseMs);
+  const answers =
+    stages.length === 0 ? [{ stage: ALL_AS_USUAL }] : (await execute(dialect.chain(stages, ANSWER))).flat();
+  const [first] = answers;
+  if (first?.["stage"] === ALL_AS_USUAL) {
+    const at = Number(first["at"]);
+    const done = { applied: true, claimed: new Map(Array.from(claims, (id) => [id, at])), more: false };
+    return pieces.map(() => done);
+  }
   const done = new Set(answers.filter(isOf("marked")).map(claimOf));
   const moved = new Set(answers.filter(isOf("moved")).map(idOf));
   const news = answers.filter(isOf("news"));
-  await lookAgain(dialect, execute, settlements, claims, done, news);
-  const ours = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
+  await lookAgain(dialect, execute, all, claims, done, news);
+  const claimed = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
   const more = answers.some(isOf("behind"));
-  return settlements.map(({ delivery, move, out }) => {
+  return pieces.map(({ settlement: { delivery, move } }) => {
     const applied = delivery ? done.has(nameOf(delivery)) : move ? moved.has(move.run.sagaId) : true;
-    const taken = out.rows.flatMap(({ id }) => {
-      const at = claims.has(id) ? ours.get(id) : undefined;
-      return at === undefined ? [] : [[id, at] as const];
-    });
-    return { applied, claimed: new Map(applied ? taken : []), more };
+    return { applied, claimed, more };
   });
 }
-
-const NOTHING_DONE: Settled = { applied: true, claimed: new Map(), more: false };
 
 /** Deliveries before runs, by everybody, so that nobody waits in a circle. */
 function stagesOf(
   dialect: Dialect,
-  settlements: readonly Settlement[],
+  all: readonly Numbered[],
   claims: ReadonlySet<string>,
   leaseMs: number,
 ): readonly Stage[] {
-  const held = settlements
-    .filter((one) => one.delivery !== undefined)
-    .toSorted((a, b) => ((a.delivery?.id ?? "") < (b.delivery?.id ?? "") ? -1 : 1));
-  const moves = settlements.filter((one) => one.move !== undefined);
-  const runs = settlements.flatMap((one) => one.out.runs.map((run) => [run, one] as const));
-  const rows = settlements.flatMap((one) => one.out.rows.map((row) => [row, one] as const));
-  const queued = held.filter((one) => one.queue !== undefined);
-  const isLinked = moves.some((one) => one.delivery !== undefined);
-  const stages: Stage[] = [];
-  if (isLinked) stages.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
-  if (moves.length > 0)
-    stages.push({ name: "moved", statement: moveRuns(dialect, moves, isLinked), answers: true });
-  if (held.length > 0)
-    stages.push({ name: "marked", statement: markDeliveries(dialect, held, isLinked), answers: true });
-  if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, held.length > 0) });
-  if (rows.length > 0) {
-    const known = { held: held.length > 0, runs: runs.length > 0 };
-    stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known) });
+  const held: Numbered[] = [];
+  const moves: Numbered[] = [];
+  const free: Numbered[] = [];
+  const queued: Numbered[] = [];
+  const rows: Brought<"rows">[] = [];
+  const runs: Brought<"runs">[] = [];
+  for (const one of all) {
+    const { delivery, move, queue, out } = one.settlement;
+    if (delivery) held.push(one);
+    if (move) (delivery ? moves : free).push(one);
+    if (queue) queued.push(one);
+    for (const made of out.rows) rows.push({ made, by: one });
+    for (const made of out.runs) runs.push({ made, by: one });
   }
+  held.sort((a, b) => (idIn(a) < idIn(b) ? -1 : 1));
+  const isLocked = moves.length > 0;
+  const stages: Stage[] = [];
+  if (isLocked) stages.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
+  if (moves.length + free.length > 0) {
+    const statement = moveRuns(dialect, moves, free, isLocked);
+    stages.push({ name: "moved", statement, usual: moves.length + free.length });
+  }
+  if (held.length > 0)
+    stages.push({ name: "marked", statement: markDeliveries(dialect, held, isLocked), usual: held.length });
+  const known = { held: held.length > 0, runs: runs.length > 0 };
+  if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, known.held) });
+  if (rows.length > 0) stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known) });
   if (queued.length > 0)
-    stages.push({ name: "behind", statement: selectBehind(dialect, queued), answers: true });
-  const notice = rows.some(([row]) => !claims.has(row.id)) ? dialect.notify() : undefined;
-  if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), answers: true });
+    stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
+  const notice = rows.some(({ made }) => !claims.has(made.id)) ? dialect.notify() : undefined;
+  if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), usual: 1 });
   return stages;
+}
+
+function idIn({ settlement: { delivery } }: Numbered): string {
+  return delivery?.id ?? "";
 }
 
 function isOf(stage: string): (row: Row) => boolean {
@@ -112,6 +124,7 @@ function claimOf(row: Row): string {
   return nameOf({ id: idOf(row), token: Number(row["token"]) });
 }
 
+/** Names a claim: a row that was claimed again may be settled by both claims at once, and only one of them holds. */
 function nameOf({ id, token }: Claimed): string {
   return `${id}#${token}`;
 }
@@ -125,41 +138,31 @@ function firstInTurn(pieces: readonly Piece[]): ReadonlySet<string> {
   const claims = new Set<string>();
   const queues = new Set<string>();
   for (const { settlement, claims: wanted } of pieces) {
-    for (const { id, handler, correlation } of settlement.out.rows) {
-      const queue = `${handler ?? ""}\n${correlation ?? id}`;
-      if (wanted.has(id) && !queues.has(queue)) claims.add(id);
+    for (const row of settlement.out.rows) {
+      if (row.handler === undefined) continue;
+      const queue = `${row.handler}\n${row.correlation ?? row.id}`;
+      if (!queues.has(queue) && wanted.includes(row)) claims.add(row.id);
       queues.add(queue);
     }
   }
   return claims;
 }
 
-const KEY: readonly Column[] = HELD.slice(0, 2);
-
 /** What an earlier, unanswered commit of ours has written is in the books, though nothing was written now. */
 async function lookAgain(
   dialect: Dialect,
   execute: Execute,
-  settlements: readonly Settlement[],
+  all: readonly Numbered[],
   claims: ReadonlySet<string>,
   done: Set<string>,
   news: Row[],
 ): Promise<void> {
-  const missing = settlements.filter(({ delivery }) => delivery && !done.has(nameOf(delivery)));
+  const isDone = ({ settlement: { delivery } }: Numbered): boolean => !delivery || done.has(nameOf(delivery));
+  const missing = all.filter((one) => !isDone(one));
   if (missing.length === 0) return;
-  const outbox = dialect.table("outbox");
-  const found = await execute([
-    sql`select cast(c.entry_id as text) as id, c.token from ${dialect.rows(HELD, missing.map(heldRow))}
-      join ${outbox} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status`,
-  ]);
-  for (const row of found.flat()) done.add(claimOf(row));
+  for (const row of (await execute([selectMarked(dialect, missing)])).flat()) done.add(claimOf(row));
   const own = missing
-    .filter(({ delivery }) => delivery && done.has(nameOf(delivery)))
-    .flatMap(({ out }) => out.rows.filter((row) => claims.has(row.id)).map((row) => [row.id, 1]));
-  if (own.length === 0) return;
-  const again = await execute([
-    sql`select cast(c.entry_id as text) as id, c.status, c.token, ${dialect.epochMs(raw("c.enqueued_at"))} as at
-      from ${dialect.rows(KEY, own)} join ${outbox} as c on c.entry_id = r.row_id and c.token = r.row_token`,
-  ]);
-  news.push(...again.flat());
+    .filter(isDone)
+    .flatMap(({ settlement: { out } }) => out.rows.flatMap(({ id }) => (claims.has(id) ? [id] : [])));
+  if (own.length > 0) news.push(...(await execute([selectOurs(dialect, own)])).flat());
 }

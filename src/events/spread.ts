@@ -1,28 +1,35 @@
-/** The stages that send out what an outcome brings on: the runs that begin, and one row for whoever gets an event. */
+/** The stages that send out what outcomes bring on: the runs that begin, and one row for whoever gets an event. */
 import { CLAIMABLE, settled } from "../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { claimName, CLAIMED, SUPERSEDED } from "./book.ts";
-import type { NewRow, NewRun, Settlement } from "./delivery.ts";
+import { CLAIMED, SUPERSEDED, type Numbered } from "./book.ts";
+import type { Fanout } from "./delivery.ts";
 
-const CAUSE: readonly Column[] = [
+/** What an outcome brings on. */
+export interface Brought<What extends keyof Fanout> {
+  readonly made: Fanout[What][number];
+  readonly by: Numbered;
+}
+
+/** By the outcome's number; where stages cannot see each other, by the mark that it left. */
+const NUMBERED: readonly Column[] = [{ name: "cause", type: "int" }];
+const MARKED: readonly Column[] = [
   { name: "cause_id", type: "uuid" },
   { name: "cause_token", type: "int" },
   { name: "cause_status", type: "text" },
 ];
 
-function causeOf({ delivery, to }: Settlement): unknown[] {
-  return delivery ? [delivery.id, delivery.token, to] : [null, null, null];
+function causeOf(dialect: Dialect, { n, settlement: { delivery, to } }: Numbered): readonly unknown[] {
+  return dialect.linked([delivery && n], [delivery?.id, delivery?.token, delivery && to]);
 }
 
 /** Only what was settled just now, or before by a commit of the same claim, may have consequences. */
 function caused(dialect: Dialect, isLinked: boolean): Sql {
   if (!isLinked) return raw("true");
-  const byTable = sql`exists (select 1 from ${dialect.table("outbox")} as c
-    where c.entry_id = r.cause_id and c.token = r.cause_token and c.status = r.cause_status)`;
+  const byTable = sql`(r.cause_id is null or exists (select 1 from ${dialect.table("outbox")} as c
+    where c.entry_id = r.cause_id and c.token = r.cause_token and c.status = r.cause_status))`;
   // Beside an "or" this is looked up in a hash, not in a loop over all of them.
-  const byName = sql`${claimName("r.cause_id", "r.cause_token")} in (select ${claimName("id", "token")} from marked)`;
-  return sql`(r.cause_id is null or ${dialect.linked(byName, byTable)})`;
+  return dialect.linked(raw("(r.cause is null or r.cause in (select n from marked))"), byTable);
 }
 
 const NEW_RUN: readonly Column[] = [
@@ -33,25 +40,26 @@ const NEW_RUN: readonly Column[] = [
   { name: "trail", type: "text" },
   { name: "step_ms", type: "text" },
   { name: "deadline_ms", type: "text" },
-  ...CAUSE,
 ];
+const RUN_BY_NUMBER = [...NEW_RUN, ...NUMBERED];
+const RUN_BY_MARK = [...NEW_RUN, ...MARKED];
 
 /** At most one open run per process, and one per trigger, however often it comes. */
 export function insertRuns(
   dialect: Dialect,
-  runs: readonly (readonly [NewRun, Settlement])[],
+  runs: readonly Brought<"runs">[],
   isLinked: boolean,
 ): Sql {
   const table = dialect.table("saga_state");
-  const rows = runs.map(([run, settlement]) => [
+  const rows = runs.map(({ made: run, by }) => [
     run.sagaId,
     run.sagaType,
     run.processId,
     run.triggerId,
     run.entryId,
-    run.stepMs ?? null,
-    run.deadlineMs ?? null,
-    ...causeOf(settlement),
+    run.stepMs,
+    run.deadlineMs,
+    ...causeOf(dialect, by),
   ]);
   const now = dialect.now();
   const least = sql`case when r.deadline_ms is null then r.step_ms when r.step_ms is null then r.deadline_ms
@@ -62,42 +70,65 @@ export function insertRuns(
     select r.saga_id, r.saga_type, r.process_id,
       (select coalesce(max(o.run), 0) + 1 from ${table} as o where o.saga_type = r.saga_type and o.process_id = r.process_id),
       'running', r.trigger_id, r.trail, ${after(raw("r.deadline_ms"))}, ${after(least)}, ${now}, ${now}
-    from ${dialect.rows(NEW_RUN, rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
+    from ${dialect.rows(dialect.linked(RUN_BY_NUMBER, RUN_BY_MARK), rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
       where o.saga_type = r.saga_type and o.process_id = r.process_id and o.trigger_id = r.trigger_id)
     on conflict do nothing returning saga_id`;
 }
 
-const NEW_ROW: readonly Column[] = [
+/** Those that are in the table by the same name. */
+const PUBLISHED: readonly Column[] = [
   { name: "entry_id", type: "uuid" },
-  { name: "kind", type: "text" },
   { name: "name", type: "text" },
   { name: "event_id", type: "uuid" },
-  { name: "event_version", type: "int" },
   { name: "payload", type: "text" },
   { name: "handler", type: "text" },
   { name: "correlation", type: "text" },
   { name: "causation", type: "uuid" },
   { name: "saga_id", type: "text" },
-  { name: "traceparent", type: "text" },
-  { name: "opens", type: "int" },
-  { name: "claimed", type: "int" },
-  ...CAUSE,
+  { name: "event_version", type: "int", usual: 1 },
+  { name: "traceparent", type: "text", usual: null },
 ];
+const NEW_ROW: readonly Column[] = [
+  ...PUBLISHED,
+  { name: "claimed", type: "int" },
+  { name: "opens", type: "int", usual: 0 },
+  // The cause, where the same handler gets what it brings on: it is not in the way of that.
+  { name: "own_id", type: "uuid", usual: null },
+];
+const ROW_BY_NUMBER = [...NEW_ROW, ...NUMBERED];
+const ROW_BY_MARK = [...NEW_ROW, ...MARKED];
 
-const PUBLISHED: readonly Column[] = NEW_ROW.slice(0, 11);
 const NAMES = PUBLISHED.map(({ name }) => name);
 const WAITING = settled("release");
 
-function publishedRow([row, { trace }]: readonly [NewRow, Settlement]): unknown[] {
-  const { id, kind, name, eventId, version, payload, handler, correlation, causation, sagaId } = row;
-  const more = [handler ?? null, correlation ?? null, causation ?? null, sagaId ?? null, trace ?? null];
-  return [id, kind, name, eventId, version, payload, ...more];
+function publishedRow({ made, by }: Brought<"rows">): unknown[] {
+  return [
+    made.id,
+    made.name,
+    made.eventId,
+    made.payload,
+    made.handler,
+    made.correlation,
+    made.causation,
+    made.sagaId,
+    made.version,
+    by.settlement.trace,
+  ];
+}
+
+/** An event on its way to a handler, or one for which there is none here. */
+function kindOf(alias: string): Sql {
+  return raw(`case when ${alias}.handler is null then 'event' else 'delivery' end`);
+}
+
+function namesOf(alias: string): Sql {
+  return raw(NAMES.map((name) => `${alias}.${name}`).join(", "));
 }
 
 /** Rows that nobody here takes at once and that nothing depends on: a publication is little more than an insert. */
-function publishRows(dialect: Dialect, news: readonly (readonly [NewRow, Settlement])[]): Sql {
-  return sql`insert into ${dialect.table("outbox")} (${raw(NAMES.join(", "))}, enqueued_at)
-    select ${raw(NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.now()}
+function publishRows(dialect: Dialect, news: readonly Brought<"rows">[]): Sql {
+  return sql`insert into ${dialect.table("outbox")} (${raw(NAMES.join(", "))}, kind, enqueued_at)
+    select ${namesOf("r")}, ${kindOf("r")}, ${dialect.now()}
     from ${dialect.rows(PUBLISHED, news.map(publishedRow))} where true on conflict do nothing`;
 }
 
@@ -107,36 +138,41 @@ function publishRows(dialect: Dialect, news: readonly (readonly [NewRow, Settlem
  */
 export function insertRows(
   dialect: Dialect,
-  news: readonly (readonly [NewRow, Settlement])[],
+  news: readonly Brought<"rows">[],
   claims: ReadonlySet<string>,
   leaseMs: number,
   known: { readonly held: boolean; readonly runs: boolean },
-): Pick<Stage, "statement" | "answers"> {
+): Pick<Stage, "statement" | "usual" | "only"> {
   const outbox = dialect.table("outbox");
-  const isPlain = news.every(([row, { delivery }]) => !row.opens && !delivery && !claims.has(row.id));
+  const isPlain = news.every(
+    ({ made, by }) => !made.opens && !by.settlement.delivery && !claims.has(made.id),
+  );
   if (isPlain) return { statement: publishRows(dialect, news) };
-  const rows = news.map(([row, settlement]) => [
-    ...publishedRow([row, settlement]),
-    row.opens ? 1 : 0,
-    claims.has(row.id) ? 1 : 0,
-    ...causeOf(settlement),
-  ]);
+  const rows = news.map((one) => {
+    const { made, by } = one;
+    const row = publishedRow(one);
+    const { delivery } = by.settlement;
+    const isOwn = delivery !== undefined && delivery.handler === made.handler;
+    row.push(claims.has(made.id) ? 1 : 0, made.opens ? 1 : 0, isOwn ? delivery.id : null);
+    row.push(...causeOf(dialect, by));
+    return row;
+  });
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s where s.saga_id = r.saga_id)`;
-  const byName = known.runs ? raw("r.saga_id in (select saga_id from begun)") : raw("false");
+  const byName = raw(known.runs ? "r.saga_id in (select saga_id from begun)" : "false");
   const isFirst = sql`(r.correlation is null or not exists (select 1 from ${outbox} as b where b.handler = r.handler
     and b.correlation = r.correlation and b.entry_id < r.entry_id and b.status in (${literals(CLAIMABLE)})
-    and (r.cause_id is null or b.entry_id <> r.cause_id)))`;
+    and (r.own_id is null or b.entry_id <> r.own_id)))`;
   const first = sql`case when r.opens = 1 and not ${dialect.linked(byName, byTable)} then ${literals([SUPERSEDED])}
     when r.claimed = 1 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.first_status = ${literals([CLAIMED])}`;
   const now = dialect.now();
-  const statement = sql`insert into ${outbox} (${raw(NAMES.join(", "))}, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
-    with n as materialized (
-      select r.*, ${first} as first_status from ${dialect.rows(NEW_ROW, rows)} where ${caused(dialect, known.held)})
-    select ${raw(NAMES.map((name) => `n.${name}`).join(", "))}, n.first_status,
+  const given = dialect.rows(dialect.linked(ROW_BY_NUMBER, ROW_BY_MARK), rows);
+  const statement = sql`insert into ${outbox} (${raw(NAMES.join(", "))}, kind, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
+    with n as materialized (select r.*, ${first} as first_status from ${given} where ${caused(dialect, known.held)})
+    select ${namesOf("n")}, ${kindOf("n")}, n.first_status,
       case when ${isOurs} then 1 else 0 end, case when ${isOurs} then 1 else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
     from n where true on conflict do nothing
     returning 'news' as stage, cast(entry_id as text) as id, status, token, ${dialect.epochMs(raw("enqueued_at"))} as at`;
-  return { statement, answers: true };
+  return { statement, usual: claims.size, only: sql`status = ${literals([CLAIMED])}` };
 }

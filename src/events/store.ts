@@ -3,14 +3,14 @@ import type { Database, Row, Session } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
-import type { Delivery, RunRecord, Settlement } from "./delivery.ts";
+import type { Delivery, NewRow, RunRecord, Settlement } from "./delivery.ts";
 import { claimDeliveries, renewDeliveries, selectRunOf, selectRuns, type Known } from "./queries.ts";
 import { toDelivery, toRun } from "./rows.ts";
 import { settleTogether, type Piece, type Settled } from "./settle.ts";
 
 /** So many outcomes that wait are worth a second commit beside the first, where the database has several writers. */
 const CROWD = 250;
-const NO_CLAIMS: ReadonlySet<string> = new Set();
+const NO_CLAIMS: readonly NewRow[] = [];
 
 export interface SagaStoreOptions {
   readonly db: Database;
@@ -49,7 +49,7 @@ export class SagaStore {
     return this.#writer.drained();
   }
 
-  settle(settlement: Settlement, claims: ReadonlySet<string> = NO_CLAIMS): Promise<Settled> {
+  settle(settlement: Settlement, claims: readonly NewRow[] = NO_CLAIMS): Promise<Settled> {
     return this.#writer.submit({ settlement, claims });
   }
 
@@ -57,7 +57,7 @@ export class SagaStore {
   async settleIn(
     session: Session,
     settlement: Settlement,
-    claims: ReadonlySet<string> = NO_CLAIMS,
+    claims: readonly NewRow[] = NO_CLAIMS,
   ): Promise<Settled> {
     const piece = { settlement, claims };
     const [settled] = await settleTogether(session.dialect, inTurn(session), [piece], this.#leaseMs);

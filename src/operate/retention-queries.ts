@@ -54,8 +54,8 @@ export function deleteSagas(
 export function selectExpiredRuns(dialect: Dialect, status: FlowStatus, afterMs: number, limit: number): Sql {
   return sql`select c.saga_id, c.trail from ${dialect.table("saga_state")} as c
     where c.status = ${literals([status])} and c.status in (${literals(flowMachine.terminal)})
-      and c.updated_at < ${before(dialect, afterMs)}
-    order by c.updated_at, c.saga_id limit ${limit}`;
+      and c.rested_at < ${before(dialect, afterMs)}
+    order by c.rested_at, c.saga_id limit ${limit}`;
 }
 
 export function deleteRuns(dialect: Dialect, ids: readonly string[]): Sql {

@@ -23,14 +23,24 @@ export interface Trouble {
 export interface Column {
   readonly name: string;
   readonly type: "text" | "int" | "bigint" | "uuid";
+  /** What it nearly always is. Where that goes for all rows and all such columns, none of them has to travel. */
+  readonly usual?: string | number | null;
 }
+
+/** The stage of the one row that answers for a whole chain. */
+export const ALL_AS_USUAL = "all as usual";
 
 /** One write of a chain. */
 export interface Stage {
   readonly name: string;
   readonly statement: Sql;
-  /** It returns rows for whoever asked. All stages that do have the same columns, and may have others. */
-  readonly answers?: boolean;
+  /**
+   * It returns rows for whoever asked, so many if everything goes as it should. All stages that do have the same
+   * columns, and may have others.
+   */
+  readonly usual?: number | undefined;
+  /** Which of its rows count and are returned; all, unless it says so. */
+  readonly only?: Sql | undefined;
   /** It only locks or gathers for later stages: nothing where they come one by one. */
   readonly forOthers?: boolean;
 }
@@ -67,11 +77,13 @@ export interface Dialect {
   together(first: Sql, second: Sql): readonly Sql[];
   /**
    * Several writes of one transaction, each of which may depend on what those before it wrote: as one statement where
-   * the database can, which then answers with these columns of all stages that have an answer; else in turn.
+   * the database can, which then answers with these columns of all stages that have an answer; else in turn. Where it
+   * can, and all stages have as many rows as usual, they are not listed: one row with the stage `ALL_AS_USUAL` and the
+   * instant `at` answers for all of them.
    */
   chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[];
   /** How a stage of a chain looks at an earlier one: by its name where it can, else by what it left in the tables. */
-  linked(byName: Sql, byTable: Sql): Sql;
+  linked<T>(byName: T, byTable: T): T;
   /** The first word of a text, without the given characters at its end. */
   firstWord(column: Sql, without: string): Sql;
   /** Wakes whoever listens once the transaction commits; undefined where the database cannot. */

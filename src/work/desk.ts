@@ -46,19 +46,23 @@ const GRACE_MS = 1_000;
 
 /** One claimed row at work. */
 export class Hold implements Leaving {
-  readonly gone: Promise<void>;
   leasedAtMs: number;
   #reason: StopReason | undefined;
   #controller: AbortController | undefined;
   #onStop: (() => void) | undefined;
-  #leave: () => void = () => undefined;
+  #gone: { readonly done: Promise<void>; readonly tell: () => void } | undefined;
+  #hasLeft = false;
   #lingering: Promise<unknown> | undefined;
 
   constructor(leasedAtMs: number) {
     this.leasedAtMs = leasedAtMs;
-    this.gone = new Promise((resolve) => {
-      this.#leave = resolve;
-    });
+  }
+
+  /** Resolves when it is over. Few ask. */
+  get gone(): Promise<void> {
+    if (this.#hasLeft) return Promise.resolve();
+    this.#gone ??= deferred();
+    return this.#gone.done;
   }
 
   /** For the call: fires when it should stop. Made only for those that ask for it. */
@@ -88,7 +92,8 @@ export class Hold implements Leaving {
   }
 
   leave(): void {
-    this.#leave();
+    this.#hasLeft = true;
+    this.#gone?.tell();
   }
 
   /** The call does not stop although it was told to. Nobody waits for it, but its place stays taken until it ends. */
@@ -99,6 +104,12 @@ export class Hold implements Leaving {
   get lingering(): Promise<unknown> | undefined {
     return this.#lingering;
   }
+}
+
+function deferred(): { readonly done: Promise<void>; readonly tell: () => void } {
+  let tell: () => void = () => undefined;
+  const done = new Promise<void>((resolve) => (tell = resolve));
+  return { done, tell };
 }
 
 function abortError(reason: StopReason): DOMException {

@@ -34,7 +34,6 @@ function consequence(): NewRow {
   const nothing = { handler: undefined, correlation: undefined, causation: undefined, sagaId: undefined };
   return {
     id,
-    kind: "event",
     eventId: id,
     name: "Consequence",
     version: 1,

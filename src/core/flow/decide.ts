@@ -35,6 +35,8 @@ export type FlowVerdict =
 
 const IGNORED: FlowVerdict = { kind: "ignored" };
 const RESULT: FlowEmission = { kind: "result" };
+const GO_ON: readonly FlowEmission[] = [RESULT];
+const FINISH: readonly FlowEmission[] = [RESULT, { kind: "completed" }];
 
 export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): FlowVerdict {
   switch (event.kind) {
@@ -84,8 +86,10 @@ function forward(plan: FlowPlan, state: FlowState, step: string): FlowVerdict {
   const currentStep = state.currentStep + 1;
   const isLast = currentStep >= plan.steps.length;
   const status = move(state.status, isLast ? "complete" : "advance");
-  const emit: readonly FlowEmission[] = isLast ? [RESULT, { kind: "completed" }] : [RESULT];
-  return { kind: "applied", state: { ...state, status, completedSteps, currentStep }, emit };
+  const emit = isLast ? FINISH : GO_ON;
+  const { undoSteps, lateStep, failure } = state;
+  const next = { status, currentStep, completedSteps, undoSteps, lateStep, failure };
+  return { kind: "applied", state: next, emit };
 }
 
 function decideUndo(plan: FlowPlan, state: FlowState, step: string, end: StepEnd): FlowVerdict {

@@ -49,11 +49,12 @@ export function events(dialect: Dialect): string[] {
       notes text not null default '[]',
       started_at ${instant} not null,
       updated_at ${instant} not null,
+      rested_at ${instant},
       primary key (saga_type, process_id, run)
     )${isPostgres ? " with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05)" : " strict"}`,
     `create unique index ${index("saga_state_open")} on ${state} (saga_type, process_id) where ${oneOf("status", OPEN_FLOWS)}`,
     `create index ${index("saga_state_due")} on ${state} (due_at, saga_id) where due_at is not null`,
-    `create index ${index("saga_state_stalled")} on ${state} (updated_at, saga_id) where status = 'stalled'`,
+    `create index ${index("saga_state_stalled")} on ${state} (rested_at, saga_id) where status = 'stalled'`,
     ...refuse(dialect, {
       name: "saga_state_terminal",
       table: "saga_state",

@@ -38,7 +38,7 @@ export function archive(dialect: Dialect): string[] {
     }),
     index(
       "saga_state_ended",
-      `${state} (status, updated_at, saga_id) where ${oneOf("status", flowMachine.terminal)}`,
+      `${state} (status, rested_at, saga_id) where ${oneOf("status", flowMachine.terminal)}`,
     ),
   ];
 }

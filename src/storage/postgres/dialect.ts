@@ -1,7 +1,7 @@
 /** PostgreSQL's words. */
 import type { Clock } from "../clock.ts";
-import type { Column, Dialect, Stage } from "../database.ts";
-import { join, literals, raw, sql, Sql } from "../sql.ts";
+import { ALL_AS_USUAL, type Column, type Dialect, type Stage } from "../database.ts";
+import { empty, join, literals, raw, sql, Sql } from "../sql.ts";
 import { isDuplicate, trouble } from "./trouble.ts";
 
 export const CHANNEL = "amends";
@@ -26,7 +26,7 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     together: (first, second) => [
       sql`with first as (${first} returning 1) ${second} where (select count(*) from first) >= 0`,
     ],
-    chain,
+    chain: (stages, columns) => chain(stages, columns, now ? sql`${now()}::float8` : CLOCK_MS),
     linked: (byName) => byName,
     firstWord: (column, without) => sql`rtrim(split_part(${column}, ' ', 1), ${literals([without])})`,
     notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
@@ -35,52 +35,99 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
   };
 }
 
+const CLOCK_MS = raw("(date_part('epoch', statement_timestamp()) * 1000)");
+
 /** Each stage sees what those before it returned, though not what they wrote: all of them look at one snapshot. */
-function chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[] {
+function chain(stages: readonly Stage[], columns: readonly string[], nowMs: Sql): readonly Sql[] {
   const named = stages.map(({ name, statement }) => sql`${raw(name)} as (${statement})`);
+  const answering = stages.filter(({ usual }) => usual !== undefined);
+  if (answering.length === 0) return [sql`with ${join(named, ", ")} select 1 where false`];
+  const counts = answering.map(({ name, usual, only }) => {
+    const rows = only ? sql`${raw(name)} where ${only}` : raw(name);
+    return sql`(select count(*) from ${rows}) = ${usual}::int`;
+  });
   const list = columns.join(", ");
-  const answers = stages
-    .filter((stage) => stage.answers)
-    .map(({ name }) => raw(`select ${list} from ${name}`));
-  const answer = answers.length > 0 ? join(answers, " union all ") : raw("select 1 where false");
-  return [sql`with ${join(named, ", ")} ${answer}`];
+  const details = answering.map(
+    ({ name, only }) =>
+      sql`select ${raw(list)} from ${raw(name)} where not (select so from usual)${only ? sql` and ${only}` : empty}`,
+  );
+  const summary = columns.map((column) => {
+    if (column === "stage") return sql`${literals([ALL_AS_USUAL])} as stage`;
+    return column === "at" ? sql`${nowMs} as at` : raw(`null as ${column}`);
+  });
+  return [
+    sql`with ${join(named, ", ")}, usual as materialized (select ${join(counts, " and ")} as so)
+      select ${join(summary)} from usual where so union all ${join(details, " union all ")}`,
+  ];
 }
 
 /** A lone row takes the simplest plan; many rows travel as one array per column. */
 function unnest(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql {
+  const frames = framesOf(columns);
+  const isUsual = frames.settled.length > 0 && rows.every((row) => allUsual(frames.settled, row));
+  const { lone, many, indexes } = isUsual ? frames.usual : frames.all;
   const [first] = rows;
-  const { lone, many } = frames(columns);
-  if (rows.length === 1 && first) return new Sql(lone, first.map(nullish));
+  if (rows.length === 1 && first) return new Sql(lone, indexes.map((index) => first[index] ?? null));
   return new Sql(
     many,
-    columns.map((_, index) => columnLiteral(rows, index)),
+    indexes.map((index) => columnLiteral(rows, index)),
   );
 }
 
-function nullish(value: unknown): unknown {
-  return value ?? null;
+type Usual = readonly [index: number, value: unknown];
+
+function allUsual(usual: readonly Usual[], row: readonly unknown[]): boolean {
+  for (const [index, value] of usual) if ((row[index] ?? null) !== value) return false;
+  return true;
+}
+
+interface Frame {
+  readonly lone: readonly string[];
+  readonly many: readonly string[];
+  /** Of the columns that travel. */
+  readonly indexes: readonly number[];
 }
 
 interface Frames {
-  readonly lone: readonly string[];
-  readonly many: readonly string[];
+  readonly all: Frame;
+  /** Without the columns that are as usual. */
+  readonly usual: Frame;
+  readonly settled: readonly Usual[];
 }
 
 const cached = new WeakMap<readonly Column[], Frames>();
 
 /** The text around the parameters: the same for every flush, so it is made once. */
-function frames(columns: readonly Column[]): Frames {
+function framesOf(columns: readonly Column[]): Frames {
   const known = cached.get(columns);
   if (known) return known;
-  const names = columns.map(({ name }) => name).join(", ");
-  const between = (open: string, suffix: string, close: string): string[] => [
-    open,
-    ...columns.slice(0, -1).map(({ type }) => `::${type}${suffix}, `),
-    `::${columns.at(-1)?.type ?? "text"}${suffix}${close} as r(${names})`,
-  ];
-  const made = { lone: between("(values (", "", "))"), many: between("unnest(", "[]", ")") };
+  const settled = columns.flatMap(({ usual }, index) => (usual === undefined ? [] : [[index, usual] as const]));
+  const travelling = columns.filter(({ usual }) => usual === undefined);
+  const made = { all: frameOf(columns, columns), usual: frameOf(columns, travelling), settled };
   cached.set(columns, made);
   return made;
+}
+
+function frameOf(columns: readonly Column[], travelling: readonly Column[]): Frame {
+  const names = travelling.map(({ name }) => name).join(", ");
+  const selected = columns.map((column) => (travelling.includes(column) ? `u.${column.name}` : constant(column)));
+  const [before, alias, after] =
+    travelling.length === columns.length ? ["", "r", ""] : [`(select ${selected.join(", ")} from `, "u", ") as r"];
+  const between = (open: string, suffix: string, close: string): string[] => [
+    `${before}${open}`,
+    ...travelling.slice(0, -1).map(({ type }) => `::${type}${suffix}, `),
+    `::${travelling.at(-1)?.type ?? "text"}${suffix}${close} as ${alias}(${names})${after}`,
+  ];
+  return {
+    lone: between("(values (", "", "))"),
+    many: between("unnest(", "[]", ")"),
+    indexes: travelling.map((column) => columns.indexOf(column)),
+  };
+}
+
+function constant({ name, type, usual }: Column): string {
+  const value = usual === null || typeof usual === "number" ? String(usual) : literals([usual ?? ""]).text;
+  return `${value}::${type} as ${name}`;
 }
 
 /** An array as PostgreSQL writes it: much cheaper to make than what a driver makes of a JavaScript array. */
