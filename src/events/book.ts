@@ -5,18 +5,22 @@
 import { flowMachine } from "../core/flow/machine.ts";
 import { CLAIMABLE, HELD as IN_HAND, outboxMachine } from "../core/outbox/machine.ts";
 import type { Column, Dialect } from "../storage/database.ts";
-import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Settlement } from "./delivery.ts";
 import { AT_REST } from "./run-handle.ts";
 
 export const CLAIMED: string = outboxMachine.target("pending", "claim") as string;
 export const SUPERSEDED: string = outboxMachine.target("pending", "supersede") as string;
 
-const OUTCOME: readonly Column[] = [
-  { name: "n", type: "int" },
+const MARK: readonly Column[] = [
   { name: "row_id", type: "uuid" },
   { name: "row_token", type: "int" },
   { name: "to_status", type: "text" },
+  { name: "wait_ms", type: "text", usual: null },
+  { name: "error", type: "text", usual: null },
+  { name: "uncounted", type: "int", usual: 0 },
+];
+const MOVE: readonly Column[] = [
   { name: "run_id", type: "text" },
   { name: "version", type: "int" },
   { name: "from_status", type: "text" },
@@ -24,9 +28,6 @@ const OUTCOME: readonly Column[] = [
   { name: "current_step", type: "int" },
   { name: "completed_steps", type: "text" },
   { name: "trail", type: "text" },
-  { name: "wait_ms", type: "text", usual: null },
-  { name: "error", type: "text", usual: null },
-  { name: "uncounted", type: "int", usual: 0 },
   { name: "undo_steps", type: "text", usual: "[]" },
   { name: "late_step", type: "text", usual: null },
   { name: "failed_step", type: "text", usual: null },
@@ -35,6 +36,9 @@ const OUTCOME: readonly Column[] = [
   { name: "keeps_due", type: "int", usual: 0 },
   { name: "note", type: "text", usual: null },
 ];
+/** A move by itself names the delivery by which the run is moved. */
+const MOVE_BY: readonly Column[] = [{ name: "row_id", type: "uuid" }, ...MOVE];
+const OUTCOME: readonly Column[] = [{ name: "n", type: "int" }, ...MARK, ...MOVE];
 
 /** An outcome and its number among those that are written together. */
 export interface Numbered {
@@ -42,14 +46,14 @@ export interface Numbered {
   readonly settlement: Settlement;
 }
 
-function outcomeRow({ n, settlement }: Numbered): unknown[] {
-  const { delivery, to, waitMs, error, uncounted, move, out } = settlement;
-  const mark = [n, delivery?.id, delivery?.token, to] as const;
-  const rest = [waitMs, error, uncounted === true ? 1 : 0] as const;
-  if (!move) return [...mark, ...UNMOVED, ...rest, "[]", null, null, null, null, 0, null];
+function markRow({ settlement: { delivery, to, waitMs, error, uncounted } }: Numbered): unknown[] {
+  return [delivery?.id, delivery?.token, to, waitMs, error, uncounted === true ? 1 : 0];
+}
+
+function moveRow({ settlement: { move, out } }: Numbered): unknown[] {
+  if (!move) return UNMOVED;
   const { run, state, stepMs, note } = move;
   return [
-    ...mark,
     run.sagaId,
     run.version,
     run.state.status,
@@ -57,7 +61,6 @@ function outcomeRow({ n, settlement }: Numbered): unknown[] {
     state.currentStep,
     JSON.stringify(state.completedSteps),
     trailOf(run.sagaId, out.rows),
-    ...rest,
     state.undoSteps.length === 0 ? "[]" : JSON.stringify(state.undoSteps),
     state.lateStep,
     state.failure?.step,
@@ -68,7 +71,7 @@ function outcomeRow({ n, settlement }: Numbered): unknown[] {
   ];
 }
 
-const UNMOVED = [null, null, null, null, null, null, null] as const;
+const UNMOVED: unknown[] = MOVE.map(({ usual }) => usual ?? null);
 
 /** The rows that go out for the run, behind those that did before. */
 function trailOf(run: string, rows: Settlement["out"]["rows"]): string {
@@ -77,8 +80,22 @@ function trailOf(run: string, rows: Settlement["out"]["rows"]): string {
   return trail;
 }
 
-export function outcomes(dialect: Dialect, list: readonly Numbered[]): Sql {
-  return dialect.rows(OUTCOME, list.map(outcomeRow));
+function marks(dialect: Dialect, list: readonly Numbered[]): Sql {
+  return dialect.rows(MARK, list.map(markRow));
+}
+
+function moves(dialect: Dialect, list: readonly Numbered[]): Sql {
+  return dialect.rows(
+    MOVE_BY,
+    list.map((one) => [one.settlement.delivery?.id, ...moveRow(one)]),
+  );
+}
+
+function outcomes(dialect: Dialect, list: readonly Numbered[]): Sql {
+  return dialect.rows(
+    OUTCOME,
+    list.map((one) => [one.n, ...markRow(one), ...moveRow(one)]),
+  );
 }
 
 /** Whoever holds a claim may settle it; what nobody holds may be superseded, if no claim has come in between. */
@@ -88,7 +105,7 @@ const HOLDING = sql`c.entry_id = r.row_id and c.token = r.row_token and (c.statu
 /** The columns of every stage that answers. */
 export const ANSWER: readonly string[] = ["stage", "id", "status", "token", "at"];
 
-export function answer(stage: string, id: string, dialect: Dialect, token: string = "0"): Sql {
+function answer(stage: string, id: string, dialect: Dialect, token: string = "0"): Sql {
   const zero = dialect.epochMs(dialect.now());
   return sql`${raw(`'${stage}'`)} as stage, cast(${raw(id)} as text) as id, '' as status, ${raw(token)} as token, ${zero} as at`;
 }
@@ -99,6 +116,13 @@ export function takeHold(dialect: Dialect, held: readonly Numbered[]): Sql {
     join ${dialect.table("outbox")} as c on ${HOLDING} ${dialect.forUpdateOf("c")}`;
 }
 
+/** How outcomes are written. */
+export type Manner =
+  /** What does not hold is refused by itself: rows are locked first, and each stage looks at those before it. */
+  | "careful"
+  /** That everything holds is only counted in the end: where it does not, nothing at all is written. */
+  | "hopeful";
+
 /**
  * A run moves once per version; `mark` says by whose outcome. `free` are those that belong to no delivery. When it comes
  * to rest is kept beside its last change, for the indexes: as long as it goes on, none of them has to be touched.
@@ -107,15 +131,20 @@ export function moveRuns(
   dialect: Dialect,
   held: readonly Numbered[],
   free: readonly Numbered[],
-  isLocked: boolean,
+  manner: Manner,
 ): Sql {
+  if (manner === "hopeful") return sql`${moved(dialect, moves(dialect, held), raw("true"))} returning 1`;
+  const all = [...held, ...free];
+  const byTable = sql`(r.row_id is null or exists (select 1 from ${dialect.table("outbox")} as c where ${HOLDING}))`;
+  const byName = raw(`(r.row_id is null or r.n in (select n from held))`);
+  const fence = dialect.linked(held.length > 0 ? byName : raw("true"), byTable);
+  return sql`${moved(dialect, outcomes(dialect, all), fence)}
+    returning ${answer("moved", "saga_id", dialect)}${dialect.linked(raw(", r.n as n"), raw(""))}`;
+}
+
+function moved(dialect: Dialect, given: Sql, fence: Sql): Sql {
   const step = dialect.plusMs(dialect.now(), raw("r.step_ms"));
   const watched = sql`r.flow_status in (${literals(flowMachine.sources("turnBack"))})`;
-  const all = (list: readonly Numbered[]): Sql[] =>
-    list.length === 0 ? [] : [sql`select * from ${outcomes(dialect, list)}`];
-  const locked = isLocked ? [raw("select * from held")] : [];
-  const given = dialect.linked([...locked, ...all(free)], [...all(held), ...all(free)]);
-  const byTable = sql`(r.row_id is null or exists (select 1 from ${dialect.table("outbox")} as c where ${HOLDING}))`;
   return sql`update ${dialect.table("saga_state")} as s
     set status = r.flow_status, version = r.version + 1, mark = r.row_id, current_step = r.current_step,
       completed_steps = r.completed_steps, undo_steps = r.undo_steps, late_step = r.late_step,
@@ -125,28 +154,36 @@ export function moveRuns(
         || case when s.notes = '[]' then '' else ',' end || r.note || ']' end,
       due_at = case when not ${watched} then null when r.keeps_due = 1 then s.due_at when r.step_ms is null then s.deadline_at
         when s.deadline_at < ${step} then s.deadline_at else ${step} end
-    from (${join(given, " union all ")}) as r
-    where s.saga_id = r.run_id and s.version = r.version and s.status = r.from_status
-      and ${dialect.linked(raw("true"), byTable)}
-    returning ${answer("moved", "saga_id", dialect)}${dialect.linked(raw(", r.n as n"), raw(""))}`;
+    from ${given} where s.saga_id = r.run_id and s.version = r.version and s.status = r.from_status and ${fence}`;
 }
 
-export function markDeliveries(dialect: Dialect, held: readonly Numbered[], isLocked: boolean): Sql {
+export function markDeliveries(
+  dialect: Dialect,
+  held: readonly Numbered[],
+  hasMoves: boolean,
+  manner: Manner,
+): Sql {
+  if (manner === "hopeful") return sql`${marked(dialect, marks(dialect, held), raw("true"))} returning 1`;
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s
     where s.saga_id = r.run_id and s.version = r.version + 1 and s.mark = r.row_id)`;
-  const byName = raw(isLocked ? "r.n in (select n from moved)" : "false");
+  const byName = raw(hasMoves ? "r.n in (select n from moved)" : "false");
+  const fence = sql`(r.run_id is null or ${dialect.linked(byName, byTable)})`;
   const rows = outcomes(dialect, held);
-  const given = isLocked ? dialect.linked(raw("held as r"), rows) : rows;
+  const given = hasMoves ? dialect.linked(raw("held as r"), rows) : rows;
+  return sql`${marked(dialect, given, fence)}
+    returning ${answer("marked", "entry_id", dialect, "token")}${dialect.linked(raw(", r.n as n"), raw(""))}`;
+}
+
+function marked(dialect: Dialect, given: Sql, fence: Sql): Sql {
   return sql`update ${dialect.table("outbox")} as c
     set status = r.to_status, last_error = coalesce(r.error, c.last_error), attempts = c.attempts - r.uncounted,
       next_attempt_at = case when r.wait_ms is null then null else ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} end
-    from ${given} where ${HOLDING} and (r.run_id is null or ${dialect.linked(byName, byTable)})
-    returning ${answer("marked", "entry_id", dialect, "token")}${dialect.linked(raw(", r.n as n"), raw(""))}`;
+    from ${given} where ${HOLDING} and ${fence}`;
 }
 
 /** Of these, what an earlier, unanswered commit of ours has marked. */
 export function selectMarked(dialect: Dialect, missing: readonly Numbered[]): Sql {
-  return sql`select cast(c.entry_id as text) as id, c.token from ${outcomes(dialect, missing)}
+  return sql`select cast(c.entry_id as text) as id, c.token from ${marks(dialect, missing)}
     join ${dialect.table("outbox")} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status`;
 }
 

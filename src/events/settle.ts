@@ -19,6 +19,7 @@ import {
   selectOurs,
   takeHold,
   tellOthers,
+  type Manner,
   type Numbered,
 } from "./book.ts";
 import type { NewRow, Settlement } from "./delivery.ts";
@@ -38,33 +39,44 @@ export interface Piece {
   readonly claims: readonly NewRow[];
 }
 
+/** `isAlone`: the statement is a transaction by itself, so that it may be tried in hope first. */
 export async function settleTogether(
   dialect: Dialect,
   execute: Execute,
   pieces: readonly Piece[],
   leaseMs: number,
+  isAlone: boolean,
 ): Promise<readonly Settled[]> {
   const claims = firstInTurn(pieces);
   const all = pieces.map(({ settlement }, n) => ({ n, settlement }));
-  const stages = stagesOf(dialect, all, claims, leaseMs);
-  const answers =
-    stages.length === 0 ? [{ stage: ALL_AS_USUAL }] : (await execute(dialect.chain(stages, ANSWER))).flat();
+  const write = async (manner: Manner): Promise<readonly Row[]> => {
+    const stages = stagesOf(dialect, all, claims, leaseMs, manner);
+    return stages.length === 0 ? NOTHING_TO_DO : (await execute(dialect.chain(stages, ANSWER))).flat();
+  };
+  let manner: Manner = isAlone && all.every(mayHope) ? dialect.linked<Manner>("hopeful", "careful") : "careful";
+  const answers = await write(manner).catch((error: unknown) => {
+    if (manner === "careful" || !dialect.isRefused(error)) throw error;
+    manner = "careful";
+    return write(manner);
+  });
   const [first] = answers;
   if (first?.["stage"] === ALL_AS_USUAL) {
     const at = Number(first["at"]);
     const done = { applied: true, claimed: new Map(Array.from(claims, (id) => [id, at])), more: false };
     return pieces.map(() => done);
   }
-  const done = new Set(answers.filter(isOf("marked")).map(claimOf));
-  const moved = new Set(answers.filter(isOf("moved")).map(idOf));
   const news = answers.filter(isOf("news"));
-  await lookAgain(dialect, execute, all, claims, done, news);
+  const holds = manner === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
   const claimed = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
   const more = answers.some(isOf("behind"));
-  return pieces.map(({ settlement: { delivery, move } }) => {
-    const applied = delivery ? done.has(nameOf(delivery)) : move ? moved.has(move.run.sagaId) : true;
-    return { applied, claimed, more };
-  });
+  return all.map((one) => ({ applied: holds(one), claimed, more }));
+}
+
+const NOTHING_TO_DO: readonly Row[] = [{ stage: ALL_AS_USUAL }];
+
+/** That somebody else was faster is rare for a claim, and nothing out of the ordinary for a run that belongs to none. */
+function mayHope({ settlement: { delivery, move } }: Numbered): boolean {
+  return delivery !== undefined || move === undefined;
 }
 
 /** Deliveries before runs, by everybody, so that nobody waits in a circle. */
@@ -73,6 +85,7 @@ function stagesOf(
   all: readonly Numbered[],
   claims: ReadonlySet<string>,
   leaseMs: number,
+  manner: Manner,
 ): readonly Stage[] {
   const held: Numbered[] = [];
   const moves: Numbered[] = [];
@@ -89,18 +102,24 @@ function stagesOf(
     for (const made of out.runs) runs.push({ made, by: one });
   }
   held.sort((a, b) => (idIn(a) < idIn(b) ? -1 : 1));
-  const isLocked = moves.length > 0;
-  const stages: Stage[] = [];
-  if (isLocked) stages.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
-  if (moves.length + free.length > 0) {
-    const statement = moveRuns(dialect, moves, free, isLocked);
-    stages.push({ name: "moved", statement, usual: moves.length + free.length });
+  const must = manner === "hopeful";
+  const hasMoves = moves.length > 0;
+  const marked: Stage[] = [];
+  if (held.length > 0) {
+    const statement = markDeliveries(dialect, held, hasMoves, manner);
+    marked.push({ name: "marked", statement, usual: held.length, must });
   }
-  if (held.length > 0)
-    stages.push({ name: "marked", statement: markDeliveries(dialect, held, isLocked), usual: held.length });
-  const known = { held: held.length > 0, runs: runs.length > 0 };
+  const moved: Stage[] = [];
+  if (hasMoves && !must)
+    moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
+  if (hasMoves || free.length > 0) {
+    const statement = moveRuns(dialect, moves, free, manner);
+    moved.push({ name: "moved", statement, usual: moves.length + free.length, must });
+  }
+  const stages = must ? [...marked, ...moved] : [...moved, ...marked];
+  const known = { held: held.length > 0 && !must, runs: runs.length > 0 };
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, known.held) });
-  if (rows.length > 0) stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known) });
+  if (rows.length > 0) stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, manner) });
   if (queued.length > 0)
     stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
   const notice = rows.some(({ made }) => !claims.has(made.id)) ? dialect.notify() : undefined;
@@ -148,21 +167,28 @@ function firstInTurn(pieces: readonly Piece[]): ReadonlySet<string> {
   return claims;
 }
 
-/** What an earlier, unanswered commit of ours has written is in the books, though nothing was written now. */
-async function lookAgain(
+/**
+ * Which outcomes are in the books. What an earlier, unanswered commit of ours has written is, though nothing was written
+ * now: what it brought on is added to the news.
+ */
+async function holding(
   dialect: Dialect,
   execute: Execute,
   all: readonly Numbered[],
   claims: ReadonlySet<string>,
-  done: Set<string>,
+  answers: readonly Row[],
   news: Row[],
-): Promise<void> {
-  const isDone = ({ settlement: { delivery } }: Numbered): boolean => !delivery || done.has(nameOf(delivery));
-  const missing = all.filter((one) => !isDone(one));
-  if (missing.length === 0) return;
-  for (const row of (await execute([selectMarked(dialect, missing)])).flat()) done.add(claimOf(row));
+): Promise<(one: Numbered) => boolean> {
+  const marked = new Set(answers.filter(isOf("marked")).map(claimOf));
+  const moved = new Set(answers.filter(isOf("moved")).map(idOf));
+  const holds = ({ settlement: { delivery, move } }: Numbered): boolean =>
+    delivery ? marked.has(nameOf(delivery)) : move ? moved.has(move.run.sagaId) : true;
+  const missing = all.filter((one) => one.settlement.delivery && !holds(one));
+  if (missing.length === 0) return holds;
+  for (const row of (await execute([selectMarked(dialect, missing)])).flat()) marked.add(claimOf(row));
   const own = missing
-    .filter(isDone)
+    .filter(holds)
     .flatMap(({ settlement: { out } }) => out.rows.flatMap(({ id }) => (claims.has(id) ? [id] : [])));
   if (own.length > 0) news.push(...(await execute([selectOurs(dialect, own)])).flat());
+  return holds;
 }

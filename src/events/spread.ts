@@ -2,7 +2,7 @@
 import { CLAIMABLE, settled } from "../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { CLAIMED, SUPERSEDED, type Numbered } from "./book.ts";
+import { CLAIMED, SUPERSEDED, type Manner, type Numbered } from "./book.ts";
 import type { Fanout } from "./delivery.ts";
 
 /** What an outcome brings on. */
@@ -19,8 +19,10 @@ const MARKED: readonly Column[] = [
   { name: "cause_status", type: "text" },
 ];
 
-function causeOf(dialect: Dialect, { n, settlement: { delivery, to } }: Numbered): readonly unknown[] {
-  return dialect.linked([delivery && n], [delivery?.id, delivery?.token, delivery && to]);
+function causeOf(dialect: Dialect, isLinked: boolean, by: Numbered): readonly unknown[] {
+  if (!isLinked) return [];
+  const { delivery, to } = by.settlement;
+  return dialect.linked([delivery && by.n], [delivery?.id, delivery?.token, delivery && to]);
 }
 
 /** Only what was settled just now, or before by a commit of the same claim, may have consequences. */
@@ -59,7 +61,7 @@ export function insertRuns(
     run.entryId,
     run.stepMs,
     run.deadlineMs,
-    ...causeOf(dialect, by),
+    ...causeOf(dialect, isLinked, by),
   ]);
   const now = dialect.now();
   const least = sql`case when r.deadline_ms is null then r.step_ms when r.step_ms is null then r.deadline_ms
@@ -70,7 +72,7 @@ export function insertRuns(
     select r.saga_id, r.saga_type, r.process_id,
       (select coalesce(max(o.run), 0) + 1 from ${table} as o where o.saga_type = r.saga_type and o.process_id = r.process_id),
       'running', r.trigger_id, r.trail, ${after(raw("r.deadline_ms"))}, ${after(least)}, ${now}, ${now}
-    from ${dialect.rows(dialect.linked(RUN_BY_NUMBER, RUN_BY_MARK), rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
+    from ${dialect.rows(isLinked ? dialect.linked(RUN_BY_NUMBER, RUN_BY_MARK) : NEW_RUN, rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
       where o.saga_type = r.saga_type and o.process_id = r.process_id and o.trigger_id = r.trigger_id)
     on conflict do nothing returning saga_id`;
 }
@@ -126,11 +128,20 @@ function namesOf(alias: string): Sql {
 }
 
 /** Rows that nobody here takes at once and that nothing depends on: a publication is little more than an insert. */
-function publishRows(dialect: Dialect, news: readonly Brought<"rows">[]): Sql {
+function publishRows(dialect: Dialect, news: readonly Brought<"rows">[], twice: Sql): Sql {
   return sql`insert into ${dialect.table("outbox")} (${raw(NAMES.join(", "))}, kind, enqueued_at)
     select ${namesOf("r")}, ${kindOf("r")}, ${dialect.now()}
-    from ${dialect.rows(PUBLISHED, news.map(publishedRow))} where true on conflict do nothing`;
+    from ${dialect.rows(PUBLISHED, news.map(publishedRow))} where true${twice}`;
 }
+
+/** What exists already stays as it is. In hope, that is not even looked for: the database says so where it is. */
+const EXISTS_ALREADY: Readonly<Record<Manner, Sql>> = {
+  careful: raw(" on conflict do nothing"),
+  hopeful: raw(""),
+};
+
+/** More than can be: with a limit, planners do not compute it again for each place where it stands. */
+const NO_LIMIT = raw("limit 1000000000");
 
 /**
  * New rows. One that is to begin a run which did not begin is superseded at once. One that this process wants is
@@ -142,19 +153,21 @@ export function insertRows(
   claims: ReadonlySet<string>,
   leaseMs: number,
   known: { readonly held: boolean; readonly runs: boolean },
-): Pick<Stage, "statement" | "usual" | "only"> {
+  manner: Manner,
+): Pick<Stage, "statement" | "usual" | "only" | "as"> {
   const outbox = dialect.table("outbox");
   const isPlain = news.every(
     ({ made, by }) => !made.opens && !by.settlement.delivery && !claims.has(made.id),
   );
-  if (isPlain) return { statement: publishRows(dialect, news) };
+  const twice = EXISTS_ALREADY[manner];
+  if (isPlain) return { statement: publishRows(dialect, news, twice) };
   const rows = news.map((one) => {
     const { made, by } = one;
     const row = publishedRow(one);
     const { delivery } = by.settlement;
     const isOwn = delivery !== undefined && delivery.handler === made.handler;
     row.push(claims.has(made.id) ? 1 : 0, made.opens ? 1 : 0, isOwn ? delivery.id : null);
-    row.push(...causeOf(dialect, by));
+    row.push(...causeOf(dialect, known.held, by));
     return row;
   });
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s where s.saga_id = r.saga_id)`;
@@ -166,13 +179,13 @@ export function insertRows(
     when r.claimed = 1 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.first_status = ${literals([CLAIMED])}`;
   const now = dialect.now();
-  const given = dialect.rows(dialect.linked(ROW_BY_NUMBER, ROW_BY_MARK), rows);
+  const given = dialect.rows(known.held ? dialect.linked(ROW_BY_NUMBER, ROW_BY_MARK) : NEW_ROW, rows);
+  const answer = sql`'news' as stage, cast(entry_id as text) as id, status, token, ${dialect.epochMs(raw("enqueued_at"))} as at`;
   const statement = sql`insert into ${outbox} (${raw(NAMES.join(", "))}, kind, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
-    with n as materialized (select r.*, ${first} as first_status from ${given} where ${caused(dialect, known.held)})
     select ${namesOf("n")}, ${kindOf("n")}, n.first_status,
       case when ${isOurs} then 1 else 0 end, case when ${isOurs} then 1 else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
-    from n where true on conflict do nothing
-    returning 'news' as stage, cast(entry_id as text) as id, status, token, ${dialect.epochMs(raw("enqueued_at"))} as at`;
-  return { statement, usual: claims.size, only: sql`status = ${literals([CLAIMED])}` };
+    from (select r.*, ${first} as first_status from ${given} where ${caused(dialect, known.held)} ${NO_LIMIT}) as n
+    where true${twice} returning ${dialect.linked(raw("entry_id, status, token, enqueued_at"), answer)}`;
+  return { statement, usual: claims.size, only: sql`status = ${literals([CLAIMED])}`, as: answer };
 }

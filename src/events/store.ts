@@ -31,7 +31,7 @@ export class SagaStore {
     this.#patience = { attemptMax: 8, signal, onTrouble };
     this.#writer = new GroupWriter<Piece, Settled>({
       db,
-      flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs),
+      flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs, true),
       bytes: bytesOf,
       signal,
       onTrouble,
@@ -60,7 +60,7 @@ export class SagaStore {
     claims: readonly NewRow[] = NO_CLAIMS,
   ): Promise<Settled> {
     const piece = { settlement, claims };
-    const [settled] = await settleTogether(session.dialect, inTurn(session), [piece], this.#leaseMs);
+    const [settled] = await settleTogether(session.dialect, inTurn(session), [piece], this.#leaseMs, false);
     return settled as Settled;
   }
 

@@ -39,8 +39,12 @@ export interface Stage {
    * columns, and may have others.
    */
   readonly usual?: number | undefined;
+  /** Where it has another number of rows, nothing of the chain is written: `isRefused` knows the error. */
+  readonly must?: boolean | undefined;
   /** Which of its rows count and are returned; all, unless it says so. */
   readonly only?: Sql | undefined;
+  /** The columns of the answer, over what it returns, where that is cheaper than to return them for every row. */
+  readonly as?: Sql | undefined;
   /** It only locks or gathers for later stages: nothing where they come one by one. */
   readonly forOthers?: boolean;
 }
@@ -91,6 +95,8 @@ export interface Dialect {
   trouble(error: unknown): Trouble;
   /** A key that exists already. */
   isDuplicate(error: unknown): boolean;
+  /** A chain in which a stage did not have as many rows as it must. */
+  isRefused(error: unknown): boolean;
 }
 
 /** Statements inside one open transaction. */

@@ -108,14 +108,22 @@ export class GroupWriter<Piece, Answer> {
   }
 
   #take(): Waiting<Piece, Answer>[] {
+    const most = Math.min(PIECES_MAX, this.#share());
     let count = 0;
-    for (let bytes = 0; count < this.#waiting.length && count < PIECES_MAX; count++) {
+    for (let bytes = 0; count < this.#waiting.length && count < most; count++) {
       bytes += (this.#waiting[count] as Waiting<Piece, Answer>).bytes;
       if (bytes > BYTES_MAX && count > 0) break;
     }
     const taken = this.#waiting.slice(0, count);
     this.#waiting = count === this.#waiting.length ? [] : this.#waiting.slice(count);
     return taken;
+  }
+
+  /** A crowd that came at once is parted, so that this process works on one part while the database has the other. */
+  #share(): number {
+    const { crowd = Infinity } = this.#options;
+    const isFirst = this.#flying - this.#slow === 1;
+    return isFirst && this.#waiting.length >= 2 * crowd ? Math.ceil(this.#waiting.length / 2) : Infinity;
   }
 
   async #flush(group: readonly Waiting<Piece, Answer>[]): Promise<void> {

@@ -27,7 +27,7 @@ export function events(dialect: Dialect): string[] {
     // Whoever has handlers looks for the events that they take by name, and walks over nobody else's.
     `create index ${index("outbox_unrouted")} on ${outbox} (name, entry_id) where event_id is not null and handler is null and ${oneOf("status", CLAIMABLE)}`,
     // What came before in the same process waits or runs: then the next one waits, too.
-    `create index ${index("outbox_order")} on ${outbox} (handler, correlation, entry_id) where correlation is not null and ${oneOf("status", CLAIMABLE)}`,
+    `create index ${index("outbox_order")} on ${outbox} (handler, correlation, entry_id) where handler is not null and correlation is not null and ${oneOf("status", CLAIMABLE)}`,
     `create table ${state} (
       saga_id ${id} not null unique,
       saga_type ${id} not null,
@@ -51,7 +51,7 @@ export function events(dialect: Dialect): string[] {
       updated_at ${instant} not null,
       rested_at ${instant},
       primary key (saga_type, process_id, run)
-    )${isPostgres ? " with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05)" : " strict"}`,
+    )${isPostgres ? " with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)" : " strict"}`,
     `create unique index ${index("saga_state_open")} on ${state} (saga_type, process_id) where ${oneOf("status", OPEN_FLOWS)}`,
     `create index ${index("saga_state_due")} on ${state} (due_at, saga_id) where due_at is not null`,
     `create index ${index("saga_state_stalled")} on ${state} (rested_at, saga_id) where status = 'stalled'`,

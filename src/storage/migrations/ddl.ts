@@ -69,6 +69,7 @@ export function refuse(dialect: Dialect, refusal: Refusal): string[] {
   const routine = dialect.table(refusal.name).text;
   return [
     `create function ${routine}() returns trigger language plpgsql as $$ begin raise exception '${refusal.message}'; end $$`,
-    `create trigger ${refusal.name} before ${refusal.on} on ${table} for each row${when} execute function ${routine}()`,
+    // Afterwards is as good, for the statement fails either way; beforehand, every change would lock its row once more.
+    `create trigger ${refusal.name} after ${refusal.on} on ${table} for each row${when} execute function ${routine}()`,
   ];
 }

@@ -2,7 +2,8 @@
 import type { Clock } from "../clock.ts";
 import { ALL_AS_USUAL, type Column, type Dialect, type Stage } from "../database.ts";
 import { empty, join, literals, raw, sql, Sql } from "../sql.ts";
-import { isDuplicate, trouble } from "./trouble.ts";
+import { arrayOf } from "./array.ts";
+import { isDuplicate, isDivisionByZero, trouble } from "./trouble.ts";
 
 export const CHANNEL = "amends";
 
@@ -19,7 +20,12 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     forUpdateOf: (alias) => raw(`for update of ${alias}`),
     skipLocked: raw("for update skip locked"),
     rows: unnest,
-    among: (column, values, type = "text") => sql`${column} = any(${arrayLiteral(values)}::${raw(type)}[])`,
+    among: (column, values, type = "text") =>
+      sql`${column} = any(${arrayOf(
+        type,
+        values.map((value) => [value]),
+        0,
+      )}::${raw(type)}[])`,
     joinFirst: (query, count) => sql`cross join unnest(array(${query} limit ${count})) as first(value)`,
     contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
     // Looking at the first one's rows makes it run to its end before the second begins.
@@ -32,6 +38,8 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
     trouble,
     isDuplicate,
+    // A chain divides by zero where a stage has too few rows, and may find a key there that it hoped not to find.
+    isRefused: (error) => isDivisionByZero(error) || isDuplicate(error),
   };
 }
 
@@ -42,22 +50,28 @@ function chain(stages: readonly Stage[], columns: readonly string[], nowMs: Sql)
   const named = stages.map(({ name, statement }) => sql`${raw(name)} as (${statement})`);
   const answering = stages.filter(({ usual }) => usual !== undefined);
   if (answering.length === 0) return [sql`with ${join(named, ", ")} select 1 where false`];
-  const counts = answering.map(({ name, usual, only }) => {
+  const counted = ({ name, usual, only }: Stage): Sql => {
     const rows = only ? sql`${raw(name)} where ${only}` : raw(name);
     return sql`(select count(*) from ${rows}) = ${usual}::int`;
-  });
+  };
+  const all = (some: readonly Stage[]): Sql =>
+    some.length === 0 ? raw("true") : join(some.map(counted), " and ");
+  const sure = all(answering.filter(({ must }) => must));
+  const rest = all(answering.filter(({ must }) => !must));
   const list = columns.join(", ");
-  const details = answering.map(
-    ({ name, only }) =>
-      sql`select ${raw(list)} from ${raw(name)} where not (select so from usual)${only ? sql` and ${only}` : empty}`,
-  );
+  const details = answering
+    .filter(({ must }) => !must)
+    .map(
+      ({ name, only, as }) =>
+        sql` union all select ${as ?? raw(list)} from ${raw(name)} where not (select so from usual)${only ? sql` and ${only}` : empty}`,
+    );
   const summary = columns.map((column) => {
     if (column === "stage") return sql`${literals([ALL_AS_USUAL])} as stage`;
     return column === "at" ? sql`${nowMs} as at` : raw(`null as ${column}`);
   });
   return [
-    sql`with ${join(named, ", ")}, usual as materialized (select ${join(counts, " and ")} as so)
-      select ${join(summary)} from usual where so union all ${join(details, " union all ")}`,
+    sql`with ${join(named, ", ")}, usual as materialized (select 1 / (case when ${sure} then 1 else 0 end) = 1 and ${rest} as so)
+      select ${join(summary)} from usual where so${details.length > 0 ? join(details, "") : empty}`,
   ];
 }
 
@@ -70,7 +84,7 @@ function unnest(columns: readonly Column[], rows: readonly (readonly unknown[])[
   if (rows.length === 1 && first) return new Sql(lone, indexes.map((index) => first[index] ?? null));
   return new Sql(
     many,
-    indexes.map((index) => columnLiteral(rows, index)),
+    indexes.map((index) => arrayOf((columns[index] as Column).type, rows, index)),
   );
 }
 
@@ -128,24 +142,4 @@ function frameOf(columns: readonly Column[], travelling: readonly Column[]): Fra
 function constant({ name, type, usual }: Column): string {
   const value = usual === null || typeof usual === "number" ? String(usual) : literals([usual ?? ""]).text;
   return `${value}::${type} as ${name}`;
-}
-
-/** An array as PostgreSQL writes it: much cheaper to make than what a driver makes of a JavaScript array. */
-function columnLiteral(rows: readonly (readonly unknown[])[], index: number): string {
-  let text = "{";
-  for (let i = 0; i < rows.length; i++)
-    text += i === 0 ? element(rows[i]?.[index]) : `,${element(rows[i]?.[index])}`;
-  return `${text}}`;
-}
-
-function arrayLiteral(values: readonly unknown[]): string {
-  return `{${values.map(element).join(",")}}`;
-}
-
-function element(value: unknown): string {
-  if (typeof value === "string") {
-    const unslashed = value.indexOf("\\") < 0 ? value : value.replaceAll("\\", "\\\\");
-    return `"${unslashed.indexOf('"') < 0 ? unslashed : unslashed.replaceAll('"', '\\"')}"`;
-  }
-  return typeof value === "number" ? String(value) : "NULL";
 }

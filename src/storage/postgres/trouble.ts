@@ -50,3 +50,7 @@ function judge(error: unknown): Trouble {
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === "23505";
 }
+
+export function isDivisionByZero(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === "22012";
+}

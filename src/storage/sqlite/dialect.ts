@@ -33,6 +33,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     notify: () => undefined,
     trouble,
     isDuplicate,
+    isRefused: () => false,
   };
 }
 

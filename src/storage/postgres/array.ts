@@ -1,0 +1,125 @@
+/**
+ * Arrays in PostgreSQL's own binary form: one parameter holds a whole column, and neither side has to quote, to escape
+ * or to parse it. Both make less than half of the work of a text out of it.
+ */
+import { Buffer } from "node:buffer";
+import type { Column } from "../database.ts";
+
+type ElementType = Column["type"];
+
+const TYPE_IDS: Readonly<Record<ElementType, number>> = { uuid: 2950, text: 25, int: 23, bigint: 20 };
+const NULL_LENGTH = -1;
+
+/** Where arrays are put together. It grows with the largest one, up to a limit. */
+let scratch = Buffer.allocUnsafe(65_536);
+const SCRATCH_KEPT_MAX = 4_194_304;
+let at = 0;
+
+/** One column of these rows. */
+export function arrayOf(type: ElementType, rows: readonly (readonly unknown[])[], index: number): Buffer {
+  at = 0;
+  const write = WRITERS[type];
+  reserve(20);
+  putInt(rows.length === 0 ? 0 : 1); // dimensions
+  putInt(1); // there may be nulls
+  putInt(TYPE_IDS[type]);
+  if (rows.length > 0) {
+    putInt(rows.length);
+    putInt(1); // the first index
+  }
+  for (const row of rows) {
+    const value = row[index];
+    if (value === undefined || value === null) {
+      reserve(4);
+      putInt(NULL_LENGTH);
+    } else write(value);
+  }
+  const array = Buffer.from(scratch.subarray(0, at));
+  if (scratch.length > SCRATCH_KEPT_MAX) scratch = Buffer.allocUnsafe(65_536);
+  return array;
+}
+
+function reserve(bytes: number): void {
+  if (at + bytes <= scratch.length) return;
+  const larger = Buffer.allocUnsafe(Math.max(scratch.length * 2, at + bytes));
+  scratch.copy(larger, 0, 0, at);
+  scratch = larger;
+}
+
+/** Writing the bytes one by one is faster than asking the buffer to. */
+function putInt(value: number): void {
+  scratch[at] = value >>> 24;
+  scratch[at + 1] = value >>> 16;
+  scratch[at + 2] = value >>> 8;
+  scratch[at + 3] = value;
+  at += 4;
+}
+
+const WRITERS: Readonly<Record<ElementType, (value: unknown) => void>> = {
+  text: (value) => putText(typeof value === "string" ? value : String(value)),
+  int(value) {
+    const int = Number(value);
+    if (!Number.isInteger(int) || int !== (int | 0)) throw new TypeError("amends: not a 32-bit integer");
+    reserve(8);
+    putInt(4);
+    putInt(int);
+  },
+  bigint(value) {
+    reserve(12);
+    putInt(8);
+    at = scratch.writeBigInt64BE(BigInt(value as string | number | bigint), at);
+  },
+  uuid: (value) => putUuid(String(value)),
+};
+
+/** Short texts are nearly always plain ASCII, and cost least letter by letter. */
+const SHORT_MAX = 128;
+
+function putText(text: string): void {
+  const { length } = text;
+  reserve(4 + length * 3);
+  const start = at;
+  at += 4;
+  let i = 0;
+  if (length <= SHORT_MAX) {
+    for (; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 127) break;
+      scratch[at + i] = code;
+    }
+  }
+  const bytes = i === length ? length : scratch.write(text, at);
+  at = start;
+  putInt(bytes);
+  at += bytes;
+}
+
+const DASHES = new Set([8, 13, 18, 23]);
+const NO_DIGIT = 255;
+const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
+for (let digit = 0; digit < 16; digit++) {
+  const text = digit.toString(16);
+  DIGITS[text.charCodeAt(0)] = digit;
+  DIGITS[text.toUpperCase().charCodeAt(0)] = digit;
+}
+/** Where in the text the two digits of each byte stand. */
+const PLACES = Uint8Array.from(
+  Array.from({ length: 36 }, (_, place) => place).filter((place) => !DASHES.has(place)),
+);
+
+function putUuid(text: string): void {
+  reserve(20);
+  putInt(16);
+  if (text.length !== 36) throw notUuid();
+  for (const dash of DASHES) if (text.charCodeAt(dash) !== 45) throw notUuid();
+  for (let i = 0; i < 32; i += 2) {
+    const high = DIGITS[text.charCodeAt(PLACES[i] as number)] ?? NO_DIGIT;
+    const low = DIGITS[text.charCodeAt(PLACES[i + 1] as number)] ?? NO_DIGIT;
+    if ((high | low) > 15) throw notUuid();
+    scratch[at++] = (high << 4) | low;
+  }
+}
+
+function notUuid(): TypeError {
+  return new TypeError("amends: not a UUID");
+}
