@@ -44,7 +44,8 @@ export async function openServer() {
     checkpoint: () => admin.query("checkpoint"),
 
     /**
-     * Commits in one database and WAL in the whole cluster, exact once no session is left in that database: sessions
+     * Commits in one database; in the whole cluster, WAL and the transactions that wrote something (only those get a
+     * number, and only those wait for the disk). Exact once no session is left in that database: sessions
      * report what they counted when they end.
      * @param {string} database
      */
@@ -52,6 +53,7 @@ export async function openServer() {
       await sessionsGone(admin, database);
       const { rows } = await admin.query(
         `select (select xact_commit from pg_stat_database where datname = $1)::float8 as commits,
+                pg_snapshot_xmax(pg_current_snapshot())::text::float8 as writes,
                 (pg_current_wal_insert_lsn() - '0/0')::float8 as wal_bytes`,
         [database],
       );

@@ -61,6 +61,7 @@ export async function loadOnPostgres(context, participant, options) {
     return {
       ...figures,
       commits_per_saga: (after.commits - before.commits) / figures.sagas_total,
+      durable_commits_per_saga: (after.writes - before.writes) / figures.sagas_total,
       // From right after a checkpoint, warm-up included: the first touch of each page writes it in full.
       wal_bytes_per_saga_after_checkpoint: (after.wal_bytes - before.wal_bytes) / figures.sagas_total,
     };
