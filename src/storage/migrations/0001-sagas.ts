@@ -16,7 +16,7 @@ export function sagas(dialect: Dialect): string[] {
   const isPostgres = dialect.name === "postgres";
   // Room on each page, so that a saga's end does not move its row; and vacuum early, as every row changes once.
   const busy = isPostgres
-    ? " with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05)"
+    ? " with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)"
     : " strict, without rowid";
   const appended = isPostgres ? "" : " strict, without rowid";
   return [

@@ -41,7 +41,7 @@ export function outbox(dialect: Dialect): string[] {
       next_attempt_at ${instant},
       last_error text,
       check (kind <> 'erasure' or (subject_id is not null and operation is not null and ref_kind is not null))
-    )${isPostgres ? " with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05)" : " strict, without rowid"}`,
+    )${isPostgres ? " with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)" : " strict, without rowid"}`,
     `create index ${index("due")} on ${table} (kind, (${FRESH_FIRST("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${oneOf("status", CLAIMABLE)}`,
     `create index ${index("subject")} on ${table} (subject_id, operation, entry_id) where kind = 'erasure' and ${oneOf("status", BLOCKING)}`,
     // Of two corrections of one thing, the newer is the only open one: whoever does not see the other waits for it here.
