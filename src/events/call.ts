@@ -91,7 +91,10 @@ export async function callHandler(tools: CallTools, request: Request, tx: unknow
   const watch = isTimed ? watched(tools, request, dueAtMs) : undefined;
   const context = new Context(tools, request, tx, watch);
   try {
-    const { end, event: answer } = readAnswer(handler, await handler.handle(event as never, context as never));
+    const { end, event: answer } = readAnswer(
+      handler,
+      await handler.handle(event as never, context as never),
+    );
     if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
     return { end: { end, event: answer, extras: context.extras }, thrown: undefined };
   } catch (thrown) {

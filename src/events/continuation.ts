@@ -32,7 +32,8 @@ export function continuation(
   from: Hold | undefined,
 ): Continuation {
   const mine = settlement.out.rows.filter(({ handler }) => handler && registry.handler(handler));
-  if (mine.length === 0) return settlement.queue ? new Following(desk, clock, settlement, mine, undefined) : ENDS_HERE;
+  if (mine.length === 0)
+    return settlement.queue ? new Following(desk, clock, settlement, mine, undefined) : ENDS_HERE;
   return new Following(desk, clock, settlement, mine, desk.reserve(mine.length, from));
 }
 

@@ -53,7 +53,8 @@ export async function settleTogether(
     const stages = stagesOf(dialect, all, claims, leaseMs, manner);
     return stages.length === 0 ? NOTHING_TO_DO : (await execute(dialect.chain(stages, ANSWER))).flat();
   };
-  let manner: Manner = isAlone && all.every(mayHope) ? dialect.linked<Manner>("hopeful", "careful") : "careful";
+  let manner: Manner =
+    isAlone && all.every(mayHope) ? dialect.linked<Manner>("hopeful", "careful") : "careful";
   const answers = await write(manner).catch((error: unknown) => {
     if (manner === "careful" || !dialect.isRefused(error)) throw error;
     manner = "careful";
@@ -66,7 +67,8 @@ export async function settleTogether(
     return pieces.map(() => done);
   }
   const news = answers.filter(isOf("news"));
-  const holds = manner === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
+  const holds =
+    manner === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
   const claimed = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
   const more = answers.some(isOf("behind"));
   return all.map((one) => ({ applied: holds(one), claimed, more }));
@@ -110,8 +112,7 @@ function stagesOf(
     marked.push({ name: "marked", statement, usual: held.length, must });
   }
   const moved: Stage[] = [];
-  if (hasMoves && !must)
-    moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
+  if (hasMoves && !must) moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
   if (hasMoves || free.length > 0) {
     const statement = moveRuns(dialect, moves, free, manner);
     moved.push({ name: "moved", statement, usual: moves.length + free.length, must });
@@ -119,9 +120,9 @@ function stagesOf(
   const stages = must ? [...marked, ...moved] : [...moved, ...marked];
   const known = { held: held.length > 0 && !must, runs: runs.length > 0 };
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, known.held) });
-  if (rows.length > 0) stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, manner) });
-  if (queued.length > 0)
-    stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
+  if (rows.length > 0)
+    stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, manner) });
+  if (queued.length > 0) stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
   const notice = rows.some(({ made }) => !claims.has(made.id)) ? dialect.notify() : undefined;
   if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), usual: 1 });
   return stages;

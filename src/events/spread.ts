@@ -47,11 +47,7 @@ const RUN_BY_NUMBER = [...NEW_RUN, ...NUMBERED];
 const RUN_BY_MARK = [...NEW_RUN, ...MARKED];
 
 /** At most one open run per process, and one per trigger, however often it comes. */
-export function insertRuns(
-  dialect: Dialect,
-  runs: readonly Brought<"runs">[],
-  isLinked: boolean,
-): Sql {
+export function insertRuns(dialect: Dialect, runs: readonly Brought<"runs">[], isLinked: boolean): Sql {
   const table = dialect.table("saga_state");
   const rows = runs.map(({ made: run, by }) => [
     run.sagaId,

@@ -81,7 +81,11 @@ function unnest(columns: readonly Column[], rows: readonly (readonly unknown[])[
   const isUsual = frames.settled.length > 0 && rows.every((row) => allUsual(frames.settled, row));
   const { lone, many, indexes } = isUsual ? frames.usual : frames.all;
   const [first] = rows;
-  if (rows.length === 1 && first) return new Sql(lone, indexes.map((index) => first[index] ?? null));
+  if (rows.length === 1 && first)
+    return new Sql(
+      lone,
+      indexes.map((index) => first[index] ?? null),
+    );
   return new Sql(
     many,
     indexes.map((index) => arrayOf((columns[index] as Column).type, rows, index)),
@@ -115,7 +119,9 @@ const cached = new WeakMap<readonly Column[], Frames>();
 function framesOf(columns: readonly Column[]): Frames {
   const known = cached.get(columns);
   if (known) return known;
-  const settled = columns.flatMap(({ usual }, index) => (usual === undefined ? [] : [[index, usual] as const]));
+  const settled = columns.flatMap(({ usual }, index) =>
+    usual === undefined ? [] : [[index, usual] as const],
+  );
   const travelling = columns.filter(({ usual }) => usual === undefined);
   const made = { all: frameOf(columns, columns), usual: frameOf(columns, travelling), settled };
   cached.set(columns, made);
@@ -124,9 +130,13 @@ function framesOf(columns: readonly Column[]): Frames {
 
 function frameOf(columns: readonly Column[], travelling: readonly Column[]): Frame {
   const names = travelling.map(({ name }) => name).join(", ");
-  const selected = columns.map((column) => (travelling.includes(column) ? `u.${column.name}` : constant(column)));
+  const selected = columns.map((column) =>
+    travelling.includes(column) ? `u.${column.name}` : constant(column),
+  );
   const [before, alias, after] =
-    travelling.length === columns.length ? ["", "r", ""] : [`(select ${selected.join(", ")} from `, "u", ") as r"];
+    travelling.length === columns.length
+      ? ["", "r", ""]
+      : [`(select ${selected.join(", ")} from `, "u", ") as r"];
   const between = (open: string, suffix: string, close: string): string[] => [
     `${before}${open}`,
     ...travelling.slice(0, -1).map(({ type }) => `::${type}${suffix}, `),
