@@ -35,7 +35,7 @@ export interface CallTools {
   readonly errorCodes: ReadonlySet<string>;
   readonly runSaga: RunSaga;
   /** The call's time is up: its lease is no longer renewed. */
-  onTimeUp(delivery: Delivery): void;
+  readonly onTimeUp: (delivery: Delivery) => void;
 }
 
 /** A handler that is to be called, and what for. */

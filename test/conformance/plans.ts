@@ -60,7 +60,29 @@ export async function explainPostgres(
 
 function literal(value: unknown): string {
   if (value === null || value === undefined) return "null";
+  if (value instanceof Buffer) return pg.escapeLiteral(`{${elementsOf(value).join(",")}}`);
   return typeof value === "number" ? String(value) : pg.escapeLiteral(value as string);
+}
+
+/** The elements of an array that travels in binary, as they stand in one that is written. */
+function elementsOf(array: Buffer): string[] {
+  const [type, count] = [array.readInt32BE(8), array.length > 12 ? array.readInt32BE(12) : 0];
+  const elements: string[] = [];
+  for (let at = 20; elements.length < count;) {
+    const length = array.readInt32BE(at);
+    at += 4;
+    elements.push(length < 0 ? "NULL" : JSON.stringify(elementOf(array.subarray(at, at + length), type)));
+    at += Math.max(length, 0);
+  }
+  return elements;
+}
+
+const [INT, BIGINT, UUID] = [23, 20, 2950];
+
+function elementOf(bytes: Buffer, type: number): string {
+  if (type === INT) return String(bytes.readInt32BE());
+  if (type === BIGINT) return String(bytes.readBigInt64BE());
+  return type === UUID ? bytes.toString("hex") : bytes.toString();
 }
 
 function nodesOf(node: PlanNode): PlanNode[] {

@@ -30,7 +30,7 @@ async function back(db: Database, columns: readonly Column[], rows: Given): Prom
 }
 
 function text(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
+  return value === null || value === undefined ? null : `${value as number | string}`;
 }
 
 /** Texts of all scripts, with what quoting stumbles over; no NUL, which PostgreSQL does not keep. */
@@ -102,7 +102,7 @@ onDatabase("postgres", (database) => {
   it.each(refused)("[X-02] %s is refused, and nothing else is written in its place", async (_what, bad) => {
     const db = await database.open();
     const good = [1, "b", 2, "2", newId()];
-    await expect(back(db, COLUMNS, [good, bad])).rejects.toThrow();
+    await expect(back(db, COLUMNS, [good, bad])).rejects.toThrow(/not a UUID|32-bit integer|BigInt|0x00/);
     expect(await back(db, COLUMNS, [good, [2, "c", 3, "3", null]])).toHaveLength(2);
   });
 });

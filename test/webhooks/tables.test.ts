@@ -129,7 +129,7 @@ onEachDatabase((database) => {
     await db.query(sql`insert into ${dialect.table("webhook_attempts")} (report, job_id, saga_id, token, verdict, ok, code, duration_ms, created_at)
       select '01900000-0000-7000-8000-000000000000', 1, 1, 1, 'accepted', 1 = 1, 'x', 1, ${now}`);
     const changes = {
-      webhook_jobs: "status = 'Pending'",
+      webhook_jobs: "attempts = 9",
       webhook_events: "payload = ''",
       dead_letters: "status = 'Open'",
       webhook_subscriptions: "status = 'Active'",

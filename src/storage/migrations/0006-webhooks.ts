@@ -33,8 +33,9 @@ interface Kit extends Words {
   readonly dialect: Dialect;
   readonly table: (name: string) => string;
   readonly index: (name: string, on: string, unique?: "unique") => string;
-  /** What stands behind the columns of a table. */
+  /** What stands behind the columns of a table; of one whose rows change, so that they find room on their page. */
   readonly end: string;
+  readonly endChanging: string;
   readonly no: string;
 }
 
@@ -48,6 +49,7 @@ function kitOf(dialect: Dialect): Kit {
     index: (name, on, unique) =>
       `create ${unique ? "unique " : ""}index ${indexName(dialect, name)} on ${on}`,
     end: isPostgres ? ")" : ") strict",
+    endChanging: isPostgres ? ") with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)" : ") strict",
     no: isPostgres ? "false" : "0",
   };
 }
@@ -115,7 +117,7 @@ function subscriptions(kit: Kit): string[] {
   ];
 }
 
-function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit): string[] {
+function deliveries({ dialect, serial, bigint, instant, table, index, end, endChanging }: Kit): string[] {
   const name = table("webhook_delivery_sagas");
   const code = dialect.name === "postgres" ? "varchar(100)" : "text";
   const lanes = table("webhook_lanes");
@@ -133,7 +135,7 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit
       attempt_max integer,
       created_at ${instant} not null,
       updated_at ${instant} not null
-    ${end}`,
+    ${endChanging}`,
     index("idx_saga_event", `${name} (event_id, subscription_id)`),
     index("idx_saga_status_retry", `${name} (status, next_attempt_at)`),
     index("idx_saga_status", `${name} (status, id)`),
@@ -179,7 +181,7 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end }: Kit
   ];
 }
 
-function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, end }: Kit): string[] {
+function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, endChanging }: Kit): string[] {
   const name = table("webhook_jobs");
   const active = oneOf("status", ACTIVE);
   return [
@@ -199,7 +201,7 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, end 
       created_at ${instant} not null,
       finished_at ${instant},
       check ((finished_at is null) = (${active}))
-    ${end}`,
+    ${endChanging}`,
     index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
     // The same rows under other conditions, so that no planner takes one of these indexes for another.
     index("webhook_jobs_active", `${name} (saga_id) where ${oneOf("('' || status)", ACTIVE)}`, "unique"),

@@ -10,6 +10,7 @@ import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
 export interface Outgoing {
   readonly origin: string;
   readonly path: string;
+  readonly method: "POST";
   readonly headers: Record<string, string>;
   readonly body: Uint8Array;
 }
@@ -45,7 +46,7 @@ export function exchange(
     const reader = new Reader(limits, resolve);
     if (limits.stop?.stopped !== undefined) return reader.end("aborted");
     try {
-      client.dispatch({ ...outgoing, method: "POST" }, reader);
+      client.dispatch(outgoing, reader);
     } catch (error) {
       reader.end(troubleCode(error));
     }

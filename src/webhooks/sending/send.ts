@@ -15,7 +15,7 @@ import { Connector, type Dial, type Resolve } from "./connector.ts";
 import { exchange, type Answer, type Stop } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
-import { signMessage } from "./signature.ts";
+import { signMessage, type WebhookHeaders } from "./signature.ts";
 import { readSecret, type AnySecret } from "./secret.ts";
 import { remembered, type Remembered } from "./remembered.ts";
 import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
@@ -174,18 +174,12 @@ class HttpSender implements Sender {
       const target = this.#targets.get(request.url);
       if (typeof target === "string") return target;
       if (!(request.body instanceof Uint8Array)) return "request_invalid";
-      const headers = {
-        "content-type": "application/json",
-        "user-agent": "amends-webhooks",
-        ...(request.headers && readHeaders(request.headers)),
-        ...signMessage(
-          request,
-          request.secrets.map((secret) => this.#secrets.get(secret)),
-        ),
-      };
+      const secrets = request.secrets.map((secret) => this.#secrets.get(secret));
+      const headers = headersOf(request.headers, signMessage(request, secrets));
+      const { origin, path } = target;
       return await exchange(
         this.#client ?? (await this.#open()),
-        { ...target, headers, body: request.body },
+        { origin, path, method: "POST", headers, body: request.body },
         {
           timeoutMs: request.timeoutMs ?? TOTAL_MS,
           maxBytes: RESPONSE_MAX_BYTES,
@@ -217,6 +211,17 @@ class HttpSender implements Sender {
     });
     return this.#opening;
   }
+}
+
+function headersOf(own: SendRequest["headers"], signed: WebhookHeaders): Record<string, string> {
+  const plain = {
+    "content-type": "application/json",
+    "user-agent": "amends-webhooks",
+    "webhook-id": signed["webhook-id"],
+    "webhook-timestamp": signed["webhook-timestamp"],
+    "webhook-signature": signed["webhook-signature"],
+  };
+  return own ? { ...plain, ...readHeaders(own), ...signed } : plain;
 }
 
 function readPorts(ports: SenderOptions["allowPorts"], http: boolean): ReadonlySet<number> | "any" {
