@@ -122,6 +122,9 @@ onDatabase("postgres", (database) => {
       code: "NEEDS_TRANSACTION",
     });
     await expect(amends.start(patient, {}, { tx: {} })).rejects.toMatchObject({ code: "BAD_OPTION" });
+    // A client of the native binding is known by what it carries.
+    const native = Object.assign(new pg.Client(), { native: {} });
+    await expect(amends.start(patient, {}, { tx: native })).rejects.toThrow(/pg-native/);
     await client.end();
   });
 });

@@ -140,6 +140,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     const onError = (): void => void (broken = true);
     client.on("error", onError);
     try {
+      refuseNative(client);
       return await work(client);
     } catch (error) {
       const { kind } = this.dialect.trouble(error);
@@ -218,12 +219,22 @@ function checkClient(tx: ClientBase & { getTransactionStatus?(): string | null }
       "`tx` must be a `pg` client, the one that has your open transaction.",
     );
   }
+  refuseNative(tx);
   if (tx.getTransactionStatus?.() === "I") {
     throw new AmendsError(
       "NEEDS_TRANSACTION",
       "The client given as `tx` has no open transaction. Begin one first.",
     );
   }
+}
+
+/** Arrays travel in binary, which that binding cannot send: it would write something else. */
+function refuseNative(client: object): void {
+  if (!("native" in client)) return;
+  throw new AmendsError(
+    "BAD_OPTION",
+    "`pg-native` cannot send what Amends sends. Use the `pg` package's own client or pool.",
+  );
 }
 
 /** What is sent until it is uncorked leaves in one piece: a system call costs more than what is in it. */
