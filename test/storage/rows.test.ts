@@ -44,7 +44,7 @@ const words = fc.oneof(
 const row = fc.record({
   words: fc.option(words.map((one) => one.replaceAll("\0", ""))),
   number: fc.option(fc.integer()),
-  serial: fc.option(fc.maxSafeInteger().map(String)),
+  serial: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String)),
   key: fc.option(fc.uuid()),
 });
 

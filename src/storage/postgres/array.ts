@@ -67,7 +67,11 @@ const WRITERS: Readonly<Record<ElementType, (value: unknown) => void>> = {
   bigint(value) {
     reserve(12);
     putInt(8);
-    at = scratch.writeBigInt64BE(BigInt(value as string | number | bigint), at);
+    const int = typeof value === "string" && DIGITS_ONLY.test(value) ? Number(value) : value;
+    if (Number.isSafeInteger(int)) {
+      putInt(Math.floor((int as number) / 2 ** 32));
+      putInt((int as number) >>> 0);
+    } else at = scratch.writeBigInt64BE(BigInt(value as string | number | bigint), at);
   },
   uuid: (value) => putUuid(String(value)),
 };
@@ -94,7 +98,10 @@ function putText(text: string): void {
   at += bytes;
 }
 
-const DASHES = new Set([8, 13, 18, 23]);
+/** Few enough digits for a number to hold. */
+const DIGITS_ONLY = /^-?\d{1,15}$/;
+
+const DASH = 45;
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
 for (let digit = 0; digit < 16; digit++) {
@@ -104,14 +111,14 @@ for (let digit = 0; digit < 16; digit++) {
 }
 /** Where in the text the two digits of each byte stand. */
 const PLACES = Uint8Array.from(
-  Array.from({ length: 36 }, (_, place) => place).filter((place) => !DASHES.has(place)),
+  Array.from({ length: 36 }, (_, place) => place).filter((place) => ![8, 13, 18, 23].includes(place)),
 );
 
 function putUuid(text: string): void {
   reserve(20);
   putInt(16);
-  if (text.length !== 36) throw notUuid();
-  for (const dash of DASHES) if (text.charCodeAt(dash) !== 45) throw notUuid();
+  if (text.length !== 36 || text.charCodeAt(8) !== DASH || text.charCodeAt(13) !== DASH) throw notUuid();
+  if (text.charCodeAt(18) !== DASH || text.charCodeAt(23) !== DASH) throw notUuid();
   for (let i = 0; i < 32; i += 2) {
     const high = DIGITS[text.charCodeAt(PLACES[i] as number)] ?? NO_DIGIT;
     const low = DIGITS[text.charCodeAt(PLACES[i + 1] as number)] ?? NO_DIGIT;
