@@ -33,11 +33,18 @@ export function findConfig(cwd: string, given: string | undefined): string | und
   return CONFIG_NAMES.map((name) => join(cwd, name)).find((file) => existsSync(file));
 }
 
-export async function loadConfig(file: string, cwd: string): Promise<LoadedConfig> {
+/** A config may ask somewhere for its secrets first. Longer than this, it waits for something that never comes. */
+const PATIENCE_MS = 30_000;
+
+export async function loadConfig(
+  file: string,
+  cwd: string,
+  patienceMs: number = PATIENCE_MS,
+): Promise<LoadedConfig> {
   const shown = isAbsolute(relative(cwd, file)) ? file : relative(cwd, file);
   refuseOtherCopy(file, shown);
   if (/\.[cm]?ts$/.test(file)) await readTypeScript(file, shown);
-  const module = await importFile(file, shown);
+  const module = await importFile(file, shown, patienceMs);
   const given = "default" in module ? module["default"] : module["config"];
   if (typeof given !== "object" || given === null) {
     throw new Trouble(
@@ -49,10 +56,17 @@ export async function loadConfig(file: string, cwd: string): Promise<LoadedConfi
   return { file, config: given };
 }
 
-async function importFile(file: string, shown: string): Promise<Readonly<Record<string, unknown>>> {
+async function importFile(
+  file: string,
+  shown: string,
+  patienceMs: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  const done = aside();
   try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    const loading = import(pathToFileURL(file).href) as Promise<Record<string, unknown>>;
+    return await inTime(loading, shown, patienceMs);
   } catch (error) {
+    if (error instanceof Trouble) throw error;
     if (error instanceof AmendsError)
       throw new Trouble(error.code, `${shown}: ${error.message}`, undefined, { cause: error });
     const { message = String(error), stack = "" } = (error ?? {}) as { message?: string; stack?: string };
@@ -65,6 +79,35 @@ async function importFile(file: string, shown: string): Promise<Readonly<Record<
       adviceOn(message),
       { cause: error },
     );
+  } finally {
+    done();
+  }
+}
+
+/** What a config prints while it is loaded is not the command's answer, which a script may read. */
+function aside(): () => void {
+  const { stdout, stderr } = process;
+  const own = Object.getOwnPropertyDescriptor(stdout, "write");
+  stdout.write = stderr.write.bind(stderr);
+  return () => {
+    if (own) Object.defineProperty(stdout, "write", own);
+    else Reflect.deleteProperty(stdout, "write"); // it is the stream's own again
+  };
+}
+
+/** Without the timer, a process that has nothing else to wait for would end here without a word. */
+async function inTime<T>(loading: Promise<T>, shown: string, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      const why = `${shown} is still being loaded after ${Math.round(ms / 1000)} s.`;
+      reject(new Trouble("CONFIG_STUCK", why, "Look for an `await` at its top level that never ends."));
+    }, ms);
+  });
+  try {
+    return await Promise.race([loading, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -73,11 +73,24 @@ export const init: Command = command({
 function readManifest(cwd: string): Manifest | undefined {
   const file = join(cwd, "package.json");
   if (!existsSync(file)) return undefined;
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Manifest;
-  } catch {
-    throw new Trouble("PACKAGE_BROKEN", "package.json cannot be read: it is no JSON.", "Mend it first.");
+  const manifest = parsed(readFileSync(file, "utf8"));
+  if (!isRecord(manifest) || !isRecord(manifest["scripts"] ?? {})) {
+    const why = "package.json cannot be read: it must be a JSON object, and so must its scripts.";
+    throw new Trouble("PACKAGE_BROKEN", why, "Mend it first.");
   }
+  return manifest;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A folder with a tsconfig, with typescript or with TypeScript files is a TypeScript project; an empty one becomes what this Node.js can read. */

@@ -1,0 +1,52 @@
+/** A config is code of the user's: it may print, and it may never come to its end. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { loadConfig } from "../../src/cli/load-config.ts";
+import { cli } from "./support/cli.ts";
+
+function folderWith(name: string, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "amends-config-"));
+  writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+it("[P-03] what a config prints while it is loaded goes where it spoils no answer", async () => {
+  const folder = folderWith(
+    "amends.config.mjs",
+    `process.stdout.write("hello from the config"); export default { database: ":memory:", sagas: [] };`,
+  );
+  const written: string[] = [];
+  const [out, err] = [process.stdout, process.stderr].map((stream) =>
+    vi.spyOn(stream, "write").mockImplementation((text) => written.push(String(text)) > 0),
+  );
+  try {
+    await loadConfig(join(folder, "amends.config.mjs"), folder);
+    expect(written.join("")).toContain("hello from the config");
+    expect(out).not.toHaveBeenCalled();
+  } finally {
+    out?.mockRestore();
+    err?.mockRestore();
+  }
+});
+
+it("[P-03] a config that waits for ever is told, not waited for", async () => {
+  const folder = folderWith(
+    "amends.config.mjs",
+    "await new Promise(() => undefined); export default { sagas: [] };",
+  );
+  await expect(loadConfig(join(folder, "amends.config.mjs"), folder, 20)).rejects.toThrow(
+    /amends\.config\.mjs is still being loaded/,
+  );
+});
+
+it.each(["[]", "null", '"text"', '{"scripts": []}', "{"])(
+  "[P-03] a package.json that is %s is left as it is, and nothing is written beside it",
+  async (text) => {
+    const folder = folderWith("package.json", text);
+    const ran = await cli(["init"], { cwd: folder });
+    expect([ran.code, ran.out]).toEqual([1, ""]);
+    expect(ran.err).toMatch(/package\.json cannot be read/);
+  },
+);
