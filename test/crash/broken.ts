@@ -150,12 +150,12 @@ export const LATE_SUCCESS_KEPT: readonly Patch[] = [
 export const MOVED_BEFORE_IT_SENT: readonly Patch[] = [
   {
     file: "events/store.js",
-    from: "flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs),",
+    from: "flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs, true),",
     to: `flush: async (pieces) => {
                 const bare = pieces.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));
-                const answers = await settleTogether(db.dialect, batched(db), bare, leaseMs);
-                const rest = pieces.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: new Set() }));
-                await settleTogether(db.dialect, batched(db), rest, leaseMs);
+                const answers = await settleTogether(db.dialect, batched(db), bare, leaseMs, true);
+                const rest = pieces.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: [] }));
+                await settleTogether(db.dialect, batched(db), rest, leaseMs, true);
                 return answers;
             },`,
   },
