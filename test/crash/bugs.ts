@@ -1,6 +1,7 @@
 /** Bugs put in on purpose: a build with one of them runs a scenario, and the harness must say what is wrong. */
 import { expect, it } from "vitest";
 import { brokenBuild, type Patch } from "./broken.ts";
+import { isTurn } from "./gate.ts";
 import { crashEverywhere, type HarnessOptions } from "./harness.ts";
 import { scenarioOf } from "./scenarios/all.ts";
 import { onEachYard } from "./yard.ts";
@@ -19,7 +20,8 @@ export interface Bug {
 
 export function findsEach(bugs: readonly Bug[]): void {
   onEachYard((yard) => {
-    for (const { what, patches, scenario, signal, at, found, isHidden } of bugs) {
+    for (const [place, { what, patches, scenario, signal, at, found, isHidden }] of bugs.entries()) {
+      if (!isTurn(place, yard.dialect)) continue;
       it(what, { timeout: 60_000 }, async () => {
         const { problems } = await crashEverywhere({
           yard,

@@ -1,6 +1,7 @@
 /**
- * `npm test` tries every other point once: on one of the databases, half of them by killing the process and half by
- * putting it to sleep. `npm run crash` tries every point on both, both ways; `AMENDS_CRASH=<n>` n times.
+ * `npm test` tries every other point once: half of those on PostgreSQL, half on SQLite, and of each scenario one of the
+ * two by killing the process, the other by putting it to sleep. `npm run crash` tries every point on both, both ways;
+ * `AMENDS_CRASH=<n>` n times.
  */
 import type { Place } from "./place.ts";
 import type { Point } from "./probe.ts";
@@ -12,35 +13,27 @@ export const times: number = Number(asked ?? 1);
 /** Is every point tried in every way? */
 export const isWhole: boolean = asked !== undefined;
 
-type Signal = "SIGKILL" | "SIGSTOP";
+export type Signal = "SIGKILL" | "SIGSTOP";
 
-/** Who tries the first point of a scenario, the second, and so on; then they begin again. */
-const TURNS: readonly (`${Place["dialect"]} ${Signal}` | undefined)[] = [
-  "postgres SIGKILL",
-  "sqlite SIGSTOP",
-  undefined,
-  "postgres SIGSTOP",
-  undefined,
-  "sqlite SIGKILL",
-  undefined,
-];
+/** Whether it is this database's turn at the n-th of something. */
+export function isTurn(place: number, dialect: Place["dialect"]): boolean {
+  return isWhole || place % 2 === (dialect === "postgres" ? 0 : 1);
+}
 
+/** By which signals the n-th scenario is disturbed on this database. */
+export function signalsOf(place: number, dialect: Place["dialect"]): readonly Signal[] {
+  if (isWhole) return ["SIGKILL", "SIGSTOP"];
+  return isTurn(place, dialect) ? ["SIGKILL"] : ["SIGSTOP"];
+}
+
+/** Every fourth on each database. Whoever sleeps with a lock has lost no lease: at such a point one is only ever killed. */
 export function chosen(
   points: readonly Point[],
   signal: Signal,
   dialect: Place["dialect"],
 ): readonly Point[] {
-  if (isWhole) return points;
-  const mine = `${dialect} ${signal}`;
-  return points.filter(({ locked }, place) => {
-    // Whoever sleeps with a lock has lost no lease: such a point is only ever killed at.
-    const killers = TURNS.filter((one) => one?.endsWith("SIGKILL"));
-    const turns = locked ? killers : TURNS;
-    return turns[place % turns.length] === mine;
-  });
-}
-
-/** Commits that are cut off in the process itself: every other one on each database, unless all are asked for. */
-export function everyOther(points: readonly Point[], dialect: Place["dialect"]): readonly Point[] {
-  return isWhole ? points : points.filter((_, place) => (place % 2 === 0) === (dialect === "postgres"));
+  const first = dialect === "postgres" ? 0 : 2;
+  return points
+    .filter(({ locked }) => !locked || signal === "SIGKILL")
+    .filter((_, place) => isWhole || place % 4 === first);
 }

@@ -4,7 +4,7 @@
  * once for each database, so that the two can run side by side.
  */
 import { expect, it } from "vitest";
-import { chosen, isWhole, times } from "./gate.ts";
+import { chosen, isWhole, signalsOf, times } from "./gate.ts";
 import { crashEverywhere } from "./harness.ts";
 import type { Place } from "./place.ts";
 import type { Scenario } from "./scenario.ts";
@@ -20,10 +20,10 @@ const PATIENCE_MS = 300_000;
 
 export function crashMatrix(dialect: Place["dialect"], scenarios: readonly Scenario[]): void {
   onYard(dialect, (yard) => {
-    for (const scenario of scenarios) {
-      for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
-        // Nobody is overtaken who is dead.
-        if (scenario.overlaps && signal === "SIGKILL") continue;
+    for (const [place, scenario] of scenarios.entries()) {
+      // Nobody is overtaken who is dead.
+      const signals = scenario.overlaps ? (["SIGSTOP"] as const) : signalsOf(place, dialect);
+      for (const signal of signals) {
         it.concurrent(
           `${scenario.title} (${SIGNALS[signal]})`,
           { timeout: times * PATIENCE_MS },
