@@ -223,3 +223,18 @@ describe("postgres", () => {
     expect(code).toBe(0);
   });
 });
+
+it("[T-02] a saga that pays twice after a crash is found out, and the one that is right is proven (example 11)", async () => {
+  const { code, output } = await runExample("examples/11-prove.ts");
+  expect(output).toMatch(/^Saga place-order is not proven: \d+ of \d+ schedules went wrong\.\n/);
+  expect(output).toContain(
+    [
+      "- crash after charge answered, before its outcome was written",
+      "  COMPLETED: the invariant does not hold",
+      "  seed: crash-answered@charge",
+      "",
+    ].join("\n"),
+  );
+  expect(output).toMatch(/\nproven by \d+ schedules; in \d+ of them a person decides\n$/);
+  expect(code).toBe(0);
+});
