@@ -19,6 +19,8 @@ it("[T-02] a saga that is right passes: every crash, failure and timeout ends co
   const report = await prove(placeOrder(), { input, world: openShop, invariant: isFair });
   expect(report).toMatchObject({ leftOut: 0, failures: [], withoutUndo: ["check"] });
   expect(report.schedules).toBeGreaterThan(200);
+  // Its deadline stops whatever comes before the pivot, but no undo.
+  expect(report.withoutLimit).toEqual(["ship", "mail", "the undo of reserve"]);
   const stalled = report.stalled.map(({ seed }) => seed);
   expect(stalled).toContain("terminal@mail");
   expect(stalled).toContain("fail@charge+lost-always@reserve/undo");

@@ -9,7 +9,15 @@ import type { AnySaga } from "../../sagas/definition.ts";
 import { Ground } from "./ground.ts";
 import { judge, withoutUndo, type Call } from "./judge.ts";
 import { perform, refuseUnmet, type Performance } from "./performance.ts";
-import { doubtThenFailure, isPossible, sample, singles, whileUndoing, type Allowances } from "./schedules.ts";
+import {
+  doubtThenFailure,
+  isPossible,
+  sample,
+  singles,
+  unlimited,
+  whileUndoing,
+  type Allowances,
+} from "./schedules.ts";
 import type {
   Ended,
   Provable,
@@ -74,6 +82,7 @@ class Proof {
   readonly #failures: ProveFailure[] = [];
   readonly #stalled: ProvenSchedule[] = [];
   readonly #withoutUndo = new Set<string>();
+  readonly #withoutLimit = new Set<string>();
   #saga: AnySaga | undefined;
   #ground: Ground | undefined;
   #done = 0;
@@ -189,6 +198,7 @@ class Proof {
     if (found) this.#failures.push({ ...one, ...found });
     else if (outcome?.status === "STALLED") this.#stalled.push(one);
     for (const step of withoutUndo(performance)) this.#withoutUndo.add(step);
+    for (const call of unlimited(this.#saga as AnySaga, performance.calls)) this.#withoutLimit.add(call);
   }
 
   async #askInvariant({
@@ -215,6 +225,7 @@ class Proof {
       failures: this.#failures,
       stalled: this.#stalled,
       withoutUndo: [...this.#withoutUndo],
+      withoutLimit: [...this.#withoutLimit],
     };
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { AnySaga } from "../../sagas/definition.ts";
 import type { StepDefinition } from "../../sagas/settings.ts";
-import { KINDS, type Schedule, type Trouble, type TroubleKind } from "./trouble.ts";
+import { callName, KINDS, type Schedule, type Trouble, type TroubleKind } from "./trouble.ts";
 
 /** A call that was made in a run. */
 export type Place = Pick<Trouble, "step" | "action">;
@@ -57,6 +57,17 @@ export function doubtThenFailure(
       return DOUBTS.flatMap((kind) => later.map((failure): Schedule => [{ ...first, kind }, failure]));
     }),
   );
+}
+
+/** The calls that nothing stops: if one never answers, its saga waits for ever, and there is nothing to try. */
+export function unlimited(saga: AnySaga, calls: readonly Place[]): readonly string[] {
+  const isUnlimited = ({ step, action }: Place): boolean =>
+    !hasLimit(
+      saga,
+      saga.steps.findIndex(({ name }) => name === step),
+      action === "act",
+    );
+  return distinct(calls).filter(isUnlimited).map(callName);
 }
 
 /** So many of a list, from all over it. */

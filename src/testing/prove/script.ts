@@ -78,13 +78,15 @@ export interface ProveFailure extends ProvenSchedule {
 export interface ProveReport {
   /** How many schedules were run. */
   readonly schedules: number;
-  /** How many more there would have been: raise `schedules` for them. */
+  /** How many more there would have been, as far as is known: raise `schedules` for them. */
   readonly leftOut: number;
   readonly failures: readonly ProveFailure[];
   /** Where the saga waits for a person, as it must: an undo that was made to fail, a step after the pivot. */
   readonly stalled: readonly ProvenSchedule[];
   /** Steps without a compensation that acted in sagas that failed: is there really nothing to take back? */
   readonly withoutUndo: readonly string[];
+  /** Acts and undos that no `timeout` and no deadline stops: what if they never answer? It was not tried. */
+  readonly withoutLimit: readonly string[];
 }
 
 /** The same for whoever runs it, who does not know the types. */

@@ -68,7 +68,12 @@ export const placeOrder =
         retry: { attempts: 3, base: "5s" },
       })
       .pivot("ship", { act: ({ key }) => shop.parcels.do(key) })
-      .step("mail", { act: ({ key }) => void shop.mails.do(key) });
+      .step("mail", {
+        act: ({ key, emit }) => {
+          shop.mails.do(key);
+          emit({ type: "order.placed" });
+        },
+      });
   };
 
 /** Paid and shipped, or neither. */
