@@ -101,23 +101,30 @@ it("[T-02] an undo in the wrong order is found by an invariant that throws, and 
 });
 
 it("[T-02] what a saga keeps in memory between its steps is lost in a crash, and that is found", async () => {
-  const forgetful = ({ payments }: Shop) => {
+  const forgetful = ({ payments, parcels }: Shop) => {
     let paid: string | undefined;
     return saga("forgetful", nothing, soon)
       .step("pay", {
         act: ({ key }) => void (paid = payments.do(key).id),
         compensate: () => payments.takeBack(paid ?? ""),
       })
-      .step("ship", { act: () => 1, compensate: () => undefined });
+      .step("ship", {
+        act: () => void parcels.do(paid ?? "unpaid"),
+        compensate: () => parcels.takeBack(paid ?? "unpaid"),
+      });
   };
   const report = await prove(forgetful, {
     input: {},
     world: openShop,
-    invariant: ({ payments }, { status }) => payments.total === (status === "COMPLETED" ? 1 : 0),
+    invariant: ({ payments, parcels }, { status }) =>
+      status === "COMPLETED" ? !parcels.done.has("unpaid") : payments.total === 0,
     report: true,
   });
-  expect(seedsOf(report)).toContain("crash-answered@ship+terminal@ship");
-  expect(seedsOf(report).every((seed) => seed.includes("crash"))).toBe(true);
+  const found = seedsOf(report);
+  // Answered, but not written, the payment is made again by whoever takes over.
+  expect(found.slice(0, 3)).toEqual(["crash-written@pay", "crash-before@ship", "crash-answered@ship"]);
+  expect(found).toContain("crash-answered@ship+terminal@ship");
+  expect(found.every((seed) => seed.includes("crash"))).toBe(true);
 });
 
 it("[T-02] a compensation that needs a result that nobody has stalls where nothing explains it, and that is found", async () => {

@@ -17,7 +17,20 @@ interface Kind {
   readonly words: (call: string) => string;
 }
 
-const table = {
+export type TroubleKind =
+  | "crash-before"
+  | "crash-answered"
+  | "crash-written"
+  | "lost"
+  | "fail"
+  | "lost-always"
+  | "terminal"
+  | "err"
+  | "hang"
+  | "hang-done"
+  | "untold";
+
+export const KINDS: Readonly<Record<TroubleKind, Kind>> = {
   "crash-before": {
     moment: "before",
     crash: true,
@@ -55,11 +68,7 @@ const table = {
     words: (call) => `${call} happened, but did not answer before its time was up`,
   },
   untold: { moment: "before", lasting: true, words: (call) => `nobody told ${call} what it waits for` },
-} as const satisfies Record<string, Kind>;
-
-export type TroubleKind = keyof typeof table;
-
-export const KINDS: Readonly<Record<TroubleKind, Kind>> = table;
+};
 
 export interface Trouble {
   readonly kind: TroubleKind;
