@@ -36,6 +36,12 @@ export const openShop = (): Shop => ({
   log: [],
 });
 
+/** Few tries: each of them is a round of the engine, in hundreds of schedules. */
+export const soon = {
+  retry: { attempts: 2, base: "5s" },
+  compensateRetry: { attempts: 2, base: "5s" },
+} as const;
+
 export const order = z.object({ cents: z.number() });
 
 export interface Parts {
@@ -53,7 +59,7 @@ export const placeOrder =
   (parts: Partial<Parts> = {}) =>
   (shop: Shop): SagaDefinition<{ cents: number }, { cents: number }> => {
     const { charge, refund } = { ...RIGHT, ...parts };
-    return saga("place-order", order, { deadline: "2h" })
+    return saga("place-order", order, { deadline: "2h", ...soon })
       .step("check", { act: ({ input }) => (input.cents > 10_000 ? err("too dear") : ok(undefined)) })
       .step("reserve", {
         act: ({ key }) => shop.stock.do(key),
