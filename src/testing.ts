@@ -2,7 +2,7 @@
 export { virtualClock, type VirtualClock } from "./testing/virtual-clock.ts";
 export { prove } from "./testing/prove/prove.ts";
 export type {
-  Ended,
+  EndedOutcome,
   Provable,
   ProveFailure,
   ProveOptions,

@@ -226,7 +226,8 @@ describe("postgres", () => {
 
 it("[T-02] a saga that pays twice after a crash is found out, and the one that is right is proven (example 11)", async () => {
   const { code, output } = await runExample("examples/11-prove.ts");
-  expect(output).toMatch(/^Saga place-order is not proven: \d+ of \d+ schedules went wrong\.\n/);
+  // The same schedules, and the same ends, in every process.
+  expect(output).toMatch(/^Saga place-order is not proven: 26 of 161 schedules went wrong\.\n/);
   expect(output).toContain(
     [
       "- crash after charge answered, before its outcome was written",
@@ -235,6 +236,6 @@ it("[T-02] a saga that pays twice after a crash is found out, and the one that i
       "",
     ].join("\n"),
   );
-  expect(output).toMatch(/\nproven by \d+ schedules; in \d+ of them a person decides\n$/);
+  expect(output).toMatch(/\nproven by 161 schedules; in 67 of them a person decides\n$/);
   expect(code).toBe(0);
 });

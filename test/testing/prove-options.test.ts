@@ -223,6 +223,7 @@ it(
     };
     expect(await refuse({ invariants: 1 })).toContain("there is no option named invariants");
     expect(await refuse({ schedules: 0 })).toContain("a whole number, 1 or more");
+    await expect(prove(pair, { input: {}, world, lease: 0 })).rejects.toMatchObject({ code: "BAD_DURATION" });
     expect(await refuse({ seed: "crash@hold" })).toContain("does not fit this saga: crash@hold");
     expect(await refuse({ seed: "terminal@gone" })).toContain("does not fit this saga: terminal@gone");
     expect(await refuse({ seed: "err@take" })).toContain("err@take cannot happen");

@@ -2,14 +2,16 @@
  * Proves a saga by running it: once without trouble to learn its calls, then once for every schedule of crashes,
  * failures and timeouts at them, and once more for every trouble in the undoing that those lead to.
  */
-import { durationMs } from "../../core/duration.ts";
+import { positiveMs } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { AnySaga } from "../../sagas/definition.ts";
 import { Ground } from "./ground.ts";
 import { judge, withoutUndo, type Call } from "./judge.ts";
+import { notProven } from "./not-proven.ts";
 import { perform, refuseUnmet, type Performance } from "./performance.ts";
 import {
+  checkSaga,
   doubtThenFailure,
   isPossible,
   sample,
@@ -19,7 +21,7 @@ import {
   type Allowances,
 } from "./schedules.ts";
 import type {
-  Ended,
+  EndedOutcome,
   Provable,
   ProveFailure,
   ProveOptions,
@@ -92,13 +94,13 @@ class Proof {
     const { world, input, errs = {}, tell = {}, prepare, lease = "60s" } = options;
     this.#options = options;
     this.#script = {
-      makeSaga: (made) => this.#checked(typeof saga === "function" ? saga(made) : saga),
+      makeSaga: (made) => this.#known(typeof saga === "function" ? saga(made) : saga),
       makeWorld: () => world?.(),
       input,
       errs,
       tell,
       prepare,
-      leaseMs: durationMs(lease, "prove: lease"),
+      leaseMs: positiveMs(lease, "prove: lease"),
     };
     this.#allowances = { errs: new Set(Object.keys(errs)), told: new Set(Object.keys(tell)) };
   }
@@ -149,23 +151,8 @@ class Proof {
     return this.#report(0);
   }
 
-  #checked(saga: AnySaga): AnySaga {
-    if (!Array.isArray((saga as Partial<AnySaga> | undefined)?.steps)) {
-      throw new AmendsError(
-        "BAD_OPTION",
-        "prove: give a saga that `saga(…)` has made, or a function that returns one.",
-      );
-    }
-    const { errs, told } = this.#allowances;
-    const waits = new Set(saga.steps.filter(({ planned }) => planned.wait).map(({ name }) => name));
-    const acts = new Set(saga.steps.map(({ name }) => name).filter((name) => !waits.has(name)));
-    const wrong = [...errs].find((name) => !acts.has(name)) ?? [...told].find((name) => !waits.has(name));
-    if (wrong !== undefined) {
-      throw new AmendsError(
-        "BAD_OPTION",
-        `prove: saga ${saga.name} has no step ${wrong} for that. \`errs\` names steps that act, \`tell\` steps that wait.`,
-      );
-    }
+  #known(saga: AnySaga): AnySaga {
+    checkSaga(saga, this.#allowances);
     this.name = saga.name;
     this.#saga = saga;
     return saga;
@@ -209,7 +196,7 @@ class Proof {
     try {
       const holds = await this.#options.invariant?.(
         world,
-        outcome as Ended<Record<string, unknown>, unknown>,
+        outcome as EndedOutcome<Record<string, unknown>, unknown>,
       );
       return holds === false ? { problem: "the invariant does not hold" } : undefined;
     } catch (cause) {
@@ -228,23 +215,4 @@ class Proof {
       withoutLimit: [...this.#withoutLimit],
     };
   }
-}
-
-/** So many failures are told in full: the first ones are the simplest. */
-const TOLD = 5;
-
-function notProven(name: string, { schedules, failures }: ProveReport): AmendsError {
-  const told = failures
-    .slice(0, TOLD)
-    .map(({ seed, schedule, outcome, problem }) =>
-      [`- ${schedule}`, `  ${outcome?.status ?? "no end"}: ${problem}`, `  seed: ${seed}`].join("\n"),
-    );
-  const rest = failures.length > TOLD ? [`and ${failures.length - TOLD} more`] : [];
-  const lines = [
-    `Saga ${name} is not proven: ${failures.length} of ${schedules} schedules went wrong.`,
-    ...told,
-    ...rest,
-    "Give `seed` to `prove` to repeat one of them alone.",
-  ];
-  return new AmendsError("NOT_PROVEN", lines.join("\n"), { seeds: failures.map(({ seed }) => seed) });
 }

@@ -3,6 +3,7 @@
  * the saga turn back, every trouble at every undo that followed; then every doubt (it may have happened, nobody
  * knows) before every failure. Pure: the same runs give the same list.
  */
+import { AmendsError } from "../../core/errors.ts";
 import type { AnySaga } from "../../sagas/definition.ts";
 import type { StepDefinition } from "../../sagas/settings.ts";
 import { callName, KINDS, type Schedule, type Trouble, type TroubleKind } from "./trouble.ts";
@@ -14,6 +15,24 @@ export type Place = Pick<Trouble, "step" | "action">;
 export interface Allowances {
   readonly errs: ReadonlySet<string>;
   readonly told: ReadonlySet<string>;
+}
+
+/** Options that name steps must name steps that there are: a misspelt one would be tried nowhere. */
+export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
+  if (!Array.isArray((saga as Partial<AnySaga> | undefined)?.steps)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "prove: give a saga that `saga(…)` has made, or a function that returns one.",
+    );
+  }
+  const isWait = new Map(saga.steps.map(({ name, planned }) => [name, planned.wait !== undefined]));
+  const wrong =
+    [...errs].find((name) => isWait.get(name) !== false) ?? [...told].find((name) => !isWait.get(name));
+  if (wrong === undefined) return;
+  throw new AmendsError(
+    "BAD_OPTION",
+    `prove: saga ${saga.name} has no step ${wrong} for that. \`errs\` names steps that act, \`tell\` steps that wait.`,
+  );
 }
 
 /** How a call may be made doubtful, and how it may fail after that. */

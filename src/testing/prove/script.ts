@@ -6,7 +6,7 @@ import type { SagaOutcome } from "../../sagas/outcome.ts";
 import type { SqliteHandle } from "../../storage/sqlite/driver.ts";
 
 /** A saga that has ended by itself. One that waits for a person has not. */
-export type Ended<Results, Failure> = Extract<
+export type EndedOutcome<Results, Failure> = Extract<
   SagaOutcome<Results, Failure>,
   { readonly status: "COMPLETED" | "FAILED" }
 >;
@@ -30,7 +30,7 @@ export interface ProveOptions<Input, Results, Failure, World> {
    */
   readonly invariant?: (
     world: World,
-    outcome: Ended<Results, Failure>,
+    outcome: EndedOutcome<Results, Failure>,
   ) => boolean | void | Promise<boolean | void>;
   /** The steps that may answer with `err`, and with what: each is made to. */
   readonly errs?: { readonly [Step in keyof Results]?: Failure };
