@@ -10,7 +10,9 @@ const fakeShop = (): Shop => ({ charged: 0 });
 
 const placeOrder = saga("place-order", z.object({ sku: z.string(), cents: z.number().default(0) }))
   .step("reserve", { act: () => ({ id: "r-1" }) })
-  .step("charge", { act: ({ input }) => (input.cents > 9 ? err("declined" as const) : ok({ id: input.cents })) });
+  .step("charge", {
+    act: ({ input }) => (input.cents > 9 ? err("declined" as const) : ok({ id: input.cents })),
+  });
 
 const orderOf = (_shop: Shop): typeof placeOrder => placeOrder;
 
