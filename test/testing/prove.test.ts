@@ -23,12 +23,12 @@ it(
   async () => {
     const report = await prove(placeOrder(), { input, world: openShop, invariant: isFair });
     expect(report).toMatchObject({ leftOut: 0, failures: [], withoutUndo: ["check"] });
-    expect(report.schedules).toBeGreaterThan(200);
+    expect(report.schedules).toBeGreaterThan(100);
     // Its deadline stops whatever comes before the pivot, but no undo.
     expect(report.withoutLimit).toEqual(["ship", "mail", "the undo of reserve"]);
     const stalled = report.stalled.map(({ seed }) => seed);
     expect(stalled).toContain("terminal@mail");
-    expect(stalled).toContain("fail@charge+lost-always@reserve/undo");
+    expect(stalled).toContain("terminal@charge+lost-always@reserve/undo");
     expect(stalled).not.toContain("fail@mail");
   },
 );

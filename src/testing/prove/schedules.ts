@@ -37,7 +37,10 @@ export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
 
 /** How a call may be made doubtful, and how it may fail after that. */
 const DOUBTS: readonly TroubleKind[] = ["crash-answered", "lost"];
-const FAILURES: readonly TroubleKind[] = ["terminal", "err", "fail"];
+const FAILURES: readonly TroubleKind[] = ["terminal", "err"];
+
+/** What these leave behind, `terminal` and `lost-always` leave, too: for what comes after them one of each is enough. */
+const ALIKE: readonly TroubleKind[] = ["fail", "hang", "hang-done"];
 
 /** One trouble each. */
 export function singles(saga: AnySaga, calls: readonly Place[], allowances: Allowances): readonly Schedule[] {
@@ -57,7 +60,7 @@ export function whileUndoing(
   calls: readonly Place[],
   allowances: Allowances,
 ): readonly Schedule[] {
-  if (schedule.some(({ action }) => action === "compensate")) return [];
+  if (schedule.some(({ kind, action }) => action === "compensate" || ALIKE.includes(kind))) return [];
   return distinct(calls)
     .filter(({ action }) => action === "compensate")
     .flatMap((call) => troublesAt(saga, call, allowances).map((second) => [...schedule, second]));
