@@ -1,5 +1,15 @@
 /** For tests: time that is moved by hand, systems that fail when they are told to, and the suites that parts of one's own must pass. */
 export { virtualClock, type VirtualClock } from "./testing/virtual-clock.ts";
+export { prove } from "./testing/prove/prove.ts";
+export type {
+  EndedOutcome,
+  Provable,
+  ProveFailure,
+  ProveOptions,
+  ProveProgress,
+  ProveReport,
+  ProvenSchedule,
+} from "./testing/prove/script.ts";
 export { type ConformanceCase } from "./testing/conformance-case.ts";
 export {
   sagaStorageConformance,

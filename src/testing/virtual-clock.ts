@@ -11,6 +11,8 @@ export interface VirtualClock extends Clock {
   readonly virtualNowMs: () => number;
   /** Moves time on, calling back whatever becomes due on the way, in order, and lets what that sets off settle. */
   advance(ms: number): Promise<void>;
+  /** Moves time on to the next instant at which something is called back, and no further. False where nothing waits. */
+  advanceToNext(): Promise<boolean>;
   /** Jumps without calling back: as when a machine sleeps or its clock is set. */
   jump(ms: number): void;
 }
@@ -23,6 +25,12 @@ export function virtualClock(startMs: number = Date.UTC(2030, 0, 1)): VirtualClo
     timers
       .filter((timer) => timer.atMs <= untilMs)
       .toSorted((a, b) => a.atMs - b.atMs || a.order - b.order)[0];
+  const callBack = async (timer: Timer): Promise<void> => {
+    timers = timers.filter((other) => other !== timer);
+    now = Math.max(now, timer.atMs);
+    timer.callback();
+    await settle();
+  };
   return {
     virtualNowMs: () => now,
     monotonicMs: () => now,
@@ -37,13 +45,15 @@ export function virtualClock(startMs: number = Date.UTC(2030, 0, 1)): VirtualClo
       const untilMs = now + ms;
       await settle();
       for (let timer = next(untilMs); timer; timer = next(untilMs)) {
-        timers = timers.filter((other) => other !== timer);
-        now = Math.max(now, timer.atMs);
-        timer.callback();
-        await settle();
+        await callBack(timer);
       }
       now = untilMs;
       await settle();
+    },
+    async advanceToNext() {
+      const timer = next(Infinity);
+      if (timer) await callBack(timer);
+      return timer !== undefined;
     },
     jump(ms) {
       now += ms;

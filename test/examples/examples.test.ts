@@ -223,3 +223,19 @@ describe("postgres", () => {
     expect(code).toBe(0);
   });
 });
+
+it("[T-02] a saga that pays twice after a crash is found out, and the one that is right is proven (example 11)", async () => {
+  const { code, output } = await runExample("examples/11-prove.ts");
+  // The same schedules, and the same ends, in every process.
+  expect(output).toMatch(/^Saga place-order is not proven: 16 of 94 schedules went wrong\.\n/);
+  expect(output).toContain(
+    [
+      "- crash after charge answered, before its outcome was written",
+      "  COMPLETED: the invariant does not hold",
+      "  seed: crash-answered@charge",
+      "",
+    ].join("\n"),
+  );
+  expect(output).toMatch(/\nproven by 94 schedules; in 34 of them a person decides\n$/);
+  expect(code).toBe(0);
+});

@@ -1,0 +1,22 @@
+/** How a proof that failed is told. */
+import { AmendsError } from "../../core/errors.ts";
+import type { ProveReport } from "./script.ts";
+
+/** So many failures are told in full: the first ones are the simplest. */
+const TOLD = 5;
+
+export function notProven(name: string, { schedules, failures }: ProveReport): AmendsError {
+  const told = failures
+    .slice(0, TOLD)
+    .map(({ seed, schedule, outcome, problem }) =>
+      [`- ${schedule}`, `  ${outcome?.status ?? "no end"}: ${problem}`, `  seed: ${seed}`].join("\n"),
+    );
+  const rest = failures.length > TOLD ? [`and ${failures.length - TOLD} more`] : [];
+  const lines = [
+    `Saga ${name} is not proven: ${failures.length} of ${schedules} schedules went wrong.`,
+    ...told,
+    ...rest,
+    "Give `seed` to `prove` to repeat one of them alone.",
+  ];
+  return new AmendsError("NOT_PROVEN", lines.join("\n"), { seeds: failures.map(({ seed }) => seed) });
+}

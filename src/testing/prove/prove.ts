@@ -1,0 +1,218 @@
+/**
+ * Proves a saga by running it: once without trouble to learn its calls, then once for every schedule of crashes,
+ * failures and timeouts at them, and once more for every trouble in the undoing that those lead to.
+ */
+import { positiveMs } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { AnySaga } from "../../sagas/definition.ts";
+import { Ground } from "./ground.ts";
+import { judge, withoutUndo, type Call } from "./judge.ts";
+import { notProven } from "./not-proven.ts";
+import { perform, refuseUnmet, type Performance } from "./performance.ts";
+import {
+  checkSaga,
+  doubtThenFailure,
+  isPossible,
+  sample,
+  singles,
+  unlimited,
+  whileUndoing,
+  type Allowances,
+} from "./schedules.ts";
+import type {
+  EndedOutcome,
+  Provable,
+  ProveFailure,
+  ProveOptions,
+  ProvenSchedule,
+  ProveReport,
+  Script,
+} from "./script.ts";
+import { describe, readSeed, seedOf, type Schedule } from "./trouble.ts";
+
+const OPTIONS = [
+  "input",
+  "world",
+  "invariant",
+  "errs",
+  "tell",
+  "prepare",
+  "schedules",
+  "lease",
+  "seed",
+  "report",
+  "onProgress",
+];
+
+const SCHEDULES = 500;
+
+/**
+ * Runs a saga of yours with a crash, a failure and a timeout at every call, and while it undoes, and throws where
+ * something that happened was neither completed nor undone, or where your invariant does not hold. Nothing is mocked but
+ * your world: it is the real engine, on a database in memory and on virtual time.
+ *
+ * Give the saga, or a function that makes it of a world. A function is called again after each crash, so that what it
+ * keeps in memory is lost, as it is in a process that died.
+ */
+export async function prove<Input, Output, Results, Failure, World = undefined>(
+  saga: Provable<Input, Output, Results, Failure, World>,
+  options: ProveOptions<NoInfer<Input>, NoInfer<Results>, NoInfer<Failure>, World>,
+): Promise<ProveReport> {
+  refuseUnknown(options, OPTIONS, "prove");
+  const { schedules = SCHEDULES, seed } = options;
+  if (!Number.isInteger(schedules) || schedules < 1) {
+    throw new AmendsError("BAD_OPTION", "prove: schedules must be a whole number, 1 or more.");
+  }
+  // The types have done their work: whoever runs the saga knows none of them.
+  const proof = new Proof(
+    saga as Provable<unknown, unknown, unknown, unknown, unknown>,
+    options as AnyOptions,
+  );
+  const report = await proof.run(schedules, seed);
+  if (report.failures.length > 0 && options.report !== true) throw notProven(proof.name, report);
+  return report;
+}
+
+type AnyOptions = ProveOptions<unknown, Record<string, unknown>, unknown, unknown>;
+
+class Proof {
+  name = "";
+  readonly #script: Script;
+  readonly #options: AnyOptions;
+  readonly #allowances: Allowances;
+  readonly #failures: ProveFailure[] = [];
+  readonly #stalled: ProvenSchedule[] = [];
+  readonly #withoutUndo = new Set<string>();
+  readonly #withoutLimit = new Set<string>();
+  #saga: AnySaga | undefined;
+  #ground: Ground | undefined;
+  #done = 0;
+  #of = 1;
+
+  constructor(saga: Provable<unknown, unknown, unknown, unknown, unknown>, options: AnyOptions) {
+    const { world, input, errs = {}, tell = {}, prepare, lease = "60s" } = options;
+    this.#options = options;
+    this.#script = {
+      makeSaga: (made) => this.#known(typeof saga === "function" ? saga(made) : saga),
+      makeWorld: () => world?.(),
+      input,
+      errs,
+      tell,
+      prepare,
+      leaseMs: positiveMs(lease, "prove: lease"),
+    };
+    this.#allowances = { errs: new Set(Object.keys(errs)), told: new Set(Object.keys(tell)) };
+  }
+
+  async run(max: number, seed: string | undefined): Promise<ProveReport> {
+    try {
+      return await (seed === undefined ? this.#all(max) : this.#one(seed));
+    } finally {
+      await this.#close();
+    }
+  }
+
+  /** Every schedule, as far as there is room for. */
+  async #all(max: number): Promise<ProveReport> {
+    const plain = await this.#run([]);
+    // Where it fails even without trouble, every other schedule would say the same.
+    if (this.#failures.length > 0) return this.#report(0);
+    const saga = this.#saga as AnySaga;
+    const first = singles(saga, plain, this.#allowances);
+    const chosen = sample(first, max - 1);
+    this.#of = 1 + chosen.length;
+    const further: Schedule[] = [];
+    for (const schedule of chosen) {
+      const calls = await this.#run(schedule);
+      further.push(...whileUndoing(saga, schedule, calls, this.#allowances));
+    }
+    further.push(...doubtThenFailure(saga, plain, this.#allowances));
+    const more = sample(further, max - this.#of);
+    this.#of += more.length;
+    for (const schedule of more) await this.#run(schedule);
+    return this.#report(first.length - chosen.length + further.length - more.length);
+  }
+
+  async #one(seed: string): Promise<ProveReport> {
+    const saga = this.#script.makeSaga(await this.#script.makeWorld());
+    const schedule = readSeed(
+      seed,
+      saga.steps.map(({ name }) => name),
+    );
+    for (const trouble of schedule) {
+      if (isPossible(saga, trouble, this.#allowances)) continue;
+      throw new AmendsError(
+        "BAD_OPTION",
+        `prove: the seed does not fit this saga and these options: ${seedOf([trouble])} cannot happen.`,
+      );
+    }
+    await this.#run(schedule, refuseUnmet);
+    return this.#report(0);
+  }
+
+  #known(saga: AnySaga): AnySaga {
+    checkSaga(saga, this.#allowances);
+    this.name = saga.name;
+    this.#saga = saga;
+    return saga;
+  }
+
+  async #run(
+    schedule: Schedule,
+    look: (performance: Performance) => void = () => undefined,
+  ): Promise<readonly Call[]> {
+    const ground = (this.#ground ??= await Ground.open());
+    const performance = await perform(this.#script, schedule, ground);
+    look(performance);
+    await this.#book(performance);
+    if (performance.hitch !== undefined || this.#script.prepare) await this.#close();
+    this.#done++;
+    this.#options.onProgress?.({ done: this.#done, of: this.#of, failures: this.#failures.length });
+    return performance.calls;
+  }
+
+  async #close(): Promise<void> {
+    await this.#ground?.close();
+    this.#ground = undefined;
+  }
+
+  async #book(performance: Performance): Promise<void> {
+    const { schedule, outcome } = performance;
+    const one: ProvenSchedule = { seed: seedOf(schedule), schedule: describe(schedule), outcome };
+    const problem = performance.hitch ?? judge(performance);
+    const found = problem === undefined ? await this.#askInvariant(performance) : { problem };
+    if (found) this.#failures.push({ ...one, ...found });
+    else if (outcome?.status === "STALLED") this.#stalled.push(one);
+    for (const step of withoutUndo(performance)) this.#withoutUndo.add(step);
+    for (const call of unlimited(this.#saga as AnySaga, performance.calls)) this.#withoutLimit.add(call);
+  }
+
+  async #askInvariant({
+    world,
+    outcome,
+  }: Performance): Promise<Pick<ProveFailure, "problem" | "cause"> | undefined> {
+    if (!outcome || outcome.status === "STALLED") return undefined;
+    try {
+      const holds = await this.#options.invariant?.(
+        world,
+        outcome as EndedOutcome<Record<string, unknown>, unknown>,
+      );
+      return holds === false ? { problem: "the invariant does not hold" } : undefined;
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      return { problem: `the invariant does not hold: ${message}`, cause };
+    }
+  }
+
+  #report(leftOut: number): ProveReport {
+    return {
+      schedules: this.#done,
+      leftOut,
+      failures: this.#failures,
+      stalled: this.#stalled,
+      withoutUndo: [...this.#withoutUndo],
+      withoutLimit: [...this.#withoutLimit],
+    };
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Stands between the engine and a saga's own code: writes down every call, and lets happen to it what the schedule says.
+ * Several processes may play in one schedule, one after the other: the record and the schedule are the same for all.
+ */
+import { Terminal } from "../../core/errors.ts";
+import type { Direction } from "../../core/identity.ts";
+import { err, isErr } from "../../core/result.ts";
+import type { AnySaga } from "../../sagas/definition.ts";
+import type { StepDefinition } from "../../sagas/settings.ts";
+import type { Call } from "./judge.ts";
+import { forever, type MortalProcess } from "./mortal-process.ts";
+import { KINDS, type Schedule, type Trouble } from "./trouble.ts";
+
+/** What the rig uses of a step's context. */
+interface CallContext {
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+/** One call, and how often lasting trouble strikes there. */
+interface Site {
+  readonly step: string;
+  readonly action: Direction;
+  readonly patience: number;
+  readonly user: StepDefinition["act"];
+}
+
+/** A call that fails in a way that may pass. */
+class InjectedFailure extends Error {}
+
+export class Rig {
+  readonly calls: Call[] = [];
+  /** Code of the user's that runs now. */
+  running: Promise<unknown> | undefined;
+  readonly #schedule: Schedule;
+  readonly #errs: Readonly<Record<string, unknown>>;
+  readonly #met = new Map<Trouble, number>();
+
+  constructor(schedule: Schedule, errs: Readonly<Record<string, unknown>>) {
+    this.#schedule = schedule;
+    this.#errs = errs;
+  }
+
+  /** Troubles that had no call to strike at. */
+  get unmet(): readonly Trouble[] {
+    return this.#schedule.filter((trouble) => !this.#met.has(trouble));
+  }
+
+  /** Is this step, which waits, to be told nothing? */
+  isUntold(step: string): boolean {
+    return this.#take({ step, action: "act", patience: Infinity }) !== undefined;
+  }
+
+  /** The user's saga, with every call of its steps going through here. */
+  rigged(saga: AnySaga, process: MortalProcess): AnySaga {
+    const pivot = saga.plan.findIndex((step) => step.pivot);
+    const rig =
+      (site: Site): StepDefinition["act"] =>
+      (context: CallContext) =>
+        this.#call(process, site, context);
+    const steps = saga.steps.map((step, index): StepDefinition => {
+      if (step.planned.wait) return step;
+      const { name, act, compensate } = step;
+      // After the pivot a step is tried until it succeeds: there even lasting trouble must pass.
+      const patience = pivot >= 0 && index > pivot ? step.retry.attemptMax : Infinity;
+      return {
+        ...step,
+        act: rig({ step: name, action: "act", patience, user: act }),
+        compensate:
+          compensate && rig({ step: name, action: "compensate", patience: Infinity, user: compensate }),
+      };
+    });
+    return { ...saga, steps };
+  }
+
+  async #call(process: MortalProcess, site: Site, context: CallContext): Promise<unknown> {
+    const { step, action, user } = site;
+    const call: Call = { step, action, key: context.key, made: false };
+    this.calls.push(call);
+    const kind = this.#take(site)?.kind;
+    if (kind === "err") return err(this.#errs[step]);
+    if (kind !== undefined && KINDS[kind].moment === "before") return strike(kind, process, context);
+    const answer = await this.#answer(call, () => user(context as never));
+    if (kind === "crash-written") process.killWhenWritten();
+    else if (kind !== undefined) return strike(kind, process, context);
+    return answer();
+  }
+
+  /** Runs the user's code. Returns what hands its answer on, or throws as it did. */
+  async #answer(call: Call, run: () => unknown): Promise<() => unknown> {
+    call.made = true;
+    const running = (async () => run())();
+    this.running = running.catch(() => undefined);
+    try {
+      const value = await running;
+      call.answer = isErr(value) ? "err" : "ok";
+      return () => value;
+    } catch (error) {
+      call.answer = "thrown";
+      return () => {
+        throw error;
+      };
+    } finally {
+      this.running = undefined;
+    }
+  }
+
+  /** The first trouble of the schedule that is meant for this call and has not struck often enough. */
+  #take({ step, action, patience }: Omit<Site, "user">): Trouble | undefined {
+    const found = this.#schedule.find((trouble) => {
+      const often = KINDS[trouble.kind].lasting === true ? patience : 1;
+      return trouble.step === step && trouble.action === action && (this.#met.get(trouble) ?? 0) < often;
+    });
+    if (found) this.#met.set(found, (this.#met.get(found) ?? 0) + 1);
+    return found;
+  }
+}
+
+async function strike(
+  kind: Trouble["kind"],
+  process: MortalProcess,
+  { signal }: CallContext,
+): Promise<never> {
+  if (KINDS[kind].crash === true) {
+    process.kill();
+    return forever<never>();
+  }
+  if (kind === "terminal") throw new Terminal("prove");
+  if (KINDS[kind].limited === true && !signal.aborted) {
+    await new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+  throw new InjectedFailure("an injected failure");
+}

@@ -1,0 +1,130 @@
+/**
+ * Which schedules are worth running. First every trouble at every call that a run has shown; then, wherever that made
+ * the saga turn back, every trouble at every undo that followed; then every doubt (it may have happened, nobody
+ * knows) before every failure. Pure: the same runs give the same list.
+ */
+import { AmendsError } from "../../core/errors.ts";
+import type { AnySaga } from "../../sagas/definition.ts";
+import type { StepDefinition } from "../../sagas/settings.ts";
+import { callName, KINDS, type Schedule, type Trouble, type TroubleKind } from "./trouble.ts";
+
+/** A call that was made in a run. */
+export type Place = Pick<Trouble, "step" | "action">;
+
+/** The steps that may answer with err, and those that wait for what can also be left untold. */
+export interface Allowances {
+  readonly errs: ReadonlySet<string>;
+  readonly told: ReadonlySet<string>;
+}
+
+/** Options that name steps must name steps that there are: a misspelt one would be tried nowhere. */
+export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
+  if (!Array.isArray((saga as Partial<AnySaga> | undefined)?.steps)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "prove: give a saga that `saga(…)` has made, or a function that returns one.",
+    );
+  }
+  const isWait = new Map(saga.steps.map(({ name, planned }) => [name, planned.wait !== undefined]));
+  const wrong =
+    [...errs].find((name) => isWait.get(name) !== false) ?? [...told].find((name) => !isWait.get(name));
+  if (wrong === undefined) return;
+  throw new AmendsError(
+    "BAD_OPTION",
+    `prove: saga ${saga.name} has no step ${wrong} for that. \`errs\` names steps that act, \`tell\` steps that wait.`,
+  );
+}
+
+/** How a call may be made doubtful, and how it may fail after that. */
+const DOUBTS: readonly TroubleKind[] = ["crash-answered", "lost"];
+const FAILURES: readonly TroubleKind[] = ["terminal", "err"];
+
+/** What these leave behind, `terminal` and `lost-always` leave, too: for what comes after them one of each is enough. */
+const ALIKE: readonly TroubleKind[] = ["fail", "hang", "hang-done"];
+
+/** One trouble each. */
+export function singles(saga: AnySaga, calls: readonly Place[], allowances: Allowances): readonly Schedule[] {
+  const untold = saga.steps
+    .filter(({ name, planned }) => allowances.told.has(name) && planned.wait?.limitMs !== undefined)
+    .map(({ name }): Schedule => [{ kind: "untold", step: name, action: "act" }]);
+  return [
+    ...distinct(calls).flatMap((call) => troublesAt(saga, call, allowances).map((one) => [one])),
+    ...untold,
+  ];
+}
+
+/** Trouble going forward, then trouble while undoing: for every undo that the first trouble led to. */
+export function whileUndoing(
+  saga: AnySaga,
+  schedule: Schedule,
+  calls: readonly Place[],
+  allowances: Allowances,
+): readonly Schedule[] {
+  if (schedule.some(({ kind, action }) => action === "compensate" || ALIKE.includes(kind))) return [];
+  return distinct(calls)
+    .filter(({ action }) => action === "compensate")
+    .flatMap((call) => troublesAt(saga, call, allowances).map((second) => [...schedule, second]));
+}
+
+/** A step that may or may not have happened, then a failure: of the same step at its next try, or of a later one. */
+export function doubtThenFailure(
+  saga: AnySaga,
+  calls: readonly Place[],
+  allowances: Allowances,
+): readonly Schedule[] {
+  const acts = distinct(calls).filter(({ action }) => action === "act");
+  return acts.flatMap((first, index) =>
+    acts.slice(index).flatMap((second) => {
+      const later = troublesAt(saga, second, allowances).filter(({ kind }) => FAILURES.includes(kind));
+      return DOUBTS.flatMap((kind) => later.map((failure): Schedule => [{ ...first, kind }, failure]));
+    }),
+  );
+}
+
+/** The calls that nothing stops: if one never answers, its saga waits for ever, and there is nothing to try. */
+export function unlimited(saga: AnySaga, calls: readonly Place[]): readonly string[] {
+  const isUnlimited = ({ step, action }: Place): boolean =>
+    !hasLimit(
+      saga,
+      saga.steps.findIndex(({ name }) => name === step),
+      action === "act",
+    );
+  return distinct(calls).filter(isUnlimited).map(callName);
+}
+
+/** So many of a list, from all over it. */
+export function sample<T>(list: readonly T[], max: number): readonly T[] {
+  if (list.length <= max) return list;
+  return Array.from({ length: max }, (_, n) => list[Math.floor((n * list.length) / max)] as T);
+}
+
+/** A seed may come from somewhere else: without a limit, a call that never answers would never be stopped. */
+export function isPossible(saga: AnySaga, { kind, step, action }: Trouble, allowances: Allowances): boolean {
+  if (kind === "untold") return allowances.told.has(step);
+  return troublesAt(saga, { step, action }, allowances).some((trouble) => trouble.kind === kind);
+}
+
+function troublesAt(saga: AnySaga, { step, action }: Place, { errs }: Allowances): readonly Trouble[] {
+  const index = saga.steps.findIndex(({ name }) => name === step);
+  const isLimited = hasLimit(saga, index, action === "act");
+  return (Object.keys(KINDS) as TroubleKind[])
+    .filter((kind) => {
+      if (kind === "untold") return false;
+      if (kind === "err") return action === "act" && errs.has(step);
+      return isLimited || KINDS[kind].limited !== true;
+    })
+    .map((kind) => ({ kind, step, action }));
+}
+
+/** Is a call that never answers stopped at some time? The saga's own deadline holds until its pivot begins. */
+function hasLimit({ steps, plan, settings }: AnySaga, index: number, isAct: boolean): boolean {
+  const { timeoutMs, deadlineMs } = steps[index] as StepDefinition;
+  if (timeoutMs !== undefined || !isAct) return timeoutMs !== undefined;
+  const pivot = plan.findIndex((step) => step.pivot);
+  return deadlineMs !== undefined || (settings.deadlineMs !== undefined && (pivot < 0 || index < pivot));
+}
+
+function distinct(calls: readonly Place[]): readonly Place[] {
+  const seen = new Map(calls.map(({ step, action }) => [`${action} ${step}`, { step, action }]));
+  return [...seen.values()];
+}
