@@ -14,8 +14,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Most tests wait for a database or a process of their own, so that two share even a single core well.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     reporters: ["default", "json"],
     outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/test-report.json" },
     projects: [
