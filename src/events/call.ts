@@ -10,14 +10,7 @@ import type { Hold } from "../work/desk.ts";
 import { tellThrow, type Throw } from "../work/throws.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";
 import { valueOf, type EventValue } from "./event.ts";
-import {
-  readAnswer,
-  RUN_SAGA,
-  type AnyHandler,
-  type HandlerContext,
-  type HandlerOutbox,
-  type RunSaga,
-} from "./handler.ts";
+import { readAnswer, RUN_SAGA, type AnyHandler, type HandlerContext, type RunSaga } from "./handler.ts";
 import type { HandlerEnd, Role } from "./orchestrator.ts";
 
 /** It is tried again after this long. */
@@ -89,14 +82,15 @@ export async function callHandler(tools: CallTools, request: Request, tx: unknow
   const dueAtMs = role.kind === "act" ? run?.dueAtMs : undefined;
   const isTimed = handler.timeoutMs !== undefined || dueAtMs !== undefined;
   const watch = isTimed ? watched(tools, request, dueAtMs) : undefined;
-  const context = new Context(tools, request, tx, watch);
+  const extras: EventValue[] = [];
+  const context = contextOf(tools, request, tx, watch, extras);
   try {
     const { end, event: answer } = readAnswer(
       handler,
       await handler.handle(event as never, context as never),
     );
     if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
-    return { end: { end, event: answer, extras: context.extras }, thrown: undefined };
+    return { end: { end, event: answer, extras }, thrown: undefined };
   } catch (thrown) {
     const end = endOf(handler, delivery, hold, thrown, watch?.reason(), tools.errorCodes);
     if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
@@ -106,50 +100,24 @@ export async function callHandler(tools: CallTools, request: Request, tx: unknow
   }
 }
 
-const NO_EXTRAS: readonly EventValue[] = [];
-
-/** What a handler is given besides its event. Most handlers look at little of it: the rest is made for those that ask. */
-class Context implements HandlerContext<unknown> {
-  readonly tx: unknown;
-  readonly #tools: CallTools;
-  readonly #request: Request;
-  readonly #watch: Watch | undefined;
-  #outbox: HandlerOutbox | undefined;
-  #extras: EventValue[] | undefined;
-
-  constructor(tools: CallTools, request: Request, tx: unknown, watch: Watch | undefined) {
-    this.tx = tx;
-    this.#tools = tools;
-    this.#request = request;
-    this.#watch = watch;
-  }
-
-  get key(): string {
-    const { delivery, handler } = this.#request;
-    return `${delivery.eventId}:${handler.name}`;
-  }
-
-  get attempt(): number {
-    return this.#request.delivery.attempts;
-  }
-
-  get signal(): AbortSignal {
-    return this.#watch?.signal() ?? this.#request.hold.signal;
-  }
-
-  get outbox(): HandlerOutbox {
-    const extras = (this.#extras ??= []);
-    this.#outbox ??= { append: (...events) => void extras.push(...events.map(checkedEvent)) };
-    return this.#outbox;
-  }
-
-  get extras(): readonly EventValue[] {
-    return this.#extras ?? NO_EXTRAS;
-  }
-
-  get [RUN_SAGA](): RunSaga {
-    return this.#tools.runSaga;
-  }
+/** Everything is the object's own, so that whoever wraps a handler can copy it. Few look at their signal. */
+function contextOf(
+  { runSaga }: CallTools,
+  { delivery, handler, hold }: Request,
+  tx: unknown,
+  watch: Watch | undefined,
+  extras: EventValue[],
+): HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } {
+  return {
+    tx,
+    outbox: { append: (...events) => void extras.push(...events.map(checkedEvent)) },
+    key: `${delivery.eventId}:${handler.name}`,
+    attempt: delivery.attempts,
+    get signal() {
+      return watch?.signal() ?? hold.signal;
+    },
+    [RUN_SAGA]: runSaga,
+  };
 }
 
 function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, end: HandlerEnd | Again): Throw {

@@ -67,7 +67,7 @@ class Following implements Continuation {
   accept({ applied, claimed, more }: Settled): void {
     const next: Delivery[] = [];
     for (const row of applied ? this.claims : NO_ROWS) {
-      const timeMs = claimed.get(row.id);
+      const timeMs = claimed.get(row);
       if (timeMs !== undefined) next.push(claimedRow(this.#clock, row, this.#settlement, timeMs));
     }
     if (next.length > 0) this.#places?.fill(next);

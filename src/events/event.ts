@@ -179,7 +179,8 @@ export function valueOf(
   causation: string | undefined,
 ): EventValue {
   const { type, id } = seal;
-  return Object.freeze({ type, id, time, correlation, causation, [SEAL]: seal, ...fields });
+  // The seal stands last: fields that were taken from another event may bring that one's along.
+  return Object.freeze({ type, id, time, correlation, causation, ...fields, [SEAL]: seal });
 }
 
 function bad(name: string, why: string): AmendsError {

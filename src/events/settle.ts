@@ -28,7 +28,7 @@ import { insertRows, insertRuns, type Brought } from "./spread.ts";
 export interface Settled {
   readonly applied: boolean;
   /** Of the rows that were to be claimed at once, by whomever: those that are ours, and since when they exist. */
-  readonly claimed: ReadonlyMap<string, number>;
+  readonly claimed: ReadonlyMap<NewRow, number>;
   /** Something waits behind one of those that were settled together, and may be claimed now. */
   readonly more: boolean;
 }
@@ -63,13 +63,19 @@ export async function settleTogether(
   const [first] = answers;
   if (first?.["stage"] === ALL_AS_USUAL) {
     const at = Number(first["at"]);
-    const done = { applied: true, claimed: new Map(Array.from(claims, (id) => [id, at])), more: false };
+    const done = { applied: true, claimed: new Map(Array.from(claims, (row) => [row, at])), more: false };
     return pieces.map(() => done);
   }
   const news = answers.filter(isOf("news"));
   const holds =
     manner === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
-  const claimed = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
+  const times = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
+  const claimed = new Map(
+    Array.from(claims).flatMap((row) => {
+      const at = times.get(row.id);
+      return at === undefined ? [] : [[row, at] as const];
+    }),
+  );
   const more = answers.some(isOf("behind"));
   return all.map((one) => ({ applied: holds(one), claimed, more }));
 }
@@ -81,11 +87,11 @@ function mayHope({ settlement: { delivery, move } }: Numbered): boolean {
   return delivery !== undefined || move === undefined;
 }
 
-/** Deliveries before runs, by everybody, so that nobody waits in a circle. */
+/** Deliveries before runs, each in the order of their ids, by everybody, so that nobody waits in a circle. */
 function stagesOf(
   dialect: Dialect,
   all: readonly Numbered[],
-  claims: ReadonlySet<string>,
+  claims: ReadonlySet<NewRow>,
   leaseMs: number,
   manner: Manner,
 ): readonly Stage[] {
@@ -95,15 +101,21 @@ function stagesOf(
   const queued: Numbered[] = [];
   const rows: Brought<"rows">[] = [];
   const runs: Brought<"runs">[] = [];
+  // The same event may be sent twice at once: it is one row, whoever comes first.
+  const ids = new Set<string>();
   for (const one of all) {
     const { delivery, move, queue, out } = one.settlement;
     if (delivery) held.push(one);
     if (move) (delivery ? moves : free).push(one);
     if (queue) queued.push(one);
-    for (const made of out.rows) rows.push({ made, by: one });
+    for (const made of out.rows) {
+      if (!ids.has(made.id)) rows.push({ made, by: one });
+      ids.add(made.id);
+    }
     for (const made of out.runs) runs.push({ made, by: one });
   }
-  held.sort((a, b) => (idIn(a) < idIn(b) ? -1 : 1));
+  held.sort((a, b) => (deliveryOf(a) < deliveryOf(b) ? -1 : 1));
+  for (const some of [moves, free]) some.sort((a, b) => (runOf(a) < runOf(b) ? -1 : 1));
   const must = manner === "hopeful";
   const hasMoves = moves.length > 0;
   const marked: Stage[] = [];
@@ -123,13 +135,17 @@ function stagesOf(
   if (rows.length > 0)
     stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, manner) });
   if (queued.length > 0) stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
-  const notice = rows.some(({ made }) => !claims.has(made.id)) ? dialect.notify() : undefined;
+  const notice = rows.some(({ made }) => !claims.has(made)) ? dialect.notify() : undefined;
   if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), usual: 1 });
   return stages;
 }
 
-function idIn({ settlement: { delivery } }: Numbered): string {
+function deliveryOf({ settlement: { delivery } }: Numbered): string {
   return delivery?.id ?? "";
+}
+
+function runOf({ settlement: { move } }: Numbered): string {
+  return move?.run.sagaId ?? "";
 }
 
 function isOf(stage: string): (row: Row) => boolean {
@@ -154,14 +170,14 @@ function isOurs(row: Row): boolean {
 }
 
 /** Of several rows for one handler in one process, only the first is taken at once. */
-function firstInTurn(pieces: readonly Piece[]): ReadonlySet<string> {
-  const claims = new Set<string>();
+function firstInTurn(pieces: readonly Piece[]): ReadonlySet<NewRow> {
+  const claims = new Set<NewRow>();
   const queues = new Set<string>();
   for (const { settlement, claims: wanted } of pieces) {
     for (const row of settlement.out.rows) {
       if (row.handler === undefined) continue;
       const queue = `${row.handler}\n${row.correlation ?? row.id}`;
-      if (!queues.has(queue) && wanted.includes(row)) claims.add(row.id);
+      if (!queues.has(queue) && wanted.includes(row)) claims.add(row);
       queues.add(queue);
     }
   }
@@ -176,7 +192,7 @@ async function holding(
   dialect: Dialect,
   execute: Execute,
   all: readonly Numbered[],
-  claims: ReadonlySet<string>,
+  claims: ReadonlySet<NewRow>,
   answers: readonly Row[],
   news: Row[],
 ): Promise<(one: Numbered) => boolean> {
@@ -189,7 +205,7 @@ async function holding(
   for (const row of (await execute([selectMarked(dialect, missing)])).flat()) marked.add(claimOf(row));
   const own = missing
     .filter(holds)
-    .flatMap(({ settlement: { out } }) => out.rows.flatMap(({ id }) => (claims.has(id) ? [id] : [])));
+    .flatMap(({ settlement: { out } }) => out.rows.flatMap((row) => (claims.has(row) ? [row.id] : [])));
   if (own.length > 0) news.push(...(await execute([selectOurs(dialect, own)])).flat());
   return holds;
 }

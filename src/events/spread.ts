@@ -3,7 +3,7 @@ import { CLAIMABLE, settled } from "../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { CLAIMED, SUPERSEDED, type Manner, type Numbered } from "./book.ts";
-import type { Fanout } from "./delivery.ts";
+import type { Fanout, NewRow } from "./delivery.ts";
 
 /** What an outcome brings on. */
 export interface Brought<What extends keyof Fanout> {
@@ -146,15 +146,13 @@ const NO_LIMIT = raw("limit 1000000000");
 export function insertRows(
   dialect: Dialect,
   news: readonly Brought<"rows">[],
-  claims: ReadonlySet<string>,
+  claims: ReadonlySet<NewRow>,
   leaseMs: number,
   known: { readonly held: boolean; readonly runs: boolean },
   manner: Manner,
 ): Pick<Stage, "statement" | "usual" | "only" | "as"> {
   const outbox = dialect.table("outbox");
-  const isPlain = news.every(
-    ({ made, by }) => !made.opens && !by.settlement.delivery && !claims.has(made.id),
-  );
+  const isPlain = news.every(({ made, by }) => !made.opens && !by.settlement.delivery && !claims.has(made));
   const twice = EXISTS_ALREADY[manner];
   if (isPlain) return { statement: publishRows(dialect, news, twice) };
   const rows = news.map((one) => {
@@ -162,7 +160,7 @@ export function insertRows(
     const row = publishedRow(one);
     const { delivery } = by.settlement;
     const isOwn = delivery !== undefined && delivery.handler === made.handler;
-    row.push(claims.has(made.id) ? 1 : 0, made.opens ? 1 : 0, isOwn ? delivery.id : null);
+    row.push(claims.has(made) ? 1 : 0, made.opens ? 1 : 0, isOwn ? delivery.id : null);
     row.push(...causeOf(dialect, known.held, by));
     return row;
   });

@@ -58,8 +58,8 @@ function putInt(value: number): void {
 const WRITERS: Readonly<Record<ElementType, (value: unknown) => void>> = {
   text: (value) => putText(typeof value === "string" ? value : String(value)),
   int(value) {
-    const int = Number(value);
-    if (!Number.isInteger(int) || int !== (int | 0)) throw new TypeError("amends: not a 32-bit integer");
+    const int = integerOf(value);
+    if (int !== ((int as number) | 0)) throw new TypeError("amends: not a 32-bit integer");
     reserve(8);
     putInt(4);
     putInt(int);
@@ -67,14 +67,22 @@ const WRITERS: Readonly<Record<ElementType, (value: unknown) => void>> = {
   bigint(value) {
     reserve(12);
     putInt(8);
-    const int = typeof value === "string" && DIGITS_ONLY.test(value) ? Number(value) : value;
-    if (Number.isSafeInteger(int)) {
-      putInt(Math.floor((int as number) / 2 ** 32));
-      putInt((int as number) >>> 0);
-    } else at = scratch.writeBigInt64BE(BigInt(value as string | number | bigint), at);
+    const int = integerOf(value);
+    if (typeof int === "number") {
+      putInt(Math.floor(int / 2 ** 32));
+      putInt(int >>> 0);
+    } else at = scratch.writeBigInt64BE(int, at);
   },
   uuid: (value) => putUuid(String(value)),
 };
+
+/** A number where one holds it. What is no integer is refused, whatever a looser reading would make of it. */
+function integerOf(value: unknown): number | bigint {
+  if (Number.isSafeInteger(value)) return value as number;
+  if (typeof value === "bigint") return value;
+  if (typeof value !== "string" || !DIGITS_ONLY.test(value)) throw new TypeError("amends: not an integer");
+  return value.length <= SAFE_LENGTH ? Number(value) : BigInt(value);
+}
 
 /** Short texts are nearly always plain ASCII, and cost least letter by letter. */
 const SHORT_MAX = 128;
@@ -98,8 +106,9 @@ function putText(text: string): void {
   at += bytes;
 }
 
-/** Few enough digits for a number to hold. */
-const DIGITS_ONLY = /^-?\d{1,15}$/;
+const DIGITS_ONLY = /^-?\d{1,19}$/;
+/** So few digits a number holds. */
+const SAFE_LENGTH = 15;
 
 const DASH = 45;
 const NO_DIGIT = 255;

@@ -154,11 +154,15 @@ export class PostgresDatabase implements Database<ClientBase> {
 
   async #pipeline(client: PoolClient, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
     const uncork = cork(client);
-    const begin = client.query("begin");
-    const sent = statements.map((statement) => this.#send(client, statement));
-    const commit = client.query("commit");
-    uncork();
-    const settled = await Promise.allSettled([begin, ...sent, commit]);
+    let sent: Promise<QueryResult>[];
+    try {
+      const begin = client.query("begin");
+      const own = statements.map((statement) => this.#send(client, statement));
+      sent = [begin, ...own, client.query("commit")];
+    } finally {
+      uncork();
+    }
+    const settled = await Promise.allSettled(sent);
     const failed = settled.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
     const results = settled.map((one) => (one as PromiseFulfilledResult<QueryResult>).value);
