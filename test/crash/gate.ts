@@ -1,7 +1,7 @@
 /**
- * `npm test` tries every other point once: half of those on PostgreSQL, half on SQLite, and of each scenario one of the
- * two by killing the process, the other by putting it to sleep. `npm run crash` tries every point on both, both ways;
- * `AMENDS_CRASH=<n>` n times.
+ * `npm test` tries a fourth of the points once: half of those on PostgreSQL, half on SQLite, and of each scenario one of
+ * the two by killing the process, the other by putting it to sleep. `npm run crash` tries every point on both, both
+ * ways; `AMENDS_CRASH=<n>` n times.
  */
 import type { Place } from "./place.ts";
 import type { Point } from "./probe.ts";
@@ -15,7 +15,7 @@ export const isWhole: boolean = asked !== undefined;
 
 export type Signal = "SIGKILL" | "SIGSTOP";
 
-/** Whether it is this database's turn at the n-th of something. */
+/** Whether it is this database's turn at the n-th of something that is done on one of them. */
 export function isTurn(place: number, dialect: Place["dialect"]): boolean {
   return isWhole || place % 2 === (dialect === "postgres" ? 0 : 1);
 }
@@ -26,14 +26,21 @@ export function signalsOf(place: number, dialect: Place["dialect"]): readonly Si
   return isTurn(place, dialect) ? ["SIGKILL"] : ["SIGSTOP"];
 }
 
-/** Every fourth on each database. Whoever sleeps with a lock has lost no lease: at such a point one is only ever killed. */
+/** Of all points, one of so many on each database; never the same on both. */
+export function oneOf(every: number, points: readonly Point[], dialect: Place["dialect"]): readonly Point[] {
+  const first = dialect === "postgres" ? 0 : every / 2;
+  return points.filter((_, place) => isWhole || place % every === first);
+}
+
+/** Whoever sleeps with a lock has lost no lease: at such a point one is only ever killed. */
 export function chosen(
   points: readonly Point[],
   signal: Signal,
   dialect: Place["dialect"],
 ): readonly Point[] {
-  const first = dialect === "postgres" ? 0 : 2;
-  return points
-    .filter(({ locked }) => !locked || signal === "SIGKILL")
-    .filter((_, place) => isWhole || place % 4 === first);
+  return oneOf(
+    8,
+    points.filter(({ locked }) => !locked || signal === "SIGKILL"),
+    dialect,
+  );
 }
