@@ -101,7 +101,9 @@ function stagesOf(
   const queued: Numbered[] = [];
   const rows: Brought<"rows">[] = [];
   const runs: Brought<"runs">[] = [];
-  // The same event may be sent twice at once: it is one row, whoever comes first.
+  const isHope = manner === "hopeful";
+  // The same event may be sent twice at once. Where everything holds, the first is as good as the second; where one of
+  // the two may be refused, both are given, and the key lets one in.
   const ids = new Set<string>();
   for (const one of all) {
     const { delivery, move, queue, out } = one.settlement;
@@ -109,28 +111,27 @@ function stagesOf(
     if (move) (delivery ? moves : free).push(one);
     if (queue) queued.push(one);
     for (const made of out.rows) {
-      if (!ids.has(made.id)) rows.push({ made, by: one });
+      if (!isHope || !ids.has(made.id)) rows.push({ made, by: one });
       ids.add(made.id);
     }
     for (const made of out.runs) runs.push({ made, by: one });
   }
   held.sort((a, b) => (deliveryOf(a) < deliveryOf(b) ? -1 : 1));
   for (const some of [moves, free]) some.sort((a, b) => (runOf(a) < runOf(b) ? -1 : 1));
-  const must = manner === "hopeful";
   const hasMoves = moves.length > 0;
   const marked: Stage[] = [];
   if (held.length > 0) {
     const statement = markDeliveries(dialect, held, hasMoves, manner);
-    marked.push({ name: "marked", statement, usual: held.length, must });
+    marked.push({ name: "marked", statement, usual: held.length, must: isHope });
   }
   const moved: Stage[] = [];
-  if (hasMoves && !must) moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
+  if (hasMoves && !isHope) moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
   if (hasMoves || free.length > 0) {
     const statement = moveRuns(dialect, moves, free, manner);
-    moved.push({ name: "moved", statement, usual: moves.length + free.length, must });
+    moved.push({ name: "moved", statement, usual: moves.length + free.length, must: isHope });
   }
-  const stages = must ? [...marked, ...moved] : [...moved, ...marked];
-  const known = { held: held.length > 0 && !must, runs: runs.length > 0 };
+  const stages = isHope ? [...marked, ...moved] : [...moved, ...marked];
+  const known = { held: held.length > 0 && !isHope, runs: runs.length > 0 };
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, known.held) });
   if (rows.length > 0)
     stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, manner) });

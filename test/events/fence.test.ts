@@ -127,4 +127,17 @@ onEachDatabase((database) => {
     expect(answers.map(({ applied }) => applied)).toEqual([false, true, true]);
     expect((await sent(db)).filter((one) => one === "Consequence")).toHaveLength(2);
   });
+
+  it("[K-06][F-17] an event that a lost claim and the one that holds send in the same moment is sent, once", async () => {
+    const { db, store, claim } = await begin(database);
+    const delivery = await claim();
+    const out = { rows: [consequence()], runs: [] };
+    const lost = { ...delivery, token: delivery.token + 7 };
+    const answers = await Promise.all([
+      store.settle({ delivery: lost, to: settled("succeed"), out }),
+      store.settle({ delivery, to: settled("succeed"), move: moved(delivery.run), out: { ...out } }),
+    ]);
+    expect(answers.map(({ applied }) => applied)).toEqual([false, true]);
+    expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema", "Consequence"]);
+  });
 });
