@@ -1,6 +1,6 @@
 /** The same event, sent twice in one moment; events made from events; handlers around handlers. */
 import { ok } from "amends";
-import { event, eventSaga, handler, step } from "amends/events";
+import { event, eventSaga, handler, step, type Handler } from "amends/events";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { sealOf } from "../../src/core/flow/sealed.ts";
@@ -20,6 +20,18 @@ const asGiven = {
   },
 } as const;
 
+/** A handler, and what it was called with. */
+function counting(): { answer: Handler<typeof Asked, typeof Answered, typeof Refused>; calls: number[] } {
+  const calls: number[] = [];
+  const answer = handler("answer", {
+    on: Asked,
+    ok: Answered,
+    err: Refused,
+    handle: ({ n }) => (calls.push(n), ok(Answered({ n }))),
+  });
+  return { answer, calls };
+}
+
 it("[F-02] an event that is made from the fields of another one is an event of its own", () => {
   const [First, Second] = [event("First", asGiven), event("Second", asGiven)];
   const first = First({ n: 1 });
@@ -32,13 +44,7 @@ it("[F-02] an event that is made from the fields of another one is an event of i
 onEachDatabase((database) => {
   it("[F-17] an event that is published twice in one moment is handled once", async () => {
     const db = await database.open();
-    const calls: number[] = [];
-    const answer = handler("answer", {
-      on: Asked,
-      ok: Answered,
-      err: Refused,
-      handle: ({ n }) => (calls.push(n), ok(Answered({ n }))),
-    });
+    const { answer, calls } = counting();
     const amends = await database.amends({ database: db, handlers: [answer] });
     await database.worker(amends);
     const [one, two] = [Asked({ n: 1 }), Asked({ n: 2 })];
@@ -50,13 +56,7 @@ onEachDatabase((database) => {
   });
 
   it("[F-14][F-17] a trigger that is published twice in one moment begins one run, whose steps are done once", async () => {
-    const calls: number[] = [];
-    const answer = handler("answer", {
-      on: Asked,
-      ok: Answered,
-      err: Refused,
-      handle: ({ n }) => (calls.push(n), ok(Answered({ n }))),
-    });
+    const { answer, calls } = counting();
     const asking = eventSaga("asking", {
       trigger: Asked,
       correlate: "n",
