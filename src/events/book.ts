@@ -3,14 +3,13 @@
  * outcome travels as one row, `r`, which has a number: later stages name it by that.
  */
 import { flowMachine } from "../core/flow/machine.ts";
-import { CLAIMABLE, HELD as IN_HAND, outboxMachine } from "../core/outbox/machine.ts";
+import { CLAIMABLE, HELD as IN_HAND, outboxMachine, SUPERSEDED } from "../core/outbox/machine.ts";
 import type { Column, Dialect } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Settlement } from "./delivery.ts";
 import { AT_REST } from "./run-handle.ts";
 
 export const CLAIMED: string = outboxMachine.target("pending", "claim") as string;
-export const SUPERSEDED: string = outboxMachine.target("pending", "supersede") as string;
 
 const MARK: readonly Column[] = [
   { name: "row_id", type: "uuid" },

@@ -5,7 +5,7 @@
  */
 import { delayMs } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
-import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
+import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { AnySaga } from "../sagas/definition.ts";
@@ -371,8 +371,6 @@ function lost(hold: Hold): Booked {
   hold.stop("lost");
   return "done";
 }
-
-const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
 /** How long a saga of steps is waited for at once. */
 const SAGA_WAIT_MS = 5_000;

@@ -2,7 +2,7 @@
 import { AmendsError } from "../core/errors.ts";
 import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
-import { outboxMachine, settled, type OutboxStatus } from "../core/outbox/machine.ts";
+import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { selectNow } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
@@ -30,7 +30,6 @@ const COMMIT_SOON_MS = 20;
 const ROWS_MAX = 5_000;
 
 const RELEASED = settled("release");
-const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;

@@ -5,7 +5,7 @@
  */
 import { decide, expects, type FlowEmission, type FlowEvent } from "../core/flow/decide.ts";
 import type { FlowPlan } from "../core/flow/state.ts";
-import { settled, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import {
   NOTHING_OUT,
   type Delivery,
@@ -45,7 +45,6 @@ export type Role =
   /** It is a breach of contract that it is here. */
   | { readonly kind: "early" };
 
-const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
 const SUCCEEDED = settled("succeed");
 const PLAIN: Role = { kind: "plain" };
 

@@ -1,7 +1,7 @@
 /** Finds the runs whose time is up and turns them back, without anybody asking. */
 import { errorLabel } from "../core/errors.ts";
 import type { FlowEvent } from "../core/flow/decide.ts";
-import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import { SUPERSEDED, outboxMachine } from "../core/outbox/machine.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Duty, Leaving } from "../work/duty.ts";
@@ -13,7 +13,6 @@ import { toRun, trailOf } from "./rows.ts";
 const BATCH = 100;
 /** It holds no leases. */
 const NEVER_MS = 3_600_000;
-const SUPERSEDED = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
 export interface ReaperOptions {
   readonly engine: EventEngine;

@@ -1,8 +1,8 @@
 /** The stages that send out what outcomes bring on: the runs that begin, and one row for whoever gets an event. */
-import { CLAIMABLE, settled } from "../core/outbox/machine.ts";
+import { CLAIMABLE, settled, SUPERSEDED } from "../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { CLAIMED, SUPERSEDED, type Manner, type Numbered } from "./book.ts";
+import { CLAIMED, type Manner, type Numbered } from "./book.ts";
 import type { Fanout, NewRow } from "./delivery.ts";
 
 /** What an outcome brings on. */

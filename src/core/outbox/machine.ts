@@ -46,3 +46,6 @@ export const HELD: readonly OutboxStatus[] = outboxMachine.states.filter((state)
 export function settled(event: Settle): OutboxStatus {
   return outboxMachine.target(HELD[0] as OutboxStatus, event) as OutboxStatus;
 }
+
+/** What is done with although nobody has done it: something else has taken its place, or nobody waits for it. */
+export const SUPERSEDED: OutboxStatus = outboxMachine.target("pending", "supersede") as OutboxStatus;
