@@ -9,7 +9,7 @@ import { gather } from "../storage/gather.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
-import type { Orchestrator } from "./orchestrator/orchestrator.ts";
+import type { Applied, Orchestrator, Verdicts } from "./orchestrator/orchestrator.ts";
 import type { Publisher } from "./publishing.ts";
 import type { Disabled, Subscriptions } from "./subscriptions/subscriptions.ts";
 import type { Courier } from "./worker/courier.ts";
@@ -36,6 +36,12 @@ export const DISABLED_EVENT = "amends.subscription.disabled";
 /** So many waiting results are worth a second flush beside the first. */
 const CROWD = 64;
 const BYTES_BESIDES = 500;
+
+interface Booked {
+  /** The reports that have ended their jobs now. */
+  readonly settled: ReadonlySet<string> | "all";
+  readonly applied: Applied;
+}
 
 export class Booking {
   readonly #parts: BookingParts;
@@ -67,8 +73,54 @@ export class Booking {
   }
 
   async #flush(reports: readonly JobReport[]): Promise<readonly Verdict[]> {
-    const { db, jobs, courier, orchestrator, deadLetters, onDue, onDead } = this.#parts;
+    const { db, courier, orchestrator, onDue, onDead } = this.#parts;
     const decided = orchestrator.decide(reports);
+    const { settled, applied } =
+      (await this.#inHope(reports, decided)) ?? (await this.#withCare(reports, decided));
+    if (applied.dead.length > 0) onDead(applied.dead);
+    if (applied.more) onDue(0);
+    else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
+    await this.#disableHopeless(reports);
+    if (settled === "all") return reports.map(() => "accepted");
+    const others = reports.filter(({ report }) => !settled.has(report)).map(({ report }) => report);
+    const verdicts = others.length > 0 ? await courier.verdicts(db, others) : undefined;
+    return reports.map(({ report }) =>
+      settled.has(report) ? "accepted" : (verdicts?.get(report) ?? "foreign"),
+    );
+  }
+
+  /**
+   * Nearly always each report is about a job that waits for it: all are written as if it were so, and counted in the
+   * end. Undefined, with nothing written, where one was late, repeated or foreign; or where the database cannot.
+   */
+  async #inHope(reports: readonly JobReport[], decided: Verdicts): Promise<Booked | undefined> {
+    const { db, jobs, courier, orchestrator, deadLetters } = this.#parts;
+    const { dialect } = db;
+    if (!dialect.linked(true, false)) return undefined;
+    const stages = [
+      jobs.settleInHope(dialect, reports),
+      orchestrator.applyInHope(dialect, decided),
+      courier.recordInHope(dialect, reports),
+    ];
+    try {
+      const [applied] = await gather(db, (session) => {
+        const written = dialect.chain(stages, ["stage"]).map((statement) => session.query(statement));
+        return Promise.all([
+          orchestrator.afterHope(session, reports, decided),
+          deadLetters.record(session, decided.exhausted),
+          ...written,
+        ]);
+      });
+      return { settled: "all", applied };
+    } catch (error) {
+      if (!dialect.isRefused(error)) throw error;
+      return undefined;
+    }
+  }
+
+  /** What counts is decided report by report. */
+  async #withCare(reports: readonly JobReport[], decided: Verdicts): Promise<Booked> {
+    const { db, jobs, courier, orchestrator, deadLetters } = this.#parts;
     const [settled, applied] = await gather(db, (session) =>
       Promise.all([
         jobs.settle(session, reports),
@@ -77,15 +129,7 @@ export class Booking {
         courier.record(session, reports),
       ]),
     );
-    if (applied.dead.length > 0) onDead(applied.dead);
-    if (applied.more) onDue(0);
-    else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
-    await this.#disableHopeless(reports);
-    const others = reports.filter(({ report }) => !settled.has(report)).map(({ report }) => report);
-    const verdicts = others.length > 0 ? await courier.verdicts(db, others) : undefined;
-    return reports.map(({ report }) =>
-      settled.has(report) ? "accepted" : (verdicts?.get(report) ?? "foreign"),
-    );
+    return { settled, applied };
   }
 
   /**

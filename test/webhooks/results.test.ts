@@ -105,6 +105,36 @@ onEachDatabase((database) => {
     expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual(["foreign", "foreign"]);
   });
 
+  it("[W-07][K-05] a late, a repeated and a foreign result among good ones take nothing away from them", async () => {
+    const clock = virtualClock();
+    const { db, subscribe, publish, rows } = await stage(database, {}, clock);
+    for (const name of ["a", "b", "c", "d", "e"]) await subscribe(name);
+    await publish();
+    const { take, tell } = parts(db);
+    const [late] = await take(1);
+    if (!late) throw new Error("nothing was due");
+    clock.jump(60_001);
+    const [held, repeated, one, two, dying] = await take();
+    if (!held || !repeated || !one || !two || !dying) throw new Error("not all were due");
+    expect(await tell(repeated, OK)).toBe("accepted");
+    const verdicts = await Promise.all([
+      tell(late, BAD),
+      tell(repeated, BAD),
+      tell({ ...one, job: { ...one.job, deliveryId: two.job.deliveryId, token: 9 } }, BAD),
+      tell(held, OK),
+      tell(two, BAD),
+      tell(dying, { ...BAD, final: true }),
+    ]);
+    expect(verdicts).toEqual(["late", "repeated", "foreign", "accepted", "accepted", "accepted"]);
+    const found = new Map(
+      (await rows("webhook_delivery_sagas")).map((row) => [String(row["id"]), row["status"]]),
+    );
+    const now = [held, repeated, one, two, dying].map(({ job }) => found.get(job.deliveryId));
+    expect(now).toEqual(["Completed", "Completed", "InProgress", "PendingRetry", "DeadLettered"]);
+    expect(await rows("dead_letters")).toHaveLength(1);
+    expect(await rows("webhook_attempts")).toHaveLength(7);
+  });
+
   it("[W-09] a success clears the last error, and the attempts keep it", async () => {
     const { amends, subscribe, publish, work, later, world } = await stage(database);
     world.answer = (_, nth) => (nth === 1 ? { ok: false, code: "connect_timeout" } : {});

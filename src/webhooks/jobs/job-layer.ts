@@ -6,8 +6,9 @@ import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delive
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
 import type { Birth } from "../../storage/claim.ts";
-import type { Dialect, Row, Session } from "../../storage/database.ts";
-import { bornLeased, leaseJobs, releaseJob, renewJobs, settleJobs } from "./queries.ts";
+import type { Dialect, Row, Session, Stage } from "../../storage/database.ts";
+import { bornLeased, leaseJobs, releaseJob, renewJobs, settleInHope, settleJobs } from "./queries.ts";
+import type { Settled } from "./queries.ts";
 import { toLeasedJob } from "./rows.ts";
 
 export interface JobLayerOptions {
@@ -56,16 +57,31 @@ export class JobLayer {
 
   /** Ends the jobs that these reports are about. Answers with the reports that did so now. */
   async settle(session: Session, reports: readonly JobReport[]): Promise<ReadonlySet<string>> {
-    const settled = reports
-      .toSorted((a, b) => Number(a.job.id) - Number(b.job.id))
-      .map(({ job, report, result }) => [job.id, job.token, statusAfter(result), report] as const);
+    const settled = reports.toSorted(byJob).map(settledBy);
     const rows = await session.query(settleJobs(session.dialect, settled));
     return new Set(rows.map((row) => row["report"] as string));
+  }
+
+  /** The same as a stage that refuses everything unless each report ends its job now. */
+  settleInHope(dialect: Dialect, reports: readonly JobReport[]): Stage {
+    const hoped = reports
+      .toSorted(byJob)
+      .map((one) => [...settledBy(one), one.job.deliveryId, one.job.attempt] as const);
+    return { name: "settled", statement: settleInHope(dialect, hoped), usual: hoped.length, must: true };
   }
 
   async release(session: Ask, { id, token }: Held): Promise<void> {
     await session.query(releaseJob(session.dialect, id, token));
   }
+}
+
+/** Rows are locked in this order by everybody. */
+function byJob(a: JobReport, b: JobReport): number {
+  return Number(a.job.id) - Number(b.job.id);
+}
+
+function settledBy({ job, report, result }: JobReport): Settled {
+  return [job.id, job.token, statusAfter(result), report];
 }
 
 function statusAfter({ ok }: JobResult): JobStatus {

@@ -69,9 +69,30 @@ const SETTLED: readonly Column[] = [
 export type Settled = readonly [id: string, token: number, to: JobStatus, report: string];
 
 export function settleJobs(dialect: Dialect, settled: readonly Settled[]): Sql {
+  return sql`${ended(dialect, dialect.rows(SETTLED, settled))} returning report`;
+}
+
+const HOPED: readonly Column[] = [
+  { name: "row_id", type: "bigint" },
+  { name: "row_token", type: "int" },
+  { name: "to_status", type: "text", usual: jobMachine.target("Leased", "complete") as JobStatus },
+  { name: "new_report", type: "uuid" },
+  { name: "of_saga", type: "bigint" },
+  { name: "of_attempt", type: "int" },
+];
+
+export type Hoped = readonly [...Settled, deliveryId: string, attempt: number];
+
+/** Only where each job is the one that its report takes it for, so that nobody has to look at the jobs again. */
+export function settleInHope(dialect: Dialect, hoped: readonly Hoped[]): Sql {
+  return sql`${ended(dialect, dialect.rows(HOPED, hoped))}
+    and c.saga_id = r.of_saga and c.attempt = r.of_attempt returning 1`;
+}
+
+function ended(dialect: Dialect, given: Sql): Sql {
   return sql`update ${dialect.table("webhook_jobs")} as c
     set status = r.to_status, report = r.new_report, next_attempt_at = null, owner = null, finished_at = ${dialect.now()}
-    from ${dialect.rows(SETTLED, settled)} where ${holding(HELD, raw("id"))} returning report`;
+    from ${given} where ${holding(HELD, raw("id"))}`;
 }
 
 /** Being shut down is no attempt: the lease that was given back does not count. */

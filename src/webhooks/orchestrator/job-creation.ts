@@ -10,13 +10,13 @@ import type { Row, Session } from "../../storage/database.ts";
 import {
   dueInLanes,
   dueInOrder,
-  insertJobs,
-  moveWaiting,
+  exhaustWaiting,
+  createJobs,
   paceLanes,
   surveyLanes,
   takeTurn,
 } from "./queries.ts";
-import type { Move, NewJob } from "./queries.ts";
+import type { Move } from "./queries.ts";
 import { toDueDelivery, toLane, type DueDelivery } from "./rows.ts";
 
 const LANES_MAX = 250;
@@ -143,33 +143,34 @@ async function move(
 ): Promise<Moved> {
   const { dialect } = session;
   const moves: Record<"createJob" | "exhaust", Move[]> = { createJob: [], exhaust: [] };
+  const counts = new Map<string, number>();
   for (const { id, subscriptionId, status, attemptCount } of due.toSorted(byId)) {
     const { attemptMax } = lanes.get(subscriptionId) as Lane;
     const next = nextJob({ status, attemptCount, attemptMax, due: true, hasActiveJob: false });
     if (next !== "wait") moves[next].push([id, attemptCount, attemptMax]);
+    if (next === "createJob") counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1);
   }
-  const creating = new Set(moves.createJob.map(([id]) => id));
-  const jobs = due
-    .filter(({ id }) => creating.has(id))
-    .map(({ id, subscriptionId, attemptCount }): NewJob => [id, subscriptionId, attemptCount + 1]);
-  const { paces, pacedMs } = pace(jobs, lanes);
-  // Sent together, carried out in this order: a job is inserted only for a delivery that was moved.
-  const [dead, , born] = await Promise.all([
-    moves.exhaust.length > 0 ? session.query(moveWaiting(dialect, "exhaust", moves.exhaust)) : [],
-    jobs.length > 0 ? session.query(moveWaiting(dialect, "createJob", moves.createJob)) : [],
-    jobs.length > 0 ? session.query(insertJobs(dialect, jobs, birth)) : [],
+  const { paces, pacedMs } = pace(counts, lanes);
+  const creation = moves.createJob.length > 0 ? createJobs(dialect, moves.createJob, birth) : [];
+  // Sent together, carried out in this order.
+  const [dead, , ...created] = await Promise.all([
+    moves.exhaust.length > 0 ? session.query(exhaustWaiting(dialect, moves.exhaust)) : [],
     paces.length > 0 ? session.query(paceLanes(dialect, paces)) : [],
+    ...creation.map((statement) => session.query(statement)),
   ]);
-  return { jobs: jobs.length, born, dead: dead.map((row) => String(row["id"])), pacedMs };
+  return {
+    jobs: moves.createJob.length,
+    born: created.at(-1) ?? [],
+    dead: dead.map((row) => String(row["id"])),
+    pacedMs,
+  };
 }
 
 /** When the lanes that have a rate may have their next jobs, after these. */
 function pace(
-  jobs: readonly NewJob[],
+  counts: ReadonlyMap<string, number>,
   lanes: ReadonlyMap<string, Lane>,
 ): { readonly paces: readonly (readonly [string, number])[]; readonly pacedMs: number | undefined } {
-  const counts = new Map<string, number>();
-  for (const [, lane] of jobs) counts.set(lane, (counts.get(lane) ?? 0) + 1);
   const paces: (readonly [string, number])[] = [];
   const ahead: number[] = [];
   for (const [id, lane] of lanes) {

@@ -5,13 +5,14 @@
 import { decide, type Decision, type DeliveryPolicy } from "../../core/delivery/decide.ts";
 import { patternsFor } from "../../core/delivery/event-type.ts";
 import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
-import type { JobReport } from "../../core/delivery/job.ts";
+import type { JobReport, LeasedJob } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
 import type { Birth } from "../../storage/claim.ts";
-import type { Dialect, Session } from "../../storage/database.ts";
+import type { Dialect, Session, Stage } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
 import {
+  applyInHope,
   applyOutcomes,
   dueBehind,
   forgetFailures,
@@ -19,6 +20,7 @@ import {
   insertRequeued,
   insertResent,
   noteFailures,
+  noteHealthy,
   noteSuccesses,
   selectNewest,
   selectRequeued,
@@ -84,7 +86,7 @@ export class Orchestrator {
     for (const { report, job, result, attemptMax } of reports.toSorted(byDelivery)) {
       const soFar = { id: job.deliveryId, attemptCount: job.attempt - 1, attemptMax };
       const decision = decide(soFar, result, this.#options.policy);
-      outcomes.push(outcomeOf(job.id, report, decision, attemptMax));
+      outcomes.push(outcomeOf(job, report, decision, attemptMax));
       if (decision.event === "exhaust") exhausted.push(job.deliveryId);
       if (decision.event === "fail") soonestMs = Math.min(soonestMs ?? Infinity, decision.waitMs);
     }
@@ -98,17 +100,40 @@ export class Orchestrator {
     { outcomes, exhausted }: Verdicts = this.decide(reports),
   ): Promise<Applied> {
     const { dialect } = session;
-    const lanes = [...new Set(reports.map(({ job }) => job.subscriptionId))];
     const [rows, behind] = await Promise.all([
       session.query(applyOutcomes(dialect, outcomes, exhausted.length > 0)),
-      session.query(dueBehind(dialect, lanes)),
-      ...healthNotes(dialect, reports).map((statement) => session.query(statement)),
+      session.query(dueBehind(dialect, lanesOf(reports))),
+      ...healthNotes(dialect, reports, (some) => noteSuccesses(dialect, keysOf(some))).map((statement) =>
+        session.query(statement),
+      ),
     ]);
     const dead = deliveryMachine.target(IN_PROGRESS, "exhaust");
     return {
       dead: rows.filter((row) => row["status"] === dead).map((row) => String(row["id"])),
       more: behind.length > 0,
     };
+  }
+
+  /** The same as a stage that refuses everything unless each result counts. */
+  applyInHope(dialect: Dialect, { outcomes }: Verdicts): Stage {
+    const statement = applyInHope(dialect, outcomes);
+    return { name: "applied", statement, usual: outcomes.length, must: true };
+  }
+
+  /** What else there is to note and to look for after that stage. */
+  async afterHope(
+    session: Session,
+    reports: readonly JobReport[],
+    { exhausted }: Verdicts,
+  ): Promise<Applied> {
+    const { dialect } = session;
+    const [behind] = await Promise.all([
+      session.query(dueBehind(dialect, lanesOf(reports))),
+      ...healthNotes(dialect, reports, (some) => noteHealthy(dialect, lanesOf(some))).map((statement) =>
+        session.query(statement),
+      ),
+    ]);
+    return { dead: exhausted, more: behind.length > 0 };
   }
 
   /** A brand-new delivery for each dead one: its id by the id of the dead one. Asking twice finds the first answer. */
@@ -144,22 +169,39 @@ export class Orchestrator {
   }
 }
 
+function lanesOf(reports: readonly JobReport[]): readonly string[] {
+  return [...new Set(reports.map(({ job }) => job.subscriptionId))];
+}
+
 /** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
-function healthNotes(dialect: Dialect, reports: readonly JobReport[]): readonly Sql[] {
-  const keysOf = (of: readonly JobReport[]): readonly Report[] =>
-    of.map(({ job, report }) => [job.id, report] as const);
+function healthNotes(
+  dialect: Dialect,
+  reports: readonly JobReport[],
+  noteHealth: (succeeded: readonly JobReport[]) => Sql,
+): readonly Sql[] {
   const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
   const succeeded = reports.filter(({ result }) => result.ok);
   return [
     ...(failed.length > 0 ? [noteFailures(dialect, keysOf(failed))] : []),
-    ...(succeeded.length > 0 ? [noteSuccesses(dialect, keysOf(succeeded))] : []),
+    ...(succeeded.length > 0 ? [noteHealth(succeeded)] : []),
   ];
 }
 
-function outcomeOf(jobId: string, report: string, decision: Decision, attemptMax: number): Outcome {
-  const to = deliveryMachine.target(IN_PROGRESS, decision.event) as string;
-  const error = decision.event === "succeed" ? null : decision.error;
-  return [jobId, report, to, error, attemptMax, decision.event === "fail" ? decision.waitMs : null];
+function keysOf(reports: readonly JobReport[]): readonly Report[] {
+  return reports.map(({ job, report }) => [job.id, report] as const);
+}
+
+function outcomeOf(job: LeasedJob, report: string, decision: Decision, attemptMax: number): Outcome {
+  return {
+    jobId: job.id,
+    report,
+    deliveryId: job.deliveryId,
+    attempt: job.attempt,
+    to: deliveryMachine.target(IN_PROGRESS, decision.event) as string,
+    error: decision.event === "succeed" ? null : decision.error,
+    attemptMax,
+    waitMs: decision.event === "fail" ? decision.waitMs : null,
+  };
 }
 
 /** Rows are locked in this order by everybody. */

@@ -3,23 +3,31 @@ import { deliveryMachine, WAITING } from "../../core/delivery/machine.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
-const OUTCOME: readonly Column[] = [
-  { name: "job_id", type: "bigint" },
-  { name: "report", type: "uuid" },
-  { name: "to_status", type: "text" },
-  { name: "error", type: "text" },
+/** What a report means for the delivery whose job it has ended. */
+export interface Outcome {
+  readonly jobId: string;
+  readonly report: string;
+  readonly deliveryId: string;
+  readonly attempt: number;
+  readonly to: string;
+  readonly error: string | null;
+  readonly attemptMax: number;
+  readonly waitMs: number | null;
+}
+
+const MEANING: readonly Column[] = [
   { name: "new_max", type: "int" },
-  { name: "wait_ms", type: "int" },
+  { name: "to_status", type: "text", usual: deliveryMachine.target("InProgress", "succeed") as string },
+  { name: "error", type: "text", usual: null },
+  { name: "wait_ms", type: "int", usual: null },
 ];
 
-export type Outcome = readonly [
-  jobId: string,
-  report: string,
-  to: string,
-  error: string | null,
-  attemptMax: number,
-  waitMs: number | null,
+const REPORT: readonly Column[] = [
+  { name: "job_id", type: "bigint" },
+  { name: "report", type: "uuid" },
 ];
+
+const OUTCOME: readonly Column[] = [...REPORT, ...MEANING];
 
 /** States that a result may leave. */
 const LEAVES = ["succeed", "fail", "exhaust"] as const;
@@ -37,17 +45,47 @@ const ofReport = (dialect: Dialect): Sql =>
  * with the deliveries that were booked where `asked`: most of the time nobody wants to know.
  */
 export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[], asked: boolean): Sql {
+  const rows = outcomes.map(({ jobId, report, attemptMax, to, error, waitMs }) => [
+    jobId,
+    report,
+    attemptMax,
+    to,
+    error,
+    waitMs,
+  ]);
+  const given = sql`${dialect.rows(OUTCOME, rows)} ${ofReport(dialect)}`;
+  return sql`${applied(dialect, given, raw("j"))} ${raw(asked ? "returning id, status" : "")}`;
+}
+
+const HOPED: readonly Column[] = [
+  { name: "of_saga", type: "bigint" },
+  { name: "of_attempt", type: "int" },
+  ...MEANING,
+];
+
+/** Without a look at the jobs: whoever hopes has ended them in the same transaction, each for this very attempt. */
+export function applyInHope(dialect: Dialect, outcomes: readonly Outcome[]): Sql {
+  const rows = outcomes.map(({ deliveryId, attempt, attemptMax, to, error, waitMs }) => [
+    deliveryId,
+    attempt,
+    attemptMax,
+    to,
+    error,
+    waitMs,
+  ]);
+  return sql`${applied(dialect, dialect.rows(HOPED, rows), raw("r"))} returning 1`;
+}
+
+/** `of` is what tells which attempt of which delivery a result is about. */
+function applied(dialect: Dialect, given: Sql, of: Sql): Sql {
   return sql`update ${dialect.table("webhook_delivery_sagas")} as c
     set status = r.to_status, attempt_count = c.attempt_count + 1, attempt_max = r.new_max,
       final_error_code = r.error, updated_at = ${dialect.now()},
       next_attempt_at = case when r.wait_ms is null then null
         else ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} end
-    from ${dialect.rows(OUTCOME, outcomes)} ${ofReport(dialect)}
-    where c.id = j.of_saga and c.attempt_count = j.of_attempt - 1 and c.status || '' in (${literals(RUNNING)})
-    ${raw(asked ? "returning id, status" : "")}`;
+    from ${given}
+    where c.id = ${of}.of_saga and c.attempt_count = ${of}.of_attempt - 1 and c.status || '' in (${literals(RUNNING)})`;
 }
-
-const REPORT: readonly Column[] = OUTCOME.slice(0, 2);
 
 export type Report = readonly [jobId: string, report: string];
 
@@ -64,6 +102,12 @@ export function noteSuccesses(dialect: Dialect, reports: readonly Report[]): Sql
   return sql`update ${dialect.table("webhook_lanes")} set failing_since = null, failures = 0
     where failing_since is not null and subscription_id in (
       select j.of_lane from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)})`;
+}
+
+/** The same for lanes of which each is known to have had one. */
+export function noteHealthy(dialect: Dialect, lanes: readonly string[]): Sql {
+  return sql`update ${dialect.table("webhook_lanes")} set failing_since = null, failures = 0
+    where failing_since is not null and ${dialect.among(raw("subscription_id"), lanes, "bigint")}`;
 }
 
 export function forgetFailures(dialect: Dialect, subscriptionId: string): Sql {

@@ -101,37 +101,41 @@ export type Move = readonly [id: string, attemptCount: number, attemptMax: numbe
  * Moves waiting deliveries along one arrow. Each must be as it was read; those that are not are left out. The row is
  * found by its id: the empty text keeps planners from going through the index of a whole state instead.
  */
-export function moveWaiting(dialect: Dialect, event: "createJob" | "exhaust", moves: readonly Move[]): Sql {
+function moveWaiting(dialect: Dialect, event: "createJob" | "exhaust", moves: readonly Move[]): Sql {
   const sources = deliveryMachine.sources(event).filter((state) => WAITING.includes(state));
   const target = deliveryMachine.target(sources[0] as DeliveryStatus, event) as DeliveryStatus;
   return sql`update ${dialect.table("webhook_delivery_sagas")} as c
     set status = ${literals([target])}, next_attempt_at = null, attempt_max = r.new_max, updated_at = ${dialect.now()}
     from ${dialect.rows(MOVE, moves)}
-    where c.id = r.row_id and c.attempt_count = r.from_count and c.status || '' in (${literals(sources)})
-    ${event === "exhaust" ? raw("returning id") : raw("")}`;
+    where c.id = r.row_id and c.attempt_count = r.from_count and c.status || '' in (${literals(sources)})`;
 }
 
-const JOB: readonly Column[] = [
-  { name: "saga_id", type: "bigint" },
-  { name: "subscription_id", type: "bigint" },
-  { name: "attempt", type: "int" },
-];
-
-export type NewJob = readonly [deliveryId: string, subscriptionId: string, attempt: number];
+/** Ends waiting deliveries whose limit was lowered meanwhile. */
+export function exhaustWaiting(dialect: Dialect, moves: readonly Move[]): Sql {
+  return sql`${moveWaiting(dialect, "exhaust", moves)} returning id`;
+}
 
 /**
- * For deliveries that were moved just now: they are in progress for this attempt, and have no job. With a birth, the
- * jobs are written as it says, whatever that means; without one, they are due at once for somebody else.
+ * Moves deliveries and makes a job for each that was moved: one statement where the database can. With a birth, the jobs
+ * are written as it says, whatever that means; without one, they are due at once for somebody else. None of them has an
+ * active job: that was looked at when they were found, and whoever holds the turn is the only one who makes any.
  */
-export function insertJobs(dialect: Dialect, jobs: readonly NewJob[], birth?: Birth): Sql {
+export function createJobs(dialect: Dialect, moves: readonly Move[], birth?: Birth): readonly Sql[] {
   const target = deliveryMachine.target("Pending", "createJob") as DeliveryStatus;
-  return sql`insert into ${dialect.table("webhook_jobs")} (saga_id, event_id, subscription_id, attempt, created_at, ${birth?.columns ?? raw("next_attempt_at")})
-    select r.saga_id, s.event_id, r.subscription_id, r.attempt, ${dialect.now()},
-      ${birth?.values ?? dialect.now()}
-    from ${dialect.rows(JOB, jobs)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.saga_id
-    where s.status || '' = ${literals([target])} and s.attempt_count = r.attempt - 1
-      and ${noActiveJob(dialect, raw("s.id"))}
-    ${birth ? sql`returning ${birth.returning}` : raw("")}`;
+  const moved = moveWaiting(dialect, "createJob", moves);
+  const insert = sql`insert into ${dialect.table("webhook_jobs")}
+    (saga_id, event_id, subscription_id, attempt, created_at, ${birth?.columns ?? raw("next_attempt_at")})
+    select s.id, s.event_id, s.subscription_id, s.attempt_count + 1, ${dialect.now()}, ${birth?.values ?? dialect.now()}`;
+  const returning = birth ? sql`returning ${birth.returning}` : raw("");
+  const byTable = sql`from ${dialect.rows(MOVE, moves)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.row_id
+    where s.status || '' = ${literals([target])} and s.attempt_count = r.from_count`;
+  return dialect.linked(
+    [
+      sql`with moved as (${moved} returning c.id, c.event_id, c.subscription_id, c.attempt_count)
+      ${insert} from moved as s ${returning}`,
+    ],
+    [moved, sql`${insert} ${byTable} ${returning}`],
+  );
 }
 
 const PACE: readonly Column[] = [

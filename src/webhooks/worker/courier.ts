@@ -12,12 +12,12 @@ import {
   type Verdict,
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect, Session, Stage } from "../../storage/database.ts";
 import type { SpanNote, Tracer } from "../../work/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Stop } from "../sending/exchange.ts";
 import type { Sender, SendResult } from "../sending/send.ts";
-import { insertAttempts, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
+import { insertAttempts, insertInHope, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
 /** A leased job with all that is needed to carry it out. */
@@ -122,6 +122,11 @@ export class Courier {
   /** Every report becomes a line that stays, whatever else it leads to. */
   async record(session: Session, reports: readonly JobReport[]): Promise<void> {
     await session.query(insertAttempts(session.dialect, reports));
+  }
+
+  /** The same as a stage, where each report is accepted or nothing is written at all. */
+  recordInHope(dialect: Dialect, reports: readonly JobReport[]): Stage {
+    return { name: "recorded", statement: insertInHope(dialect, reports) };
   }
 
   /** How reports were taken that are on record. */

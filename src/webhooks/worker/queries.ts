@@ -23,11 +23,11 @@ const ATTEMPT: readonly Column[] = [
   { name: "job_id", type: "bigint" },
   { name: "saga_id", type: "bigint" },
   { name: "token", type: "int" },
-  { name: "ok", type: "int" },
-  { name: "code", type: "text" },
+  { name: "ok", type: "int", usual: 1 },
+  { name: "code", type: "text", usual: "http_200" },
   { name: "url", type: "text" },
   { name: "sent_ms", type: "bigint" },
-  { name: "status", type: "int" },
+  { name: "status", type: "int", usual: 200 },
   { name: "duration_ms", type: "int" },
   { name: "response_headers", type: "text" },
   { name: "response_body", type: "text" },
@@ -42,13 +42,22 @@ const PLAIN = ATTEMPT.map(({ name }) => name).filter((name) => name !== "ok" && 
 export function insertAttempts(dialect: Dialect, reports: readonly JobReport[]): Sql {
   const verdict = sql`case when j.id is null or j.saga_id <> r.saga_id then 'foreign' when j.report = r.report then 'accepted'
     when j.token = r.token then 'repeated' else 'late' end`;
+  return sql`${added(dialect, reports, verdict)}
+    left join ${dialect.table("webhook_jobs")} as j on j.id = r.job_id where true
+    on conflict (report) do nothing`;
+}
+
+/** Where each report is known to have ended its job in this transaction. One that is on record already is an error. */
+export function insertInHope(dialect: Dialect, reports: readonly JobReport[]): Sql {
+  return added(dialect, reports, raw("'accepted'"));
+}
+
+function added(dialect: Dialect, reports: readonly JobReport[], verdict: Sql): Sql {
   return sql`insert into ${dialect.table("webhook_attempts")}
       (${raw(PLAIN.join(", "))}, verdict, ok, sent_at, created_at)
     select ${raw(PLAIN.map((name) => `r.${name}`).join(", "))}, ${verdict}, r.ok = 1,
       ${dialect.instantOf(raw("r.sent_ms"))}, ${dialect.now()}
-    from ${dialect.rows(ATTEMPT, reports.map(attemptRow))}
-    left join ${dialect.table("webhook_jobs")} as j on j.id = r.job_id where true
-    on conflict (report) do nothing`;
+    from ${dialect.rows(ATTEMPT, reports.map(attemptRow))}`;
 }
 
 export function selectVerdicts(dialect: Dialect, reports: readonly string[]): Sql {
