@@ -154,10 +154,16 @@ export const ratios = [
   },
   {
     name: "webhooks_deliveries_vs_bare_client",
-    says: "Webhooks: deliveries/s against the same HTTP client with nothing around it",
+    says: "Webhooks: deliveries/s against the same HTTP client with the same signed requests and no database",
     atLeast: 0.5,
     of: ({ "webhooks-postgres": webhooks }) =>
       perRound(webhooks?.deliveries_per_s, webhooks?.bare_requests_per_s),
+  },
+  {
+    name: "webhooks_cpu_vs_bare_client",
+    says: "Webhooks: processor time of the worker per delivery against that client's per request",
+    of: ({ "webhooks-postgres": webhooks }) =>
+      perRound(webhooks?.cpu_us_per_delivery, webhooks?.bare_cpu_us_per_request),
   },
   {
     name: "webhooks_commits_per_delivery",

@@ -10,10 +10,13 @@ export async function run(context) {
   const receiver = await startReceiver();
   try {
     const port = receiver.port;
-    const events = context.quick ? 80 : 300;
-    const requests = context.quick ? 10_000 : 40_000;
+    const events = context.quick ? 200 : 600;
+    const requests = context.quick ? 20_000 : 60_000;
+    const asBare = (more) =>
+      runInChild(participant, "run", { what: "bare", port, requests, ...more }, patienceMs);
     context.progress("bare client");
-    const bare = await runInChild(participant, "run", { what: "bare", port, requests }, patienceMs);
+    const bare = await asBare({});
+    const unsigned = await asBare({ signed: false });
     context.progress("deliveries");
     const all = await trial(context, { what: "deliver", port, events });
     context.progress("one endpoint of a hundred is dead");
@@ -27,6 +30,8 @@ export async function run(context) {
     });
     return {
       bare_requests_per_s: bare.requests_per_s,
+      bare_cpu_us_per_request: bare.cpu_us_per_request,
+      unsigned_requests_per_s: unsigned.requests_per_s,
       deliveries_per_s: all.deliveries_per_s,
       commits_per_delivery: all.commits_per_delivery,
       wal_bytes_per_delivery: all.wal_bytes_per_delivery,

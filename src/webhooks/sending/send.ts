@@ -12,7 +12,7 @@ import { retryAfterMs } from "../../core/retry-after.ts";
 import { systemClock, type Clock } from "../../storage/clock.ts";
 import { readNetworks } from "./address.ts";
 import { Connector, type Dial, type Resolve } from "./connector.ts";
-import { exchange, type Answer, type Stop } from "./exchange.ts";
+import { exchange, type Answer, type Limits, type Outgoing, type Stop } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
 import { signMessage, type WebhookHeaders } from "./signature.ts";
@@ -135,19 +135,21 @@ class HttpSender implements Sender {
 
   async send(request: SendRequest): Promise<SendResult> {
     const startedMs = this.#clock.monotonicMs();
-    const outcome = await this.#attempt(request);
+    const outcome = await this.#begin(request);
     const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
     if (typeof outcome === "string") return { ok: false, code: outcome, durationMs };
-    const { ok, code, gone } = statusMeaning(outcome.status);
-    const retryMs = ok
-      ? undefined
-      : retryAfterMs(first(outcome.headers["retry-after"]), request.timestamp * 1_000 + durationMs);
+    const { status } = outcome;
+    const { ok, code, gone } = statusMeaning(status);
+    const response = describeAnswer(outcome);
+    if (ok) return { ok, code, status, durationMs, response };
+    const asked = first(outcome.headers["retry-after"]);
+    const retryMs = retryAfterMs(asked, request.timestamp * 1_000 + durationMs);
     return {
       ok,
       code,
-      status: outcome.status,
+      status,
       durationMs,
-      response: describeAnswer(outcome),
+      response,
       ...(retryMs !== undefined && { retryAfterMs: retryMs }),
       ...(gone && { gone }),
     };
@@ -168,7 +170,7 @@ class HttpSender implements Sender {
   }
 
   /** The answer, or the label of what kept it away. */
-  async #attempt(request: SendRequest): Promise<Answer | string> {
+  #begin(request: SendRequest): Promise<Answer | string> | string {
     try {
       if (this.#closed) return "closed";
       const target = this.#targets.get(request.url);
@@ -177,15 +179,17 @@ class HttpSender implements Sender {
       const secrets = request.secrets.map((secret) => this.#secrets.get(secret));
       const headers = headersOf(request.headers, signMessage(request, secrets));
       const { origin, path } = target;
-      return await exchange(
-        this.#client ?? (await this.#open()),
-        { origin, path, method: "POST", headers, body: request.body },
-        {
-          timeoutMs: request.timeoutMs ?? TOTAL_MS,
-          maxBytes: RESPONSE_MAX_BYTES,
-          clock: this.#clock,
-          stop: request.stop,
-        },
+      const outgoing: Outgoing = { origin, path, method: "POST", headers, body: request.body };
+      const limits: Limits = {
+        timeoutMs: request.timeoutMs ?? TOTAL_MS,
+        maxBytes: RESPONSE_MAX_BYTES,
+        clock: this.#clock,
+        stop: request.stop,
+      };
+      if (this.#client) return exchange(this.#client, outgoing, limits);
+      return this.#open().then(
+        (client) => exchange(client, outgoing, limits),
+        () => "send_failed",
       );
     } catch (error) {
       return error instanceof AmendsError ? "request_invalid" : "send_failed";

@@ -26,9 +26,17 @@ export interface Errand {
   readonly token: number;
   readonly job: LeasedJob;
   readonly target: Target;
+  /** What it is signed with; undefined where that cannot be read. */
+  readonly secrets: Secrets | undefined;
   readonly message: Message;
   /** When it was read, by the process's clock: the database's instant plus what has passed since is now. */
   readonly readAtMs: number;
+}
+
+/** The secrets of a subscription, the newest first, and when each of them ends. */
+interface Secrets {
+  readonly texts: readonly string[];
+  readonly untilMs: readonly number[];
 }
 
 export interface CourierOptions {
@@ -51,7 +59,7 @@ const NOTHING_SENT: AttemptRecord = {
 };
 
 /** Somebody has removed the rows of the event or the subscription by hand: there is nothing to send. */
-const NOWHERE: Pick<Errand, "target" | "message"> = {
+const NOWHERE: Pick<Errand, "target" | "secrets" | "message"> = {
   target: {
     status: "Deleted",
     url: "",
@@ -60,6 +68,7 @@ const NOWHERE: Pick<Errand, "target" | "message"> = {
     attemptMax: undefined,
     nowMs: 0,
   },
+  secrets: undefined,
   message: { key: "", type: "", body: Buffer.alloc(0), traceparent: undefined },
 };
 
@@ -80,37 +89,39 @@ export class Courier {
       session.query(selectTargets(dialect, [...oneOfEach.values()])),
       session.query(selectPayloads(dialect, [...events])),
     ]);
-    const targets = new Map(targetRows.map((row) => [String(row["subscription_id"]), toTarget(row)]));
+    const targets = new Map(
+      targetRows.map((row) => {
+        const subscriptionId = String(row["subscription_id"]);
+        const target = toTarget(row);
+        return [subscriptionId, { target, secrets: this.#open(target, subscriptionId) }];
+      }),
+    );
     const messages = new Map(payloadRows.map((row) => [String(row["event_id"]), toMessage(row)]));
     return jobs.map((job) => {
-      const target = targets.get(job.subscriptionId);
+      const aim = targets.get(job.subscriptionId);
       const message = messages.get(job.eventId);
       const { id, token } = job;
-      if (!target || !message) return { id, token, job, ...NOWHERE, readAtMs };
-      return { id, token, job, target, message, readAtMs };
+      if (!aim || !message) return { id, token, job, ...NOWHERE, readAtMs };
+      return { id, token, job, target: aim.target, secrets: aim.secrets, message, readAtMs };
     });
   }
 
   /** Sends, unless nobody is there to get it any more. */
-  async carry(errand: Errand, stop: Stop): Promise<JobReport> {
-    const { target } = errand;
-    switch (target.status) {
+  carry(errand: Errand, stop: Stop): Promise<JobReport> {
+    const refused = (code: string): Promise<JobReport> =>
+      Promise.resolve(this.report(errand, { ok: false, code, final: true }));
+    switch (errand.target.status) {
       case "Deleted":
-        return this.report(errand, { ok: false, code: SUBSCRIPTION_DELETED, final: true });
+        return refused(SUBSCRIPTION_DELETED);
       case "Disabled":
-        return this.report(errand, { ok: false, code: SUBSCRIPTION_DISABLED, final: true });
+        return refused(SUBSCRIPTION_DISABLED);
       default: // also a paused one: it was sent on its way before, and that is not taken back
-        return this.#traced(errand, () => this.#send(errand, stop));
+        return this.#options.tracer.run(
+          () => spanOf(errand),
+          () => this.#send(errand, stop),
+          failureOf,
+        );
     }
-  }
-
-  #traced(errand: Errand, send: () => Promise<JobReport>): Promise<JobReport> {
-    const { tracer } = this.#options;
-    return tracer.run(
-      () => spanOf(errand),
-      send,
-      ({ result }) => (result.ok ? undefined : result.code),
-    );
   }
 
   /** A report of a result, under an id of its own. */
@@ -140,31 +151,42 @@ export class Courier {
 
   async #send(errand: Errand, stop: Stop): Promise<JobReport> {
     const { sender, clock, timeoutMs } = this.#options;
-    const { target, message } = errand;
+    const { target, message, secrets } = errand;
     const sentAtMs = Math.round(target.nowMs + clock.monotonicMs() - errand.readAtMs);
-    const secrets = this.#secretsOf(errand, sentAtMs);
     if (secrets === undefined) return this.report(errand, { ok: false, code: "secret_unreadable" });
     const answer = await sender.send({
       url: target.url,
       body: message.body,
       id: message.key,
       timestamp: Math.floor(sentAtMs / 1000),
-      secrets,
+      secrets: alive(secrets, sentAtMs),
       timeoutMs: target.timeoutMs ?? timeoutMs,
       stop,
     });
     return this.report(errand, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
   }
 
-  /** Those that are alive, the newest first; undefined where one cannot be read. */
-  #secretsOf({ job, target }: Errand, nowMs: number): readonly string[] | undefined {
-    const alive = target.secrets.filter(({ untilMs = Infinity }) => untilMs > nowMs);
+  /** Once for everything that goes to a subscription; undefined where one that is alive cannot be read. */
+  #open({ secrets, nowMs }: Target, subscriptionId: string): Secrets | undefined {
+    const found = secrets.filter(({ untilMs = Infinity }) => untilMs > nowMs);
     try {
-      return alive.map(({ text }) => this.#options.box.open(text, job.subscriptionId));
+      return {
+        texts: found.map(({ text }) => this.#options.box.open(text, subscriptionId)),
+        untilMs: found.map(({ untilMs = Infinity }) => untilMs),
+      };
     } catch {
       return undefined;
     }
   }
+}
+
+function alive({ texts, untilMs }: Secrets, nowMs: number): readonly string[] {
+  if (untilMs.every((ms) => ms > nowMs)) return texts;
+  return texts.filter((_, index) => (untilMs[index] ?? Infinity) > nowMs);
+}
+
+function failureOf({ result }: JobReport): string | undefined {
+  return result.ok ? undefined : result.code;
 }
 
 /** Of an address no more than its host: what follows may be a secret. */
@@ -184,7 +206,7 @@ function spanOf({ job, target, message }: Errand): SpanNote {
 }
 
 function resultOf({ ok, code, gone, retryAfterMs }: SendResult): JobResult {
-  return { ok, code, ...(gone && { final: true }), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return { ok, code, final: gone, retryAfterMs };
 }
 
 function attemptOf(
