@@ -35,7 +35,7 @@ onEachYard((yard) => {
         (point) => name !== "joined" || !point.name.startsWith("commit 1 "),
       );
       const problems = await Promise.all(
-        oneOf(8, ours, yard.dialect).map(async (point) => {
+        oneOf(12, ours, yard.dialect).map(async (point) => {
           const place = await yard.place();
           const { counters } = await run(place, scenario, cutAt(point, yard.dialect));
           const found = [...(await check(place, scenario))];

@@ -37,7 +37,7 @@ onEachYard((yard) => {
           (point) => name === "flow-hasty" || !point.name.startsWith("commit 1 "),
         );
         const problems = await Promise.all(
-          oneOf(8, ours, yard.dialect).map(async (point) => {
+          oneOf(12, ours, yard.dialect).map(async (point) => {
             const place = await yard.place();
             await run(place, scenario, cutAt(point, yard.dialect));
             // Whoever writes in a transaction is called again, under the same claim, where that was rolled back.

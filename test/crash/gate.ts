@@ -1,5 +1,5 @@
 /**
- * `npm test` tries a fourth of the points once: half of those on PostgreSQL, half on SQLite, and of each scenario one of
+ * `npm test` tries a sixth of the points once: half of those on PostgreSQL, half on SQLite, and of each scenario one of
  * the two by killing the process, the other by putting it to sleep. `npm run crash` tries every point on both, both
  * ways; `AMENDS_CRASH=<n>` n times.
  */
@@ -39,7 +39,7 @@ export function chosen(
   dialect: Place["dialect"],
 ): readonly Point[] {
   return oneOf(
-    8,
+    12,
     points.filter(({ locked }) => !locked || signal === "SIGKILL"),
     dialect,
   );
