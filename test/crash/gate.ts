@@ -26,9 +26,9 @@ export function signalsOf(place: number, dialect: Place["dialect"]): readonly Si
   return isTurn(place, dialect) ? ["SIGKILL"] : ["SIGSTOP"];
 }
 
-/** Of all points, one of so many on each database; never the same on both. */
+/** Of all points, one of so many on each database, and at least one; where there are two, never the same on both. */
 export function oneOf(every: number, points: readonly Point[], dialect: Place["dialect"]): readonly Point[] {
-  const first = dialect === "postgres" ? 0 : every / 2;
+  const first = dialect === "postgres" ? 0 : Math.min(every / 2, points.length - 1);
   return points.filter((_, place) => isWhole || place % every === first);
 }
 
