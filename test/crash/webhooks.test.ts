@@ -48,6 +48,7 @@ async function tryAt(yard: Yard, point?: string, signal?: "SIGKILL" | "SIGSTOP")
   } else {
     const ended = await child.ended;
     if (signal && ended.signal !== signal) say(`the process was to be killed and was not: ${ended.errors}`);
+    if (!signal && ended.code !== 0) say(`the process ended with ${ended.code}: ${ended.errors}`);
   }
   await drain(amends);
   for (const problem of await check(database, place)) say(problem);
