@@ -49,6 +49,14 @@ export interface Stage {
   readonly forOthers?: boolean;
 }
 
+/** The first rows of a table, in an order, under a condition: both over `x`. */
+export interface FirstRows {
+  readonly table: Sql;
+  readonly columns: readonly string[];
+  readonly where: Sql;
+  readonly order: Sql;
+}
+
 /** The words in which the two databases differ. */
 export interface Dialect {
   readonly name: "postgres" | "sqlite";
@@ -75,6 +83,8 @@ export interface Dialect {
    * column `value`, as `first(value)`. `countMax` is the most that `count` can be.
    */
   joinFirst(query: Sql, count: Sql, countMax: number): Sql;
+  /** The same with whole rows of a table, found by its `id`: these columns of them, as `s`. */
+  joinRows(rows: FirstRows, count: Sql, countMax: number): Sql;
   /** The text contains this one, letter by letter. */
   contains(text: Sql, part: string): Sql;
   /** Two writes of one transaction, the first before the second: as one statement where the database can. */

@@ -27,6 +27,9 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
         0,
       )}::${raw(type)}[])`,
     joinFirst: (query, count) => sql`cross join unnest(array(${query} limit ${count})) as first(value)`,
+    joinRows: ({ table, columns, where, order }, count) =>
+      sql`cross join lateral (select ${raw(columns.map((name) => `x.${name}`).join(", "))} from ${table} as x
+        where ${where} order by ${order} limit ${count}) as s`,
     contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
     // Looking at the first one's rows makes it run to its end before the second begins.
     together: (first, second) => [

@@ -20,10 +20,10 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     rows: jsonRows,
     among: (column, values, type = "text") =>
       sql`${column} in (select value from json_each(${JSON.stringify(type === "text" ? values : values.map(Number))}))`,
-    // A limit cannot look at the row before it here, but the place in a list can be compared with it.
-    joinFirst: (query, count, countMax) =>
-      sql`join json_each((select json_group_array(listed.value) from (${query} limit ${countMax}) as listed)) as first
-        on first.key < ${count}`,
+    joinFirst,
+    joinRows: ({ table, where, order }, count, countMax) =>
+      sql`${joinFirst(sql`select x.id as value from ${table} as x where ${where} order by ${order}`, count, countMax)}
+        join ${table} as s on s.id = first.value`,
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     together: (first, second) => [first, second],
     chain: (stages) => stages.filter(({ forOthers }) => !forOthers).map(({ statement }) => statement),
@@ -35,6 +35,12 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     isDuplicate,
     isRefused: () => false,
   };
+}
+
+/** A limit cannot look at the row before it here, but the place in a list can be compared with it. */
+function joinFirst(query: Sql, count: Sql, countMax: number): Sql {
+  return sql`join json_each((select json_group_array(listed.value) from (${query} limit ${countMax}) as listed)) as first
+    on first.key < ${count}`;
 }
 
 function jsonRows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql {

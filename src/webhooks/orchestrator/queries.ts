@@ -7,7 +7,7 @@ import {
   type DeliveryStatus,
 } from "../../core/delivery/machine.ts";
 import type { Birth } from "../../storage/claim.ts";
-import type { Column, Dialect } from "../../storage/database.ts";
+import type { Column, Dialect, FirstRows } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
 const waiting = (alias: string): Sql => sql`${raw(alias)}.status in (${literals(WAITING)})`;
@@ -69,14 +69,15 @@ export function dueInLanes(
   lanes: readonly (readonly [id: string, room: number])[],
   roomMax: number,
 ): Sql {
-  const sagas = dialect.table("webhook_delivery_sagas");
-  const due = sql`select x.id as value from ${sagas} as x
-    where ${waiting("x")} and x.subscription_id = r.id and x.next_attempt_at <= ${dialect.now()}
-      and ${noActiveJob(dialect, raw("x.id"))}
-    order by x.next_attempt_at, x.id`;
+  const due: FirstRows = {
+    table: dialect.table("webhook_delivery_sagas"),
+    columns: ["id", "subscription_id", "status", "attempt_count"],
+    where: sql`${waiting("x")} and x.subscription_id = r.id and x.next_attempt_at <= ${dialect.now()}
+      and ${noActiveJob(dialect, raw("x.id"))}`,
+    order: raw("x.next_attempt_at, x.id"),
+  };
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
-    from ${dialect.rows(LANE, lanes)} ${dialect.joinFirst(due, raw("r.room"), roomMax)}
-    join ${sagas} as s on s.id = first.value`;
+    from ${dialect.rows(LANE, lanes)} ${dialect.joinRows(due, raw("r.room"), roomMax)}`;
 }
 
 /** In order: the delivery of the oldest event that is not done with, and that one only once it is due. */
