@@ -144,15 +144,39 @@ export class Reader {
     if (action === "act") {
       const due = steps.findIndex((one) => one.act !== "done" && one.act !== "skipped");
       if (status !== "RUNNING") this.#say("S-06", `${what} begins an act while ${status}`);
-      else if (index !== due) this.#say("S-01", `${what} begins an act out of order`);
+      else if (index !== due && !this.#isBeside(due, index))
+        this.#say("S-01", `${what} begins an act out of order`);
       else if (act !== "none" && act !== "retry") this.#say("I1", `${what} begins an act that is ${act}`);
       else if (this.#state.cancel && canTurn(this.#state) && !pivotBegun(this.#state))
         this.#say("S-23", `${what} begins an act although the saga was cancelled`);
+      this.#mayJoin(index, what);
       return;
     }
+    if (this.#acting(() => true) > 0) this.#say("S-24", `${what} begins an undo while acts of a group run`);
     if (status !== "COMPENSATING") this.#say("S-06", `${what} begins an undo while ${status}`);
     else if (index !== undoDue(this.#state)) this.#say("I6", `${what} begins an undo out of order`);
     else if (undo !== "none" && undo !== "retry") this.#say("I1", `${what} begins an undo that is ${undo}`);
+  }
+
+  /** Steps of one group stand side by side, and act in any order. */
+  #isBeside(due: number, index: number): boolean {
+    const { plan } = this.#state;
+    const group = plan[due]?.group;
+    return group !== undefined && plan.slice(due, index + 1).every((step) => step.group?.name === group.name);
+  }
+
+  /** No more at once than the group allows, and none after one has failed. */
+  #mayJoin(index: number, what: string): void {
+    const group = this.#state.plan[index]?.group;
+    if (!group) return;
+    const beside = this.#acting((other) => this.#state.plan[other]?.group?.name === group.name);
+    if (beside >= (group.limit ?? Infinity)) this.#say("S-24", `${what} begins one act too many at once`);
+    if (this.#state.failure) this.#say("S-24", `${what} begins an act after another of its group has failed`);
+  }
+
+  #acting(isMeant: (index: number) => boolean): number {
+    const { plan, steps } = this.#state;
+    return steps.filter(({ act }, index) => act === "begun" && plan[index]?.group && isMeant(index)).length;
   }
 
   #mayEnd(entry: LogEntry, what: string): void {
@@ -190,13 +214,19 @@ export class Reader {
       this.#owned = false;
       this.#recoveries = 0;
     } else if (entry.step === "$release") this.#owned = false;
-    else if (this.#beginsWait(entry)) this.#mayRest(entry, following);
+    else if (this.#beginsWait(entry) || this.#isMember(entry)) this.#mayRest(entry, following);
     else if (entry.status === "FAILED") this.#mayRelease(entry, following);
     else if (entry.status === "COMPLETED" && !entry.step.startsWith("$") && this.#shaky) {
       this.#shaky = false;
       this.#recoveries = 0;
     }
     if (TERMINAL.has(this.#state.status) || this.#state.status === "STALLED") this.#owned = false;
+  }
+
+  /** Of a group, any line may be the one after which only later tries are left: then it gives the saga back. */
+  #isMember({ step, action, status }: LogEntry): boolean {
+    const isEnd = action === "act" && status !== "STARTED";
+    return isEnd && this.#state.plan.some(({ name, group }) => group && name === step);
   }
 
   #beginsWait({ step, status, next }: LogEntry): boolean {
