@@ -121,6 +121,7 @@ export class Reader {
     } catch (error) {
       this.#say("K-14", `${what} cannot follow: ${String(error)}`);
     }
+    if (entry.step === "$turn") this.#withdraw(before);
     if (entry.status === "STARTED") this.#begin(entry, entry.token, entry.id);
     if (entry.next) this.#begin(entry.next, entry.token, entry.id);
     this.#ownership(entry, before, following, what);
@@ -194,6 +195,17 @@ export class Reader {
   #begin(mark: Mark, token: number, version: number): void {
     const key = this.#key(mark);
     this.#begins.set(key, [...(this.#begins.get(key) ?? []), { token, version }]);
+  }
+
+  /** Whoever turns a saga back says that what has begun in a group was not called. The world shows if that is not so. */
+  #withdraw({ plan, steps }: SagaState): void {
+    for (const [index, { name, group }] of plan.entries()) {
+      if (!group || steps[index]?.act !== "begun") continue;
+      const key = this.#key({ step: name, action: "act" });
+      const left = (this.#begins.get(key) ?? []).slice(0, -1);
+      if (left.length > 0) this.#begins.set(key, left);
+      else this.#begins.delete(key);
+    }
   }
 
   #key({ step, action }: Mark): string {
