@@ -107,6 +107,36 @@ onEachDatabase((database) => {
     expect(commits()).toBe(2);
   });
 
+  it("[S-24][S-15] where somebody else wrote first, none of several lines is written, and all are decided anew", async () => {
+    const { database: db, holdNext } = watched(await database.open());
+    const gates = [gate(), gate(), gate()] as const;
+    const undone: string[] = [];
+    const member = (name: string, which: 0 | 1 | 2) => ({
+      act: () => gates[which].pass().then(() => name),
+      compensate: ({ result }: { result: string | undefined }) => void undone.push(String(result)),
+    });
+    const three = saga("three", nothing).parallel("all", (group) =>
+      group.step("a", member("a", 0)).step("b", member("b", 1)).step("c", member("c", 2)),
+    );
+    const amends = await database.amends({ database: db, sagas: [three] });
+    const outside = await database.amends({ sagas: [three] });
+    await database.worker(amends, { poll: "1h" });
+    const run = await amends.start(three, {});
+    await Promise.all(gates.map(({ reached }) => reached));
+    const first = holdNext();
+    gates[0].open();
+    await first.reached;
+    const second = holdNext();
+    gates[1].open();
+    gates[2].open();
+    first.open();
+    await second.reached;
+    await outside.cancel(run.id, { reason: "meanwhile" });
+    second.open();
+    expect(await run.result()).toMatchObject({ status: "FAILED", error: { kind: "cancelled" } });
+    expect(undone).toEqual(["c", "b", "a"]);
+  });
+
   it("[S-24] a failure lets those that run settle, begins no other, then undoes what was done in reverse", async () => {
     const [slow, failing] = [gate<string>(), gate()];
     const calls: string[] = [];
