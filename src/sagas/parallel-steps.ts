@@ -41,8 +41,8 @@ export function readParallel(
         bad(`step ${step.name} cannot be transactional: put it before or after the group`);
       return groupOf([...steps, { ...step, planned: { ...step.planned, group } }]);
     };
-    const refusals = Object.entries(REFUSED).map(([method, why]) => [method, () => bad(why)]);
-    const self = { step: add, ...Object.fromEntries(refusals) };
+    const self: Record<string, unknown> = { step: add };
+    for (const [method, why] of Object.entries(REFUSED)) self[method] = () => bad(why);
     made.set(self, steps);
     return self;
   };

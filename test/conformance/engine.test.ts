@@ -87,13 +87,13 @@ onEachStorage(({ storage, process }) => {
   it("[S-24][S-09] steps of a group act at the same time, and whoever takes over calls those without a result", async () => {
     const calls: string[] = [];
     let isFirst = true;
-    const note = ({ key, attempt }: { key: string; attempt: number }): void =>
+    const seen = ({ key, attempt }: { key: string; attempt: number }): void =>
       void calls.push(`${key}#${attempt}`);
     const trip = saga("trip", anything)
       .parallel("bookings", (group) =>
-        group.step("flight", { act: (call) => (note(call), "F") }).step("hotel", {
+        group.step("flight", { act: (call) => (seen(call), "F") }).step("hotel", {
           act: async (call) => {
-            note(call);
+            seen(call);
             if (!isFirst) return "H";
             const kept = await storage();
             await vi.waitFor(async () =>

@@ -1,4 +1,4 @@
-import { err, ok, saga, signal, type ForwardSaga, type Saga } from "amends";
+import { err, ok, saga, type ForwardGroup, type ForwardSaga, type Saga, type StepGroup } from "amends";
 import { transaction } from "amends/sqlite";
 import { expectTypeOf, it } from "vitest";
 import { z } from "zod";
@@ -48,6 +48,7 @@ it("[S-24] the steps after a group see all its results; those in it see what cam
 });
 
 it("[S-24] a name that is taken does not compile", () => {
+  expectTypeOf(saga("a", nothing).parallel).toBeFunction();
   saga("a", nothing)
     .step("one", { act })
     // @ts-expect-error a group cannot have a step's name
@@ -69,17 +70,9 @@ it("[S-24] a name that is taken does not compile", () => {
 });
 
 it("[S-24] what cannot stand in a group does not compile", () => {
-  const approved = signal("approved", nothing);
-  const group = (build: Parameters<ReturnType<typeof empty>["parallel"]>[1]): unknown => build;
-  const empty = () => saga("a", nothing);
-  // @ts-expect-error the pivot
-  group((given) => given.pivot("p", { act }));
-  // @ts-expect-error a sleep
-  group((given) => given.sleep("s", "1s"));
-  // @ts-expect-error a wait
-  group((given) => given.waitFor("w", { signal: approved }));
-  // @ts-expect-error a group
-  group((given) => given.parallel("g", (inner) => inner.step("a", { act })));
+  // No pivot, no sleep, no wait, no group.
+  expectTypeOf<keyof StepGroup<object, object, object, never>>().toEqualTypeOf<"step" | "types">();
+  expectTypeOf<keyof ForwardGroup<object, object, object, never>>().toEqualTypeOf<"step" | "types">();
   // @ts-expect-error a transactional step
   saga("a", nothing).parallel("g", (given) => given.step("a", { act, transaction }));
   // @ts-expect-error nothing

@@ -246,12 +246,7 @@ describe("any order of ends, crashes and cancels", () => {
         for (let turn = 0; turn < 100 && !isOver(play); turn++) play.goOn(() => 0);
         expect(play.wrong).toEqual([]);
         expect(play.state.status).toMatch(/COMPLETED|FAILED|STALLED/);
-        const left = [...play.effects.keys()].filter((name) =>
-          play.plan.some((s) => s.name === name && s.undo),
-        );
-        if (play.state.status === "FAILED") expect(left).toEqual([]);
-        if (play.state.status === "COMPLETED") expect([...play.effects.values()]).not.toContain("doubt");
-        if (play.state.status === "COMPLETED") expect(play.effects.size).toBe(play.plan.length);
+        expect(halfDone(play)).toEqual([]);
       }),
       { numRuns: 3_000 },
     );
@@ -260,4 +255,12 @@ describe("any order of ends, crashes and cancels", () => {
 
 function isOver({ state }: Play): boolean {
   return ["COMPLETED", "FAILED", "STALLED"].includes(state.status);
+}
+
+/** What the end of a saga does not say of the world. */
+function halfDone({ state, plan, effects }: Play): readonly string[] {
+  if (state.status === "COMPLETED")
+    return plan.filter(({ name }) => effects.get(name) !== "done").map(({ name }) => name);
+  if (state.status !== "FAILED") return [];
+  return plan.filter(({ name, undo }) => undo && effects.has(name)).map(({ name }) => name);
 }
