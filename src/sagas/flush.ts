@@ -78,7 +78,7 @@ function sort(pieces: readonly Piece[]): Sorted {
 function startStatements(dialect: Dialect, { starts }: Sorted, plainly: boolean): Sql[] {
   if (starts.length === 0) return [];
   const interested = starts.filter(({ interests }) => interests.length > 0);
-  const openings = starts.flatMap(openingRows);
+  const openings = starts.filter(({ plan }) => plan[0]?.group).flatMap(openingRows);
   const statements = [insertSagas(dialect, starts, plainly)];
   if (interested.length > 0) statements.push(insertInterests(dialect, interested));
   if (openings.length > 0) statements.push(insertOpenings(dialect, openings));
@@ -256,7 +256,7 @@ const OPENING: readonly Column[] = [...LINE, { name: "owner", type: "text" }, { 
 
 /** A saga that begins with a group begins with several acts. */
 function openingRows({ id, plan, owner }: NewSaga): readonly unknown[][] {
-  if (owner === undefined || !plan[0]?.group) return [];
+  if (owner === undefined) return [];
   return openingLines(plan).map((entry, index) => [
     ...lineRow({ sagaId: id, version: 2 + index, token: 1, entry }),
     owner,

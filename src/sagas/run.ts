@@ -82,8 +82,9 @@ export class Run {
   adopt(state: SagaState, databaseNowMs: number, localNowMs: number): void {
     this.state = state;
     this.results = {};
-    this.begunAtMs.clear();
-    this.dueAtMs.clear();
+    // Most are empty, and emptying a map makes a new table even then.
+    if (this.begunAtMs.size > 0) this.begunAtMs.clear();
+    if (this.dueAtMs.size > 0) this.dueAtMs.clear();
     for (const [index, step] of state.steps.entries()) {
       if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
         this.results[(state.plan[index] as PlannedStep).name] = step.result;
