@@ -59,6 +59,13 @@ export {
   type TransactionKind,
   type UndoContext,
 } from "./sagas/definition.ts";
+export {
+  type ForwardGroup,
+  type ForwardMemberOptions,
+  type MemberOptions,
+  type ParallelOptions,
+  type StepGroup,
+} from "./sagas/parallel-options.ts";
 export { signal, type AnySignal, type SignalType } from "./sagas/signal.ts";
 export { type SignalOptions } from "./sagas/signals.ts";
 export {

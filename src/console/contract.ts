@@ -184,6 +184,8 @@ export interface GraphNode {
   readonly step: string | null;
   readonly label: string;
   readonly pivot: boolean;
+  /** Steps of the same group act at the same time; null for a step by itself. */
+  readonly group: string | null;
   readonly state: "none" | "running" | "retrying" | "done" | "failed" | "skipped";
   readonly attempts: number;
   /** Of the last try; null where it has not begun, or not ended. */

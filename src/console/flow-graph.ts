@@ -102,6 +102,7 @@ function nodeOf(
     step,
     label: step,
     pivot: false,
+    group: null,
     state,
     attempts: hasBegun ? delivery.attempts : 0,
     startedAt: hasBegun ? iso(delivery.triedAtMs ?? delivery.atMs) : null,

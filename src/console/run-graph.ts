@@ -14,14 +14,29 @@ export function edgesOf(ways: Ways): readonly GraphEdge[] {
   return [...forward(ways), ...backward(ways)];
 }
 
+/** From each act to the next; steps of a group stand beside each other, and the way leads through all of them. */
 function forward({ acts, ended }: Ways): GraphEdge[] {
-  const way = ["start", ...acts.map(({ id }) => id), "completed"];
-  return way.slice(1).map((to, index) => ({
-    from: way[index] as string,
-    to,
-    kind: "forward",
-    taken: to === "completed" ? ended === "completed" : hasBegun(acts[index]),
-  }));
+  const edges: GraphEdge[] = [];
+  let from: readonly string[] = ["start"];
+  for (const row of rowsOf(acts)) {
+    for (const act of row) edges.push(...from.map((id) => forwardEdge(id, act.id, hasBegun(act))));
+    from = row.map(({ id }) => id);
+  }
+  return [...edges, ...from.map((id) => forwardEdge(id, "completed", ended === "completed"))];
+}
+
+function forwardEdge(from: string, to: string, taken: boolean): GraphEdge {
+  return { from, to, kind: "forward", taken };
+}
+
+function rowsOf(acts: readonly GraphNode[]): readonly (readonly GraphNode[])[] {
+  const rows: GraphNode[][] = [];
+  for (const act of acts) {
+    const last = rows.at(-1);
+    if (last && act.group !== null && last[0]?.group === act.group) last.push(act);
+    else rows.push([act]);
+  }
+  return rows;
 }
 
 /** From each act that may fail to the first undo, and from undo to undo to the end. */
@@ -31,9 +46,10 @@ function backward({ acts, undos, pivot, ended }: Ways): GraphEdge[] {
   for (const [index, act] of acts.entries()) {
     if (pivot >= 0 && index > pivot) break;
     const isTurn = index === turnedAt;
-    // The undo that was called first, where one was; else the one that would be.
+    // The undo that was called first, where one was; else the one that would be, after all of its group.
+    const end = act.group === null ? index : acts.findLastIndex(({ group }) => group === act.group);
     const first =
-      (isTurn ? undos.findLast(hasBegun) : undefined) ?? undos.slice(0, index + 1).findLast((node) => node);
+      (isTurn ? undos.findLast(hasBegun) : undefined) ?? undos.slice(0, end + 1).findLast((node) => node);
     const gone = isTurn && (first ? hasBegun(first) : ended === "failed");
     edges.push({ from: act.id, to: first?.id ?? "failed", kind: "turn", taken: gone });
   }
@@ -57,6 +73,7 @@ export function endNode(id: string, kind: "start" | "end", state: GraphNode["sta
     step: null,
     label: id,
     pivot: false,
+    group: null,
     state,
     attempts: 0,
     startedAt: null,

@@ -4,7 +4,7 @@ import type { SagaView, TimelineEntry } from "../sagas/view.ts";
 import type { Graph, GraphNode } from "./contract.ts";
 import { edgesOf, endNode } from "./run-graph.ts";
 
-type Seen = Pick<SagaView, "plan" | "timeline" | "status">;
+type Seen = Pick<SagaView, "plan" | "timeline" | "status"> & Partial<Pick<SagaView, "error">>;
 type Action = TimelineEntry["action"];
 
 export function graphOf(view: Seen): Graph {
@@ -34,6 +34,7 @@ function callNode(view: Seen, step: PlannedStep, action: Action): GraphNode {
     step: step.name,
     label: step.name,
     pivot: !isUndo && step.pivot,
+    group: step.group?.name ?? null,
     state: wasSkipped(view, step, action) ? "skipped" : stateOf(view, last, action),
     attempts: lines.filter((line) => line.status === "STARTED").length,
     startedAt: started?.at.toISOString() ?? null,
@@ -54,11 +55,17 @@ function wasSkipped(view: Seen, step: PlannedStep, action: Action): boolean {
 }
 
 /** A call that began and was never heard of again has failed, as far as anybody knows, once nobody works on it. */
-function stateOf({ status }: Seen, last: TimelineEntry | undefined, action: Action): GraphNode["state"] {
+function stateOf(
+  { status, error }: Seen,
+  last: TimelineEntry | undefined,
+  action: Action,
+): GraphNode["state"] {
   if (!last) return "none";
   if (last.status === "COMPLETED") return "done";
   const isOpen =
     action === "compensate" ? status === "COMPENSATING" : status === "RUNNING" || status === "PENDING";
   if (!isOpen) return "failed";
+  // Of a group, one has failed and others are still waited for: nothing of it is tried again.
+  if (action === "act" && error && last.status === "FAILED") return "failed";
   return last.status === "STARTED" ? "running" : "retrying";
 }

@@ -4,8 +4,10 @@
  */
 import { advance, pivotBegun, type Facts } from "../core/saga/interpreter.ts";
 import type { Entry } from "../core/saga/entry.ts";
+import type { SagaState } from "../core/saga/state.ts";
 import type { Database } from "../storage/database.ts";
-import type { CallTools } from "./call.ts";
+import { tellThrow } from "../work/throws.ts";
+import type { CallCommand, Called, CallTools } from "./call.ts";
 import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
 import { failureText } from "./move.ts";
 import type { Newsroom } from "./news.ts";
@@ -64,37 +66,57 @@ export function checkpointFor(
 ): Checkpoint {
   const goes = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
   const go = rest ? rest.begins : goes;
-  const { entry, state } = advance(run.state, line, factsOf(tools, run), go);
+  const { entry, more, state } = advance(run.state, line, factsOf(tools, run), go);
   const recovered = run.shaky && line.status === "COMPLETED" && !line.step.startsWith("$");
-  const moves = state.status !== run.state.status || releaseMs !== undefined || recovered;
-  const move: Move | undefined = moves
-    ? {
-        from: run.state.status,
-        to: state.status,
-        releaseMs,
-        awaits: rest?.awaits,
-        error: failureText(state),
-        recovered,
-      }
-    : undefined;
-  return { sagaId: run.id, token: run.token, version: run.version + 1, entry, emissions, move, state };
+  const move = moveOf(run, state, recovered, releaseMs, rest);
+  return { sagaId: run.id, token: run.token, version: run.version + 1, entry, more, emissions, move, state };
+}
+
+/** What becomes of the saga's row; undefined where it stays as it is. */
+export function moveOf(
+  run: Run,
+  state: SagaState,
+  recovered: boolean,
+  releaseMs: number | undefined,
+  rest?: Rest,
+): Move | undefined {
+  if (state.status === run.state.status && releaseMs === undefined && !recovered) return undefined;
+  return {
+    from: run.state.status,
+    to: state.status,
+    releaseMs,
+    awaits: rest?.awaits,
+    error: failureText(state),
+    recovered,
+  };
 }
 
 /** The line is durable: only now does anybody see it. */
-export function accept(tools: DriveTools, run: Run, { version, entry, state, move }: Checkpoint): "held" {
-  run.version = version;
+export function accept(tools: DriveTools, run: Run, checkpoint: Checkpoint): "held" {
+  const { version, entry, more, state, move } = checkpoint;
+  const before = run.state;
+  const count = more === undefined ? 0 : more.length;
+  run.version = version + count;
   run.state = state;
   // A wait that begins here is measured by this process's clock for as long as it stays here.
-  const begun = entry.next?.step ?? (entry.status === "STARTED" ? entry.step : undefined);
+  const last = more?.at(-1) ?? entry;
+  const begun = last.next?.step ?? (last.status === "STARTED" ? last.step : undefined);
   if (run.hasWaits && state.plan.some(({ name, wait }) => wait && name === begun))
     run.stepBegunAtMs = tools.clock.monotonicMs();
   if (move?.recovered) run.shaky = false;
+  // Of several lines, only the last tells whoever follows the saga that it has ended.
+  tell(tools, run, version, entry, count === 0 ? state : before);
+  for (let n = 1; n <= count; n++)
+    tell(tools, run, version + n, more?.[n - 1] as Entry, n === count ? state : before);
+  return "held";
+}
+
+function tell(tools: DriveTools, run: Run, version: number, entry: Entry, state: SagaState): void {
   if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
     const index = state.plan.findIndex((step) => step.name === entry.step);
-    run.results[entry.step] = state.steps[index]?.result;
+    run.results[entry.step] = run.state.steps[index]?.result;
   }
   tools.newsroom.publish(run.id, { version, entry, state });
-  return "held";
 }
 
 /** Somebody wrote first. Whoever still has the saga decides anew; whoever lost it stops. */
@@ -106,16 +128,27 @@ export async function reread(tools: DriveTools, run: Run): Promise<"changed" | "
   return "changed";
 }
 
+/** For whoever watches this process: what a call threw, which is stored nowhere. */
+export function tellThrown(run: Run, command: CallCommand, called: Called, waitMs: number | undefined): void {
+  if (!("thrown" in called)) return;
+  const { step, attempt, kind } = command;
+  const { name } = run.definition;
+  const isUndo = kind === "undo";
+  tellThrow(() => ({ part: "saga", name, id: run.id, step, isUndo, attempt, error: called.thrown, waitMs }));
+}
+
 const IN_TIME: Facts = { expired: false };
 
 export function factsOf(tools: DriveTools, run: Run): Facts {
   if (!run.hasDeadlines) return IN_TIME;
   const now = tools.clock.monotonicMs();
   if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return { expired: true };
-  const index = run.state.steps.findIndex((step) => step.act === "retry");
-  const planned = index < 0 ? undefined : run.state.plan[index];
-  const limit = planned && run.step(planned.name).deadlineMs;
-  return { expired: limit !== undefined && now >= run.stepBegunAtMs + limit };
+  const late = run.state.plan.find(({ name }, index) => {
+    if (run.state.steps[index]?.act !== "retry") return false;
+    const limit = run.step(name).deadlineMs;
+    return limit !== undefined && now >= (run.begunAtMs.get(name) ?? run.stepBegunAtMs) + limit;
+  });
+  return { expired: late !== undefined, late: late?.name };
 }
 
 /** How long until the saga's own deadline turns it back; undefined where it has none, or its pivot has begun. */

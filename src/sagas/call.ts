@@ -39,6 +39,23 @@ export interface CallTools {
 
 export type CallCommand = Extract<Command, { kind: "act" | "undo" }>;
 
+/** For whom a call is made: a saga, or one of several steps of it that act at once. */
+export type Caller = Pick<
+  Run,
+  | "id"
+  | "definition"
+  | "input"
+  | "results"
+  | "state"
+  | "deadlineAtMs"
+  | "stepBegunAtMs"
+  | "stopReason"
+  | "signal"
+  | "step"
+  | "stop"
+  | "driftOff"
+>;
+
 export interface Called {
   readonly outcome: Outcome;
   readonly emissions: readonly Emission[];
@@ -52,7 +69,7 @@ export interface Called {
  */
 export function callStep(
   tools: CallTools,
-  run: Run,
+  run: Caller,
   command: CallCommand,
   tx: unknown,
 ): Called | undefined | Promise<Called | undefined> {
@@ -97,10 +114,10 @@ class CallContext {
   readonly tx: unknown;
   emissions: readonly Emission[] = NOTHING;
   readonly #tools: CallTools;
-  readonly #run: Run;
+  readonly #run: Caller;
   readonly #command: CallCommand;
 
-  constructor(tools: CallTools, run: Run, command: CallCommand, tx: unknown) {
+  constructor(tools: CallTools, run: Caller, command: CallCommand, tx: unknown) {
     this.#tools = tools;
     this.#run = run;
     this.#command = command;
@@ -158,7 +175,7 @@ function emissionOf(event: EmittedEvent, newId: () => string): Emission {
 
 function withMiddleware(
   middleware: readonly Middleware[],
-  run: Run,
+  run: Caller,
   { step, attempt }: CallCommand,
   { sagaId, key, action }: CallContext,
   call: () => unknown,
@@ -175,7 +192,7 @@ function withMiddleware(
 /** Stops the call when its try, its step or its saga has no time left. Returns what ends the watch, if one is kept. */
 function watch(
   clock: Clock,
-  run: Run,
+  run: Caller,
   timeoutMs: number | undefined,
   stepDeadlineMs: number | undefined,
 ): (() => void) | undefined {
@@ -224,7 +241,7 @@ function errLabel(value: unknown): string {
   return typeof code === "string" && /^[A-Za-z][\w.-]{0,254}$/.test(code) ? code : "Err";
 }
 
-function failureOf(tools: CallTools, run: Run, thrown: unknown): Outcome | undefined {
+function failureOf(tools: CallTools, run: Caller, thrown: unknown): Outcome | undefined {
   switch (run.stopReason) {
     case "shutdown":
     case "lost":

@@ -8,10 +8,11 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import type { Entry } from "../core/saga/entry.ts";
+import { openingLines } from "../core/saga/group.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/state.ts";
 import type { SagaOperations, SagaStorage } from "./contract.ts";
-import { claimEntry } from "./database-journal.ts";
+import { claimLines } from "./database-journal.ts";
 import { codeOf, fenced } from "./fence.ts";
 import type { Checkpoint, Hold, Intrusion, Journal, Kind, NewSaga, SagaRecord } from "./journal.ts";
 import { givenBack, linesOf, newKept, readKept, type Kept, type Loaded } from "./kept.ts";
@@ -22,9 +23,9 @@ const NO_LIMIT = 1_000_000;
 /** Lines that come from outside the worker carry a token that no worker has. */
 const OUTSIDER = -1;
 
-/** A line to write, and what changes with it. */
+/** Lines to write, mostly one, and what changes with them. */
 interface Line {
-  readonly entry: Entry;
+  readonly entries: readonly Entry[];
   readonly token: number;
   readonly status: SagaStatus;
   readonly changes: Partial<Kept>;
@@ -49,7 +50,8 @@ export class ContractJournal implements Journal {
       await this.#commit(async (on) => {
         await on.createSaga(saga.id, saga.name, { ...kept });
         if (!kept.begun) return;
-        await on.logStep(saga.id, saga.plan[0]?.name as string, "act", "STARTED");
+        const names = [saga.plan[0]?.name as string, ...openingLines(saga.plan).map(({ step }) => step)];
+        for (const name of names) await on.logStep(saga.id, name, "act", "STARTED");
         await on.updateStatus(saga.id, "RUNNING");
       });
       return true;
@@ -68,7 +70,8 @@ export class ContractJournal implements Journal {
     throw notSupported("run a step in a transaction");
   }
 
-  async append({ sagaId, token, version, entry, emissions, move, state }: Checkpoint): Promise<boolean> {
+  async append(checkpoint: Checkpoint): Promise<boolean> {
+    const { sagaId, token, version, entry, more = [], emissions, move, state } = checkpoint;
     if (emissions.length > 0) throw notSupported("keep the events that a step emits");
     const found = await this.#find(sagaId);
     // A claim writes a line too: whoever lost the saga finds that version taken.
@@ -79,7 +82,8 @@ export class ContractJournal implements Journal {
       ...(isGone && givenBack(status, this.#now() + (move?.releaseMs ?? 0))),
       ...(move?.recovered && { recoveries: 0 }),
     };
-    if (!(await this.#write(sagaId, found, { entry, token, status, changes, isOwn: true }))) return false;
+    const entries = [entry, ...more];
+    if (!(await this.#write(sagaId, found, { entries, token, status, changes, isOwn: true }))) return false;
     this.#notBefore.delete(sagaId);
     if (move?.recovered && !sagaMachine.isTerminal(status))
       await this.#storage.setRecoveryAttempts(sagaId, 0);
@@ -141,10 +145,10 @@ export class ContractJournal implements Journal {
     }
     const isLost = kept.owner !== null;
     const token = kept.token + 1;
-    const entry = claimEntry(record, owner, kept.token > 0);
+    const entries = claimLines(record, owner, kept.token > 0);
     const changes = { owner, token, dueAtMs: null, recoveries: kept.recoveries + (isLost ? 1 : 0) };
-    const { status } = evolve(record.state, entry);
-    if (!(await this.#write(id, found, { entry, token, status, changes }))) return undefined;
+    const { status } = entries.reduce(evolve, record.state);
+    if (!(await this.#write(id, found, { entries, token, status, changes }))) return undefined;
     if (isLost) await this.#storage.incrementRecoveryAttempts(id);
     return this.load(id);
   }
@@ -188,7 +192,8 @@ export class ContractJournal implements Journal {
       const { status } = evolve(record.state, entry);
       const isRunning = kept.owner !== null && status === record.state.status;
       const changes = isRunning ? {} : { ...givenBack(status, this.#now()), recoveries: 0 };
-      if (!(await this.#write(id, found, { entry, token: OUTSIDER, status, changes }))) continue;
+      const line = { entries: [entry], token: OUTSIDER, status, changes };
+      if (!(await this.#write(id, found, line))) continue;
       this.#notBefore.delete(id);
       return (await this.load(id)) ?? record;
     }
@@ -205,8 +210,11 @@ export class ContractJournal implements Journal {
 
   /** False where somebody else was faster: nothing was written. */
   #write(id: string, { stored, kept, record }: Loaded, line: Line | undefined): Promise<boolean> {
-    const added = line && { ...line.entry, id: record.version + 1, token: line.token, atMs: this.#now() };
-    const log = added ? [...kept.log, added] : kept.log;
+    const atMs = this.#now();
+    const added = (line?.entries ?? []).map((entry, index) => {
+      return { ...entry, id: record.version + 1 + index, token: line?.token as number, atMs };
+    });
+    const log = added.length > 0 ? [...kept.log, ...added] : kept.log;
     const mayLack = !line?.isOwn || stored.status !== record.state.status;
     return fenced(() =>
       this.#commit(async (on) => {

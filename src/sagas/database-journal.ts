@@ -1,6 +1,7 @@
 /** Sagas in a database: checkpoints travel through the group writer, everything else is rare. */
 import { AmendsError } from "../core/errors.ts";
 import { control, type Entry } from "../core/saga/entry.ts";
+import { openingLines } from "../core/saga/group.ts";
 import { sagaMachine } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
@@ -173,7 +174,11 @@ function cannotExist(id: string): boolean {
 }
 
 function bytesOf(piece: Piece): number {
-  return ("start" in piece ? piece.start.input.length : (piece.checkpoint.entry.details?.length ?? 0)) + 200;
+  if ("start" in piece) return piece.start.input.length + 200;
+  const { entry, more } = piece.checkpoint;
+  let bytes = (entry.details?.length ?? 0) + 200;
+  if (more) for (const { details } of more) bytes += (details?.length ?? 0) + 200;
+  return bytes;
 }
 
 function inTurn(session: Pick<Session, "query">): Execute {
@@ -199,26 +204,29 @@ async function takeOver(
       const id = row["id"] as string;
       try {
         const before = toRecord({ ...row, token: 0 }, logs.get(id) ?? []);
-        return [{ row, before, entry: claimEntry(before, owner, Number(row["token"]) > 1) }];
+        return [{ row, before, entries: claimLines(before, owner, Number(row["token"]) > 1) }];
       } catch {
         unreadable.push(id); // one damaged saga must not keep the others from being claimed
         return [];
       }
     });
     if (unreadable.length > 0) await session.query(stallUnreadable(session.dialect, unreadable));
-    const lines = claims.map(({ row, before, entry }) => ({
-      sagaId: before.id,
-      version: before.version + 1,
-      token: Number(row["token"]),
-      entry,
-    }));
+    const lines = claims.flatMap(({ row, before, entries }) =>
+      entries.map((entry, index) => ({
+        sagaId: before.id,
+        version: before.version + 1 + index,
+        token: Number(row["token"]),
+        entry,
+      })),
+    );
     const written = new Set(
       (await session.query(insertLines(session.dialect, lines))).map((row) => row["saga_id"] as string),
     );
-    for (const { row, before, entry } of claims) {
+    for (const { row, before, entries } of claims) {
       if (!written.has(before.id)) continue;
       const token = Number(row["token"]);
-      taken.push({ ...before, version: before.version + 1, token, state: evolve(before.state, entry) });
+      const version = before.version + entries.length;
+      taken.push({ ...before, version, token, state: entries.reduce(evolve, before.state) });
     }
     // The last owner wrote in the very moment: its line counts, and ours goes after it.
     const done = new Set([...written, ...unreadable]);
@@ -243,11 +251,15 @@ async function readLogs(session: Session, rows: readonly Row[]): Promise<Map<str
   return grouped;
 }
 
-/** The first act of a saga begins with its first claim, unless its time was up before. */
-export function claimEntry(before: SagaRecord, owner: string, again: boolean): Entry {
+/**
+ * The first act of a saga begins with its first claim, unless its time was up before, and so do those that act together
+ * with it. There are several lines only for a saga that nobody has had: no last owner can write in between.
+ */
+export function claimLines(before: SagaRecord, owner: string, again: boolean): readonly Entry[] {
   const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });
   const first = before.plan[0];
   const expired = before.deadlineAtMs !== undefined && before.deadlineAtMs <= before.nowMs;
   const begins = before.state.status === "PENDING" && first !== undefined && !before.state.cancel && !expired;
-  return begins ? { ...entry, next: { step: first.name, action: "act" } } : entry;
+  if (!begins) return [entry];
+  return [{ ...entry, next: { step: first.name, action: "act" } }, ...openingLines(before.plan)];
 }

@@ -12,6 +12,8 @@ import type { Err, Ok } from "../core/result.ts";
 import type { Plan } from "../core/saga/plan.ts";
 import { readSagaOptions, readStep, type SagaSettings, type StepDefinition } from "./settings.ts";
 import { isSchema } from "./signal.ts";
+import type { ForwardGroup, ParallelOptions, StepGroup, Together } from "./parallel-options.ts";
+import { readParallel } from "./parallel-steps.ts";
 import type { EventWait, ForwardLimit, MatchField, OnTimeout, SignalWait, Waited } from "./wait-options.ts";
 import { readSleep, readWaitFor } from "./wait-steps.ts";
 
@@ -64,16 +66,19 @@ export interface TransactionKind<Tx> {
   readonly tx?: Tx;
 }
 
-interface StepBasics<Input, Results, Value, Tx> {
+export interface Acting<Input, Results, Value, Tx = undefined> {
   act(context: ActContext<Input, Results, Tx>): Value;
   readonly retry?: RetryOptions;
   /** The longest that one try may take: then its signal fires, and the try counts as failed. */
   readonly timeout?: Duration;
+}
+
+interface StepBasics<Input, Results, Value, Tx> extends Acting<Input, Results, Value, Tx> {
   /** The act runs in a transaction that commits together with the step's checkpoint, exactly once. */
   readonly transaction?: TransactionKind<Tx>;
 }
 
-interface Undoable<Input, Results, Value, Tx> {
+export interface Undoable<Input, Results, Value, Tx = undefined> {
   /** Takes back what the act did, or may have done. Called with the same key however often it is tried. */
   compensate?(context: UndoContext<Input, Partial<Results>, ValueOf<Value>, Tx>): unknown;
   readonly compensateRetry?: RetryOptions;
@@ -92,10 +97,13 @@ export interface PivotOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, Undoable<Input, Results, Value, Tx> {}
 
 /** After the pivot the saga only goes forward: there is nothing to compensate, and no deadline that would. */
-export interface ForwardOptions<Input, Results, Value, Tx> extends StepBasics<Input, Results, Value, Tx> {
+export interface ForwardOnly {
   readonly compensate?: "After the pivot a saga only goes forward: there is nothing to compensate.";
   readonly deadline?: "After the pivot a saga only goes forward: no deadline can turn it back.";
 }
+
+export interface ForwardOptions<Input, Results, Value, Tx>
+  extends StepBasics<Input, Results, Value, Tx>, ForwardOnly {}
 
 /** What a step's act is worth to later steps: the value of an `ok`, or whatever else was returned, as stored. */
 export type ValueOf<Returned> = Stored<OkValue<Awaited<Returned>>>;
@@ -108,11 +116,11 @@ export type FailureOf<Returned> = ErrValue<Awaited<Returned>>;
 
 type ErrValue<Value> = Value extends Err<infer E> ? Stored<E> : never;
 
-type Fresh<Name extends string, Results> = Name extends keyof Results
+export type Fresh<Name extends string, Results> = Name extends keyof Results
   ? { readonly error: `There is already a step named "${Name}"` }
   : Name;
 
-type With<Results, Name extends string, Value> = {
+export type With<Results, Name extends string, Value> = {
   readonly [K in keyof Results | Name]: K extends keyof Results ? Results[K] : ValueOf<Value>;
 };
 
@@ -151,6 +159,14 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
     name: Name & Fresh<Name, Results>,
     options: PivotOptions<Stored<Output>, Results, Value, Tx>,
   ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+  /** Adds steps that act at the same time. They do not see each other's results; the steps after them see all. */
+  parallel<const Name extends string, Added, Failed>(
+    name: Name & Fresh<Name, Results>,
+    steps: (
+      group: StepGroup<Stored<Output>, Results, NoResults, never>,
+    ) => StepGroup<Stored<Output>, Results, Added, Failed>,
+    options?: ParallelOptions,
+  ): Saga<Input, Output, Together<Results, Added>, Failure | Failed>;
   /** Rests for so long, durably, without holding anything. */
   sleep<const Name extends string>(
     name: Name & Fresh<Name, Results>,
@@ -184,6 +200,14 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
     name: Name & Fresh<Name, Results>,
     options: ForwardOptions<Stored<Output>, Results, Value, Tx>,
   ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+  /** Adds steps that act at the same time, each retried until it succeeds, or until a person decides. */
+  parallel<const Name extends string, Added, Failed>(
+    name: Name & Fresh<Name, Results>,
+    steps: (
+      group: ForwardGroup<Stored<Output>, Results, NoResults, never>,
+    ) => ForwardGroup<Stored<Output>, Results, Added, Failed>,
+    options?: ParallelOptions,
+  ): ForwardSaga<Input, Output, Together<Results, Added>, Failure | Failed>;
   /** Rests for so long, durably, without holding anything. */
   sleep<const Name extends string>(
     name: Name & Fresh<Name, Results>,
@@ -244,7 +268,8 @@ function build(
   schema: AnySaga["schema"],
   steps: readonly StepDefinition[],
 ): AnySaga {
-  const add = (step: StepDefinition): AnySaga => build(name, settings, schema, [...steps, step]);
+  const add = (...more: readonly StepDefinition[]): AnySaga =>
+    build(name, settings, schema, [...steps, ...more]);
   const read = (stepName: string, options: unknown, pivot: boolean): StepDefinition =>
     readStep(name, settings, steps, stepName, options, pivot);
   const place = { saga: name, settings, before: steps };
@@ -257,6 +282,8 @@ function build(
     plan: steps.map((step) => step.planned),
     step: (stepName: string, options: unknown) => add(read(stepName, options, false)),
     pivot: (stepName: string, options: unknown) => add(read(stepName, options, true)),
+    parallel: (groupName: string, group: unknown, options?: ParallelOptions) =>
+      add(...readParallel(place, groupName, group, options)),
     sleep: (stepName: string, duration: Duration) => add(readSleep(place, stepName, duration)),
     waitFor: (stepName: string, options: unknown) => add(readWaitFor(place, stepName, options)),
   };

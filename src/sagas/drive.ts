@@ -3,19 +3,35 @@ import { decide, needsStart, next, turnEntry, type RetryPolicy } from "../core/s
 import { control, type ControlDetails, type Entry } from "../core/saga/entry.ts";
 import { evolve } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
-import { tellThrow, type Throw } from "../work/throws.ts";
-import { accept, book, checkpointFor, deadlineLeftMs, factsOf, reread, type DriveTools } from "./booking.ts";
+import {
+  accept,
+  book,
+  checkpointFor,
+  deadlineLeftMs,
+  factsOf,
+  reread,
+  tellThrown,
+  type DriveTools,
+} from "./booking.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
+import { runGroup } from "./group.ts";
 import type { Run } from "./run.ts";
 import { callInTransaction } from "./transactional.ts";
 import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
   for (;;) {
-    const command = next(run.state, factsOf(tools, run));
+    const facts = factsOf(tools, run);
+    const command = next(run.state, facts);
     if (command.kind === "end") return run.depart("ended");
     if (command.kind === "turn") {
-      if ((await book(tools, run, turnEntry(run.state, command.why))) === "lost") return run.depart("lost");
+      const entry = turnEntry(run.state, command.why, facts.late);
+      if ((await book(tools, run, entry)) === "lost") return run.depart("lost");
+      continue;
+    }
+    if (command.kind === "group") {
+      await runGroup(tools, run);
+      if (run.departure) return;
       continue;
     }
     if (command.kind === "sleep" || command.kind === "wait") {
@@ -88,19 +104,13 @@ async function settle(tools: DriveTools, run: Run, command: CallCommand, called:
       run.depart("lost");
       return 0;
     }
-    if ("thrown" in called) tellThrow(() => throwOf(run, command, called.thrown, waitMs));
+    tellThrown(run, command, called, waitMs);
     if (releaseMs !== undefined) {
       tools.dueIn(releaseMs);
       run.depart("released");
     }
     return isShort ? waitMs : 0;
   }
-}
-
-function throwOf(run: Run, command: CallCommand, error: unknown, waitMs: number | undefined): Throw {
-  const { step, attempt, kind } = command;
-  const { name } = run.definition;
-  return { part: "saga", name, id: run.id, step, isUndo: kind === "undo", attempt, error, waitMs };
 }
 
 /** A saga that sleeps must wake for its deadline too. */

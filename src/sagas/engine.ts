@@ -6,8 +6,9 @@ import { checkLease } from "../core/backoff.ts";
 import { AmendsError, classify } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { canonicalJson } from "../core/json.ts";
+import { openingLines } from "../core/saga/group.ts";
 import { misfit } from "../core/saga/plan.ts";
-import { initial } from "../core/saga/state.ts";
+import { evolve, initial } from "../core/saga/state.ts";
 import { within } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
@@ -205,7 +206,8 @@ export class Engine implements Duty {
       );
     }
     // Our own commit, whose answer was lost on the way: nobody else runs it, so it runs here.
-    const isOurs = record.owner === this.#options.owner && record.version === 1;
+    const isUntouched = record.begun && record.version === 1 + openingLines(record.plan).length;
+    const isOurs = record.owner === this.#options.owner && isUntouched;
     const ours = isOurs && !isHere && !this.active.has(saga.id);
     const known = this.#options.registry.get(record.name, record.definition);
     const run = ours && known ? this.#launch(record, known) : this.active.get(saga.id);
@@ -311,7 +313,7 @@ export class Engine implements Duty {
       if (version !== undefined) run.leasedAtMs = now;
       else if (this.active.get(run.id) === run) run.stop("lost");
       // Somebody from outside wrote a line that this worker has not seen: the call should hear of it.
-      if (version !== undefined && version > run.version) run.stop("cancelled");
+      if (version !== undefined && version > Math.max(run.version, run.sentVersion)) run.stop("cancelled");
     }
   }
 
@@ -341,6 +343,8 @@ function byId(a: Run, b: Run): number {
 }
 
 function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
+  const opening = openingLines(saga.plan);
+  const state = initial(saga.plan, true);
   return {
     id: saga.id,
     name: saga.name,
@@ -348,7 +352,7 @@ function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
     input: JSON.parse(saga.input),
     plan: saga.plan,
     begun: true,
-    version: 1,
+    version: 1 + opening.length,
     token: 1,
     owner: saga.owner,
     recoveryAttempts: 0,
@@ -357,7 +361,7 @@ function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
     updatedAtMs: 0,
     deadlineAtMs: saga.deadlineMs,
     dueAtMs: undefined,
-    state: initial(saga.plan, true),
+    state: opening.length === 0 ? state : opening.reduce(evolve, state),
   };
 }
 

@@ -7,6 +7,7 @@
  *
  * Safe to repeat after a commit whose fate is unknown: a line that is there under our own token is ours.
  */
+import { openingLines } from "../core/saga/group.ts";
 import { CLAIMABLE, sagaMachine } from "../core/saga/machine.ts";
 import { encodePlan } from "../core/saga/plan.ts";
 import type { Column, Dialect, Row } from "../storage/database.ts";
@@ -77,8 +78,11 @@ function sort(pieces: readonly Piece[]): Sorted {
 function startStatements(dialect: Dialect, { starts }: Sorted, plainly: boolean): Sql[] {
   if (starts.length === 0) return [];
   const interested = starts.filter(({ interests }) => interests.length > 0);
-  const sagas = insertSagas(dialect, starts, plainly);
-  return interested.length === 0 ? [sagas] : [sagas, insertInterests(dialect, interested)];
+  const openings = starts.filter(({ plan }) => plan[0]?.group).flatMap(openingRows);
+  const statements = [insertSagas(dialect, starts, plainly)];
+  if (interested.length > 0) statements.push(insertInterests(dialect, interested));
+  if (openings.length > 0) statements.push(insertOpenings(dialect, openings));
+  return statements;
 }
 
 /** What ends now no longer waits for any event; the others never did. */
@@ -131,6 +135,8 @@ async function flushTolerantly(
   const add = (when: boolean, make: () => Sql): number => (when ? statements.push(make()) - 1 : -1);
   const appended = add(appends.length > 0, () => insertLines(dialect, appends));
   const fenced = add(moves.length > 0, () => insertFencedLines(dialect, moves));
+  const further = [...appends, ...moves].flatMap(furtherRows);
+  add(further.length > 0, () => insertFurtherLines(dialect, further));
   add(moves.length > 0, () => moveSagas(dialect, moves, true));
   add(emissions.length > 0, () => insertEmissions(dialect, emissions));
   statements.push(...endStatements(dialect, sorted));
@@ -220,8 +226,51 @@ function lineRow({
 
 /** The lines of a flush that expects no conflict: one taken version fails the statement. */
 function insertPlainLines(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
+  const rows = lines.map(lineRow);
+  for (const line of lines)
+    if (line.more) rows.push(...furtherRows(line).map((row) => row.slice(0, LINE.length)));
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
-    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, lines.map(lineRow))}`;
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, rows)}`;
+}
+
+const FURTHER_LINE: readonly Column[] = [...LINE, { name: "head", type: "int" }];
+
+/** Lines that come with another one, each with the version of that one. */
+function furtherRows({ sagaId, version, token, more }: Checkpoint): readonly unknown[][] {
+  return (more ?? []).map((entry, index) => [
+    ...lineRow({ sagaId, version: version + 1 + index, token, entry }),
+    version,
+  ]);
+}
+
+/** The first line is the fence of all: nobody else can have written behind it what it had not read. */
+function insertFurtherLines(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FURTHER_LINE, rows)}
+    where exists (
+      select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.saga_id and l.id = r.head and l.token = r.token)
+    on conflict do nothing`;
+}
+
+const OPENING: readonly Column[] = [...LINE, { name: "owner", type: "text" }, { name: "plan", type: "text" }];
+
+/** A saga that begins with a group begins with several acts. */
+function openingRows({ id, plan, owner }: NewSaga): readonly unknown[][] {
+  if (owner === undefined) return [];
+  return openingLines(plan).map((entry, index) => [
+    ...lineRow({ sagaId: id, version: 2 + index, token: 1, entry }),
+    owner,
+    encodePlan(plan),
+  ]);
+}
+
+/** Only for what was created so: where the id belonged to another saga, nothing is added to that one's log. */
+function insertOpenings(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(OPENING, rows)}
+    where exists (select 1 from ${dialect.table("saga_executions")} as c
+      where c.id = r.saga_id and c.plan = r.plan and c.owner = r.owner and c.token = 1)
+    on conflict do nothing`;
 }
 
 /** Lines that need no look at the saga's row: their version alone is the fence. A taken one is left out. */

@@ -71,12 +71,14 @@ export interface Emission {
 export interface Checkpoint {
   readonly sagaId: string;
   readonly token: number;
-  /** The version that this line makes. */
+  /** The version that its line makes. */
   readonly version: number;
   readonly entry: Entry;
+  /** Lines at the versions after it, written exactly if it is: where several steps act at once. */
+  readonly more?: readonly Entry[] | undefined;
   readonly emissions: readonly Emission[];
   readonly move: Move | undefined;
-  /** What the line adds up to, for storages that keep the context in one piece. */
+  /** What the lines add up to, for storages that keep the context in one piece. */
   readonly state: SagaState;
 }
 

@@ -1,5 +1,6 @@
 /** What Amends keeps in the context of a saga in a storage of the user's own: the saga's row and its whole log. */
 import type { Entry, Mark } from "../core/saga/entry.ts";
+import { openingLines } from "../core/saga/group.ts";
 import { CLAIMABLE } from "../core/saga/machine.ts";
 import { decodePlan, encodePlan } from "../core/saga/plan.ts";
 import type { LogEntry, NewSaga, SagaRecord } from "./journal.ts";
@@ -43,7 +44,9 @@ export function newKept(saga: NewSaga, nowMs: number): Kept {
     createdAtMs: nowMs,
     dueAtMs: begun ? null : nowMs,
     deadlineAtMs: saga.deadlineMs === undefined ? null : nowMs + saga.deadlineMs,
-    log: [],
+    log: begun
+      ? openingLines(saga.plan).map((entry, n) => ({ ...entry, id: n + 2, token: 1, atMs: nowMs }))
+      : [],
   };
 }
 

@@ -1,8 +1,10 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
+import type { PlannedStep } from "../core/saga/plan.ts";
 import type { SagaState } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
 import type { AnySaga } from "./definition.ts";
 import type { SagaRecord } from "./journal.ts";
+import type { Member } from "./member.ts";
 import type { StepDefinition } from "./settings.ts";
 
 /** Why a call was asked to stop. */
@@ -10,6 +12,9 @@ export type StopReason = "timeout" | "deadline" | "cancelled" | "shutdown" | "lo
 
 /** How a run left this process: at its end, given back for later, or taken by another worker. */
 export type Departure = "ended" | "released" | "lost";
+
+/** What most sagas have: no groups. Never added to. */
+const NO_INSTANTS = new Map<string, number>();
 
 export class Run {
   readonly id: string;
@@ -31,6 +36,13 @@ export class Run {
   leasedAtMs: number;
   deadlineAtMs: number | undefined;
   stepBegunAtMs: number;
+  /** Of steps in a group, by name: when each first began, and when its next try is due. */
+  readonly begunAtMs: Map<string, number> = NO_INSTANTS;
+  readonly dueAtMs: Map<string, number> = NO_INSTANTS;
+  /** The acts of a group that are being called. */
+  members: Set<Member> | undefined;
+  /** A version that is being written while acts of a group are called: nobody else wrote that one. */
+  sentVersion = 0;
   /** The call was told to stop and has not: its lease is left to lapse, so that others can go on. */
   overdue = false;
   stopReason: StopReason | undefined;
@@ -57,6 +69,10 @@ export class Run {
     this.hasDeadlines =
       this.deadlineAtMs !== undefined || definition.steps.some((step) => step.deadlineMs !== undefined);
     this.hasWaits = record.plan.some(({ wait }) => wait !== undefined);
+    if (record.plan.some(({ group }) => group !== undefined)) {
+      this.begunAtMs = new Map();
+      this.dueAtMs = new Map();
+    }
     this.adrift = new Promise((resolve) => (this.#drift = resolve));
     this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
@@ -66,12 +82,20 @@ export class Run {
   adopt(state: SagaState, databaseNowMs: number, localNowMs: number): void {
     this.state = state;
     this.results = {};
+    // Most are empty, and emptying a map makes a new table even then.
+    if (this.begunAtMs.size > 0) this.begunAtMs.clear();
+    if (this.dueAtMs.size > 0) this.dueAtMs.clear();
     for (const [index, step] of state.steps.entries()) {
       if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-        this.results[(state.plan[index] as { name: string }).name] = step.result;
+        this.results[(state.plan[index] as PlannedStep).name] = step.result;
       if (step.act === "retry" || step.act === "begun" || step.act === "waiting") {
         const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
         this.stepBegunAtMs = localNowMs - begunAgoMs;
+        const { name, group } = state.plan[index] as PlannedStep;
+        if (!group) continue;
+        this.begunAtMs.set(name, this.stepBegunAtMs);
+        if (step.act === "retry" && step.dueAtMs !== undefined)
+          this.dueAtMs.set(name, localNowMs + step.dueAtMs - databaseNowMs);
       }
     }
   }
@@ -111,5 +135,6 @@ export class Run {
     if (reason === "lost") this.#drift();
     this.stopReason ??= reason;
     this.#controller?.abort(new Error(reason));
+    if (this.members) for (const member of this.members) member.stop(reason);
   }
 }

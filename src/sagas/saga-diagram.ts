@@ -1,4 +1,5 @@
 /** A definition as Mermaid text: the same definition always gives the same text. */
+import type { Group } from "../core/saga/group.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
 import { waitPhrase } from "../core/saga/wait.ts";
 import type { AnySaga } from "./definition.ts";
@@ -21,6 +22,12 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
       lines.push(`  Note over S: ${step.name}, ${waitPhrase(step.wait)}`);
       continue;
     }
+    if (step.group) {
+      lines.push(isFirst(plan, index) ? `  par ${groupPhrase(step.group)}` : "  and");
+      lines.push(`    S->>P${index}: act ${step.name}`);
+      if (isLast(plan, index)) lines.push("  end");
+      continue;
+    }
     lines.push(`  S->>P${index}: act ${step.name}`);
     if (step.pivot) lines.push(`  Note over S,P${index}: pivot, from here only forward`);
   }
@@ -36,21 +43,24 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
 }
 
 function states({ plan }: Pick<AnySaga, "plan">): string[] {
-  const act = (index: number): string => `act_${index}`;
   const undo = (index: number): string => `undo_${index}`;
   const back = undoable(plan);
   const pivot = plan.findIndex((step) => step.pivot);
-  const lines = ["stateDiagram-v2", `  [*] --> ${act(0)}`];
+  const lines = ["stateDiagram-v2", `  [*] --> ${place(plan, 0)}`];
   for (const [index, step] of plan.entries()) {
+    if (step.group) lines.push(...region(plan, index, step));
+    // A group goes on, or back, when all of its steps have ended.
+    if (!isLast(plan, index)) continue;
+    const from = place(plan, index);
     const more = step.wait ? `, ${waitPhrase(step.wait)}` : step.pivot ? " (pivot)" : "";
-    lines.push(`  ${act(index)}: ${step.name}${more}`);
-    lines.push(`  ${act(index)} --> ${index + 1 < plan.length ? act(index + 1) : "COMPLETED"}`);
+    if (!step.group) lines.push(`  ${from}: ${step.name}${more}`);
+    lines.push(`  ${from} --> ${place(plan, index + 1)}`);
     if (step.wait && !mayRunOut(step)) continue;
-    if (pivot >= 0 && index > pivot) lines.push(`  ${act(index)} --> STALLED: fails`);
+    if (pivot >= 0 && index > pivot) lines.push(`  ${from} --> STALLED: fails`);
     else {
       const first = back.filter((other) => other < index || (other === index && step.undo)).at(-1);
       lines.push(
-        `  ${act(index)} --> ${first === undefined ? "FAILED" : undo(first)}: ${step.wait ? "time is over" : "fails"}`,
+        `  ${from} --> ${first === undefined ? "FAILED" : undo(first)}: ${step.wait ? "time is over" : "fails"}`,
       );
     }
   }
@@ -62,6 +72,38 @@ function states({ plan }: Pick<AnySaga, "plan">): string[] {
   }
   lines.push("  COMPLETED --> [*]", "  FAILED --> [*]");
   return lines;
+}
+
+/** The state that a step is in: that of its group, if it has one; behind the last step, the end. */
+function place(plan: readonly PlannedStep[], index: number): string {
+  const group = plan[index]?.group?.name;
+  if (group === undefined) return index < plan.length ? `act_${index}` : "COMPLETED";
+  return `group_${plan.findIndex((step) => step.group?.name === group)}`;
+}
+
+/** One of several steps that act at the same time, inside the state of their group. */
+function region(plan: readonly PlannedStep[], index: number, { name, group }: PlannedStep): string[] {
+  const act = `act_${index}`;
+  const begin = isFirst(plan, index)
+    ? `  state "${groupPhrase(group as Group)}" as ${place(plan, index)} {`
+    : "    --";
+  const lines = [begin, `    [*] --> ${act}`, `    ${act}: ${name}`, `    ${act} --> [*]`];
+  return isLast(plan, index) ? [...lines, "  }"] : lines;
+}
+
+function groupPhrase({ name, limit }: Group): string {
+  return `${name}, ${limit === undefined ? "all" : `at most ${limit}`} at once`;
+}
+
+/** Of its group, where it has one. */
+function isFirst(plan: readonly PlannedStep[], index: number): boolean {
+  const group = plan[index]?.group?.name;
+  return group === undefined || plan[index - 1]?.group?.name !== group;
+}
+
+function isLast(plan: readonly PlannedStep[], index: number): boolean {
+  const group = plan[index]?.group?.name;
+  return group === undefined || plan[index + 1]?.group?.name !== group;
 }
 
 /** A wait turns the saga back by itself only where it has a time limit, and is not one to do without. */

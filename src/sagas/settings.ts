@@ -9,6 +9,13 @@ import type { PlannedStep } from "../core/saga/plan.ts";
 import type { RetryOptions, SagaOptions, TransactionKind } from "./definition.ts";
 import type { EventInterest } from "./wait-steps.ts";
 
+/** Where a step is added. */
+export interface Place {
+  readonly saga: string;
+  readonly settings: SagaSettings;
+  readonly before: readonly StepDefinition[];
+}
+
 export interface SagaSettings {
   readonly version: number;
   readonly deadlineMs: number | undefined;
@@ -85,6 +92,7 @@ export function checkPlace(saga: string, before: readonly StepDefinition[], step
   };
   if (before.length >= STEPS_MAX) bad(`a saga has at most ${STEPS_MAX} steps`);
   if (before.some((step) => step.name === name)) bad("there is already a step of that name");
+  if (before.some((step) => step.planned.group?.name === name)) bad("there is already a group of that name");
   return name;
 }
 
@@ -151,7 +159,7 @@ export function readRetry(
   return { attemptMax, baseMs, capMs, factor: given.factor ?? fallback.factor };
 }
 
-function whole(value: number, least: number, field: string): number {
+export function whole(value: number, least: number, field: string): number {
   if (!Number.isInteger(value) || value < least) {
     throw new AmendsError("BAD_DEFINITION", `${field} must be a whole number, ${least} or more.`);
   }

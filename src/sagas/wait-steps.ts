@@ -4,7 +4,7 @@ import { AmendsError } from "../core/errors.ts";
 import { checkName, NAME_MAX } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Wait } from "../core/saga/wait.ts";
-import { checkPlace, type SagaSettings, type StepDefinition } from "./settings.ts";
+import { checkPlace, type Place, type StepDefinition } from "./settings.ts";
 import { isSchema, type AnySignal } from "./signal.ts";
 import type { AwaitedEvent, OnTimeout } from "./wait-options.ts";
 
@@ -13,12 +13,6 @@ export interface EventInterest {
   readonly event: AwaitedEvent;
   readonly field: string;
   readonly equals: (saga: { readonly input: unknown; readonly sagaId: string }) => unknown;
-}
-
-interface Place {
-  readonly saga: string;
-  readonly settings: SagaSettings;
-  readonly before: readonly StepDefinition[];
 }
 
 export function readSleep(place: Place, name: string, duration: Duration): StepDefinition {

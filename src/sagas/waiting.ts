@@ -25,8 +25,13 @@ export const SHORT_WAIT_MS = 1_000;
 const LOOK_AGAIN_MS = 30 * 86_400_000;
 
 /** How the saga rests after this line; undefined where it goes on: what it would wait for is there, or is no wait. */
-export async function restAfter(tools: DriveTools, run: Run, entry: Entry): Promise<Rest | undefined> {
-  const state = evolve(run.state, entry);
+export async function restAfter(
+  tools: DriveTools,
+  run: Run,
+  entry: Entry,
+  before: SagaState = run.state,
+): Promise<Rest | undefined> {
+  const state = evolve(before, entry);
   const command = next(state, factsOf(tools, run));
   if (command.kind !== "sleep" && command.kind !== "wait") return undefined;
   if (command.kind === "sleep" && (command.limitMs ?? 0) <= SHORT_WAIT_MS) return undefined;

@@ -84,6 +84,62 @@ onEachStorage(({ storage, process }) => {
     expect(healthy.counters.recovered).toBe(1);
   });
 
+  it("[S-24][S-09] steps of a group act at the same time, and whoever takes over calls those without a result", async () => {
+    const calls: string[] = [];
+    let isFirst = true;
+    const seen = ({ key, attempt }: { key: string; attempt: number }): void =>
+      void calls.push(`${key}#${attempt}`);
+    const trip = saga("trip", anything)
+      .parallel("bookings", (group) =>
+        group.step("flight", { act: (call) => (seen(call), "F") }).step("hotel", {
+          act: async (call) => {
+            seen(call);
+            if (!isFirst) return "H";
+            const kept = await storage();
+            await vi.waitFor(async () =>
+              expect(await historyIn(kept, call.sagaId)).toContain("flight act COMPLETED"),
+            );
+            isFirst = false;
+            first.die();
+            return new Promise<never>(() => undefined);
+          },
+        }),
+      )
+      .step("mail", { act: ({ results }) => `${results.flight} ${results.hotel}` });
+    const first = failing(await storage());
+    const dying = await process({ storage: first.storage, sagas: [trip] });
+    await dying.start(trip, {}, { id: "saga-1" });
+    await vi.waitFor(() => expect(isFirst).toBe(false));
+    const healthy = await process({ storage: await storage(), sagas: [trip] });
+    expect(await (await healthy.get("saga-1")).result()).toMatchObject({ results: { mail: "F H" } });
+    expect(calls).toEqual(["saga-1:flight:act#1", "saga-1:hotel:act#1", "saga-1:hotel:act#2"]);
+    const history = (await historyIn(await storage(), "saga-1")).filter((line) => !line.startsWith("$"));
+    expect(history).toEqual([
+      "flight act STARTED",
+      "hotel act STARTED",
+      "flight act COMPLETED",
+      "hotel act STARTED",
+      "hotel act COMPLETED",
+      "mail act STARTED",
+      "mail act COMPLETED",
+    ]);
+  });
+
+  it("[S-24][S-10] a failure in a group undoes what the others did", async () => {
+    const undone: string[] = [];
+    const undo = ({ result }: { result: unknown }): void => void undone.push(String(result));
+    const trip = saga("trip", anything).parallel("bookings", (group) =>
+      group
+        .step("flight", { act: async () => "F", compensate: undo })
+        .step("hotel", { act: () => err("full"), compensate: undo })
+        .step("car", { act: async () => "C", compensate: undo }),
+    );
+    const amends = await process({ storage: await storage(), sagas: [trip] });
+    const run = await amends.start(trip, {});
+    expect(await run.result()).toMatchObject({ status: "FAILED", step: "hotel", error: { value: "full" } });
+    expect(undone).toEqual(["C", "F"]);
+  });
+
   it("[S-06] a saga whose process died while it was being undone goes on backward", async () => {
     const undone: string[] = [];
     let isFirst = true;

@@ -1,7 +1,8 @@
 /** The pure parts of the console's pages: words, the time axis, the picture. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { layPicture } from "../../console-ui/src/parts/picture-layout.ts";
+import { layPicture, type Picture } from "../../console-ui/src/parts/picture-layout.ts";
+import { graphOf } from "../../src/console/saga-graph.ts";
 import { axisTicks, scaleOf, storyOf } from "../../console-ui/src/parts/time-axis.ts";
 import { agoWord, countWord, exactWord, spanWord, timesWord } from "../../console-ui/src/store/words.ts";
 import { playSaga } from "./support/saga-world.ts";
@@ -105,19 +106,44 @@ describe("picture", () => {
       const side = direction === "across" ? "x" : "y";
       expect(box("undo:create-account")?.[side]).toBe(box("act:create-account")?.[side]);
       expect(act?.[side]).not.toBe(undo?.[side]);
-      for (const [index, one] of boxes.entries()) {
-        expect(one.x).toBeGreaterThanOrEqual(0);
-        expect(one.x + one.width).toBeLessThanOrEqual(width);
-        expect(one.y + one.height).toBeLessThanOrEqual(height);
-        for (const other of boxes.slice(index + 1)) {
-          const apart =
-            one.x + one.width <= other.x ||
-            other.x + other.width <= one.x ||
-            one.y + one.height <= other.y ||
-            other.y + other.height <= one.y;
-          expect(apart, `${one.node.id} and ${other.node.id}`).toBe(true);
-        }
-      }
+      expectApart({ boxes, width, height });
+    }
+  });
+
+  it("[S-24][P-04] acts of a group stand beside each other, and so do their undos", () => {
+    const step = { undo: true, pivot: false, undoOnErr: false, atomic: false };
+    const member = { ...step, group: { name: "bookings" } };
+    const plan = [
+      { ...step, name: "quote" },
+      ...["flight", "hotel", "car"].map((name) => ({ ...member, name })),
+      { ...step, name: "mail" },
+    ];
+    const together = graphOf({ plan, timeline: [], status: "RUNNING" });
+    for (const direction of ["across", "down"] as const) {
+      const picture = layPicture(together, direction);
+      expectApart(picture);
+      const side = direction === "across" ? "x" : "y";
+      const places = ["act:flight", "act:hotel", "act:car", "undo:flight", "undo:hotel", "undo:car"].map(
+        (id) => picture.boxes.find(({ node }) => node.id === id)?.[side],
+      );
+      expect(new Set(places).size).toBe(1);
     }
   });
 });
+
+/** Nothing lies upon anything else, or outside. */
+function expectApart({ boxes, width, height }: Pick<Picture, "boxes" | "width" | "height">): void {
+  for (const [index, one] of boxes.entries()) {
+    expect(one.x).toBeGreaterThanOrEqual(0);
+    expect(one.x + one.width).toBeLessThanOrEqual(width);
+    expect(one.y + one.height).toBeLessThanOrEqual(height);
+    for (const other of boxes.slice(index + 1)) {
+      const apart =
+        one.x + one.width <= other.x ||
+        other.x + other.width <= one.x ||
+        one.y + one.height <= other.y ||
+        other.y + other.height <= one.y;
+      expect(apart, `${one.node.id} and ${other.node.id}`).toBe(true);
+    }
+  }
+}

@@ -239,3 +239,14 @@ it("[T-02] a saga that pays twice after a crash is found out, and the one that i
   expect(output).toMatch(/\nproven by 94 schedules; in 34 of them a person decides\n$/);
   expect(code).toBe(0);
 });
+
+it("[S-24] steps act at the same time, and what they did is undone where one says no (example 12)", async () => {
+  const { code, output } = await runExample("examples/12-parallel.ts");
+  expect(output).toContain(
+    "t-1 COMPLETED [\n  'flight under t-1:flight:act',\n  'hotel under t-1:hotel:act',",
+  );
+  expect(output).toContain("at most 2 at once\n");
+  expect(output).toContain("  give back the flight under t-2:flight:act\nt-2 FAILED hotel: no-rooms\n");
+  expect(output).not.toContain("give back the hotel");
+  expect(code).toBe(0);
+});

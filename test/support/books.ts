@@ -121,6 +121,7 @@ export class Reader {
     } catch (error) {
       this.#say("K-14", `${what} cannot follow: ${String(error)}`);
     }
+    if (entry.step === "$turn") this.#withdraw(before);
     if (entry.status === "STARTED") this.#begin(entry, entry.token, entry.id);
     if (entry.next) this.#begin(entry.next, entry.token, entry.id);
     this.#ownership(entry, before, following, what);
@@ -144,15 +145,39 @@ export class Reader {
     if (action === "act") {
       const due = steps.findIndex((one) => one.act !== "done" && one.act !== "skipped");
       if (status !== "RUNNING") this.#say("S-06", `${what} begins an act while ${status}`);
-      else if (index !== due) this.#say("S-01", `${what} begins an act out of order`);
+      else if (index !== due && !this.#isBeside(due, index))
+        this.#say("S-01", `${what} begins an act out of order`);
       else if (act !== "none" && act !== "retry") this.#say("I1", `${what} begins an act that is ${act}`);
       else if (this.#state.cancel && canTurn(this.#state) && !pivotBegun(this.#state))
         this.#say("S-23", `${what} begins an act although the saga was cancelled`);
+      this.#mayJoin(index, what);
       return;
     }
+    if (this.#acting(() => true) > 0) this.#say("S-24", `${what} begins an undo while acts of a group run`);
     if (status !== "COMPENSATING") this.#say("S-06", `${what} begins an undo while ${status}`);
     else if (index !== undoDue(this.#state)) this.#say("I6", `${what} begins an undo out of order`);
     else if (undo !== "none" && undo !== "retry") this.#say("I1", `${what} begins an undo that is ${undo}`);
+  }
+
+  /** Steps of one group stand side by side, and act in any order. */
+  #isBeside(due: number, index: number): boolean {
+    const { plan } = this.#state;
+    const group = plan[due]?.group;
+    return group !== undefined && plan.slice(due, index + 1).every((step) => step.group?.name === group.name);
+  }
+
+  /** No more at once than the group allows, and none after one has failed. */
+  #mayJoin(index: number, what: string): void {
+    const group = this.#state.plan[index]?.group;
+    if (!group) return;
+    const beside = this.#acting((other) => this.#state.plan[other]?.group?.name === group.name);
+    if (beside >= (group.limit ?? Infinity)) this.#say("S-24", `${what} begins one act too many at once`);
+    if (this.#state.failure) this.#say("S-24", `${what} begins an act after another of its group has failed`);
+  }
+
+  #acting(isMeant: (index: number) => boolean): number {
+    const { plan, steps } = this.#state;
+    return steps.filter(({ act }, index) => act === "begun" && plan[index]?.group && isMeant(index)).length;
   }
 
   #mayEnd(entry: LogEntry, what: string): void {
@@ -170,6 +195,17 @@ export class Reader {
   #begin(mark: Mark, token: number, version: number): void {
     const key = this.#key(mark);
     this.#begins.set(key, [...(this.#begins.get(key) ?? []), { token, version }]);
+  }
+
+  /** Whoever turns a saga back says that what has begun in a group was not called. The world shows if that is not so. */
+  #withdraw({ plan, steps }: SagaState): void {
+    for (const [index, { name, group }] of plan.entries()) {
+      if (!group || steps[index]?.act !== "begun") continue;
+      const key = this.#key({ step: name, action: "act" });
+      const left = (this.#begins.get(key) ?? []).slice(0, -1);
+      if (left.length > 0) this.#begins.set(key, left);
+      else this.#begins.delete(key);
+    }
   }
 
   #key({ step, action }: Mark): string {
@@ -190,13 +226,19 @@ export class Reader {
       this.#owned = false;
       this.#recoveries = 0;
     } else if (entry.step === "$release") this.#owned = false;
-    else if (this.#beginsWait(entry)) this.#mayRest(entry, following);
+    else if (this.#beginsWait(entry) || this.#isMember(entry)) this.#mayRest(entry, following);
     else if (entry.status === "FAILED") this.#mayRelease(entry, following);
     else if (entry.status === "COMPLETED" && !entry.step.startsWith("$") && this.#shaky) {
       this.#shaky = false;
       this.#recoveries = 0;
     }
     if (TERMINAL.has(this.#state.status) || this.#state.status === "STALLED") this.#owned = false;
+  }
+
+  /** Of a group, any line may be the one after which only later tries are left: then it gives the saga back. */
+  #isMember({ step, action, status }: LogEntry): boolean {
+    const isEnd = action === "act" && status !== "STARTED";
+    return isEnd && this.#state.plan.some(({ name, group }) => group && name === step);
   }
 
   #beginsWait({ step, status, next }: LogEntry): boolean {

@@ -77,6 +77,8 @@ function checkOrder({ record }: Book, calls: readonly Call[]): string[] {
       if (act.token < undo.token) continue; // whoever made this call had lost the saga
       if (act.step === undo.step && act.at < undo.at && act.endedAt > undo.at)
         wrong.push(`S-12: ${undo.key}: the undo began while its act was still running`);
+      else if (act.at < undo.at && act.endedAt > undo.at)
+        wrong.push(`S-24: ${undo.key}: the undo began while ${act.key} was still running`);
       if (act.at > undo.at) wrong.push(`S-06: ${act.key}: it went forward after ${undo.step} was undone`);
     }
   }

@@ -1,6 +1,7 @@
 /**
  * Where the steps of a run stand in its picture. Dagre lays out the way forward; the way back runs beside it, each undo
- * next to its act, so that one sees at a glance what undoes what. Pure: the same graph always gives the same picture.
+ * next to its act, so that one sees at a glance what undoes what. Acts that stand beside each other have their undos in
+ * a row, one behind the other. Pure: the same graph always gives the same picture.
  */
 import { graphlib, layout } from "@dagrejs/dagre";
 import type { Graph, GraphEdge, GraphNode } from "../../../src/console/contract.ts";
@@ -32,6 +33,7 @@ export type Direction = "across" | "down";
 const STEP = { across: { width: 156, height: 50 }, down: { width: 144, height: 50 } } as const;
 const END = { width: 84, height: 34 } as const;
 const GAP = 34;
+const BESIDE = 18;
 const LANE = { across: 44, down: 22 } as const;
 const MARGIN = 6;
 const RADIUS = 9;
@@ -42,11 +44,15 @@ export function layPicture(graph: Graph, direction: Direction): Picture {
   const lane = direction === "across" ? bottomOf(placed) + LANE.across : rightOf(placed) + LANE.down;
   const centres = new Map(placed.map((box) => [box.node.id, box]));
   const boxes: Box[] = [...placed];
+  const rows = new Map<number, number>();
   for (const node of graph.nodes) {
     if (node.kind !== "undo" && node.id !== "failed") continue;
     const above = centres.get(node.id === "failed" ? "start" : `act:${node.step ?? ""}`) ?? placed[0];
     if (!above) continue;
     const { width, height } = sizeOf(node, direction);
+    const at = Math.round(direction === "across" ? above.x : above.y);
+    const before = rows.get(at) ?? 0;
+    rows.set(at, before + 1);
     boxes.push(
       direction === "across"
         ? {
@@ -54,9 +60,15 @@ export function layPicture(graph: Graph, direction: Direction): Picture {
             width,
             height,
             x: above.x + (above.width - width) / 2,
-            y: lane + (STEP.across.height - height) / 2,
+            y: lane + before * (STEP.across.height + BESIDE) + (STEP.across.height - height) / 2,
           }
-        : { node, width, height, x: lane, y: above.y + (above.height - height) / 2 },
+        : {
+            node,
+            width,
+            height,
+            x: lane + before * (STEP.down.width + BESIDE),
+            y: above.y + (above.height - height) / 2,
+          },
     );
   }
   const all = new Map(boxes.map((box) => [box.node.id, box]));
@@ -73,7 +85,7 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], directi
   plan.setGraph({
     rankdir: direction === "across" ? "LR" : "TB",
     ranksep: direction === "across" ? GAP : 26,
-    nodesep: 18,
+    nodesep: BESIDE,
     marginx: MARGIN,
     marginy: MARGIN,
   });
@@ -101,6 +113,8 @@ const rightOf = (boxes: readonly Box[]): number => Math.max(0, ...boxes.map(({ x
 function pathOf({ kind }: GraphEdge, from: Box, to: Box, direction: Direction): string {
   const across = direction === "across";
   if (kind === "forward") return across ? sideways(right(from), left(to)) : upright(bottom(from), top(to));
+  if (kind === "back" && (across ? from.x === to.x : from.y === to.y))
+    return across ? beside(from, to, "y", upright) : beside(from, to, "x", sideways);
   if (kind === "back") return across ? sideways(left(from), right(to)) : upright(top(from), bottom(to));
   return across ? upright(bottom(from), top(to)) : sideways(right(from), left(to));
 }
@@ -114,6 +128,13 @@ const left = ({ x, y, height }: Box): Point => ({ x, y: y + height / 2 });
 const right = ({ x, y, width, height }: Box): Point => ({ x: x + width, y: y + height / 2 });
 const top = ({ x, y, width }: Box): Point => ({ x: x + width / 2, y });
 const bottom = ({ x, y, width, height }: Box): Point => ({ x: x + width / 2, y: y + height });
+
+/** Between two that stand one behind the other. */
+function beside(from: Box, to: Box, axis: "x" | "y", draw: (from: Point, to: Point) => string): string {
+  const isAfter = from[axis] > to[axis];
+  if (axis === "y") return isAfter ? draw(top(from), bottom(to)) : draw(bottom(from), top(to));
+  return isAfter ? draw(left(from), right(to)) : draw(right(from), left(to));
+}
 
 /** Straight where it can be, else with two round corners halfway. */
 function sideways(from: Point, to: Point): string {

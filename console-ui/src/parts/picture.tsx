@@ -111,7 +111,7 @@ function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
       onClick={choose}
       data-clickable={choose !== undefined}
     >
-      <title>{`${node.label}: ${wordOf(node)}`}</title>
+      <title>{`${node.label}: ${wordOf(node)}${node.group === null ? "" : `, in group ${node.group}`}`}</title>
       <rect width={width} height={height} rx={isStep ? 10 : height / 2} />
       {node.pivot && (
         <path class="pivot" d={`M${width - 14} -5l5 5-5 5-5-5z`}>

@@ -75,7 +75,7 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   if (!isOver && saga.dueAt !== null && saga.owner === null) fact(output, "due", ago(saga.dueAt, nowMs));
   if (saga.owner !== null && !isOver) fact(output, "worker", saga.owner);
   if (saga.recoveryAttempts > 0) fact(output, "recovered", `${saga.recoveryAttempts} times`);
-  fact(output, "steps", saga.steps.join(" → "));
+  fact(output, "steps", stepsText(saga));
   fact(output, "input", shapeText(saga.input.shape));
   if (saga.error) fact(output, "failed", ink`${paint("red", saga.error.label)} (${saga.error.kind})`);
   for (const { step, label, kind } of saga.undoErrors)
@@ -88,6 +88,22 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
     skip: saga.skippable.map((step) => ` --step ${quoted(step)}`),
     resolve: [" --as FAILED"],
   });
+}
+
+/** `quote → bookings (flight, hotel) → mail`: those in brackets act at the same time. */
+function stepsText({ graph, steps }: SagaDetail): string {
+  const groupOf = new Map(graph.nodes.map(({ step, group }) => [step, group]));
+  const parts: { readonly group: string | null; readonly names: string[] }[] = [];
+  for (const step of steps) {
+    const group = groupOf.get(step) ?? null;
+    const last = parts.at(-1);
+    if (last && group !== null && last.group === group) last.names.push(step);
+    else parts.push({ group, names: [step] });
+  }
+  const texts = parts.map(({ group, names }) =>
+    group === null ? names : [`${group} (${names.join(", ")})`],
+  );
+  return texts.flat().join(" → ");
 }
 
 function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {

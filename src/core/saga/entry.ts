@@ -65,6 +65,11 @@ export interface ControlDetails {
   readonly as?: "COMPLETED" | "FAILED" | undefined;
 }
 
+/** An act begins. */
+export function started(step: string): Entry {
+  return { step, action: "act", status: "STARTED", details: null };
+}
+
 export function control(name: ControlName, details: ControlDetails): Entry {
   return { step: name, action: "act", status: "COMPLETED", details: JSON.stringify(details) };
 }

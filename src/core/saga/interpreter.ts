@@ -4,13 +4,21 @@
  */
 import { delayMs, type Backoff } from "../backoff.ts";
 import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
-import { control } from "./entry.ts";
+import { control, started } from "./entry.ts";
+import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
 import { canTurn, evolve, startAfter, undoDue, type SagaState, type StepState } from "./state.ts";
 import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
 
+export interface ActCommand {
+  readonly kind: "act";
+  readonly index: number;
+  readonly step: string;
+  readonly attempt: number;
+}
+
 export type Command =
-  | { readonly kind: "act"; readonly index: number; readonly step: string; readonly attempt: number }
+  | ActCommand
   | { readonly kind: "undo"; readonly index: number; readonly step: string; readonly attempt: number }
   /** Nothing is called: the saga rests until its time has come. */
   | {
@@ -27,14 +35,29 @@ export type Command =
       readonly name: string;
       readonly limitMs: number | undefined;
     }
-  | { readonly kind: "turn"; readonly why: "cancelled" | "deadline" }
+  /** All acts of a group that may be called now. Where there are none, those that are being called are waited for. */
+  | GroupCommand
+  | { readonly kind: "turn"; readonly why: TurnReason }
   | { readonly kind: "end" };
+
+export interface GroupCommand {
+  readonly kind: "group";
+  readonly acts: readonly ActCommand[];
+}
+
+/** `failed`: a step of a group failed, and the worker that waited for the others was lost. */
+export type TurnReason = "cancelled" | "deadline" | "failed";
 
 export type WaitCommand = Extract<Command, { kind: "sleep" | "wait" }>;
 
 export interface Facts {
-  /** The saga's own deadline has passed. */
+  /** The saga's own deadline has passed, or that of a step between two tries. */
   readonly expired: boolean;
+  /** The step, where it is one's. */
+  readonly late?: string | undefined;
+  /** Of a group: the steps whose acts are being called, and those whose next try is not due yet. */
+  readonly calling?: ReadonlySet<number> | undefined;
+  readonly resting?: ReadonlySet<number> | undefined;
 }
 
 /** How a call ended, as the engine saw it. */
@@ -57,17 +80,13 @@ export function next(state: SagaState, facts: Facts): Command {
   switch (state.status) {
     case "PENDING":
     case "RUNNING": {
-      if (canTurn(state) && !pivotBegun(state)) {
-        if (state.cancel) return { kind: "turn", why: "cancelled" };
-        if (facts.expired) return { kind: "turn", why: "deadline" };
-      }
+      const why = turnReason(state, facts);
+      // Nothing is undone while an act may still be running.
+      if (why) return facts.calling?.size ? WAIT_FOR_THE_REST : { kind: "turn", why };
       const index = state.steps.findIndex((step) => step.act !== "done" && step.act !== "skipped");
-      const { name, wait } = state.plan[index] as PlannedStep;
+      const { name, wait, group } = state.plan[index] as PlannedStep;
       if (wait) return waitCommand(index, name, wait);
-      const { acts } = state.steps[index] as StepState;
-      // An act that has begun in this log line is attempt number `acts`; one that has not will be the next.
-      const begun = state.steps[index]?.act === "begun";
-      return { kind: "act", index, step: name, attempt: begun ? acts : acts + 1 };
+      return group ? groupCommand(state, facts, index, group.limit) : actCommand(state, index);
     }
     case "COMPENSATING": {
       const index = undoDue(state);
@@ -82,6 +101,32 @@ export function next(state: SagaState, facts: Facts): Command {
     default:
       return { kind: "end" };
   }
+}
+
+function turnReason(state: SagaState, facts: Facts): TurnReason | undefined {
+  if (state.failure) return "failed";
+  if (!canTurn(state) || pivotBegun(state)) return undefined;
+  return state.cancel ? "cancelled" : facts.expired ? "deadline" : undefined;
+}
+
+function actCommand(state: SagaState, index: number): ActCommand {
+  const { act, acts } = state.steps[index] as StepState;
+  // An act that has begun in this log line is attempt number `acts`; one that has not will be the next.
+  return { kind: "act", index, step: nameOf(state, index), attempt: act === "begun" ? acts : acts + 1 };
+}
+
+const WAIT_FOR_THE_REST: GroupCommand = { kind: "group", acts: [] };
+
+/** What has begun and is not being called yet, then, as far as there is room, what is due in the plan's order. */
+function groupCommand(state: SagaState, facts: Facts, first: number, limit: number = Infinity): GroupCommand {
+  const members = membersFrom(state.plan, first);
+  const isIn = (index: number, ...acts: StepState["act"][]): boolean =>
+    acts.includes((state.steps[index] as StepState).act);
+  const begun = members.filter((index) => isIn(index, "begun"));
+  const due = members.filter((index) => isIn(index, "none", "retry") && !facts.resting?.has(index));
+  const called = begun.filter((index) => !facts.calling?.has(index));
+  const acts = [...called, ...due.slice(0, Math.max(0, limit - begun.length))];
+  return { kind: "group", acts: acts.map((index) => actCommand(state, index)) };
 }
 
 function waitCommand(index: number, step: string, wait: Wait): WaitCommand {
@@ -152,37 +197,53 @@ function forwardOnly(state: SagaState, index: number): boolean {
   return state.pivot >= 0 && index > state.pivot;
 }
 
-/** The line that turns a saga back for another reason than a failed step. */
-export function turnEntry(state: SagaState, why: "cancelled" | "deadline"): Entry {
+/** The line that turns a saga back, where it is not the line of the step that failed. */
+export function turnEntry(state: SagaState, why: TurnReason, late?: string): Entry {
   const under = state.steps.findIndex((step) => step.act !== "done");
-  const details: ControlDetails = { ...state.cancel, kind: why, step: state.plan[under]?.name };
+  const step = state.failure?.step ?? late ?? state.plan[under]?.name;
+  const details: ControlDetails = { ...state.cancel, kind: why, step };
   return control("$turn", details);
+}
+
+/** A line, what must be written together with it, and the state after all of it. */
+export interface Advance {
+  readonly entry: Entry;
+  /** Lines that follow on it, in the same commit: they begin the other acts of a group. */
+  readonly more: readonly Entry[] | undefined;
+  readonly state: SagaState;
 }
 
 /**
  * A line and the state after it. With `go`, the call that follows begins in the same line, so that it needs no
  * line of its own: its STARTED is durable because this line is.
  */
-export function advance(
-  before: SagaState,
-  entry: Entry,
-  facts: Facts,
-  go: boolean,
-): { entry: Entry; state: SagaState } {
+export function advance(before: SagaState, entry: Entry, facts: Facts, go: boolean): Advance {
   const state = evolve(before, entry);
-  const mark = go ? markOf(next(state, facts)) : undefined;
+  const command = go ? next(state, facts) : undefined;
+  if (command?.kind === "group") return beginTogether(before, state, entry, command);
+  const mark = command && markOf(command);
   return mark
-    ? { entry: { ...entry, next: mark }, state: startAfter(before, state, mark) }
-    : { entry, state };
+    ? { entry: { ...entry, next: mark }, more: undefined, state: startAfter(before, state, mark) }
+    : { entry, more: undefined, state };
 }
 
-function markOf(command: Command): Mark | undefined {
+/** The first of a group begins in the line that came before it, the others in lines of their own beside it. */
+function beginTogether(before: SagaState, after: SagaState, entry: Entry, command: GroupCommand): Advance {
+  const [first, ...rest] = command.acts.filter((act) => needsStart(after, act));
+  const mark = first && markOf(first);
+  if (!mark) return { entry, more: undefined, state: after };
+  const more = rest.map(({ step }) => started(step));
+  const state = more.reduce(evolve, startAfter(before, after, mark));
+  return { entry: { ...entry, next: mark }, more, state };
+}
+
+function markOf(command: Exclude<Command, GroupCommand>): Mark | undefined {
   if (command.kind === "end" || command.kind === "turn") return undefined;
   return { step: command.step, action: command.kind === "undo" ? "compensate" : "act" };
 }
 
 /** Must this command's STARTED still be written before its call may be made, or before it counts as waiting? */
-export function needsStart(state: SagaState, command: Command): boolean {
+export function needsStart(state: SagaState, command: Exclude<Command, GroupCommand>): boolean {
   if (command.kind === "act") return (state.steps[command.index] as StepState).act !== "begun";
   if (command.kind === "undo") return (state.steps[command.index] as StepState).undo !== "begun";
   if (command.kind === "end" || command.kind === "turn") return false;

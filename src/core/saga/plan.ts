@@ -3,6 +3,7 @@
  * against it: a saga never runs other steps than those it began with, and never loses an undo silently.
  */
 import { AmendsError } from "../errors.ts";
+import { groupChange, groupText, readGroup, type Group } from "./group.ts";
 import { readWait, waitText, waitChange, type Wait } from "./wait.ts";
 
 export interface PlannedStep {
@@ -17,6 +18,8 @@ export interface PlannedStep {
   readonly atomic: boolean;
   /** It does nothing but wait, for this. */
   readonly wait?: Wait | undefined;
+  /** It acts at the same time as the other steps of this group. */
+  readonly group?: Group | undefined;
 }
 
 export type Plan = readonly PlannedStep[];
@@ -36,7 +39,7 @@ export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
 /** Every saga of a definition has the same plan: its text is made once. */
 const texts = new WeakMap<Plan, string>();
 
-/** `reserve~ charge~ approval:approved/60000 ship! email`: short, and readable in a database shell. */
+/** `reserve~ charge~ approval:approved/60000 ship! mail:&news letter:&news`: short, and readable in a database shell. */
 export function encodePlan(plan: Plan): string {
   let text = texts.get(plan);
   if (text === undefined) texts.set(plan, (text = write(plan)));
@@ -47,7 +50,8 @@ function write(plan: Plan): string {
   return plan
     .map((step) => {
       const signs = FLAGS.map(([flag, sign]) => (step[flag] ? sign : "")).join("");
-      return step.name + signs + (step.wait ? waitText(step.wait) : "");
+      const rest = step.wait ? waitText(step.wait) : step.group ? groupText(step.group) : "";
+      return step.name + signs + rest;
     })
     .join(" ");
 }
@@ -55,7 +59,8 @@ function write(plan: Plan): string {
 export function decodePlan(text: string): Plan {
   return text.split(" ").map((word) => {
     const match = /^([^~!?=:/+]+)([~!?=]*)(.*)$/.exec(word);
-    const wait = readWait(match?.[3] ?? "");
+    const group = readGroup(match?.[3] ?? "");
+    const wait = group ? undefined : readWait(match?.[3] ?? "");
     if (!match || wait === "unreadable")
       throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
     const has = (sign: string): boolean => (match[2] as string).includes(sign);
@@ -66,6 +71,7 @@ export function decodePlan(text: string): Plan {
       undoOnErr: has("?"),
       atomic: has("="),
       ...(wait && { wait }),
+      ...(group && { group }),
     };
   });
 }
@@ -91,8 +97,8 @@ export function misfit(recorded: Plan, defined: Plan): string | undefined {
     if (step.atomic !== now.atomic) {
       differences.push(`step ${step.name} ${now.atomic ? "became" : "is no longer"} transactional`);
     }
-    const change = waitChange(step.wait, now.wait);
-    if (change !== undefined) differences.push(`step ${step.name} ${change}`);
+    for (const change of [waitChange(step.wait, now.wait), groupChange(step.group, now.group)])
+      if (change !== undefined) differences.push(`step ${step.name} ${change}`);
   }
   return differences.length > 0 ? differences.join("; ") : undefined;
 }

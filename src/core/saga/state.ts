@@ -27,6 +27,8 @@ export interface StepState {
   readonly undoFailure?: Failure | undefined;
   /** When the act first began, database time; known only where the log was read. */
   readonly begunAtMs?: number | undefined;
+  /** Of a step in a group: when its next try is due, in the same time. The saga's row has one due time for all. */
+  readonly dueAtMs?: number | undefined;
 }
 
 export interface SagaState {
@@ -35,7 +37,7 @@ export interface SagaState {
   readonly pivot: number;
   readonly status: SagaStatus;
   readonly steps: readonly StepState[];
-  /** Set once the saga has turned back: which step failed, and how. */
+  /** Set once the saga has turned back, or will once the rest of a group has settled: which step failed, and how. */
   readonly failure?: (Failure & { readonly step: string | undefined }) | undefined;
   readonly cancel?: ControlDetails | undefined;
   readonly stall?: ControlDetails | undefined;
@@ -110,11 +112,13 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
     }
     const failure = JSON.parse(entry.details as string) as Failure;
     if (failure.kind === "retry") {
-      return patch(state, entry.step, (step) => ({
+      const waits = patch(state, entry.step, (step, planned) => ({
         ...step,
         act: "retry",
         actFailures: step.actFailures + 1,
+        ...(planned.group && { dueAtMs: dueAt(entry, failure) }),
       }));
+      return state.failure ? settle(waits) : waits;
     }
     const act = failure.kind === "err" ? "refused" : "broken";
     const failed = patch(state, entry.step, (step) => ({ ...step, act }));
@@ -132,6 +136,10 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
       undoFailure: failure,
     })),
   );
+}
+
+function dueAt({ atMs }: Entry, { waitMs = 0 }: Failure): number | undefined {
+  return atMs === undefined ? undefined : atMs + waitMs;
 }
 
 function doneWith({ wait }: PlannedStep, details: string | null): Partial<StepState> {
@@ -156,7 +164,7 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
         : { ...state, cancel: details };
     case "$turn":
       return turn(
-        { ...state, stall: undefined },
+        { ...uncalled(state), stall: undefined },
         details.kind === "deadline"
           ? { kind: "deadline", label: "DeadlinePassed", step: details.step }
           : cancelled(details.step),
@@ -184,18 +192,40 @@ function interrupted(state: SagaState): SagaState {
   return { ...state, steps };
 }
 
+/**
+ * A saga turns back by a line of its own only when none of its acts is being called. What has begun in a group by then
+ * was never called: had somebody else called it, a claim would stand in between.
+ */
+function uncalled(state: SagaState): SagaState {
+  if (!isActing(state)) return state;
+  const steps = state.steps.map((step, index): StepState => {
+    if (step.act !== "begun" || !state.plan[index]?.group) return step;
+    return { ...step, act: step.acts > 1 ? "retry" : "none", acts: step.acts - 1 };
+  });
+  return { ...state, steps };
+}
+
+/** Some act of a group has begun, and nobody knows yet how it ended. */
+export function isActing({ steps, plan }: SagaState): boolean {
+  return steps.some((step, index) => step.act === "begun" && plan[index]?.group !== undefined);
+}
+
 function cancelled(step?: string): NonNullable<SagaState["failure"]> {
   return { kind: "cancelled", label: "Cancelled", step };
 }
 
-/** The saga goes back, unless it has passed the point after which it cannot. */
+/**
+ * The saga goes back, unless it has passed the point after which it cannot. Where others of a group still act, they are
+ * waited for first, and the failure that came first stays the reason.
+ */
 function turn(state: SagaState, failure: NonNullable<SagaState["failure"]>): SagaState {
-  const turned: SagaState = { ...state, failure };
+  const turned: SagaState = { ...state, failure: state.failure ?? failure };
+  if (isActing(turned)) return turned;
   if (!canTurn(turned)) {
     return {
       ...turned,
       status: "STALLED",
-      stall: { kind: "forward-only", label: failure.label, step: failure.step },
+      stall: { kind: "forward-only", label: turned.failure?.label, step: turned.failure?.step },
     };
   }
   return settle({ ...turned, status: "COMPENSATING" });
@@ -239,6 +269,7 @@ function wasInDoubt(planned: PlannedStep, step: StepState): boolean {
 /** Ends the saga where nothing is left to do. */
 function settle(state: SagaState): SagaState {
   if (state.status === "RUNNING") {
+    if (state.failure !== undefined) return turn(state, state.failure);
     const done = state.steps.every((step) => step.act === "done" || step.act === "skipped");
     // A cancel that was accepted while the last act ran still holds: the saga turns back.
     return done && !(state.cancel && canTurn(state)) ? { ...state, status: "COMPLETED" } : state;
@@ -259,6 +290,7 @@ function resume(state: SagaState): SagaState {
     undo: step.undo === "failed" ? "retry" : step.undo,
     actFailures: 0,
     undoFailures: 0,
+    ...(step.dueAtMs !== undefined && { dueAtMs: undefined }),
   }));
   const backward = state.failure !== undefined && canTurn(state);
   const going: SagaState = {

@@ -31,7 +31,7 @@ export function waitText({ kind, target, limitMs, goesOn }: Wait): string {
 
 export function readWait(text: string): Wait | undefined | "unreadable" {
   if (text === "") return undefined;
-  const match = /^(?::(\$?)([^:/+$]+))?(?:\/(\d+))?(\+?)$/.exec(text);
+  const match = /^(?::(\$?)([^&:/+$]+))?(?:\/(\d+))?(\+?)$/.exec(text);
   const [, event, target, limit, goesOn] = match ?? [];
   if (!match || (target === undefined && limit === undefined)) return "unreadable";
   return {

@@ -142,6 +142,9 @@ class Stage {
         return process.kill();
       } else await this.#ground.clock.advanceToNext();
     }
+    // What steps that acted at the same time had sent out arrives before anybody takes over from a process that died.
+    for (let running = this.#rig.running; running && !process.isAlive; running = this.#rig.running)
+      if (await this.#outlasts(running)) return;
     if (isOver) await work;
   }
 
@@ -160,7 +163,7 @@ class Stage {
     });
     const isLate = await Promise.race([running.then(() => false), limit]);
     clearTimeout(timer);
-    const call = this.#rig.calls.at(-1);
+    const call = this.#rig.calls.findLast(({ made, answer }) => made && answer === undefined);
     if (isLate && call)
       this.#hitch = `${callName(call)} did not answer within ${REAL_LIMIT_MS} ms of real time`;
     return isLate;

@@ -30,8 +30,7 @@ class InjectedFailure extends Error {}
 
 export class Rig {
   readonly calls: Call[] = [];
-  /** Code of the user's that runs now. */
-  running: Promise<unknown> | undefined;
+  readonly #running = new Set<Promise<unknown>>();
   readonly #schedule: Schedule;
   readonly #errs: Readonly<Record<string, unknown>>;
   readonly #met = new Map<Trouble, number>();
@@ -39,6 +38,11 @@ export class Rig {
   constructor(schedule: Schedule, errs: Readonly<Record<string, unknown>>) {
     this.#schedule = schedule;
     this.#errs = errs;
+  }
+
+  /** Resolves when one of the calls of the user's code that run now has ended; undefined where none runs. */
+  get running(): Promise<unknown> | undefined {
+    return this.#running.size === 0 ? undefined : Promise.race(this.#running);
   }
 
   /** Troubles that had no call to strike at. */
@@ -90,7 +94,8 @@ export class Rig {
   async #answer(call: Call, run: () => unknown): Promise<() => unknown> {
     call.made = true;
     const running = (async () => run())();
-    this.running = running.catch(() => undefined);
+    const over = running.catch(() => undefined);
+    this.#running.add(over);
     try {
       const value = await running;
       call.answer = isErr(value) ? "err" : "ok";
@@ -101,7 +106,7 @@ export class Rig {
         throw error;
       };
     } finally {
-      this.running = undefined;
+      this.#running.delete(over);
     }
   }
 

@@ -138,6 +138,7 @@ function flowGraph(status: FlowStatus, doneCount: number, startedMs: number): Gr
     step,
     label: step ?? id,
     pivot: false,
+    group: null,
     state,
     attempts: state === "none" ? 0 : 1,
     startedAt: state === "none" ? null : iso(startedMs + at),

@@ -8,9 +8,16 @@ import { poison } from "./poison.ts";
 import { requests } from "./requests.ts";
 import { runner } from "./runner.ts";
 import { steered } from "./steered.ts";
+import { acting } from "./together.ts";
 import { waiting } from "./waiting.ts";
 
-export const sagaScenarios: readonly Scenario[] = [...forward, ...backward, ...steered, ...waiting];
+export const sagaScenarios: readonly Scenario[] = [
+  ...forward,
+  ...backward,
+  ...steered,
+  ...waiting,
+  ...acting,
+];
 export const outboxScenarios: readonly Scenario[] = [...runner, ...requests];
 export const flowScenarios: readonly Scenario[] = [...flowForward, ...flowBackward];
 

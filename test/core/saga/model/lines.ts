@@ -36,6 +36,8 @@ export function proceed(copy: Copy, { expired, effects }: World): Worker {
       return { mode: "idle" };
     case "turn":
       return sending(copy, turnEntry(copy.state, command.why), { kind: "turn" }, true, expired);
+    case "group":
+      throw new Error("groups have a model of their own: groups.test.ts");
     case "sleep":
     case "wait":
       return resting(copy, command, effects[command.index] as Effect, expired);

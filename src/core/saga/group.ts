@@ -1,0 +1,51 @@
+/**
+ * Steps that act at the same time. Which steps belong together and how many may act at once stands in the plan, at each
+ * of them, so a saga keeps its groups as it began with them, whatever its definition says later.
+ */
+import { started, type Entry } from "./entry.ts";
+import type { Plan } from "./plan.ts";
+
+export interface Group {
+  readonly name: string;
+  /** So many of its steps act at once at most; undefined where all of them may. */
+  readonly limit?: number | undefined;
+}
+
+/** `:&bookings/2` at each of its steps: no signal has such a name. */
+export function groupText({ name, limit }: Group): string {
+  return `:&${name}${limit === undefined ? "" : `/${limit}`}`;
+}
+
+/** Undefined where this is no group's text. */
+export function readGroup(text: string): Group | undefined {
+  const match = /^:&([^&:/+$]+)(?:\/([1-9]\d*))?$/.exec(text);
+  if (!match) return undefined;
+  return { name: match[1] as string, ...(match[2] !== undefined && { limit: Number(match[2]) }) };
+}
+
+/** How a step's group differs from the recorded one, in words. Another limit does not: the recorded one holds. */
+export function groupChange(recorded: Group | undefined, now: Group | undefined): string | undefined {
+  if (recorded?.name === now?.name) return undefined;
+  if (!recorded) return `joined group ${now?.name ?? ""}`;
+  return now ? `moved from group ${recorded.name} to ${now.name}` : `left group ${recorded.name}`;
+}
+
+/** The places of a group's steps, from one of them on: they stand side by side. */
+export function membersFrom(plan: Plan, first: number): readonly number[] {
+  const name = plan[first]?.group?.name;
+  const members: number[] = [];
+  for (let index = first; name !== undefined && plan[index]?.group?.name === name; index++)
+    members.push(index);
+  return members;
+}
+
+const ALONE: readonly Entry[] = [];
+
+/** A saga begins with its first step. Where that is one of a group, these begin together with it. */
+export function openingLines(plan: Plan): readonly Entry[] {
+  const group = plan[0]?.group;
+  if (!group) return ALONE;
+  return membersFrom(plan, 0)
+    .slice(1, group.limit)
+    .map((index) => started(plan[index]?.name as string));
+}

@@ -1,0 +1,53 @@
+/** The steps of a group as they are written: like any step, but without their siblings' results. */
+import type { Acting, FailureOf, ForwardOnly, Fresh, StepOptions, Undoable, With } from "./definition.ts";
+
+export interface ParallelOptions {
+  /** How many of the group's steps act at once at most. All of them unless said otherwise. */
+  readonly concurrency?: number;
+}
+
+/** Each transaction would hold a connection while the others act, and none could book before it ends. */
+interface WithoutTransaction {
+  readonly transaction?: "A step of a group cannot be transactional: put it before or after the group.";
+}
+
+export interface MemberOptions<Input, Results, Value>
+  extends
+    Acting<Input, Results, Value>,
+    Undoable<Input, Results, Value>,
+    Pick<StepOptions<Input, Results, Value, undefined>, "undoOnErr">,
+    WithoutTransaction {}
+
+export interface ForwardMemberOptions<Input, Results, Value>
+  extends Acting<Input, Results, Value>, ForwardOnly, WithoutTransaction {}
+
+/** Steps that act at the same time. `Results` are those of the steps before the group, `Own` those of its steps. */
+export interface StepGroup<Input, Results, Own, Failure> {
+  /** Adds a step to the group. */
+  step<const Name extends string, Value>(
+    name: Name & Fresh<Name, Results & Own>,
+    options: MemberOptions<Input, Results, Value>,
+  ): StepGroup<Input, Results, With<Own, Name, Value>, Failure | FailureOf<Value>>;
+  /** Only for the compiler. */
+  readonly types?: { readonly own: Own; readonly failure: Failure };
+}
+
+/** The same after the pivot: there is nothing to compensate. */
+export interface ForwardGroup<Input, Results, Own, Failure> {
+  /** Adds a step to the group that is retried until it succeeds, or until a person decides. */
+  step<const Name extends string, Value>(
+    name: Name & Fresh<Name, Results & Own>,
+    options: ForwardMemberOptions<Input, Results, Value>,
+  ): ForwardGroup<Input, Results, With<Own, Name, Value>, Failure | FailureOf<Value>>;
+  /** Only for the compiler. */
+  readonly types?: { readonly own: Own; readonly failure: Failure };
+}
+
+/** What the steps after a group see. */
+export type Together<Results, Added> = {
+  readonly [K in keyof Results | keyof Added]: K extends keyof Results
+    ? Results[K]
+    : K extends keyof Added
+      ? Added[K]
+      : never;
+};
