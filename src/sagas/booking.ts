@@ -4,17 +4,21 @@
  */
 import { advance, pivotBegun, type Facts } from "../core/saga/interpreter.ts";
 import type { Entry } from "../core/saga/entry.ts";
+import type { PlannedStep } from "../core/saga/plan.ts";
 import type { Database } from "../storage/database.ts";
+import type { Breakers } from "./breakers.ts";
 import type { CallTools } from "./call.ts";
 import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
 import { failureText } from "./move.ts";
 import type { Newsroom } from "./news.ts";
+import { resultName } from "./outcome.ts";
 import type { Run } from "./run.ts";
 
 export interface DriveTools extends CallTools {
   readonly journal: Journal;
   readonly database: Database | undefined;
   readonly newsroom: Newsroom;
+  readonly breakers: Breakers;
   /** Set while the worker shuts down: nothing new is begun. */
   draining(): boolean;
   /** A saga was given back and is due after this long. */
@@ -91,7 +95,7 @@ export function accept(tools: DriveTools, run: Run, { version, entry, state, mov
   if (move?.recovered) run.shaky = false;
   if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
     const index = state.plan.findIndex((step) => step.name === entry.step);
-    run.results[entry.step] = state.steps[index]?.result;
+    run.results[resultName(state.plan[index] as PlannedStep)] = state.steps[index]?.result;
   }
   tools.newsroom.publish(run.id, { version, entry, state });
   return "held";

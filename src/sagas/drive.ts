@@ -5,9 +5,9 @@ import { evolve } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
 import { tellThrow, type Throw } from "../work/throws.ts";
 import { accept, book, checkpointFor, deadlineLeftMs, factsOf, reread, type DriveTools } from "./booking.ts";
-import { callStep, type CallCommand, type Called } from "./call.ts";
+import type { CallCommand, Called } from "./call.ts";
+import { callGuarded, callPlainly } from "./guarded-call.ts";
 import type { Run } from "./run.ts";
-import { callInTransaction } from "./transactional.ts";
 import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
@@ -39,9 +39,10 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     if (step.deadlineMs !== undefined && command.kind === "act" && command.attempt === 1) {
       run.stepBegunAtMs = tools.clock.monotonicMs();
     }
-    const pending = step.transaction
-      ? callInTransaction(tools, run, command)
-      : callStep(tools, run, command, undefined);
+    const pending =
+      step.fallback !== undefined && command.kind === "act"
+        ? callGuarded(tools, run, command, step)
+        : callPlainly(tools, run, command, step);
     const called = pending instanceof Promise ? await pending : pending;
     if (called === "again") continue;
     if (called === "lost") return run.depart("lost");
@@ -110,8 +111,8 @@ function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: nu
   if (command.kind === "act") {
     const { deadlineMs } = run.step(command.step);
     if (deadlineMs !== undefined) wake = Math.min(wake, run.stepBegunAtMs + deadlineMs - now);
-    wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
   }
+  if (run.state.status === "RUNNING") wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
   return Math.max(0, Math.ceil(wake));
 }
 

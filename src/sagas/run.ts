@@ -1,8 +1,10 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
+import type { PlannedStep } from "../core/saga/plan.ts";
 import type { SagaState } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
 import type { AnySaga } from "./definition.ts";
 import type { SagaRecord } from "./journal.ts";
+import { resultName } from "./outcome.ts";
 import type { StepDefinition } from "./settings.ts";
 
 /** Why a call was asked to stop. */
@@ -68,7 +70,7 @@ export class Run {
     this.results = {};
     for (const [index, step] of state.steps.entries()) {
       if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-        this.results[(state.plan[index] as { name: string }).name] = step.result;
+        this.results[resultName(state.plan[index] as PlannedStep)] = step.result;
       if (step.act === "retry" || step.act === "begun" || step.act === "waiting") {
         const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
         this.stepBegunAtMs = localNowMs - begunAgoMs;

@@ -7,6 +7,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { RetryPolicy } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
 import type { RetryOptions, SagaOptions, TransactionKind } from "./definition.ts";
+import type { FallbackSettings } from "./fallback-steps.ts";
 import type { EventInterest } from "./wait-steps.ts";
 
 export interface SagaSettings {
@@ -29,6 +30,8 @@ export interface StepDefinition {
   readonly timeoutMs: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly transaction: TransactionKind<unknown> | undefined;
+  /** When the step behind it takes its place. */
+  readonly fallback?: FallbackSettings | undefined;
   /** The event that it waits for. */
   readonly interest?: EventInterest | undefined;
 }
@@ -151,7 +154,7 @@ export function readRetry(
   return { attemptMax, baseMs, capMs, factor: given.factor ?? fallback.factor };
 }
 
-function whole(value: number, least: number, field: string): number {
+export function whole(value: number, least: number, field: string): number {
   if (!Number.isInteger(value) || value < least) {
     throw new AmendsError("BAD_DEFINITION", `${field} must be a whole number, ${least} or more.`);
   }

@@ -17,6 +17,10 @@ export interface PlannedStep {
   readonly atomic: boolean;
   /** It does nothing but wait, for this. */
   readonly wait?: Wait | undefined;
+  /** The step right behind it that takes its place where it fails. */
+  readonly fallback?: string | undefined;
+  /** It is the fallback of this step, which stands right before it, and is called only where that one failed. */
+  readonly instead?: string | undefined;
 }
 
 export type Plan = readonly PlannedStep[];
@@ -31,12 +35,15 @@ const FLAGS: readonly (readonly [Flag, string])[] = [
   ["atomic", "="],
 ];
 
+/** Stands behind a fallback's own signs. It is none of them: no saga begins with a fallback. */
+const FALLBACK = "|";
+
 export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
 
 /** Every saga of a definition has the same plan: its text is made once. */
 const texts = new WeakMap<Plan, string>();
 
-/** `reserve~ charge~ approval:approved/60000 ship! email`: short, and readable in a database shell. */
+/** `reserve~ charge~ charge-elsewhere~| approval:approved/60000 ship! email`: short, and readable in a database shell. */
 export function encodePlan(plan: Plan): string {
   let text = texts.get(plan);
   if (text === undefined) texts.set(plan, (text = write(plan)));
@@ -47,27 +54,35 @@ function write(plan: Plan): string {
   return plan
     .map((step) => {
       const signs = FLAGS.map(([flag, sign]) => (step[flag] ? sign : "")).join("");
-      return step.name + signs + (step.wait ? waitText(step.wait) : "");
+      const branch = step.instead === undefined ? "" : FALLBACK;
+      return step.name + signs + branch + (step.wait ? waitText(step.wait) : "");
     })
     .join(" ");
 }
 
 export function decodePlan(text: string): Plan {
-  return text.split(" ").map((word) => {
-    const match = /^([^~!?=:/+]+)([~!?=]*)(.*)$/.exec(word);
-    const wait = readWait(match?.[3] ?? "");
-    if (!match || wait === "unreadable")
+  const steps: PlannedStep[] = [];
+  for (const word of text.split(" ")) {
+    const match = /^([^~!?=|:/+]+)([~!?=]*)(\|?)(.*)$/.exec(word);
+    const wait = readWait(match?.[4] ?? "");
+    const before = match?.[3] === FALLBACK ? steps.pop() : undefined;
+    const isMisplaced = match?.[3] === FALLBACK && (!before || before.instead !== undefined);
+    if (!match || wait === "unreadable" || isMisplaced)
       throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
     const has = (sign: string): boolean => (match[2] as string).includes(sign);
-    return {
-      name: match[1] as string,
+    const name = match[1] as string;
+    if (before) steps.push({ ...before, fallback: name });
+    steps.push({
+      name,
       undo: has("~"),
       pivot: has("!"),
       undoOnErr: has("?"),
       atomic: has("="),
       ...(wait && { wait }),
-    };
-  });
+      ...(before && { instead: before.name }),
+    });
+  }
+  return steps;
 }
 
 /** Why a definition cannot carry on with a recorded plan, in words; undefined where it can. */
@@ -90,6 +105,12 @@ export function misfit(recorded: Plan, defined: Plan): string | undefined {
     }
     if (step.atomic !== now.atomic) {
       differences.push(`step ${step.name} ${now.atomic ? "became" : "is no longer"} transactional`);
+    }
+    if (step.instead !== now.instead) {
+      const [was, is] = [step.instead, now.instead];
+      differences.push(
+        `step ${step.name} ${is === undefined ? `is no longer the fallback of ${was}` : `became the fallback of ${is}`}`,
+      );
     }
     const change = waitChange(step.wait, now.wait);
     if (change !== undefined) differences.push(`step ${step.name} ${change}`);
