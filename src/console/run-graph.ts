@@ -8,28 +8,49 @@ export interface Ways {
   /** The index of the act after which nothing turns back; -1 where there is none. */
   readonly pivot: number;
   readonly ended: "completed" | "failed" | undefined;
+  /** The indexes of acts that take the place of the one before them. */
+  readonly fallbacks?: ReadonlySet<number> | undefined;
 }
 
 export function edgesOf(ways: Ways): readonly GraphEdge[] {
   return [...forward(ways), ...backward(ways)];
 }
 
-function forward({ acts, ended }: Ways): GraphEdge[] {
-  const way = ["start", ...acts.map(({ id }) => id), "completed"];
-  return way.slice(1).map((to, index) => ({
-    from: way[index] as string,
-    to,
-    kind: "forward",
-    taken: to === "completed" ? ended === "completed" : hasBegun(acts[index]),
-  }));
+function forward({ acts, ended, fallbacks = new Set() }: Ways): GraphEdge[] {
+  const edges: GraphEdge[] = [];
+  const isGone = (to: number): boolean => (to === acts.length ? ended === "completed" : hasBegun(acts[to]));
+  const add = (from: number, to: number, taken: boolean): void => {
+    const [one, other] = [acts[from]?.id ?? "start", acts[to]?.id ?? "completed"];
+    edges.push({ from: one, to: other, kind: "forward", taken });
+  };
+  for (let from = -1; from < acts.length; from++) {
+    if (!fallbacks.has(from + 1)) {
+      add(from, from + 1, isGone(from + 1) && (!fallbacks.has(from) || hasBegun(acts[from])));
+      continue;
+    }
+    // Past its fallback where it is done, and to it where it is not.
+    add(from, from + 1, hasBegun(acts[from + 1]));
+    add(from, from + 2, isGone(from + 2) && !hasBegun(acts[from + 1]));
+  }
+  return edges;
 }
 
 /** From each act that may fail to the first undo, and from undo to undo to the end. */
-function backward({ acts, undos, pivot, ended }: Ways): GraphEdge[] {
+function backward({ acts, undos, pivot, ended, fallbacks }: Ways): GraphEdge[] {
   const turnedAt = acts.findLastIndex(hasBegun);
   const edges: GraphEdge[] = [];
   for (const [index, act] of acts.entries()) {
-    if (pivot >= 0 && index > pivot) break;
+    if (pivot >= 0 && index > pivot && !act.pivot) break;
+    const isPassedOver = fallbacks?.has(index + 1) === true && hasBegun(acts[index + 1]);
+    if (isPassedOver && undos[index]) {
+      edges.push({
+        from: act.id,
+        to: (undos[index] as GraphNode).id,
+        kind: "turn",
+        taken: hasBegun(undos[index]),
+      });
+      continue;
+    }
     const isTurn = index === turnedAt;
     // The undo that was called first, where one was; else the one that would be.
     const first =

@@ -20,7 +20,8 @@ export function graphOf(view: Seen): Graph {
   ];
   const ended = status === "COMPLETED" ? "completed" : status === "FAILED" ? "failed" : undefined;
   const pivot = plan.findIndex((step) => step.pivot);
-  return { nodes, edges: edgesOf({ acts, undos, pivot, ended }) };
+  const fallbacks = new Set([...plan.keys()].filter((index) => plan[index]?.instead !== undefined));
+  return { nodes, edges: edgesOf({ acts, undos, pivot, ended, fallbacks }) };
 }
 
 function callNode(view: Seen, step: PlannedStep, action: Action): GraphNode {
@@ -57,8 +58,10 @@ function wasSkipped(view: Seen, step: PlannedStep, action: Action): boolean {
 function stateOf({ status }: Seen, last: TimelineEntry | undefined, action: Action): GraphNode["state"] {
   if (!last) return "none";
   if (last.status === "COMPLETED") return "done";
-  const isOpen =
-    action === "compensate" ? status === "COMPENSATING" : status === "RUNNING" || status === "PENDING";
+  if (last.fallback !== undefined) return "failed";
+  // Going forward, only what stands in a fallback's way is undone.
+  const isForward = status === "RUNNING" || status === "PENDING";
+  const isOpen = isForward || (action === "compensate" && status === "COMPENSATING");
   if (!isOpen) return "failed";
   return last.status === "STARTED" ? "running" : "retrying";
 }

@@ -21,6 +21,10 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
       lines.push(`  Note over S: ${step.name}, ${waitPhrase(step.wait)}`);
       continue;
     }
+    if (step.instead !== undefined) {
+      lines.push(...fallback(plan, index));
+      continue;
+    }
     lines.push(`  S->>P${index}: act ${step.name}`);
     if (step.pivot) lines.push(`  Note over S,P${index}: pivot, from here only forward`);
   }
@@ -35,6 +39,17 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
   return lines;
 }
 
+/** What the step before it may have done is undone before it acts. */
+function fallback(plan: readonly PlannedStep[], index: number): string[] {
+  const [failed, step] = [plan[index - 1] as PlannedStep, plan[index] as PlannedStep];
+  return [
+    `  opt ${failed.name} fails, fallback`,
+    ...(failed.undo ? [`    S->>P${index - 1}: undo ${failed.name}`] : []),
+    `    S->>P${index}: act ${step.name}`,
+    "  end",
+  ];
+}
+
 function states({ plan }: Pick<AnySaga, "plan">): string[] {
   const act = (index: number): string => `act_${index}`;
   const undo = (index: number): string => `undo_${index}`;
@@ -44,9 +59,11 @@ function states({ plan }: Pick<AnySaga, "plan">): string[] {
   for (const [index, step] of plan.entries()) {
     const more = step.wait ? `, ${waitPhrase(step.wait)}` : step.pivot ? " (pivot)" : "";
     lines.push(`  ${act(index)}: ${step.name}${more}`);
-    lines.push(`  ${act(index)} --> ${index + 1 < plan.length ? act(index + 1) : "COMPLETED"}`);
+    const after = step.fallback === undefined ? index + 1 : index + 2;
+    lines.push(`  ${act(index)} --> ${after < plan.length ? act(after) : "COMPLETED"}`);
+    if (step.fallback !== undefined) lines.push(`  ${act(index)} --> ${act(index + 1)}: fails, fallback`);
     if (step.wait && !mayRunOut(step)) continue;
-    if (pivot >= 0 && index > pivot) lines.push(`  ${act(index)} --> STALLED: fails`);
+    if (pivot >= 0 && index > pivot && !step.pivot) lines.push(`  ${act(index)} --> STALLED: fails`);
     else {
       const first = back.filter((other) => other < index || (other === index && step.undo)).at(-1);
       lines.push(
