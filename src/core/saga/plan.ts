@@ -65,8 +65,10 @@ export function decodePlan(text: string): Plan {
   for (const word of text.split(" ")) {
     const match = /^([^~!?=|:/+]+)([~!?=]*)(\|?)(.*)$/.exec(word);
     const wait = readWait(match?.[4] ?? "");
-    const before = match?.[3] === FALLBACK ? steps.pop() : undefined;
-    const isMisplaced = match?.[3] === FALLBACK && (!before || before.instead !== undefined);
+    const isFallback = match?.[3] === FALLBACK;
+    const before = isFallback ? steps.pop() : undefined;
+    // It stands behind a step that acts, and acts itself.
+    const isMisplaced = isFallback && (!before || before.wait || before.instead !== undefined || wait);
     if (!match || wait === "unreadable" || isMisplaced)
       throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
     const has = (sign: string): boolean => (match[2] as string).includes(sign);
