@@ -141,6 +141,8 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
 
 /** The saga does not turn back: another step has the place of the one that failed. */
 function passOver(state: SagaState, name: string, { instead, ...failure }: Failure): SagaState {
+  if (state.plan[indexOf(state, name)]?.fallback !== instead)
+    throw new AmendsError("BAD_DEFINITION", `The log names a fallback that step ${name} does not have.`);
   const failed = patch(state, name, (step) => ({
     ...step,
     act: failedAs(failure.kind, step.acts),

@@ -119,8 +119,10 @@ describe("a step and its fallback", () => {
   });
 
   it("[S-20] a line that names another step than its fallback is a typed error", () => {
-    expect(() => after("a b|", gives("a", "err", "c"))).toThrow(
-      expect.objectContaining({ code: "BAD_DEFINITION" }),
-    );
+    for (const plan of ["a b|", "a b| c", "a c"]) {
+      expect(() => after(plan, gives("a", "err", "c"))).toThrow(
+        expect.objectContaining({ code: "BAD_DEFINITION" }),
+      );
+    }
   });
 });

@@ -1,6 +1,7 @@
 /** Every scenario, by name. Together they pass every durable point and every foreign call of the engine. */
 import type { Scenario } from "../scenario.ts";
 import { backward } from "./backward.ts";
+import { fallback } from "./fallback.ts";
 import { flowBackward } from "./flow-backward.ts";
 import { flowForward } from "./flow-forward.ts";
 import { forward } from "./forward.ts";
@@ -10,7 +11,13 @@ import { runner } from "./runner.ts";
 import { steered } from "./steered.ts";
 import { waiting } from "./waiting.ts";
 
-export const sagaScenarios: readonly Scenario[] = [...forward, ...backward, ...steered, ...waiting];
+export const sagaScenarios: readonly Scenario[] = [
+  ...forward,
+  ...backward,
+  ...steered,
+  ...waiting,
+  ...fallback,
+];
 export const outboxScenarios: readonly Scenario[] = [...runner, ...requests];
 export const flowScenarios: readonly Scenario[] = [...flowForward, ...flowBackward];
 
