@@ -36,35 +36,51 @@ function forward({ acts, ended, fallbacks = new Set() }: Ways): GraphEdge[] {
 }
 
 /** From each act that may fail to the first undo, and from undo to undo to the end. */
-function backward({ acts, undos, pivot, ended, fallbacks }: Ways): GraphEdge[] {
+function backward(ways: Ways): GraphEdge[] {
+  const { acts, undos, pivot, ended } = ways;
   const turnedAt = acts.findLastIndex(hasBegun);
+  const isCalled = (undo: GraphNode | undefined, at: number): boolean =>
+    hasBegun(undo) && !isCleared(ways, at);
   const edges: GraphEdge[] = [];
   for (const [index, act] of acts.entries()) {
     if (pivot >= 0 && index > pivot && !act.pivot) break;
-    const isPassedOver = fallbacks?.has(index + 1) === true && hasBegun(acts[index + 1]);
-    if (isPassedOver && undos[index]) {
-      edges.push({
-        from: act.id,
-        to: (undos[index] as GraphNode).id,
-        kind: "turn",
-        taken: hasBegun(undos[index]),
-      });
+    const own = undos[index];
+    if (own && isCleared(ways, index)) {
+      edges.push({ from: act.id, to: own.id, kind: "turn", taken: hasBegun(own) });
       continue;
     }
     const isTurn = index === turnedAt;
     // The undo that was called first, where one was; else the one that would be.
     const first =
-      (isTurn ? undos.findLast(hasBegun) : undefined) ?? undos.slice(0, index + 1).findLast((node) => node);
-    const gone = isTurn && (first ? hasBegun(first) : ended === "failed");
+      (isTurn ? undos.findLast(isCalled) : undefined) ?? undos.slice(0, index + 1).findLast((node) => node);
+    const gone = isTurn && (first ? isCalled(first, undos.indexOf(first)) : ended === "failed");
     edges.push({ from: act.id, to: first?.id ?? "failed", kind: "turn", taken: gone });
   }
-  const back = undos.filter((node) => node !== undefined).toReversed();
-  for (const [index, undo] of back.entries()) {
-    const next = back[index + 1];
-    const taken = hasBegun(undo) && (next ? hasBegun(next) : ended === "failed");
-    edges.push({ from: undo.id, to: next?.id ?? "failed", kind: "back", taken });
+  for (const [index, undo] of [...undos.entries()].toReversed()) {
+    if (!undo) continue;
+    const then = wayBack(ways, index);
+    const called = then.filter((at) => isCalled(undos[at], at));
+    for (const at of then) {
+      const isNext = called.length === 0 ? at < 0 && ended === "failed" : called.includes(at);
+      const to = undos[at]?.id ?? "failed";
+      edges.push({ from: undo.id, to, kind: "back", taken: isCalled(undo, index) && isNext });
+    }
   }
   return edges;
+}
+
+/** It gave way to its fallback, and was undone before that began. */
+function isCleared({ acts, fallbacks }: Ways, index: number): boolean {
+  return fallbacks?.has(index + 1) === true && hasBegun(acts[index + 1]);
+}
+
+/** The undos that may follow on this one; -1 where none does. Of an act and its fallback only one is undone. */
+function wayBack(ways: Ways, index: number): readonly number[] {
+  const { undos, fallbacks } = ways;
+  const last = fallbacks?.has(index) === true ? index - 2 : index - 1;
+  if (last < 0) return [-1];
+  const branches = fallbacks?.has(last) === true ? [last, last - 1] : [last];
+  return [...new Set(branches.flatMap((one) => (undos[one] ? [one] : wayBack(ways, one))))];
 }
 
 function hasBegun(node: GraphNode | undefined): boolean {

@@ -52,8 +52,7 @@ function fallback(plan: readonly PlannedStep[], index: number): string[] {
 
 function states({ plan }: Pick<AnySaga, "plan">): string[] {
   const act = (index: number): string => `act_${index}`;
-  const undo = (index: number): string => `undo_${index}`;
-  const back = undoable(plan);
+  const undo = (index: number): string => (index < 0 ? "FAILED" : `undo_${index}`);
   const pivot = plan.findIndex((step) => step.pivot);
   const lines = ["stateDiagram-v2", `  [*] --> ${act(0)}`];
   for (const [index, step] of plan.entries()) {
@@ -65,20 +64,31 @@ function states({ plan }: Pick<AnySaga, "plan">): string[] {
     if (step.wait && !mayRunOut(step)) continue;
     if (pivot >= 0 && index > pivot && !step.pivot) lines.push(`  ${act(index)} --> STALLED: fails`);
     else {
-      const first = back.filter((other) => other < index || (other === index && step.undo)).at(-1);
-      lines.push(
-        `  ${act(index)} --> ${first === undefined ? "FAILED" : undo(first)}: ${step.wait ? "time is over" : "fails"}`,
-      );
+      const why = step.wait ? "time is over" : "fails";
+      for (const first of step.undo ? [index] : wayBack(plan, index))
+        lines.push(`  ${act(index)} --> ${undo(first)}: ${why}`);
     }
   }
-  for (const [position, index] of back.entries()) {
-    lines.push(`  ${undo(index)}: undo ${(plan[index] as PlannedStep).name}`);
-    const before = back[position - 1];
-    lines.push(`  ${undo(index)} --> ${before === undefined ? "FAILED" : undo(before)}`);
+  for (const index of undoable(plan)) {
+    const { name, fallback: other } = plan[index] as PlannedStep;
+    lines.push(`  ${undo(index)}: undo ${name}`);
+    if (other !== undefined) lines.push(`  ${undo(index)} --> ${act(index + 1)}: fallback`);
+    for (const before of wayBack(plan, index)) lines.push(`  ${undo(index)} --> ${undo(before)}`);
     lines.push(`  ${undo(index)} --> STALLED: tries used up`);
   }
   lines.push("  COMPLETED --> [*]", "  FAILED --> [*]");
   return lines;
+}
+
+/**
+ * The undos that may come next where everything before this step was done; -1 where none does. Of a step and its
+ * fallback only one was, and a fallback that fails has nothing before it but what came before both.
+ */
+function wayBack(plan: readonly PlannedStep[], index: number): readonly number[] {
+  const last = plan[index]?.instead === undefined ? index - 1 : index - 2;
+  if (last < 0) return [-1];
+  const branches = plan[last]?.instead === undefined ? [last] : [last, last - 1];
+  return [...new Set(branches.flatMap((one) => (plan[one]?.undo === true ? [one] : wayBack(plan, one))))];
 }
 
 /** A wait turns the saga back by itself only where it has a time limit, and is not one to do without. */
