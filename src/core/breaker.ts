@@ -6,9 +6,9 @@ import { machine, type EventOf, type Machine, type StateOf } from "./machine.ts"
 
 const table = {
   closed: { trip: "open" },
-  open: { probe: "half-open" },
+  open: { probe: "halfOpen" },
   // A probe of which nothing is heard makes room for another one.
-  "half-open": { close: "closed", trip: "open", probe: "half-open" },
+  halfOpen: { close: "closed", trip: "open", probe: "halfOpen" },
 } as const;
 
 export const breakerMachine: Machine<typeof table> = machine(table);

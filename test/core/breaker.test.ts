@@ -22,7 +22,7 @@ const open = after(["failed", "failed", "failed"], 50);
 
 describe("a circuit breaker", () => {
   it("[S-20] is closed, open or half-open, and never ends", () => {
-    expect(breakerMachine.states).toEqual(["closed", "open", "half-open"]);
+    expect(breakerMachine.states).toEqual(["closed", "open", "halfOpen"]);
     expect(breakerMachine.terminal).toEqual([]);
   });
 
@@ -36,7 +36,7 @@ describe("a circuit breaker", () => {
   it("[S-20] lets nothing through while it is open, and one probe at the very instant that its reset time is over", () => {
     expect(admit(open, policy, 149).pass).toBeUndefined();
     const { breaker, pass } = admit(open, policy, 150);
-    expect(breaker.state).toBe("half-open");
+    expect(breaker.state).toBe("halfOpen");
     expect(pass).toEqual({ probe: 1 });
     expect(admit(breaker, policy, 150).pass).toBeUndefined();
   });
