@@ -86,9 +86,11 @@ function readFilter(
 ): (failure: SagaFailure) => boolean {
   if (given === undefined) return usual;
   if (typeof given === "function") {
+    // Whoever answers with a promise has not answered.
+    const ask: (failure: SagaFailure) => unknown = given;
     return (failure) => {
       try {
-        return given(failure) === true;
+        return ask(failure) === true;
       } catch {
         return false;
       }
