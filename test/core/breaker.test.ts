@@ -29,6 +29,7 @@ describe("a circuit breaker", () => {
   it("[S-20] opens after so many failures in a row, counting neither what was excluded nor what was interrupted", () => {
     expect(after(["failed", "failed"]).state).toBe("closed");
     expect(after(["failed", "failed", "ok", "failed", "failed"]).state).toBe("closed");
+    expect(after(["failed", "answered", "failed", "unknown"]).state).toBe("closed");
     expect(after(["failed", "answered", "failed", "unknown", "failed"]).state).toBe("open");
     expect(report(CLOSED, { threshold: 1, resetMs: 1 }, 0, call, "failed").state).toBe("open");
   });

@@ -22,11 +22,15 @@ onEachDatabase((database) => {
   it("[S-20][S-23] a saga that is cancelled while a step gives way to its fallback turns back", async () => {
     const { made, middleware } = calls();
     const held = gate();
+    const stopped: boolean[] = [];
     const order = saga("order", nothing, { retry: once })
       .step("reserve", { act: () => 1, compensate: () => undefined })
       .step("charge", {
         act: busy,
-        compensate: () => held.pass(),
+        compensate: async ({ signal }) => {
+          await held.pass();
+          stopped.push(signal.aborted);
+        },
         fallback: { name: "invoice", act: () => 1, compensate: () => undefined },
       });
     const amends = await database.amends({ sagas: [order], middleware });
@@ -37,6 +41,8 @@ onEachDatabase((database) => {
     held.open();
     expect(await run.result()).toMatchObject({ status: "FAILED", error: { kind: "cancelled" } });
     expect(made).toEqual(["act reserve", "act charge", "undo charge", "undo reserve"]);
+    // The undo is what was asked for: it is not told to stop.
+    expect(stopped).toEqual([false]);
   });
 
   it("[S-20][S-21] a deadline turns the saga back, as it would without a fallback, and stops no undo", async () => {
@@ -112,7 +118,11 @@ onEachDatabase((database) => {
         act: () => err("full"),
         fallback: { name: "fly", when: ["full"], act: () => err("full") },
       });
-    const amends = await database.amends({ sagas: [order, refused], middleware });
+    const inDoubt = saga("in-doubt", nothing, { retry: once }).pivot("ship", {
+      act: () => err("full"),
+      fallback: { name: "fly", when: ["full"], act: busy },
+    });
+    const amends = await database.amends({ sagas: [order, refused, inDoubt], middleware });
     await database.worker(amends);
     expect(await (await amends.start(order, {})).result()).toMatchObject({
       status: "STALLED",
@@ -122,6 +132,10 @@ onEachDatabase((database) => {
     // Both have said no: nothing has happened, and the saga can still turn back.
     expect(await (await amends.start(refused, {})).result()).toMatchObject({ status: "FAILED", step: "fly" });
     expect(made.slice(1)).toEqual(["act charge", "act ship", "act fly", "undo charge"]);
+    // As with any pivot that may have happened, nobody can say by hand that it did.
+    const doubtful = await amends.start(inDoubt, {});
+    expect(await doubtful.result()).toMatchObject({ status: "STALLED", step: "fly" });
+    expect(await amends.inspect(doubtful.id)).toMatchObject({ actions: ["retry", "resolve"], skippable: [] });
   });
 
   it("[S-20][S-22] after the pivot a step that may have happened keeps trying; one that was refused gives way", async () => {
