@@ -5,9 +5,10 @@ import { evolve } from "../core/saga/state.ts";
 import { sleep } from "../storage/clock.ts";
 import { tellThrow, type Throw } from "../work/throws.ts";
 import { accept, book, checkpointFor, deadlineLeftMs, factsOf, reread, type DriveTools } from "./booking.ts";
-import type { CallCommand, Called } from "./call.ts";
-import { callGuarded, callPlainly } from "./guarded-call.ts";
+import { callStep, type CallCommand, type Called } from "./call.ts";
+import { callGuarded } from "./guarded-call.ts";
 import type { Run } from "./run.ts";
+import { callInTransaction } from "./transactional.ts";
 import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
@@ -42,7 +43,9 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     const pending =
       step.fallback !== undefined && command.kind === "act"
         ? callGuarded(tools, run, command, step)
-        : callPlainly(tools, run, command, step);
+        : step.transaction
+          ? callInTransaction(tools, run, command)
+          : callStep(tools, run, command, undefined);
     const called = pending instanceof Promise ? await pending : pending;
     if (called === "again") continue;
     if (called === "lost") return run.depart("lost");

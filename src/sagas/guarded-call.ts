@@ -1,6 +1,6 @@
 /**
- * Calls a step. One that has a fallback is guarded: it is not called at all while its circuit is open, and where it fails
- * it is asked whether the fallback is for that.
+ * Calls a step that has a fallback: not at all while its circuit is open. Where it fails, it is asked whether that is one of
+ * the failures that the fallback is for.
  */
 import type { Verdict } from "../core/breaker.ts";
 import { takesOver, type Outcome } from "../core/saga/interpreter.ts";
@@ -13,15 +13,6 @@ import type { StepDefinition } from "./settings.ts";
 import { callInTransaction } from "./transactional.ts";
 
 type Answer = "again" | "lost" | Called | undefined;
-
-export function callPlainly(
-  tools: DriveTools,
-  run: Run,
-  command: CallCommand,
-  { transaction }: StepDefinition,
-): Answer | Promise<Answer> {
-  return transaction ? callInTransaction(tools, run, command) : callStep(tools, run, command, undefined);
-}
 
 const NOT_CALLED: Called = {
   outcome: {
@@ -45,7 +36,9 @@ export async function callGuarded(
   const isGuarded = breaker !== undefined && takesOver(run.state, command.index, "open") !== undefined;
   const pass = isGuarded ? tools.breakers.admit(name, breaker) : undefined;
   if (isGuarded && !pass) return NOT_CALLED;
-  const called = await callPlainly(tools, run, command, step);
+  const called = await (step.transaction
+    ? callInTransaction(tools, run, command)
+    : callStep(tools, run, command, undefined));
   const failure = failureIn(called);
   if (breaker && pass) tools.breakers.report(name, breaker, pass, verdictOf(run, called, failure, breaker));
   if (!failure || typeof called !== "object" || called.outcome.kind !== "failed") return called;
