@@ -9,7 +9,10 @@ let count = 0;
 const server = createServer((request, response) => {
   request.resume();
   if (request.url?.startsWith("/dead")) return;
-  if (request.url === "/count") return void response.end(String(count));
+  if (request.url === "/count") {
+    response.end(String(count));
+    return;
+  }
   request.once("end", () => {
     count++;
     response.writeHead(200, { "content-length": 2 }).end("ok");

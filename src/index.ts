@@ -58,6 +58,7 @@ export {
   type StepOptions,
   type TransactionKind,
   type UndoContext,
+  type WithFallback,
 } from "./sagas/definition.ts";
 export {
   type ForwardGroup,
@@ -66,6 +67,7 @@ export {
   type ParallelOptions,
   type StepGroup,
 } from "./sagas/parallel-options.ts";
+export { type BreakerOptions, type FailureFilter, type FallbackTerms } from "./sagas/fallback-options.ts";
 export { signal, type AnySignal, type SignalType } from "./sagas/signal.ts";
 export { type SignalOptions } from "./sagas/signals.ts";
 export {

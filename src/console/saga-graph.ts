@@ -20,7 +20,8 @@ export function graphOf(view: Seen): Graph {
   ];
   const ended = status === "COMPLETED" ? "completed" : status === "FAILED" ? "failed" : undefined;
   const pivot = plan.findIndex((step) => step.pivot);
-  return { nodes, edges: edgesOf({ acts, undos, pivot, ended }) };
+  const fallbacks = new Set([...plan.keys()].filter((index) => plan[index]?.instead !== undefined));
+  return { nodes, edges: edgesOf({ acts, undos, pivot, ended, fallbacks }) };
 }
 
 function callNode(view: Seen, step: PlannedStep, action: Action): GraphNode {
@@ -62,8 +63,10 @@ function stateOf(
 ): GraphNode["state"] {
   if (!last) return "none";
   if (last.status === "COMPLETED") return "done";
-  const isOpen =
-    action === "compensate" ? status === "COMPENSATING" : status === "RUNNING" || status === "PENDING";
+  if (last.fallback !== undefined) return "failed";
+  // Going forward, only what stands in a fallback's way is undone.
+  const isForward = status === "RUNNING" || status === "PENDING";
+  const isOpen = isForward || (action === "compensate" && status === "COMPENSATING");
   if (!isOpen) return "failed";
   // Of a group, one has failed and others are still waited for: nothing of it is tried again.
   if (action === "act" && error && last.status === "FAILED") return "failed";

@@ -4,19 +4,23 @@
  */
 import { advance, pivotBegun, type Facts } from "../core/saga/interpreter.ts";
 import type { Entry } from "../core/saga/entry.ts";
+import type { PlannedStep } from "../core/saga/plan.ts";
 import type { SagaState } from "../core/saga/state.ts";
 import type { Database } from "../storage/database.ts";
 import { tellThrow } from "../work/throws.ts";
+import type { Breakers } from "./breakers.ts";
 import type { CallCommand, Called, CallTools } from "./call.ts";
 import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
 import { failureText } from "./move.ts";
 import type { Newsroom } from "./news.ts";
+import { resultName } from "./outcome.ts";
 import type { Run } from "./run.ts";
 
 export interface DriveTools extends CallTools {
   readonly journal: Journal;
   readonly database: Database | undefined;
   readonly newsroom: Newsroom;
+  readonly breakers: Breakers;
   /** Set while the worker shuts down: nothing new is begun. */
   draining(): boolean;
   /** A saga was given back and is due after this long. */
@@ -114,7 +118,7 @@ export function accept(tools: DriveTools, run: Run, checkpoint: Checkpoint): "he
 function tell(tools: DriveTools, run: Run, version: number, entry: Entry, state: SagaState): void {
   if (entry.action === "act" && entry.status === "COMPLETED" && !entry.step.startsWith("$")) {
     const index = state.plan.findIndex((step) => step.name === entry.step);
-    run.results[entry.step] = run.state.steps[index]?.result;
+    run.results[resultName(state.plan[index] as PlannedStep)] = run.state.steps[index]?.result;
   }
   tools.newsroom.publish(run.id, { version, entry, state });
 }

@@ -14,6 +14,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { EmittedEvent } from "./definition.ts";
 import type { Emission } from "./journal.ts";
 import type { Run } from "./run.ts";
+import type { StepDefinition } from "./settings.ts";
 
 /** A call of a step, as middleware sees it. */
 export interface StepCall {
@@ -75,9 +76,9 @@ export function callStep(
 ): Called | undefined | Promise<Called | undefined> {
   const step = run.step(command.step);
   const isAct = command.kind === "act";
-  const context = new CallContext(tools, run, command, tx);
+  const context = new CallContext(tools, run, command, tx, step.fallback !== undefined);
   const user = (isAct ? step.act : step.compensate) as (context: unknown) => unknown;
-  const limits = watch(tools.clock, run, step.timeoutMs, isAct ? step.deadlineMs : undefined);
+  const limits = watch(tools.clock, run, step, isAct);
   const returned = (value: unknown): Called => {
     limits?.();
     return { outcome: outcomeOf(value, isAct, command.step), emissions: context.emissions };
@@ -117,12 +118,13 @@ class CallContext {
   readonly #run: Caller;
   readonly #command: CallCommand;
 
-  constructor(tools: CallTools, run: Caller, command: CallCommand, tx: unknown) {
+  /** `apart`: whatever it does to what it is given, the step that takes its place sees nothing of it. */
+  constructor(tools: CallTools, run: Caller, command: CallCommand, tx: unknown, apart: boolean) {
     this.#tools = tools;
     this.#run = run;
     this.#command = command;
-    this.input = run.input;
-    this.results = run.results;
+    this.input = apart ? structuredClone(run.input) : run.input;
+    this.results = apart ? structuredClone(run.results) : run.results;
     this.attempt = command.attempt;
     this.tx = tx;
   }
@@ -193,11 +195,12 @@ function withMiddleware(
 function watch(
   clock: Clock,
   run: Caller,
-  timeoutMs: number | undefined,
-  stepDeadlineMs: number | undefined,
+  { timeoutMs, deadlineMs }: StepDefinition,
+  isAct: boolean,
 ): (() => void) | undefined {
+  const stepDeadlineMs = isAct ? deadlineMs : undefined;
   const sagaDeadlineMs =
-    run.state.status === "RUNNING" && !pivotBegun(run.state) ? run.deadlineAtMs : undefined;
+    isAct && run.state.status === "RUNNING" && !pivotBegun(run.state) ? run.deadlineAtMs : undefined;
   if (timeoutMs === undefined && stepDeadlineMs === undefined && sagaDeadlineMs === undefined)
     return undefined;
   const cancels: (() => void)[] = [];

@@ -10,7 +10,9 @@ import { checkName } from "../core/identity.ts";
 import type { Stored } from "../core/json.ts";
 import type { Err, Ok } from "../core/result.ts";
 import type { Plan } from "../core/saga/plan.ts";
-import { readSagaOptions, readStep, type SagaSettings, type StepDefinition } from "./settings.ts";
+import type { FallbackTerms } from "./fallback-options.ts";
+import { readStepAndFallback } from "./fallback-steps.ts";
+import { readSagaOptions, type SagaSettings, type StepDefinition } from "./settings.ts";
 import { isSchema } from "./signal.ts";
 import type { ForwardGroup, ParallelOptions, StepGroup, Together } from "./parallel-options.ts";
 import { readParallel } from "./parallel-steps.ts";
@@ -105,6 +107,14 @@ export interface ForwardOnly {
 export interface ForwardOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, ForwardOnly {}
 
+/**
+ * What is done instead where the step fails for good: a step of its own, with its own name, keys and tries. Whatever the
+ * step may have done is undone first. What the fallback returns is the step's result.
+ */
+export interface WithFallback<Options, Name> {
+  readonly fallback?: Options & FallbackTerms<Name>;
+}
+
 /** What a step's act is worth to later steps: the value of an `ok`, or whatever else was returned, as stored. */
 export type ValueOf<Returned> = Stored<OkValue<Awaited<Returned>>>;
 
@@ -119,6 +129,10 @@ type ErrValue<Value> = Value extends Err<infer E> ? Stored<E> : never;
 export type Fresh<Name extends string, Results> = Name extends keyof Results
   ? { readonly error: `There is already a step named "${Name}"` }
   : Name;
+
+/** The name of a fallback differs from that of its step, too. */
+type Distinct<Name extends string, Step extends string, Results> = Name &
+  Fresh<Name, Results & Record<Step, unknown>>;
 
 export type With<Results, Name extends string, Value> = {
   readonly [K in keyof Results | Name]: K extends keyof Results ? Results[K] : ValueOf<Value>;
@@ -150,15 +164,47 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
   Failure
 > {
   /** Adds a step. Steps run in the order in which they are added. */
-  step<const Name extends string, Value, Tx = undefined>(
+  step<
+    const Name extends string,
+    Value,
+    Tx = undefined,
+    const OtherName extends string = never,
+    OtherValue = never,
+    OtherTx = undefined,
+  >(
     name: Name & Fresh<Name, Results>,
-    options: StepOptions<Stored<Output>, Results, Value, Tx>,
-  ): Saga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+    options: StepOptions<Stored<Output>, Results, Value, Tx> &
+      WithFallback<
+        StepOptions<Stored<Output>, Results, OtherValue, OtherTx>,
+        Distinct<OtherName, Name, Results>
+      >,
+  ): Saga<
+    Input,
+    Output,
+    With<Results, Name, Value | OtherValue>,
+    Failure | FailureOf<Value> | FailureOf<OtherValue>
+  >;
   /** Adds the point of no return: once it has succeeded, the saga only goes forward. */
-  pivot<const Name extends string, Value, Tx = undefined>(
+  pivot<
+    const Name extends string,
+    Value,
+    Tx = undefined,
+    const OtherName extends string = never,
+    OtherValue = never,
+    OtherTx = undefined,
+  >(
     name: Name & Fresh<Name, Results>,
-    options: PivotOptions<Stored<Output>, Results, Value, Tx>,
-  ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+    options: PivotOptions<Stored<Output>, Results, Value, Tx> &
+      WithFallback<
+        PivotOptions<Stored<Output>, Results, OtherValue, OtherTx>,
+        Distinct<OtherName, Name, Results>
+      >,
+  ): ForwardSaga<
+    Input,
+    Output,
+    With<Results, Name, Value | OtherValue>,
+    Failure | FailureOf<Value> | FailureOf<OtherValue>
+  >;
   /** Adds steps that act at the same time. They do not see each other's results; the steps after them see all. */
   parallel<const Name extends string, Added, Failed>(
     name: Name & Fresh<Name, Results>,
@@ -196,10 +242,26 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
   Failure
 > {
   /** Adds a step that is retried until it succeeds, or until a person decides. */
-  step<const Name extends string, Value, Tx = undefined>(
+  step<
+    const Name extends string,
+    Value,
+    Tx = undefined,
+    const OtherName extends string = never,
+    OtherValue = never,
+    OtherTx = undefined,
+  >(
     name: Name & Fresh<Name, Results>,
-    options: ForwardOptions<Stored<Output>, Results, Value, Tx>,
-  ): ForwardSaga<Input, Output, With<Results, Name, Value>, Failure | FailureOf<Value>>;
+    options: ForwardOptions<Stored<Output>, Results, Value, Tx> &
+      WithFallback<
+        ForwardOptions<Stored<Output>, Results, OtherValue, OtherTx>,
+        Distinct<OtherName, Name, Results>
+      >,
+  ): ForwardSaga<
+    Input,
+    Output,
+    With<Results, Name, Value | OtherValue>,
+    Failure | FailureOf<Value> | FailureOf<OtherValue>
+  >;
   /** Adds steps that act at the same time, each retried until it succeeds, or until a person decides. */
   parallel<const Name extends string, Added, Failed>(
     name: Name & Fresh<Name, Results>,
@@ -270,8 +332,8 @@ function build(
 ): AnySaga {
   const add = (...more: readonly StepDefinition[]): AnySaga =>
     build(name, settings, schema, [...steps, ...more]);
-  const read = (stepName: string, options: unknown, pivot: boolean): StepDefinition =>
-    readStep(name, settings, steps, stepName, options, pivot);
+  const read = (stepName: string, options: unknown, pivot: boolean): readonly StepDefinition[] =>
+    readStepAndFallback(name, settings, steps, stepName, options, pivot);
   const place = { saga: name, settings, before: steps };
   const definition = {
     name,
@@ -280,8 +342,8 @@ function build(
     settings,
     steps,
     plan: steps.map((step) => step.planned),
-    step: (stepName: string, options: unknown) => add(read(stepName, options, false)),
-    pivot: (stepName: string, options: unknown) => add(read(stepName, options, true)),
+    step: (stepName: string, options: unknown) => add(...read(stepName, options, false)),
+    pivot: (stepName: string, options: unknown) => add(...read(stepName, options, true)),
     parallel: (groupName: string, group: unknown, options?: ParallelOptions) =>
       add(...readParallel(place, groupName, group, options)),
     sleep: (stepName: string, duration: Duration) => add(readSleep(place, stepName, duration)),

@@ -15,6 +15,7 @@ import {
 } from "./booking.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import { runGroup } from "./group.ts";
+import { callGuarded } from "./guarded-call.ts";
 import type { Run } from "./run.ts";
 import { callInTransaction } from "./transactional.ts";
 import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
@@ -55,9 +56,12 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     if (step.deadlineMs !== undefined && command.kind === "act" && command.attempt === 1) {
       run.stepBegunAtMs = tools.clock.monotonicMs();
     }
-    const pending = step.transaction
-      ? callInTransaction(tools, run, command)
-      : callStep(tools, run, command, undefined);
+    const pending =
+      step.fallback !== undefined && command.kind === "act"
+        ? callGuarded(tools, run, command, step)
+        : step.transaction
+          ? callInTransaction(tools, run, command)
+          : callStep(tools, run, command, undefined);
     const called = pending instanceof Promise ? await pending : pending;
     if (called === "again") continue;
     if (called === "lost") return run.depart("lost");
@@ -120,8 +124,8 @@ function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: nu
   if (command.kind === "act") {
     const { deadlineMs } = run.step(command.step);
     if (deadlineMs !== undefined) wake = Math.min(wake, run.stepBegunAtMs + deadlineMs - now);
-    wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
   }
+  if (run.state.status === "RUNNING") wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
   return Math.max(0, Math.ceil(wake));
 }
 

@@ -13,6 +13,7 @@ import { within } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
 import type { DriveTools } from "./booking.ts";
+import { Breakers } from "./breakers.ts";
 import { drive, stall } from "./drive.ts";
 import { throughSchema } from "./input.ts";
 import { interestsOf } from "./interests.ts";
@@ -98,6 +99,7 @@ export class Engine implements Duty {
     this.#tools = {
       ...options,
       newsroom: this.newsroom,
+      breakers: new Breakers(options.clock),
       draining: () => this.#draining,
       dueIn: (ms) => this.#onDue(ms),
     };

@@ -26,6 +26,8 @@ export interface StepNews {
   readonly waitsFor?: Pick<Wait, "kind" | "target" | "limitMs">;
   /** Why the call failed. */
   readonly error?: SagaFailure | { readonly kind: "retry"; readonly label: string; readonly waitMs: number };
+  /** The step that takes the failed one's place. */
+  readonly fallback?: string;
 }
 
 export interface WaitOptions {
@@ -220,7 +222,8 @@ function endNews({ step: name, action, status, details }: Entry, { wait }: Plann
     failure.kind === "retry"
       ? { kind: failure.kind, label: failure.label, waitMs: failure.waitMs ?? 0 }
       : (failureOf(failure) as SagaFailure);
-  return { name, action, status: "FAILED", error };
+  const { instead } = failure;
+  return { name, action, status: "FAILED", error, ...(instead !== undefined && { fallback: instead }) };
 }
 
 function stoppedWaiting(): AmendsError {

@@ -112,7 +112,9 @@ export class Operators {
       return decide(found, details);
     });
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.
-    if (record.state.cancel && record.state.status === "RUNNING") this.#engine.interrupt(id);
+    const { cancel, status, steps } = record.state;
+    const isUndoing = steps.some(({ undo }) => undo === "begun");
+    if (cancel && status === "RUNNING" && !isUndoing) this.#engine.interrupt(id);
     this.#engine.newsroom.publish(id, { version: record.version, entry: undefined, state: record.state });
     this.#wake();
     return record;
@@ -139,7 +141,7 @@ export function skippable(state: SagaState): readonly string[] {
   if (failed.length > 0) return failed;
   if (state.stall?.kind !== "forward-only") return [];
   return state.plan
-    .slice(state.plan.findIndex((step) => step.pivot) + 1)
+    .slice(state.plan.findLastIndex((step) => step.pivot) + 1)
     .some(({ name }) => name === state.stall?.step)
     ? [state.stall.step as string]
     : [];

@@ -7,7 +7,7 @@ import type { SagaState } from "../core/saga/state.ts";
 export type SagaFailure<E = unknown> =
   | { readonly kind: "err"; readonly value: E; readonly label: string }
   | {
-      readonly kind: "terminal" | "exhausted" | "unfit" | "deadline" | "cancelled";
+      readonly kind: "terminal" | "exhausted" | "unfit" | "open" | "deadline" | "cancelled";
       readonly label: string;
       readonly message?: string;
     };
@@ -66,9 +66,14 @@ export function resultsOf(state: SagaState): Record<string, unknown> {
   const results: Record<string, unknown> = {};
   for (const [index, step] of state.steps.entries()) {
     if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-      results[(state.plan[index] as PlannedStep).name] = step.result;
+      results[resultName(state.plan[index] as PlannedStep)] = step.result;
   }
   return results;
+}
+
+/** What a fallback returns is the result of the step whose place it took. */
+export function resultName({ name, instead }: Pick<PlannedStep, "name" | "instead">): string {
+  return instead ?? name;
 }
 
 export function failureOf(failure: Failure | undefined): SagaFailure | undefined {

@@ -6,9 +6,13 @@ export interface ParallelOptions {
   readonly concurrency?: number;
 }
 
-/** Each transaction would hold a connection while the others act, and none could book before it ends. */
-interface WithoutTransaction {
+/**
+ * Each transaction would hold a connection while the others act, and none could book before it ends. Before a fallback
+ * acts, its step is undone, and nothing is undone while others act.
+ */
+interface OnlyAlone {
   readonly transaction?: "A step of a group cannot be transactional: put it before or after the group.";
+  readonly fallback?: "A step of a group cannot have a fallback: put it before or after the group.";
 }
 
 export interface MemberOptions<Input, Results, Value>
@@ -16,10 +20,10 @@ export interface MemberOptions<Input, Results, Value>
     Acting<Input, Results, Value>,
     Undoable<Input, Results, Value>,
     Pick<StepOptions<Input, Results, Value, undefined>, "undoOnErr">,
-    WithoutTransaction {}
+    OnlyAlone {}
 
 export interface ForwardMemberOptions<Input, Results, Value>
-  extends Acting<Input, Results, Value>, ForwardOnly, WithoutTransaction {}
+  extends Acting<Input, Results, Value>, ForwardOnly, OnlyAlone {}
 
 /** Steps that act at the same time. `Results` are those of the steps before the group, `Own` those of its steps. */
 export interface StepGroup<Input, Results, Own, Failure> {

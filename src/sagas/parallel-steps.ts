@@ -36,6 +36,8 @@ export function readParallel(
   const groupOf = (steps: readonly StepDefinition[]): object => {
     const add = (stepName: string, given: unknown): object => {
       if (stepName === name) bad("a step cannot have the name of its group");
+      if (typeof given === "object" && given !== null && "fallback" in given)
+        bad(`step ${stepName} cannot have a fallback: put it before or after the group`);
       const step = readStep(saga, settings, [...before, ...steps], stepName, given, false);
       if (step.transaction)
         bad(`step ${step.name} cannot be transactional: put it before or after the group`);

@@ -5,6 +5,7 @@ import type { Arrival } from "../core/saga/wait.ts";
 import type { AnySaga } from "./definition.ts";
 import type { SagaRecord } from "./journal.ts";
 import type { Member } from "./member.ts";
+import { resultName } from "./outcome.ts";
 import type { StepDefinition } from "./settings.ts";
 
 /** Why a call was asked to stop. */
@@ -87,7 +88,7 @@ export class Run {
     if (this.dueAtMs.size > 0) this.dueAtMs.clear();
     for (const [index, step] of state.steps.entries()) {
       if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-        this.results[(state.plan[index] as PlannedStep).name] = step.result;
+        this.results[resultName(state.plan[index] as PlannedStep)] = step.result;
       if (step.act === "retry" || step.act === "begun" || step.act === "waiting") {
         const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
         this.stepBegunAtMs = localNowMs - begunAgoMs;

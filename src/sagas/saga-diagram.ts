@@ -28,6 +28,10 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
       if (isLast(plan, index)) lines.push("  end");
       continue;
     }
+    if (step.instead !== undefined) {
+      lines.push(...fallback(plan, index));
+      continue;
+    }
     lines.push(`  S->>P${index}: act ${step.name}`);
     if (step.pivot) lines.push(`  Note over S,P${index}: pivot, from here only forward`);
   }
@@ -42,9 +46,19 @@ function sequence({ name, plan }: Pick<AnySaga, "name" | "plan">): string[] {
   return lines;
 }
 
+/** What the step before it may have done is undone before it acts. */
+function fallback(plan: readonly PlannedStep[], index: number): string[] {
+  const [failed, step] = [plan[index - 1] as PlannedStep, plan[index] as PlannedStep];
+  return [
+    `  opt ${failed.name} fails, fallback`,
+    ...(failed.undo ? [`    S->>P${index - 1}: undo ${failed.name}`] : []),
+    `    S->>P${index}: act ${step.name}`,
+    "  end",
+  ];
+}
+
 function states({ plan }: Pick<AnySaga, "plan">): string[] {
-  const undo = (index: number): string => `undo_${index}`;
-  const back = undoable(plan);
+  const undo = (index: number): string => (index < 0 ? "FAILED" : `undo_${index}`);
   const pivot = plan.findIndex((step) => step.pivot);
   const lines = ["stateDiagram-v2", `  [*] --> ${place(plan, 0)}`];
   for (const [index, step] of plan.entries()) {
@@ -54,20 +68,21 @@ function states({ plan }: Pick<AnySaga, "plan">): string[] {
     const from = place(plan, index);
     const more = step.wait ? `, ${waitPhrase(step.wait)}` : step.pivot ? " (pivot)" : "";
     if (!step.group) lines.push(`  ${from}: ${step.name}${more}`);
-    lines.push(`  ${from} --> ${place(plan, index + 1)}`);
+    lines.push(`  ${from} --> ${place(plan, step.fallback === undefined ? index + 1 : index + 2)}`);
+    if (step.fallback !== undefined) lines.push(`  ${from} --> ${place(plan, index + 1)}: fails, fallback`);
     if (step.wait && !mayRunOut(step)) continue;
-    if (pivot >= 0 && index > pivot) lines.push(`  ${from} --> STALLED: fails`);
+    if (pivot >= 0 && index > pivot && !step.pivot) lines.push(`  ${from} --> STALLED: fails`);
     else {
-      const first = back.filter((other) => other < index || (other === index && step.undo)).at(-1);
-      lines.push(
-        `  ${from} --> ${first === undefined ? "FAILED" : undo(first)}: ${step.wait ? "time is over" : "fails"}`,
-      );
+      const why = step.wait ? "time is over" : "fails";
+      for (const first of step.undo ? [index] : wayBack(plan, index))
+        lines.push(`  ${from} --> ${undo(first)}: ${why}`);
     }
   }
-  for (const [position, index] of back.entries()) {
-    lines.push(`  ${undo(index)}: undo ${(plan[index] as PlannedStep).name}`);
-    const before = back[position - 1];
-    lines.push(`  ${undo(index)} --> ${before === undefined ? "FAILED" : undo(before)}`);
+  for (const index of undoable(plan)) {
+    const { name, fallback: other } = plan[index] as PlannedStep;
+    lines.push(`  ${undo(index)}: undo ${name}`);
+    if (other !== undefined) lines.push(`  ${undo(index)} --> ${place(plan, index + 1)}: fallback`);
+    for (const before of wayBack(plan, index)) lines.push(`  ${undo(index)} --> ${undo(before)}`);
     lines.push(`  ${undo(index)} --> STALLED: tries used up`);
   }
   lines.push("  COMPLETED --> [*]", "  FAILED --> [*]");
@@ -104,6 +119,17 @@ function isFirst(plan: readonly PlannedStep[], index: number): boolean {
 function isLast(plan: readonly PlannedStep[], index: number): boolean {
   const group = plan[index]?.group?.name;
   return group === undefined || plan[index + 1]?.group?.name !== group;
+}
+
+/**
+ * The undos that may come next where everything before this step was done; -1 where none does. Of a step and its
+ * fallback only one was, and a fallback that fails has nothing before it but what came before both.
+ */
+function wayBack(plan: readonly PlannedStep[], index: number): readonly number[] {
+  const last = plan[index]?.instead === undefined ? index - 1 : index - 2;
+  if (last < 0) return [-1];
+  const branches = plan[last]?.instead === undefined ? [last] : [last, last - 1];
+  return [...new Set(branches.flatMap((one) => (plan[one]?.undo === true ? [one] : wayBack(plan, one))))];
 }
 
 /** A wait turns the saga back by itself only where it has a time limit, and is not one to do without. */

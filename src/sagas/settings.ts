@@ -7,6 +7,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { RetryPolicy } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
 import type { RetryOptions, SagaOptions, TransactionKind } from "./definition.ts";
+import type { FallbackSettings } from "./fallback-steps.ts";
 import type { EventInterest } from "./wait-steps.ts";
 
 /** Where a step is added. */
@@ -36,6 +37,8 @@ export interface StepDefinition {
   readonly timeoutMs: number | undefined;
   readonly deadlineMs: number | undefined;
   readonly transaction: TransactionKind<unknown> | undefined;
+  /** When the step behind it takes its place. */
+  readonly fallback?: FallbackSettings | undefined;
   /** The event that it waits for. */
   readonly interest?: EventInterest | undefined;
 }

@@ -22,11 +22,16 @@ export interface TimelineEntry {
   readonly kind: "step" | "control";
   readonly action: "act" | "compensate";
   readonly status: "STARTED" | "COMPLETED" | "FAILED";
-  /** The label of an error, the reason that a person gave, or what is waited for and until when. */
+  /**
+   * The label of an error, and which step takes the failed one's place; the reason that a person gave; or what is waited
+   * for and until when.
+   */
   readonly note?: string;
   readonly by?: string;
   /** Which step a person skipped, or the saga turned back or stalled at. */
   readonly step?: string;
+  /** Of a step that failed: its fallback, which takes its place. */
+  readonly fallback?: string;
   /** Where a wait begins: for what ("signal approved", "event Paid", "time to pass"), and until when at most. */
   readonly waitsFor?: string;
   readonly until?: Date;
@@ -137,8 +142,16 @@ function waited(wait: Wait | undefined, atMs: number): Pick<TimelineEntry, "note
 function toLine({ step, action, status, details }: Entry, atMs: number): TimelineEntry {
   const base = { at: new Date(atMs), action, status };
   if (!step.startsWith("$")) {
-    const failure = status === "FAILED" ? (JSON.parse(details as string) as Failure) : undefined;
-    return { ...base, name: step, kind: "step", ...(failure && { note: failure.label }) };
+    if (status !== "FAILED") return { ...base, name: step, kind: "step" };
+    const { label, instead } = JSON.parse(details as string) as Failure;
+    const passed = instead === undefined ? { note: label } : { note: `${label}, ${instead} instead` };
+    return {
+      ...base,
+      name: step,
+      kind: "step",
+      ...passed,
+      ...(instead !== undefined && { fallback: instead }),
+    };
   }
   const { reason, by, label, kind, step: about } = JSON.parse(details ?? "{}") as ControlDetails;
   const note = reason ?? label ?? kind;

@@ -60,6 +60,42 @@ onEachStorage(({ storage, process }) => {
     expect((await kept.loadSagaState(run.id)).status).toBe("FAILED");
   });
 
+  it("[S-20] a step gives way to its fallback, and whoever takes the saga over goes on with that", async () => {
+    const calls: string[] = [];
+    let isFirst = true;
+    const chain = saga("chain", anything, { retry: { attempts: 1 } })
+      .step("one", {
+        act: () => {
+          calls.push("one");
+          throw new Error("down");
+        },
+        compensate: () => void calls.push("undo one"),
+        fallback: {
+          name: "other",
+          act: async () => {
+            calls.push("other");
+            if (!isFirst) return "done";
+            isFirst = false;
+            first.die();
+            return new Promise<string>(() => undefined);
+          },
+        },
+      })
+      .step("two", { act: ({ results }) => results.one });
+    const first = failing(await storage());
+    const dying = await process({ storage: first.storage, sagas: [chain] });
+    await dying.start(chain, {}, { id: "saga-1" });
+    await vi.waitFor(() => expect(isFirst).toBe(false));
+    const kept = await storage();
+    const healthy = await process({ storage: kept, sagas: [chain] });
+    expect(await (await healthy.get("saga-1")).result()).toMatchObject({
+      status: "COMPLETED",
+      results: { one: "done", two: "done" },
+    });
+    expect(calls).toEqual(["one", "undo one", "other", "other"]);
+    expect(await historyIn(kept, "saga-1")).toContain("other act COMPLETED");
+  });
+
   it("[S-09][S-16] a saga whose process died is taken over once it is stale, and goes on where it stood", async () => {
     const calls: string[] = [];
     let isFirst = true;

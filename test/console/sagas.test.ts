@@ -1,4 +1,6 @@
+import { err, saga } from "amends";
 import { expect, it } from "vitest";
+import { z } from "zod";
 import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { openShop } from "./support/shop.ts";
@@ -110,5 +112,69 @@ onEachDatabase((database) => {
     expect(detail.mermaid.sequence).toContain("sequenceDiagram");
     expect((await as("reader", "/api/sagas/none")).status).toBe(404);
     expect((await ask("/api/sagas/o-1")).status).toBe(401);
+  });
+
+  it("[S-20][P-04] the picture of a run shows which branch it took, and what it made of the other", async () => {
+    const order = saga("order", z.object({ isDown: z.boolean(), isFull: z.boolean() }), {
+      retry: { attempts: 1 },
+    })
+      .step("reserve", { act: () => undefined, compensate: () => undefined })
+      .step("charge", {
+        act: ({ input }) => {
+          if (input.isDown) throw new Error("down");
+        },
+        compensate: () => undefined,
+        fallback: { name: "invoice", act: () => undefined, compensate: () => undefined },
+      })
+      .step("ship", { act: ({ input }) => (input.isFull ? err("full") : undefined) });
+    const amends = await database.amends({ sagas: [order] });
+    const { get } = visit(amends);
+    const look = async (isDown: boolean, isFull: boolean = false): Promise<SagaDetail> => {
+      const { id } = await amends.start(order, { isDown, isFull });
+      await amends.worker().runOnce();
+      return get<SagaDetail>("reader", `/api/sagas/${id}`);
+    };
+    const drawn = ({ graph }: SagaDetail): { states: string[]; ways: string[] } => ({
+      states: graph.nodes.filter(({ step }) => step !== null).map(({ id, state }) => `${id} ${state}`),
+      ways: graph.edges.filter(({ taken }) => taken).map(({ from, to }) => `${from} > ${to}`),
+    });
+    const straight = await look(false);
+    expect(drawn(straight).states).toContain("act:invoice none");
+    expect(drawn(straight).ways).toEqual([
+      "start > act:reserve",
+      "act:reserve > act:charge",
+      "act:charge > act:ship",
+      "act:ship > completed",
+    ]);
+    const passed = await look(true);
+    expect(drawn(passed).states).toEqual([
+      "act:reserve done",
+      "act:charge failed",
+      "act:invoice done",
+      "act:ship done",
+      "undo:reserve none",
+      "undo:charge done",
+      "undo:invoice none",
+    ]);
+    expect(drawn(passed).ways).toEqual([
+      "start > act:reserve",
+      "act:reserve > act:charge",
+      "act:charge > act:invoice",
+      "act:invoice > act:ship",
+      "act:ship > completed",
+      "act:charge > undo:charge",
+    ]);
+    expect(drawn(await look(true, true)).ways.slice(4)).toEqual([
+      "act:charge > undo:charge",
+      "act:ship > undo:invoice",
+      "undo:invoice > undo:reserve",
+      "undo:reserve > failed",
+    ]);
+    expect(drawn(await look(false, true)).ways.slice(3)).toEqual([
+      "act:ship > undo:charge",
+      "undo:charge > undo:reserve",
+      "undo:reserve > failed",
+    ]);
+    expect(passed.timeline.find(({ status }) => status === "FAILED")?.note).toBe("Error, invoice instead");
   });
 });

@@ -11,7 +11,7 @@ import { onEachYard } from "./yard.ts";
 
 interface Forgery {
   readonly what: string;
-  readonly scenario: "happy" | "declined";
+  readonly scenario: "happy" | "declined" | "elsewhere";
   /** Statements, with the tables in angle brackets. */
   readonly books?: readonly string[];
   readonly world?: (effects: readonly Effect[]) => readonly Effect[];
@@ -102,6 +102,21 @@ const forgeries: readonly Forgery[] = [
       return [...effects.filter((effect) => effect !== end), end];
     },
     found: /S-12: one:pack:undo: the undo began while its act was still running/,
+  },
+  {
+    what: "[S-20] a fallback that acts although what it stands in for is left",
+    scenario: "elsewhere",
+    world: (effects) => effects.filter(({ step, action }) => step !== "charge" || action === "act"),
+    found: /I6: one:charge:act: COMPLETED, but the world was not undone/,
+  },
+  {
+    what: "[S-20] a fallback that begins before what it stands in for is undone",
+    scenario: "elsewhere",
+    books: [
+      "delete from <saga_logs> where id >= 8",
+      `${LINE} 8, 1, 'invoice', 'act', 'STARTED', created_at from <saga_logs> where id = 2`,
+    ],
+    found: /S-20: .* begins a fallback, but charge may have happened and was not undone/,
   },
 ];
 

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { breakerMachine } from "../../src/core/breaker.ts";
 import { machineDiagram } from "../../src/core/machine.ts";
 import { flowMachine } from "../../src/core/flow/machine.ts";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
@@ -13,6 +14,10 @@ const pictures = [...architecture.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)].ma
 
 it("the architecture page shows the machine of sagas as its table draws it", () => {
   expect(pictures).toContain(machineDiagram(sagaMachine, "PENDING"));
+});
+
+it("the architecture page shows the machine of circuit breakers as its table draws it", () => {
+  expect(pictures).toContain(machineDiagram(breakerMachine, "closed"));
 });
 
 it("the architecture page shows the machine of runs over events as its table draws it", () => {

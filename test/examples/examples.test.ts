@@ -224,6 +224,29 @@ describe("postgres", () => {
   });
 });
 
+it("[S-20] orders are paid another way while the card service is down, and each is paid once (example 13)", async () => {
+  const { code, output } = await runExample("examples/13-fallback.ts");
+  expect(output).toBe(
+    [
+      "o-1: COMPLETED, paid by invoice, the card service was called 1 times",
+      "o-2: COMPLETED, paid by invoice, the card service was called 1 times",
+      "o-3: COMPLETED, paid by invoice, the card service was called 0 times",
+      "o-4: COMPLETED, paid by invoice, the card service was called 0 times",
+      "o-5: COMPLETED, paid by card, the card service was called 1 times",
+      "o-6: COMPLETED, paid by card, the card service was called 1 times",
+      "by card 1400, by invoice 2800",
+      "o-3: charge act STARTED",
+      "o-3: charge act FAILED: CircuitOpen, invoice instead",
+      "o-3: invoice act STARTED",
+      "o-3: invoice act COMPLETED",
+      "o-3: ship act STARTED",
+      "o-3: ship act COMPLETED",
+      "",
+    ].join("\n"),
+  );
+  expect(code).toBe(0);
+});
+
 it("[T-02] a saga that pays twice after a crash is found out, and the one that is right is proven (example 11)", async () => {
   const { code, output } = await runExample("examples/11-prove.ts");
   // The same schedules, and the same ends, in every process.

@@ -90,6 +90,114 @@ onEachDatabase((database) => {
     `);
   });
 
+  it("[S-20][S-31] the diagrams of a definition show what is done instead, and that only one of the two is undone", () => {
+    const branching = saga("order", nothing)
+      .step("reserve", { act, compensate: act })
+      .step("charge", { act, compensate: act, fallback: { name: "invoice", act, compensate: act } })
+      .pivot("ship", { act, fallback: { name: "fly", act } });
+    expect(sagaDiagram(branching)).toMatchInlineSnapshot(`
+      "sequenceDiagram
+        participant S as order
+        participant P0 as reserve
+        participant P1 as charge
+        participant P2 as invoice
+        participant P3 as ship
+        participant P4 as fly
+        S->>P0: act reserve
+        S->>P1: act charge
+        opt charge fails, fallback
+          S->>P1: undo charge
+          S->>P2: act invoice
+        end
+        S->>P3: act ship
+        Note over S,P3: pivot, from here only forward
+        opt ship fails, fallback
+          S->>P4: act fly
+        end
+        alt a step fails before the pivot
+          S->>P2: undo invoice
+          S->>P1: undo charge
+          S->>P0: undo reserve
+        end
+      "
+    `);
+    expect(sagaDiagram(branching, "state")).toMatchInlineSnapshot(`
+      "stateDiagram-v2
+        [*] --> act_0
+        act_0: reserve
+        act_0 --> act_1
+        act_0 --> undo_0: fails
+        act_1: charge
+        act_1 --> act_3
+        act_1 --> act_2: fails, fallback
+        act_1 --> undo_1: fails
+        act_2: invoice
+        act_2 --> act_3
+        act_2 --> undo_2: fails
+        act_3: ship (pivot)
+        act_3 --> COMPLETED
+        act_3 --> act_4: fails, fallback
+        act_3 --> undo_2: fails
+        act_3 --> undo_1: fails
+        act_4: fly (pivot)
+        act_4 --> COMPLETED
+        act_4 --> undo_2: fails
+        act_4 --> undo_1: fails
+        undo_0: undo reserve
+        undo_0 --> FAILED
+        undo_0 --> STALLED: tries used up
+        undo_1: undo charge
+        undo_1 --> act_2: fallback
+        undo_1 --> undo_0
+        undo_1 --> STALLED: tries used up
+        undo_2: undo invoice
+        undo_2 --> undo_0
+        undo_2 --> STALLED: tries used up
+        COMPLETED --> [*]
+        FAILED --> [*]
+      "
+    `);
+  });
+
+  it("[S-20][S-31] the diagram of a run shows which of the two was done", async () => {
+    const branching = saga("order", nothing, { retry: { attempts: 1 } }).step("charge", {
+      act: () => Promise.reject(new TypeError("busy")),
+      compensate: act,
+      fallback: { name: "invoice", act },
+    });
+    const amends = await database.amends({ sagas: [branching] });
+    await database.worker(amends);
+    const run = await amends.start(branching, {});
+    await run.result();
+    const view = (await amends.inspect(run.id)) as SagaView;
+    expect(runDiagram(view)).toMatchInlineSnapshot(`
+      "sequenceDiagram
+        participant S as order
+        participant P0 as charge
+        participant P1 as invoice
+        S->>P0: act charge
+        P0--xS: act failed, TypeError, invoice instead
+        S->>P0: undo charge
+        P0-->>S: undo done
+        S->>P1: act invoice
+        P1-->>S: act done
+        Note over S: COMPLETED
+      "
+    `);
+    expect(runDiagram(view, "state")).toMatchInlineSnapshot(`
+      "stateDiagram-v2
+        s0: act charge failed
+        [*] --> s0
+        s1: undo charge done
+        s0 --> s1
+        s2: act invoice done
+        s1 --> s2
+        s2 --> COMPLETED
+        COMPLETED --> [*]
+      "
+    `);
+  });
+
   it("[S-31] the diagram of a run shows what happened, in its order", async () => {
     const failing = saga("place-order", nothing, { retry: { base: "1ms" } })
       .step("reserve", { act, compensate: act })

@@ -43,6 +43,9 @@ it("[S-24] what cannot stand in a group is refused when it is defined, and the m
   expect(inGroup((group) => group.step("a", { act, transaction }))).toThrow(
     bad(/step a cannot be transactional: put it before or after/),
   );
+  expect(inGroup((group) => group.step("a", { act, fallback: { name: "b", act } }))).toThrow(
+    bad(/step a cannot have a fallback: put it before or after/),
+  );
   expect(inGroup((group) => group)).toThrow(bad(/it has no steps/));
   expect(inGroup(() => undefined)).toThrow(bad(/must return the group/));
   expect(inGroup(async (group) => pair(group))).toThrow(bad(/must return the group/));

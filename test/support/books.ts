@@ -31,6 +31,8 @@ export interface Book {
   /** Keys whose outcome is booked: done, or refused by the business. */
   readonly done: ReadonlySet<string>;
   readonly refused: ReadonlySet<string>;
+  /** Keys of acts that were begun once and never called, because their circuit was open. */
+  readonly uncalled: ReadonlySet<string>;
   /** A person has ended it, or taken over some of its work: then people answer for the world. */
   readonly byHand: boolean;
   readonly claims: number;
@@ -64,6 +66,7 @@ export class Reader {
   readonly #begins = new Map<string, Begin[]>();
   readonly #done = new Set<string>();
   readonly #refused = new Set<string>();
+  readonly #uncalled = new Set<string>();
   #state: SagaState;
   #token: number;
   #byHand = false;
@@ -91,6 +94,7 @@ export class Reader {
       begins: this.#begins,
       done: this.#done,
       refused: this.#refused,
+      uncalled: this.#uncalled,
       byHand: this.#byHand,
       claims: this.#claims,
       recoveries: this.#unsure ? undefined : this.#recoveries,
@@ -143,17 +147,32 @@ export class Reader {
     const index = plan.findIndex(({ name }) => name === step);
     const { act, undo } = (steps[index] ?? {}) as StepState;
     if (action === "act") {
-      const due = steps.findIndex((one) => one.act !== "done" && one.act !== "skipped");
+      const due = steps.findIndex((one, at) => {
+        if (one.act === "done" || one.act === "skipped") return false;
+        // A fallback is due where it was chosen, and then the step before it no longer is.
+        if (plan[at]?.instead !== undefined) return one.act !== "none";
+        return plan[at]?.fallback === undefined || steps[at + 1]?.act === "none";
+      });
       if (status !== "RUNNING") this.#say("S-06", `${what} begins an act while ${status}`);
       else if (index !== due && !this.#isBeside(due, index))
         this.#say("S-01", `${what} begins an act out of order`);
-      else if (act !== "none" && act !== "retry") this.#say("I1", `${what} begins an act that is ${act}`);
+      else if (act !== "none" && act !== "chosen" && act !== "retry")
+        this.#say("I1", `${what} begins an act that is ${act}`);
       else if (this.#state.cancel && canTurn(this.#state) && !pivotBegun(this.#state))
         this.#say("S-23", `${what} begins an act although the saga was cancelled`);
       this.#mayJoin(index, what);
+      const before = plan[index]?.instead === undefined ? undefined : plan[index - 1];
+      if (before && this.#isLeft(before))
+        this.#say(
+          "S-20",
+          `${what} begins a fallback, but ${before.name} may have happened and was not undone`,
+        );
       return;
     }
     if (this.#acting(() => true) > 0) this.#say("S-24", `${what} begins an undo while acts of a group run`);
+    // Going forward, only a step that was passed over is undone, before its fallback begins.
+    const isPassedOver = plan[index]?.fallback !== undefined && steps[index + 1]?.act === "chosen";
+    if (status === "RUNNING" && isPassedOver) return;
     if (status !== "COMPENSATING") this.#say("S-06", `${what} begins an undo while ${status}`);
     else if (index !== undoDue(this.#state)) this.#say("I6", `${what} begins an undo out of order`);
     else if (undo !== "none" && undo !== "retry") this.#say("I1", `${what} begins an undo that is ${undo}`);
@@ -180,6 +199,15 @@ export class Reader {
     return steps.filter(({ act }, index) => act === "begun" && plan[index]?.group && isMeant(index)).length;
   }
 
+  /** It may have happened, can be undone, and was not. */
+  #isLeft({ name, undo, atomic, undoOnErr }: PlannedStep): boolean {
+    const act = this.#key({ step: name, action: "act" });
+    const begins = this.#begins.get(act)?.length ?? 0;
+    const isSure = begins === 0 || (begins === 1 && (this.#refused.has(act) || this.#uncalled.has(act)));
+    if (!undo || atomic || (isSure && !(undoOnErr && this.#refused.has(act)))) return false;
+    return !this.#done.has(this.#key({ step: name, action: "compensate" }));
+  }
+
   #mayEnd(entry: LogEntry, what: string): void {
     const key = this.#key(entry);
     const index = this.#state.plan.findIndex(({ name }) => name === entry.step);
@@ -189,7 +217,10 @@ export class Reader {
     if (now !== open) this.#say("S-07", `${what} ends a call that is ${now ?? "unknown"}, not begun`);
     if (this.#done.has(key)) this.#say("I1", `${what} books an outcome that was booked before`);
     if (entry.status === "COMPLETED") this.#done.add(key);
-    else if ((JSON.parse(entry.details ?? "{}") as Failure).kind === "err") this.#refused.add(key);
+    if (entry.status !== "FAILED") return;
+    const { kind } = JSON.parse(entry.details ?? "{}") as Failure;
+    if (kind === "err") this.#refused.add(key);
+    if (kind === "open" && this.#begins.get(key)?.length === 1) this.#uncalled.add(key);
   }
 
   #begin(mark: Mark, token: number, version: number): void {

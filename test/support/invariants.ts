@@ -121,22 +121,29 @@ function checkRow(row: Row, { record, state, claims, recoveries, owned }: Book):
 }
 
 /** What the end of a saga promises. Where a person ended it, the person does. */
-function checkEnd({ record, state, begins, done, refused, byHand }: Book): string[] {
+function checkEnd({ record, state, begins, done, refused, uncalled, byHand }: Book): string[] {
   const wrong: string[] = [];
-  const undos = [...begins.entries()].filter(([key]) => key.endsWith(":undo"));
+  // Whoever was passed over was undone before its fallback began, whatever the saga did then.
+  const passed = record.plan.filter(({ fallback }) => begins.has(`${record.id}:${fallback ?? ""}:act`));
+  const cleared = new Set(passed.map(({ name }) => `${record.id}:${name}:undo`));
+  const undos = [...begins.entries()].filter(([key]) => key.endsWith(":undo") && !cleared.has(key));
   const order = undos
     .toSorted(([, a], [, b]) => (a[0]?.version ?? 0) - (b[0]?.version ?? 0))
     .map(([key]) => record.plan.findIndex(({ name }) => key === `${record.id}:${name}:undo`));
   if (order.some((index, at) => at > 0 && index >= (order[at - 1] as number)))
     wrong.push(`I6: saga ${record.id}: its undos did not begin in reverse order`);
   if (byHand) return wrong;
-  for (const { name, undo, undoOnErr, atomic } of record.plan) {
+  for (const { name, undo, undoOnErr, atomic, fallback, instead } of record.plan) {
     const act = `${record.id}:${name}:act`;
     const isDone = done.has(act);
-    if (state.status === "COMPLETED" && !isDone)
+    const isOther = done.has(`${record.id}:${fallback ?? instead ?? ""}:act`);
+    if (state.status === "COMPLETED" && isOther && isDone)
+      wrong.push(`S-20: saga ${record.id}: both step ${name} and the one beside it are done`);
+    if (state.status === "COMPLETED" && !isDone && !isOther)
       wrong.push(`I6: saga ${record.id}: COMPLETED, but step ${name} is not done`);
     if (state.status !== "FAILED" || !undo || !begins.has(act)) continue;
-    const nothingHappened = !isDone && (atomic || (refused.has(act) && !undoOnErr));
+    const isSure = uncalled.has(act) || (refused.has(act) && !undoOnErr);
+    const nothingHappened = !isDone && (atomic || isSure);
     if (!nothingHappened && !done.has(`${record.id}:${name}:undo`))
       wrong.push(`I6: saga ${record.id}: FAILED, but step ${name} may have happened and was not undone`);
   }

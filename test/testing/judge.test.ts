@@ -91,6 +91,28 @@ describe("the record of calls", () => {
     expect(withoutUndo({ ...failed, outcome: COMPLETED })).toEqual([]);
   });
 
+  it("[T-02][S-20] of a step and its fallback one is done, and whatever the other may have done is undone", () => {
+    const plan = [
+      planned("charge", { fallback: "invoice" }),
+      planned("invoice", { instead: "charge" }),
+      planned("ship"),
+    ];
+    const ended = (...calls: string[]): string | undefined => judge(evidence(COMPLETED, calls, { plan }));
+    expect(ended("charge", "ship")).toBeUndefined();
+    expect(ended("charge -", "invoice", "ship")).toBeUndefined();
+    expect(ended("charge err", "invoice", "ship")).toBeUndefined();
+    expect(ended("charge thrown", "charge/undo", "invoice", "ship")).toBeUndefined();
+    expect(ended("charge thrown", "invoice", "ship")).toContain("charge may have happened");
+    expect(ended("charge thrown", "charge/undo thrown", "invoice", "ship")).toContain("charge may have");
+    expect(ended("charge -", "invoice thrown", "ship")).toBe("it completed, but invoice never succeeded");
+    expect(ended("charge", "charge/undo", "ship")).toBe("it completed, but charge was undone");
+    const bare = [planned("charge", { undo: false, fallback: "invoice" }), ...plan.slice(1)];
+    expect(withoutUndo(evidence(COMPLETED, ["charge", "invoice", "ship"], { plan: bare }))).toEqual([
+      "charge",
+    ]);
+    expect(withoutUndo(evidence(COMPLETED, ["charge", "ship"], { plan: bare }))).toEqual([]);
+  });
+
   it("[T-02][S-29] repeats of a call have its key", () => {
     const twice = [call("charge thrown"), { ...call("charge"), key: "other" }, call("ship")];
     expect(judge(evidence(COMPLETED, [], { calls: twice }))).toBe(

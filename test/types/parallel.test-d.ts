@@ -75,6 +75,8 @@ it("[S-24] what cannot stand in a group does not compile", () => {
   expectTypeOf<keyof ForwardGroup<object, object, object, never>>().toEqualTypeOf<"step" | "types">();
   // @ts-expect-error a transactional step
   saga("a", nothing).parallel("g", (given) => given.step("a", { act, transaction }));
+  // @ts-expect-error a fallback
+  saga("a", nothing).parallel("g", (given) => given.step("a", { act, fallback: { name: "b", act } }));
   // @ts-expect-error nothing
   saga("a", nothing).parallel("g", () => undefined);
   // @ts-expect-error an option that there is not

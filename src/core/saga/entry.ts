@@ -40,6 +40,7 @@ export type FailureKind =
   | "terminal" // permanent trouble
   | "exhausted" // transient trouble that used up its tries
   | "unfit" // what was returned cannot be stored
+  | "open" // not called: its circuit is open
   | "deadline" // the step's or the saga's time was up
   | "cancelled"; // somebody asked
 
@@ -52,6 +53,8 @@ export interface Failure {
   /** Kept only where the definition asks for messages. */
   readonly message?: string | undefined;
   readonly waitMs?: number | undefined;
+  /** The step that takes its place: the saga goes on with that one instead of turning back. */
+  readonly instead?: string | undefined;
 }
 
 export interface ControlDetails {

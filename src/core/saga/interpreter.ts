@@ -3,11 +3,21 @@
  * durations go out, and the engine at the edge does the rest.
  */
 import { delayMs, type Backoff } from "../backoff.ts";
-import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
+import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.ts";
 import { control, started } from "./entry.ts";
 import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
-import { canTurn, evolve, startAfter, undoDue, type SagaState, type StepState } from "./state.ts";
+import { failedAs, standing } from "./fallback.ts";
+import {
+  canTurn,
+  evolve,
+  isUndoDue,
+  mayHaveHappened,
+  startAfter,
+  undoDue,
+  type SagaState,
+  type StepState,
+} from "./state.ts";
 import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
 
 export interface ActCommand {
@@ -63,7 +73,13 @@ export interface Facts {
 /** How a call ended, as the engine saw it. */
 export type Outcome =
   | { readonly kind: "ok"; readonly details: string | null }
-  | { readonly kind: "failed"; readonly failure: Failure; readonly transient: boolean };
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      readonly transient: boolean;
+      /** It is one of the failures that the step's fallback is for. */
+      readonly qualifies?: boolean | undefined;
+    };
 
 export interface RetryPolicy extends Backoff {
   /** All tries, the first one included. */
@@ -83,21 +99,17 @@ export function next(state: SagaState, facts: Facts): Command {
       const why = turnReason(state, facts);
       // Nothing is undone while an act may still be running.
       if (why) return facts.calling?.size ? WAIT_FOR_THE_REST : { kind: "turn", why };
-      const index = state.steps.findIndex((step) => step.act !== "done" && step.act !== "skipped");
+      const index = standing(state);
       const { name, wait, group } = state.plan[index] as PlannedStep;
       if (wait) return waitCommand(index, name, wait);
-      return group ? groupCommand(state, facts, index, group.limit) : actCommand(state, index);
+      if (group) return groupCommand(state, facts, index, group.limit);
+      const { act } = state.steps[index] as StepState;
+      // What the step before it may have done is taken back first: it will be neither done nor undone otherwise.
+      if (act === "chosen" && isUndoDue(state, index - 1)) return undoCommand(state, index - 1);
+      return actCommand(state, index);
     }
-    case "COMPENSATING": {
-      const index = undoDue(state);
-      const { undos, undo } = state.steps[index] as StepState;
-      return {
-        kind: "undo",
-        index,
-        step: nameOf(state, index),
-        attempt: undo === "begun" ? undos : undos + 1,
-      };
-    }
+    case "COMPENSATING":
+      return undoCommand(state, undoDue(state));
     default:
       return { kind: "end" };
   }
@@ -129,6 +141,11 @@ function groupCommand(state: SagaState, facts: Facts, first: number, limit: numb
   return { kind: "group", acts: acts.map((index) => actCommand(state, index)) };
 }
 
+function undoCommand(state: SagaState, index: number): Command {
+  const { undos, undo } = state.steps[index] as StepState;
+  return { kind: "undo", index, step: nameOf(state, index), attempt: undo === "begun" ? undos : undos + 1 };
+}
+
 function waitCommand(index: number, step: string, wait: Wait): WaitCommand {
   const { limitMs } = wait;
   if (wait.kind === "sleep") return { kind: "sleep", index, step, limitMs };
@@ -141,7 +158,22 @@ function nameOf(state: SagaState, index: number): string {
 
 /** Once the pivot may be under way, cancelling and the saga's deadline come too late. */
 export function pivotBegun(state: SagaState): boolean {
-  return state.pivot >= 0 && (state.steps[state.pivot] as StepState).act !== "none";
+  const { pivot, plan, steps } = state;
+  if (pivot < 0) return false;
+  if ((steps[pivot] as StepState).act !== "none") return true;
+  return plan[pivot]?.fallback !== undefined && (steps[pivot + 1] as StepState).act !== "none";
+}
+
+/**
+ * The step that takes the place of one that failed like this, where one may. What may have happened must be taken back
+ * first: where that cannot be done, because a saga never goes back that far, the step keeps its place.
+ */
+export function takesOver(state: SagaState, index: number, kind: FailureKind): string | undefined {
+  const planned = state.plan[index] as PlannedStep;
+  if (planned.fallback === undefined) return undefined;
+  const { acts } = state.steps[index] as StepState;
+  const isLost = !planned.undo && mayHaveHappened(planned, { act: failedAs(kind, acts), acts });
+  return isLost && state.pivot >= 0 && index >= state.pivot ? undefined : planned.fallback;
 }
 
 /** What the outcome of a call means: the line to write, and how long to wait where the call is tried again. */
@@ -157,16 +189,18 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
   if (outcome.kind === "ok") return { entry: line("COMPLETED", outcome.details) };
   const before = state.steps[command.index] as StepState;
   const failures = (action === "act" ? before.actFailures : before.undoFailures) + 1;
-  // After the pivot there is no way but forward: transient trouble is never given up on.
-  const endless = action === "act" && forwardOnly(state, command.index);
+  const kind = outcome.transient ? "exhausted" : outcome.failure.kind;
+  const instead =
+    action === "act" && outcome.qualifies === true ? takesOver(state, command.index, kind) : undefined;
+  // After the pivot there is no way but forward: transient trouble is never given up on, unless to a fallback.
+  const endless = action === "act" && instead === undefined && forwardOnly(state, command.index);
   // An act that gives up because the saga was cancelled has not used up its tries: it is in doubt, and undone.
   const stopped = action === "act" && state.cancel !== undefined;
   if (outcome.transient && (endless || stopped || failures < retry.attemptMax)) {
     const waitMs = delayMs(retry, failures);
     return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind: "retry", waitMs })), waitMs };
   }
-  const kind = outcome.transient ? "exhausted" : outcome.failure.kind;
-  return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind })) };
+  return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind, instead })) };
 }
 
 /** What a wait takes: the first of its name that no other wait has taken. */
@@ -194,13 +228,12 @@ export function timeOver(state: SagaState, { step, index, kind }: WaitCommand): 
 }
 
 function forwardOnly(state: SagaState, index: number): boolean {
-  return state.pivot >= 0 && index > state.pivot;
+  return state.pivot >= 0 && index > state.pivot && state.plan[index]?.pivot !== true;
 }
 
 /** The line that turns a saga back, where it is not the line of the step that failed. */
 export function turnEntry(state: SagaState, why: TurnReason, late?: string): Entry {
-  const under = state.steps.findIndex((step) => step.act !== "done");
-  const step = state.failure?.step ?? late ?? state.plan[under]?.name;
+  const step = state.failure?.step ?? late ?? state.plan[standing(state)]?.name;
   const details: ControlDetails = { ...state.cancel, kind: why, step };
   return control("$turn", details);
 }

@@ -20,6 +20,10 @@ export interface PlannedStep {
   readonly wait?: Wait | undefined;
   /** It acts at the same time as the other steps of this group. */
   readonly group?: Group | undefined;
+  /** The step right behind it that takes its place where it fails. */
+  readonly fallback?: string | undefined;
+  /** It is the fallback of this step, which stands right before it, and is called only where that one failed. */
+  readonly instead?: string | undefined;
 }
 
 export type Plan = readonly PlannedStep[];
@@ -34,12 +38,18 @@ const FLAGS: readonly (readonly [Flag, string])[] = [
   ["atomic", "="],
 ];
 
+/** Stands behind a fallback's own signs. It is none of them: no saga begins with a fallback. */
+const FALLBACK = "|";
+
 export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
 
 /** Every saga of a definition has the same plan: its text is made once. */
 const texts = new WeakMap<Plan, string>();
 
-/** `reserve~ charge~ approval:approved/60000 ship! mail:&news letter:&news`: short, and readable in a database shell. */
+/**
+ * `reserve~ charge~ charge-elsewhere~| approval:approved/60000 ship! mail:&news letter:&news`: short, and readable in a
+ * database shell.
+ */
 export function encodePlan(plan: Plan): string {
   let text = texts.get(plan);
   if (text === undefined) texts.set(plan, (text = write(plan)));
@@ -50,30 +60,41 @@ function write(plan: Plan): string {
   return plan
     .map((step) => {
       const signs = FLAGS.map(([flag, sign]) => (step[flag] ? sign : "")).join("");
+      const branch = step.instead === undefined ? "" : FALLBACK;
       const rest = step.wait ? waitText(step.wait) : step.group ? groupText(step.group) : "";
-      return step.name + signs + rest;
+      return step.name + signs + branch + rest;
     })
     .join(" ");
 }
 
 export function decodePlan(text: string): Plan {
-  return text.split(" ").map((word) => {
-    const match = /^([^~!?=:/+]+)([~!?=]*)(.*)$/.exec(word);
-    const group = readGroup(match?.[3] ?? "");
-    const wait = group ? undefined : readWait(match?.[3] ?? "");
-    if (!match || wait === "unreadable")
+  const steps: PlannedStep[] = [];
+  for (const word of text.split(" ")) {
+    const match = /^([^~!?=|:/+]+)([~!?=]*)(\|?)(.*)$/.exec(word);
+    const group = readGroup(match?.[4] ?? "");
+    const wait = group ? undefined : readWait(match?.[4] ?? "");
+    const isFallback = match?.[3] === FALLBACK;
+    const before = isFallback ? steps.pop() : undefined;
+    // It stands behind a step that acts, and acts itself; none of the two is in a group.
+    const isMisplaced =
+      isFallback && (!before || before.wait || before.group || before.instead !== undefined || wait || group);
+    if (!match || wait === "unreadable" || isMisplaced)
       throw new AmendsError("BAD_DEFINITION", `The recorded list of steps cannot be read: ${word}.`);
     const has = (sign: string): boolean => (match[2] as string).includes(sign);
-    return {
-      name: match[1] as string,
+    const name = match[1] as string;
+    if (before) steps.push({ ...before, fallback: name });
+    steps.push({
+      name,
       undo: has("~"),
       pivot: has("!"),
       undoOnErr: has("?"),
       atomic: has("="),
       ...(wait && { wait }),
       ...(group && { group }),
-    };
-  });
+      ...(before && { instead: before.name }),
+    });
+  }
+  return steps;
 }
 
 /** Why a definition cannot carry on with a recorded plan, in words; undefined where it can. */
@@ -96,6 +117,12 @@ export function misfit(recorded: Plan, defined: Plan): string | undefined {
     }
     if (step.atomic !== now.atomic) {
       differences.push(`step ${step.name} ${now.atomic ? "became" : "is no longer"} transactional`);
+    }
+    if (step.instead !== now.instead) {
+      const [was, is] = [step.instead, now.instead];
+      differences.push(
+        `step ${step.name} ${is === undefined ? `is no longer the fallback of ${was}` : `became the fallback of ${is}`}`,
+      );
     }
     for (const change of [waitChange(step.wait, now.wait), groupChange(step.group, now.group)])
       if (change !== undefined) differences.push(`step ${step.name} ${change}`);

@@ -4,6 +4,7 @@
  */
 import { AmendsError } from "../errors.ts";
 import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
+import { failedAs, isPassedOver, standing } from "./fallback.ts";
 import { sagaMachine, type SagaStatus } from "./machine.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
 import { readReceived } from "./wait.ts";
@@ -11,9 +12,9 @@ import { readReceived } from "./wait.ts";
 export interface StepState {
   /**
    * `begun` and `retry` are in doubt: the act may have happened. `broken` too, and it will not be tried again. A step
-   * that only waits is `waiting` instead, whoever has the saga.
+   * that only waits is `waiting` instead, whoever has the saga. A fallback is `chosen` where it is to act and has not.
    */
-  readonly act: "none" | "begun" | "waiting" | "retry" | "done" | "refused" | "broken" | "skipped";
+  readonly act: "none" | "chosen" | "begun" | "waiting" | "retry" | "done" | "refused" | "broken" | "skipped";
   readonly undo: "none" | "begun" | "retry" | "done" | "failed" | "skipped";
   /** How often the act was begun, and how often it failed since its budget was last given. */
   readonly acts: number;
@@ -23,6 +24,8 @@ export interface StepState {
   readonly result: unknown;
   /** Of a wait: the number of what it received. */
   readonly received?: number | undefined;
+  /** Why its fallback took its place. */
+  readonly actFailure?: Failure | undefined;
   /** Why the undo failed. */
   readonly undoFailure?: Failure | undefined;
   /** When the act first began, database time; known only where the log was read. */
@@ -120,22 +123,36 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
       }));
       return state.failure ? settle(waits) : waits;
     }
-    const act = failure.kind === "err" ? "refused" : "broken";
-    const failed = patch(state, entry.step, (step) => ({ ...step, act }));
+    if (failure.instead !== undefined) return passOver(state, entry.step, failure);
+    const failed = patch(state, entry.step, (step) => ({ ...step, act: failedAs(failure.kind, step.acts) }));
     return turn(failed, { ...failure, step: entry.step });
   }
   if (entry.status === "COMPLETED") {
     return settle(patch(state, entry.step, (step) => ({ ...step, undo: "done" })));
   }
   const failure = JSON.parse(entry.details as string) as Failure;
-  return settle(
-    patch(state, entry.step, (step) => ({
-      ...step,
-      undo: failure.kind === "retry" ? "retry" : "failed",
-      undoFailures: step.undoFailures + 1,
-      undoFailure: failure,
-    })),
-  );
+  const failed = patch(state, entry.step, (step) => ({
+    ...step,
+    undo: failure.kind === "retry" ? "retry" : "failed",
+    undoFailures: step.undoFailures + 1,
+    undoFailure: failure,
+  }));
+  if (state.status !== "RUNNING" || failure.kind === "retry") return settle(failed);
+  // What it may have done stands in its fallback's way, and cannot be taken back: the saga turns back after all.
+  const { actFailure } = state.steps[indexOf(state, entry.step)] as StepState;
+  return turn(failed, { ...(actFailure ?? failure), step: entry.step });
+}
+
+/** The saga does not turn back: another step has the place of the one that failed. */
+function passOver(state: SagaState, name: string, { instead, ...failure }: Failure): SagaState {
+  if (state.plan[indexOf(state, name)]?.fallback !== instead)
+    throw new AmendsError("BAD_DEFINITION", `The log names a fallback that step ${name} does not have.`);
+  const failed = patch(state, name, (step) => ({
+    ...step,
+    act: failedAs(failure.kind, step.acts),
+    actFailure: failure,
+  }));
+  return patch(failed, instead as string, (step) => ({ ...step, act: "chosen" }));
 }
 
 function dueAt({ atMs }: Entry, { waitMs = 0 }: Failure): number | undefined {
@@ -236,25 +253,33 @@ function turn(state: SagaState, failure: NonNullable<SagaState["failure"]>): Sag
  * nothing after it is built to be taken back. A pivot with an undo of its own can be, as long as it is not done.
  */
 export function canTurn(state: SagaState): boolean {
-  if (state.pivot < 0) return true;
-  const { act } = state.steps[state.pivot] as StepState;
-  const planned = state.plan[state.pivot] as PlannedStep;
-  if (act === "none" || (act === "refused" && !wasInDoubt(planned, state.steps[state.pivot] as StepState)))
-    return true;
+  const { pivot, plan } = state;
+  if (pivot < 0) return true;
+  return canTakeBack(state, pivot) && (plan[pivot]?.fallback === undefined || canTakeBack(state, pivot + 1));
+}
+
+function canTakeBack({ plan, steps }: SagaState, index: number): boolean {
+  const [planned, step] = [plan[index] as PlannedStep, steps[index] as StepState];
+  const { act } = step;
+  if (act === "none" || act === "chosen" || (act === "refused" && !wasInDoubt(planned, step))) return true;
   return act !== "done" && act !== "skipped" && (planned.undo || planned.atomic);
 }
 
 /** The step whose undo is due next: the last one that may have happened and is not undone yet. */
 export function undoDue(state: SagaState): number {
-  return state.steps.findLastIndex(
-    (step, index) =>
-      (step.undo === "none" || step.undo === "begun" || step.undo === "retry") &&
-      mayHaveHappened(state.plan[index] as PlannedStep, step),
+  return state.steps.findLastIndex((_, index) => isUndoDue(state, index));
+}
+
+export function isUndoDue({ plan, steps }: SagaState, index: number): boolean {
+  const [planned, step] = [plan[index] as PlannedStep, steps[index] as StepState];
+  return (
+    planned.undo &&
+    (step.undo === "none" || step.undo === "begun" || step.undo === "retry") &&
+    mayHaveHappened(planned, step)
   );
 }
 
-function mayHaveHappened(planned: PlannedStep, step: StepState): boolean {
-  if (!planned.undo) return false;
+export function mayHaveHappened(planned: PlannedStep, step: Pick<StepState, "act" | "acts">): boolean {
   if (step.act === "done") return true;
   if (step.act === "refused") return planned.undoOnErr || wasInDoubt(planned, step);
   if (planned.atomic) return false;
@@ -262,7 +287,7 @@ function mayHaveHappened(planned: PlannedStep, step: StepState): boolean {
 }
 
 /** An earlier try than the one that was refused may have gone through: nobody knows, so it counts as if it had. */
-function wasInDoubt(planned: PlannedStep, step: StepState): boolean {
+function wasInDoubt(planned: PlannedStep, step: Pick<StepState, "acts">): boolean {
   return step.acts > 1 && !planned.atomic;
 }
 
@@ -270,7 +295,7 @@ function wasInDoubt(planned: PlannedStep, step: StepState): boolean {
 function settle(state: SagaState): SagaState {
   if (state.status === "RUNNING") {
     if (state.failure !== undefined) return turn(state, state.failure);
-    const done = state.steps.every((step) => step.act === "done" || step.act === "skipped");
+    const done = standing(state) < 0;
     // A cancel that was accepted while the last act ran still holds: the saga turns back.
     return done && !(state.cancel && canTurn(state)) ? { ...state, status: "COMPLETED" } : state;
   }
@@ -284,9 +309,9 @@ function settle(state: SagaState): SagaState {
 
 /** A person lets a stalled saga go on: whatever had used up its tries gets new ones. */
 function resume(state: SagaState): SagaState {
-  const steps = state.steps.map((step): StepState => ({
+  const steps = state.steps.map((step, index): StepState => ({
     ...step,
-    act: step.act === "broken" || step.act === "refused" ? retried(state, step) : step.act,
+    act: step.act === "broken" || step.act === "refused" ? retried(state, index) : step.act,
     undo: step.undo === "failed" ? "retry" : step.undo,
     actFailures: 0,
     undoFailures: 0,
@@ -303,8 +328,9 @@ function resume(state: SagaState): SagaState {
 }
 
 /** Going forward again, the failed act is tried anew; going back, how it failed still decides whether it is undone. */
-function retried(state: SagaState, step: StepState): StepState["act"] {
-  return canTurn(state) ? step.act : "retry";
+function retried(state: SagaState, index: number): StepState["act"] {
+  const { act } = state.steps[index] as StepState;
+  return canTurn(state) || isPassedOver(state, index) ? act : "retry";
 }
 
 /** A person did this step's outstanding work by hand. */

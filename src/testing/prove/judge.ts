@@ -46,12 +46,18 @@ export function judge(evidence: Evidence): string | undefined {
   }
 }
 
-/** The steps that may have happened in a saga that failed, and have nothing to take them back. */
-export function withoutUndo({ plan, calls, outcome, committed }: Evidence): readonly string[] {
-  if (outcome?.status !== "FAILED") return [];
+/** The steps that may have happened in a saga that failed, or whose fallback did, and have nothing to take them back. */
+export function withoutUndo(evidence: Evidence): readonly string[] {
+  const { plan, outcome } = evidence;
+  const isOutOfPlace = (step: PlannedStep): boolean =>
+    outcome?.status === "FAILED" || (outcome?.status === "COMPLETED" && isPassedOver(evidence, step));
   return plan
-    .filter((step) => !step.undo && lastHappened({ calls, committed }, step) >= 0)
+    .filter((step) => !step.undo && isOutOfPlace(step) && lastHappened(evidence, step) >= 0)
     .map((step) => step.name);
+}
+
+function isPassedOver({ calls }: Pick<Evidence, "calls">, { fallback }: PlannedStep): boolean {
+  return fallback !== undefined && calls.some(({ step }) => step === fallback);
 }
 
 function otherKey(calls: readonly Call[]): string | undefined {
@@ -65,8 +71,11 @@ function otherKey(calls: readonly Call[]): string | undefined {
   return undefined;
 }
 
-function halfDone({ calls }: Evidence, { name, wait }: PlannedStep): string | undefined {
-  if (wait) return undefined;
+function halfDone(evidence: Evidence, planned: PlannedStep): string | undefined {
+  const { calls } = evidence;
+  const { name, wait, instead } = planned;
+  if (isPassedOver(evidence, planned)) return notUndone(evidence, planned);
+  if (wait || (instead !== undefined && !calls.some(({ step }) => step === name))) return undefined;
   const own = calls.filter(({ step, made }) => step === name && made);
   if (own.some(({ action }) => action === "compensate")) return `it completed, but ${name} was undone`;
   return own.some(({ answer }) => answer === "ok") ? undefined : `it completed, but ${name} never succeeded`;

@@ -17,7 +17,7 @@ import {
   sample,
   singles,
   unlimited,
-  whileUndoing,
+  whileMending,
   type Allowances,
 } from "./schedules.ts";
 import type {
@@ -125,7 +125,7 @@ class Proof {
     const further: Schedule[] = [];
     for (const schedule of chosen) {
       const calls = await this.#run(schedule);
-      further.push(...whileUndoing(saga, schedule, calls, this.#allowances));
+      further.push(...whileMending(saga, schedule, calls, this.#allowances));
     }
     further.push(...doubtThenFailure(saga, plain, this.#allowances));
     const more = sample(further, max - this.#of);

@@ -66,7 +66,8 @@ export class Rig {
       if (step.planned.wait) return step;
       const { name, act, compensate } = step;
       // After the pivot a step is tried until it succeeds: there even lasting trouble must pass.
-      const patience = pivot >= 0 && index > pivot ? step.retry.attemptMax : Infinity;
+      const isForward = pivot >= 0 && index > pivot && !step.planned.pivot;
+      const patience = isForward ? step.retry.attemptMax : Infinity;
       return {
         ...step,
         act: rig({ step: name, action: "act", patience, user: act }),

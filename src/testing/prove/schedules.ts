@@ -1,6 +1,6 @@
 /**
  * Which schedules are worth running. First every trouble at every call that a run has shown; then, wherever that made
- * the saga turn back, every trouble at every undo that followed; then every doubt (it may have happened, nobody
+ * the saga turn back or take a fallback, every trouble at every undo and fallback that followed; then every doubt (it may have happened, nobody
  * knows) before every failure. Pure: the same runs give the same list.
  */
 import { AmendsError } from "../../core/errors.ts";
@@ -53,8 +53,8 @@ export function singles(saga: AnySaga, calls: readonly Place[], allowances: Allo
   ];
 }
 
-/** Trouble going forward, then trouble while undoing: for every undo that the first trouble led to. */
-export function whileUndoing(
+/** Trouble going forward, then trouble while making up for it: at every undo and fallback that the first one led to. */
+export function whileMending(
   saga: AnySaga,
   schedule: Schedule,
   calls: readonly Place[],
@@ -62,8 +62,12 @@ export function whileUndoing(
 ): readonly Schedule[] {
   if (schedule.some(({ kind, action }) => action === "compensate" || ALIKE.includes(kind))) return [];
   return distinct(calls)
-    .filter(({ action }) => action === "compensate")
+    .filter(({ step, action }) => action === "compensate" || isFallback(saga, step))
     .flatMap((call) => troublesAt(saga, call, allowances).map((second) => [...schedule, second]));
+}
+
+function isFallback({ plan }: AnySaga, step: string): boolean {
+  return plan.some(({ name, instead }) => name === step && instead !== undefined);
 }
 
 /** A step that may or may not have happened, then a failure: of the same step at its next try, or of a later one. */

@@ -34,6 +34,24 @@ const WAITING = [
   "a! b/5 c:go/5+ d",
 ];
 
+/** Sagas with a step and its fallback, in every place and of every kind. */
+const BRANCHING = [
+  "a~ b~|",
+  "a b|",
+  "a~? b~?|",
+  "a~= b|",
+  "a~ b~=|",
+  "a~ b~ c~|",
+  "a~ b c~| d~",
+  "a~ b~ c~| d!",
+  "a! b!|",
+  "a~ b~! c~!|",
+  "a~ b~! c!| d",
+  "a~ b! c~!| d",
+  "a! b c|",
+  "a! b= c=| d",
+];
+
 let found: Exploration;
 
 beforeAll(() => {
@@ -44,6 +62,8 @@ beforeAll(() => {
   const four = new Map(plansOf(4).map((plan) => [encodePlan(plan), plan]));
   for (const name of LONG) explore(found, four.get(name) as Plan, { troubles: 1, orders: 1 });
   for (const plan of WAITING.map(decodePlan)) explore(found, plan, { troubles: 2, orders: 1 });
+  for (const plan of BRANCHING.map(decodePlan))
+    explore(found, plan, { troubles: plan.length > 3 ? 1 : 2, orders: 1 });
   console.info(`interpreter: ${found.worlds} worlds and ${found.arrows} arrows between them were visited`);
 }, 300_000);
 
@@ -85,6 +105,10 @@ describe("two workers, up to four steps, every crash, every late or repeated lin
 
   it("[S-15] every line makes the next version, and one version never stands for two states", () => {
     expect(violationsOf("S-15")).toEqual([]);
+  });
+
+  it("[S-20] of a step and its fallback one has happened, and of the other nothing is left", () => {
+    expect(violationsOf("S-20")).toEqual([]);
   });
 
   it("[S-22] nothing is taken back once the pivot has happened", () => {

@@ -46,6 +46,26 @@ describe("the recorded list of steps", () => {
     expect(encodePlan(decodePlan(text))).toBe(text);
   });
 
+  it("[S-20][S-30] says which step is the fallback of the one before it, and comes back exactly", () => {
+    fc.assert(
+      fc.property(plans, fc.nat(), (plan, pick) => {
+        const at = pick % plan.length;
+        const [name, before] = [plan[at]?.name ?? "", plan[at - 1]?.name];
+        const branching = plan.map((step, index) => ({
+          ...step,
+          ...(index === at && before !== undefined && { instead: before }),
+          ...(index === at - 1 && { fallback: name }),
+        }));
+        expect(decodePlan(encodePlan(branching))).toEqual(branching);
+      }),
+    );
+    const text = "reserve~ charge~ invoice~?| ship! fly!| email";
+    expect(encodePlan(decodePlan(text))).toBe(text);
+    for (const wrong of ["a|", "a b| c|", "a/5 b|", "a b|/5", "a b||", "a b|~"]) {
+      expect(() => decodePlan(wrong)).toThrow(expect.objectContaining({ code: "BAD_DEFINITION" }));
+    }
+  });
+
   it("[S-30] is short and can be read in a database shell", () => {
     expect(encodePlan(decodePlan("reserve~ charge~? ship! email="))).toBe("reserve~ charge~? ship! email=");
   });
@@ -89,6 +109,15 @@ describe("a definition held against it", () => {
     expect(fits("a:go", "a:$go")).toBe("step a waits for event go, not for signal go");
     expect(fits("a/5", "a:go/5")).toBe("step a waits for signal go, not for time to pass");
     expect(fits("a:go/5", "a:go/9+")).toBeUndefined();
+  });
+
+  it("[S-20][S-30] that lost a fallback or made one of a step does not fit; one that gained a fallback does", () => {
+    expect(fits("a b|", "a")).toBe("step b is missing");
+    expect(fits("a b|", "a b")).toBe("step b is no longer the fallback of a");
+    expect(fits("a b", "a b|")).toBe("step b became the fallback of a");
+    expect(fits("a b| c", "a c b|")).toContain("step b became the fallback of c");
+    expect(fits("a b|", "a~ b~|")).toBeUndefined();
+    expect(fits("a c", "a b| c")).toBeUndefined();
   });
 
   it("[S-30] never loses an undo silently", () => {

@@ -1,6 +1,7 @@
 /** Every scenario, by name. Together they pass every durable point and every foreign call of the engine. */
 import type { Scenario } from "../scenario.ts";
 import { backward } from "./backward.ts";
+import { fallback } from "./fallback.ts";
 import { flowBackward } from "./flow-backward.ts";
 import { flowForward } from "./flow-forward.ts";
 import { forward } from "./forward.ts";
@@ -17,6 +18,7 @@ export const sagaScenarios: readonly Scenario[] = [
   ...steered,
   ...waiting,
   ...acting,
+  ...fallback,
 ];
 export const outboxScenarios: readonly Scenario[] = [...runner, ...requests];
 export const flowScenarios: readonly Scenario[] = [...flowForward, ...flowBackward];

@@ -1,11 +1,11 @@
 /** Everything that can happen next in a world, good and bad. */
 import { control, type ControlDetails, type Entry } from "../../../../src/core/saga/entry.ts";
-import { turnEntry, type Outcome } from "../../../../src/core/saga/interpreter.ts";
+import { takesOver, turnEntry, type Outcome } from "../../../../src/core/saga/interpreter.ts";
 import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
 import { evolve } from "../../../../src/core/saga/state.ts";
 import { allowedActions, skippable } from "../../../../src/sagas/operators.ts";
 import { claim, held, land, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
-import type { Call, Effect, World } from "./world.ts";
+import type { Call, Effect, Worker, World } from "./world.ts";
 
 export type Step = readonly [name: string, world: World];
 
@@ -35,7 +35,7 @@ function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
     );
   if (world.troubles > 0) steps.push([`${name} crashes`, crashed(trouble)]);
   if (worker.mode === "calling") {
-    for (const { label, effect, outcome, bad } of outcomesOf(world, worker.call)) {
+    for (const { label, effect, outcome, bad } of outcomesOf(world, worker)) {
       if (bad && world.troubles === 0) continue;
       const after = { ...(bad ? trouble : world), effects: world.effects.with(worker.call.index, effect) };
       const settle = (release: boolean): World =>
@@ -76,10 +76,32 @@ interface Possible {
 const OK: Outcome = { kind: "ok", details: null };
 const ERR: Outcome = { kind: "failed", transient: false, failure: { kind: "err", label: "no" } };
 const TERMINAL: Outcome = { kind: "failed", transient: false, failure: { kind: "terminal", label: "T" } };
+/** The same, where the step has a fallback: they are what it is for, and its circuit may be open. */
+const OPEN: Outcome = {
+  kind: "failed",
+  transient: false,
+  failure: { kind: "open", label: "CircuitOpen" },
+  qualifies: true,
+};
 const TRANSIENT: Outcome = { kind: "failed", transient: true, failure: { kind: "retry", label: "E" } };
 
+/** How a call can end. Where it has a fallback, each failure may be one that the fallback is for. */
+function outcomesOf(world: World, { call, state }: Extract<Worker, { mode: "calling" }>): Possible[] {
+  const all = endsOf(world, call);
+  if (call.kind === "undo" || world.plan[call.index]?.fallback === undefined) return all;
+  const qualifying = all.flatMap((one): Possible[] =>
+    one.outcome.kind === "ok"
+      ? []
+      : [{ ...one, label: `${one.label}, qualifies`, outcome: { ...one.outcome, qualifies: true } }],
+  );
+  // Where the fallback could not take over, the breaker is not asked.
+  if (takesOver(state, call.index, "open") === undefined) return [...all, ...qualifying];
+  const before = world.effects[call.index] as Effect;
+  return [...all, ...qualifying, { label: "is kept away", effect: before, outcome: OPEN, bad: true }];
+}
+
 /** How a call can end, and what it leaves outside. A transactional call leaves nothing before its line is written. */
-function outcomesOf({ plan, effects }: World, { kind, index }: Call): Possible[] {
+function endsOf({ plan, effects }: World, { kind, index }: Call): Possible[] {
   const before = effects[index] as Effect;
   const { atomic, undoOnErr } = plan[index] as World["plan"][number];
   const throws = (effect: Effect): Possible[] => [

@@ -13,6 +13,7 @@ export type Rule =
   | "S-11"
   | "S-14"
   | "S-15"
+  | "S-20"
   | "S-22"
   | "K-06"
   | "K-13"
@@ -34,9 +35,11 @@ export function checkWorld(world: World, report: Report): void {
           `FAILED, but the effect of ${step.name} is left`,
         );
       }
-      if (status === "COMPLETED" && effects[index] !== "done") {
+      const isBranch = step.fallback !== undefined || step.instead !== undefined;
+      if (status === "COMPLETED" && effects[index] !== "done" && !isBranch) {
         report("S-14", `COMPLETED, but ${step.name} did not happen`);
       }
+      if (step.fallback !== undefined) checkBranches(world, index, report);
     });
     if (turned && (status === "RUNNING" || status === "COMPLETED"))
       report("S-06", "forward after turning back");
@@ -49,6 +52,21 @@ export function checkWorld(world: World, report: Report): void {
   }
   checkWayOn(world, report);
   for (const worker of world.workers) checkWorker(world, worker, report);
+}
+
+/** One of the two has happened, and of the other nothing is left that could have been taken back. */
+function checkBranches({ plan, effects, store }: World, index: number, report: Report): void {
+  const { status, steps, pivot } = store.state;
+  const { name, undo, fallback } = plan[index] as World["plan"][number];
+  const [first, second] = [effects[index], effects[index + 1]];
+  const isLeft = (first === "done" || first === "half") && steps[index]?.undo !== "skipped";
+  const isBound = undo || (pivot >= 0 && index >= pivot);
+  const begun = !["none", "chosen"].includes(steps[index + 1]?.act ?? "none");
+  if (begun && isLeft && isBound) report("S-20", `${String(fallback)} begins, but ${name} is left`);
+  if (status !== "COMPLETED") return;
+  if (begun && second !== "done") report("S-20", `COMPLETED, but ${String(fallback)} did not happen`);
+  if (!begun && (first !== "done" || second !== "none"))
+    report("S-20", `COMPLETED, but ${name} did not happen`);
 }
 
 /** Ended states that were asked already. */
@@ -106,7 +124,10 @@ function checkWorker(world: World, worker: World["workers"][number], report: Rep
     if (isCurrent && effects[index] === "undone") report("S-06", "an act is called whose undo has happened");
     return;
   }
-  if (!turned || worker.state.status !== "COMPENSATING")
+  // Going forward, only a step that was passed over is undone, before its fallback begins.
+  const isPassedOver = plan[index]?.fallback !== undefined && worker.state.steps[index + 1]?.act === "chosen";
+  const isClearing = isPassedOver && worker.state.status === "RUNNING";
+  if (!isClearing && (!turned || worker.state.status !== "COMPENSATING"))
     report("S-06", "an undo before COMPENSATING is durable");
   if (step?.undo !== "begun") report("S-07", "an undo is called that was not begun");
   if (!isCurrent) return;
@@ -144,7 +165,7 @@ export function checkStep(before: World, after: World, report: Report): void {
   const { failure } = to.state;
   const pivot = after.plan.findIndex((step) => step.pivot);
   const failed = after.plan.findIndex((step) => step.name === failure?.step);
-  if (failure?.kind === "exhausted" && pivot >= 0 && failed > pivot)
+  if (failure?.kind === "exhausted" && pivot >= 0 && failed > pivot && !after.plan[failed]?.pivot)
     report("S-22", "given up after the pivot");
   for (const who of [0, 1] as const) {
     const line = before.workers[who];

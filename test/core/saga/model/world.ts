@@ -120,18 +120,19 @@ function workerKey(worker: Worker, store: Copy): string {
 }
 
 function outcomeKey(outcome: Outcome): string {
-  return outcome.kind === "ok" ? "ok" : outcome.failure.kind;
+  return outcome.kind === "ok" ? "ok" : `${outcome.failure.kind}${outcome.qualifies === true ? "q" : ""}`;
 }
 
 const keys = new WeakMap<SagaState, string>();
 
-/** How often a call was begun is left out: no decision depends on it. */
+/** How often a call was begun is left out, unless a fallback depends on whether it was once. */
 export function stateKey(state: SagaState): string {
   const known = keys.get(state);
   if (known !== undefined) return known;
-  const steps = state.steps.map(
-    ({ act, undo, actFailures, undoFailures }) => `${act[0]}${act[2]}${undo[0]}${actFailures}${undoFailures}`,
-  );
+  const steps = state.steps.map(({ act, acts, undo, actFailures, undoFailures }, index) => {
+    const often = state.plan[index]?.fallback !== undefined && acts > 1 ? "m" : "";
+    return `${act[0]}${act[2]}${undo[0]}${actFailures}${undoFailures}${often}`;
+  });
   const { status, failure, stall, cancel } = state;
   const key = `${status[0]}${status[4]}${steps.join("")}${failure?.kind ?? ""}${stall?.kind ?? ""}${cancel ? "c" : ""}`;
   keys.set(state, key);
