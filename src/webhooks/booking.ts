@@ -9,6 +9,7 @@ import { gather } from "../storage/gather.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
+import { BEHIND } from "./orchestrator/outcome-queries.ts";
 import type { Applied, Orchestrator, Verdicts } from "./orchestrator/orchestrator.ts";
 import type { Publisher } from "./publishing.ts";
 import type { Disabled, Subscriptions } from "./subscriptions/subscriptions.ts";
@@ -99,19 +100,20 @@ export class Booking {
     if (!dialect.linked(true, false)) return undefined;
     const stages = [
       jobs.settleInHope(dialect, reports),
-      orchestrator.applyInHope(dialect, decided),
+      ...orchestrator.applyInHope(dialect, reports, decided),
       courier.recordInHope(dialect, reports),
     ];
     try {
-      const [applied] = await gather(db, (session) => {
+      const [answers] = await gather(db, (session) => {
         const written = dialect.chain(stages, ["stage"]).map((statement) => session.query(statement));
         return Promise.all([
-          orchestrator.afterHope(session, reports, decided),
+          Promise.all(written),
+          orchestrator.noteFailures(session, reports),
           deadLetters.record(session, decided.exhausted),
-          ...written,
         ]);
       });
-      return { settled: "all", applied };
+      const more = answers.flat().some((row) => row["stage"] === BEHIND);
+      return { settled: "all", applied: { dead: decided.exhausted, more } };
     } catch (error) {
       if (!dialect.isRefused(error)) throw error;
       return undefined;

@@ -3,7 +3,7 @@
  * without any transaction; one commit books what came of them (booking.ts).
  */
 import type { Clock } from "../storage/clock.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database, Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { sql } from "../storage/sql.ts";
 import { Desk, type Hold } from "../work/desk.ts";
@@ -12,7 +12,7 @@ import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
 import { anyJobDue } from "./jobs/queries.ts";
 import type { Orchestrator } from "./orchestrator/orchestrator.ts";
-import { anythingDue } from "./orchestrator/queries.ts";
+import { anythingDue, type Manner } from "./orchestrator/queries.ts";
 import type { Courier, Errand } from "./worker/courier.ts";
 
 export interface DispatchParts {
@@ -101,16 +101,23 @@ async function claim(
   if (!due.deliveries && !due.jobs) return [];
   let dead: readonly string[] = [];
   let lookInMs: number | undefined;
-  const errands = await db.transaction(async (session) => {
+  const take = async (session: Session, manner: Manner): Promise<readonly Errand[]> => {
     // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
     const waiting = due.jobs ? await jobs.lease(session, limit) : [];
     if (!due.deliveries || waiting.length >= limit) return courier.read(session, waiting);
-    const created = await orchestrator.createJobs(session, limit - waiting.length, jobs.birth(dialect));
+    const room = limit - waiting.length;
+    const created = await orchestrator.createJobs(session, room, jobs.birth(dialect), manner);
     await deadLetters.record(session, created.dead);
     dead = created.dead;
     lookInMs = created.again ? AGAIN_MS : created.pacedMs;
     return courier.read(session, [...waiting, ...jobs.taken(created.born)]);
-  });
+  };
+  const errands = await db
+    .transaction((session) => take(session, "hopeful"))
+    .catch((error: unknown) => {
+      if (!dialect.isDuplicate(error)) throw error;
+      return db.transaction((session) => take(session, "careful"));
+    });
   if (dead.length > 0) parts.onDead(dead);
   if (lookInMs !== undefined) lookIn(lookInMs);
   return errands;

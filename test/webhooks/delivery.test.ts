@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { failed, stage } from "./support/stage.ts";
 
@@ -22,6 +23,25 @@ onEachDatabase((database) => {
     expect(await amends.webhooks.attempts(delivery?.id as string)).toMatchObject([
       { verdict: "accepted", ok: true, code: "http_200", status: 200, url: "https://a.example/hook" },
     ]);
+  });
+
+  it("[W-06] a delivery that waits and has an active job all the same gets no other, and is in nobody's way", async () => {
+    const { db, query, subscribe, publish, work, world, states } = await stage(database);
+    await subscribe("a");
+    await subscribe("b", { ordered: true });
+    await subscribe("c");
+    await publish();
+    const { dialect } = db;
+    // Nothing here leads to this: it is as if somebody had written to the tables by hand.
+    await query(sql`insert into ${dialect.table("webhook_jobs")}
+        (saga_id, event_id, subscription_id, attempt, created_at, next_attempt_at)
+      select s.id, s.event_id, s.subscription_id, 5, ${dialect.now()}, ${dialect.plusMs(dialect.now(), 3_600_000)}
+      from ${dialect.table("webhook_delivery_sagas")} as s
+      join ${dialect.table("webhook_subscriptions")} as p on p.id = s.subscription_id
+      where p.url not like '%//c.%'`);
+    expect(await work()).toBe(1);
+    expect(world.sent.map(({ url }) => url)).toEqual(["https://c.example/hook"]);
+    expect((await states()).toSorted()).toEqual(["Completed 1", "Pending 0", "Pending 0"]);
   });
 
   it("[W-08] a delivery that fails is tried again on the schedule, and then among the dead letters", async () => {

@@ -16,7 +16,7 @@ import {
   surveyLanes,
   takeTurn,
 } from "./queries.ts";
-import type { Move } from "./queries.ts";
+import type { Manner, Move } from "./queries.ts";
 import { toDueDelivery, toLane, type DueDelivery } from "./rows.ts";
 
 const LANES_MAX = 250;
@@ -52,14 +52,19 @@ export class JobCreation {
     this.#options = options;
   }
 
-  async create(session: Session, jobsMax: number, birth?: Birth): Promise<Created> {
+  async create(
+    session: Session,
+    jobsMax: number,
+    birth?: Birth,
+    manner: Manner = "careful",
+  ): Promise<Created> {
     const start = this.#after;
     const [turn, survey] = await Promise.all([
       session.query(takeTurn(session.dialect)),
       session.query(surveyLanes(session.dialect, start, LANES_MAX)),
     ]);
     if (turn.length === 0) return { jobs: 0, born: [], dead: [], pacedMs: undefined, again: true };
-    const first = await this.#walk(session, survey, jobsMax, birth);
+    const first = await this.#walk(session, survey, jobsMax, birth, manner);
     // Behind the last lane comes the first one again.
     const isRound = first.ended && start !== "0" && first.jobs < jobsMax;
     const second = isRound
@@ -68,6 +73,7 @@ export class JobCreation {
           await session.query(surveyLanes(session.dialect, "0", LANES_MAX)),
           jobsMax - first.jobs,
           birth,
+          manner,
         )
       : undefined;
     return {
@@ -84,13 +90,14 @@ export class JobCreation {
     rows: readonly Row[],
     jobsMax: number,
     birth: Birth | undefined,
+    manner: Manner,
   ): Promise<Moved & { readonly ended: boolean }> {
     const lanes = new Map<string, Lane>();
     for (const row of rows) {
       const lane = toLane(row, this.#options.attemptMax);
       if (lane) lanes.set(lane.subscriptionId, lane);
     }
-    const due = await this.#dueIn(session, lanes);
+    const due = await this.#dueIn(session, lanes, manner);
     const taken = fairly(due, lanes, jobsMax);
     const last = taken.length < due.length ? taken.at(-1)?.subscriptionId : [...lanes.keys()].at(-1);
     const ended = taken.length === due.length && lanes.size < LANES_MAX;
@@ -98,7 +105,11 @@ export class JobCreation {
     return { ...(await move(session, taken, lanes, birth)), ended };
   }
 
-  async #dueIn(session: Session, lanes: ReadonlyMap<string, Lane>): Promise<readonly DueDelivery[]> {
+  async #dueIn(
+    session: Session,
+    lanes: ReadonlyMap<string, Lane>,
+    manner: Manner,
+  ): Promise<readonly DueDelivery[]> {
     const { dialect } = session;
     const open = [...lanes.values()]
       .map((lane) => ({ lane, room: roomOf(lane) }))
@@ -110,8 +121,8 @@ export class JobCreation {
     const ordered = pairs(open.filter(isOrdered));
     const roomMax = Math.max(this.#options.concurrencyMax, CLOSING_MAX);
     const found = await Promise.all([
-      free.length > 0 ? session.query(dueInLanes(dialect, free, roomMax)) : [],
-      ordered.length > 0 ? session.query(dueInOrder(dialect, ordered)) : [],
+      free.length > 0 ? session.query(dueInLanes(dialect, free, roomMax, manner)) : [],
+      ordered.length > 0 ? session.query(dueInOrder(dialect, ordered, manner)) : [],
     ]);
     return found.flat().map(toDueDelivery);
   }

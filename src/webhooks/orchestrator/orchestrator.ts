@@ -9,11 +9,11 @@ import type { JobReport, LeasedJob } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
 import type { Birth } from "../../storage/claim.ts";
 import type { Dialect, Session, Stage } from "../../storage/database.ts";
-import type { Sql } from "../../storage/sql.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
 import {
   applyInHope,
   applyOutcomes,
+  BEHIND,
   dueBehind,
   forgetFailures,
   insertFirst,
@@ -27,7 +27,7 @@ import {
   type Outcome,
   type Report,
 } from "./outcome-queries.ts";
-import { routeEvent } from "./queries.ts";
+import { routeEvent, type Manner } from "./queries.ts";
 
 export interface OrchestratorOptions {
   readonly policy: DeliveryPolicy;
@@ -74,8 +74,8 @@ export class Orchestrator {
   }
 
   /** With a birth, those that are due at once are written as it says and come back as rows. */
-  createJobs(session: Session, jobsMax: number, birth?: Birth): Promise<Created> {
-    return this.#creation.create(session, jobsMax, birth);
+  createJobs(session: Session, jobsMax: number, birth?: Birth, manner?: Manner): Promise<Created> {
+    return this.#creation.create(session, jobsMax, birth, manner);
   }
 
   /** What each result would mean for its delivery. */
@@ -100,12 +100,12 @@ export class Orchestrator {
     { outcomes, exhausted }: Verdicts = this.decide(reports),
   ): Promise<Applied> {
     const { dialect } = session;
+    const { succeeded } = byHealth(reports);
     const [rows, behind] = await Promise.all([
       session.query(applyOutcomes(dialect, outcomes, exhausted.length > 0)),
       session.query(dueBehind(dialect, lanesOf(reports))),
-      ...healthNotes(dialect, reports, (some) => noteSuccesses(dialect, keysOf(some))).map((statement) =>
-        session.query(statement),
-      ),
+      this.noteFailures(session, reports),
+      succeeded.length > 0 ? session.query(noteSuccesses(dialect, keysOf(succeeded))) : undefined,
     ]);
     const dead = deliveryMachine.target(IN_PROGRESS, "exhaust");
     return {
@@ -114,26 +114,23 @@ export class Orchestrator {
     };
   }
 
-  /** The same as a stage that refuses everything unless each result counts. */
-  applyInHope(dialect: Dialect, { outcomes }: Verdicts): Stage {
-    const statement = applyInHope(dialect, outcomes);
-    return { name: "applied", statement, usual: outcomes.length, must: true };
+  /**
+   * The same as stages that refuse everything unless each result counts, and that answer whether more is due behind them.
+   * Failures are noted afterwards.
+   */
+  applyInHope(dialect: Dialect, reports: readonly JobReport[], { outcomes }: Verdicts): readonly Stage[] {
+    const { succeeded } = byHealth(reports);
+    const healthy = noteHealthy(dialect, lanesOf(succeeded));
+    return [
+      { name: "applied", statement: applyInHope(dialect, outcomes), usual: outcomes.length, must: true },
+      ...(succeeded.length > 0 ? [{ name: "healthy", statement: healthy }] : []),
+      { name: BEHIND, statement: dueBehind(dialect, lanesOf(reports)), usual: 0 },
+    ];
   }
 
-  /** What else there is to note and to look for after that stage. */
-  async afterHope(
-    session: Session,
-    reports: readonly JobReport[],
-    { exhausted }: Verdicts,
-  ): Promise<Applied> {
-    const { dialect } = session;
-    const [behind] = await Promise.all([
-      session.query(dueBehind(dialect, lanesOf(reports))),
-      ...healthNotes(dialect, reports, (some) => noteHealthy(dialect, lanesOf(some))).map((statement) =>
-        session.query(statement),
-      ),
-    ]);
-    return { dead: exhausted, more: behind.length > 0 };
+  async noteFailures(session: Session, reports: readonly JobReport[]): Promise<void> {
+    const { failed } = byHealth(reports);
+    if (failed.length > 0) await session.query(noteFailures(session.dialect, keysOf(failed)));
   }
 
   /** A brand-new delivery for each dead one: its id by the id of the dead one. Asking twice finds the first answer. */
@@ -174,17 +171,13 @@ function lanesOf(reports: readonly JobReport[]): readonly string[] {
 }
 
 /** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
-function healthNotes(
-  dialect: Dialect,
+function byHealth(
   reports: readonly JobReport[],
-  noteHealth: (succeeded: readonly JobReport[]) => Sql,
-): readonly Sql[] {
-  const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
-  const succeeded = reports.filter(({ result }) => result.ok);
-  return [
-    ...(failed.length > 0 ? [noteFailures(dialect, keysOf(failed))] : []),
-    ...(succeeded.length > 0 ? [noteHealth(succeeded)] : []),
-  ];
+): Readonly<Record<"failed" | "succeeded", readonly JobReport[]>> {
+  return {
+    failed: reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null),
+    succeeded: reports.filter(({ result }) => result.ok),
+  };
 }
 
 function keysOf(reports: readonly JobReport[]): readonly Report[] {

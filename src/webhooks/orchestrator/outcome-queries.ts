@@ -117,9 +117,11 @@ export function forgetFailures(dialect: Dialect, subscriptionId: string): Sql {
 
 const LANE: readonly Column[] = [{ name: "id", type: "bigint" }];
 
-/** Of these lanes: is there one where something is due now? */
+export const BEHIND = "behind";
+
+/** Of these lanes: is there one where something is due now? One row where there is. */
 export function dueBehind(dialect: Dialect, lanes: readonly string[]): Sql {
-  return sql`select r.id from ${dialect.rows(
+  return sql`select ${literals([BEHIND])} as stage from ${dialect.rows(
     LANE,
     lanes.map((id) => [id]),
   )}

@@ -59,21 +59,30 @@ const LANE: readonly Column[] = [
  * Counted, and not asked with `exists`, which a planner may turn into a join with all active jobs; the empty text keeps
  * it from an index that holds all active jobs in another order.
  */
-const noActiveJob = (dialect: Dialect, id: Sql): Sql =>
-  sql`(select count(*) from ${dialect.table("webhook_jobs")} as j
+const noActiveJob = (dialect: Dialect, id: Sql, manner: Manner): Sql =>
+  manner === "hopeful"
+    ? raw("true")
+    : sql`(select count(*) from ${dialect.table("webhook_jobs")} as j
     where j.saga_id = ${id} and j.status || '' in (${literals(ACTIVE)})) = 0`;
+
+/**
+ * How deliveries are found that are due. One that waits has no active job: `hopeful` takes that for granted, and the
+ * database refuses a second one; `careful` looks, and leaves out those that nevertheless have one.
+ */
+export type Manner = "hopeful" | "careful";
 
 /** The deliveries of each lane that are due, longest due first, as many as the lane has room for. */
 export function dueInLanes(
   dialect: Dialect,
   lanes: readonly (readonly [id: string, room: number])[],
   roomMax: number,
+  manner: Manner,
 ): Sql {
   const due: FirstRows = {
     table: dialect.table("webhook_delivery_sagas"),
     columns: ["id", "subscription_id", "status", "attempt_count"],
     where: sql`${waiting("x")} and x.subscription_id = r.id and x.next_attempt_at <= ${dialect.now()}
-      and ${noActiveJob(dialect, raw("x.id"))}`,
+      and ${noActiveJob(dialect, raw("x.id"), manner)}`,
     order: raw("x.next_attempt_at, x.id"),
   };
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
@@ -81,13 +90,17 @@ export function dueInLanes(
 }
 
 /** In order: the delivery of the oldest event that is not done with, and that one only once it is due. */
-export function dueInOrder(dialect: Dialect, lanes: readonly (readonly [id: string, room: number])[]): Sql {
+export function dueInOrder(
+  dialect: Dialect,
+  lanes: readonly (readonly [id: string, room: number])[],
+  manner: Manner,
+): Sql {
   const sagas = dialect.table("webhook_delivery_sagas");
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
     from ${dialect.rows(LANE, lanes)} join ${sagas} as s on s.id = (
       select x.id from ${sagas} as x where ${waiting("x")} and x.subscription_id = r.id
       order by x.event_id, x.id limit 1)
-    where s.next_attempt_at <= ${dialect.now()} and ${noActiveJob(dialect, raw("s.id"))}`;
+    where s.next_attempt_at <= ${dialect.now()} and ${noActiveJob(dialect, raw("s.id"), manner)}`;
 }
 
 const MOVE: readonly Column[] = [
@@ -118,8 +131,8 @@ export function exhaustWaiting(dialect: Dialect, moves: readonly Move[]): Sql {
 
 /**
  * Moves deliveries and makes a job for each that was moved: one statement where the database can. With a birth, the jobs
- * are written as it says, whatever that means; without one, they are due at once for somebody else. None of them has an
- * active job: that was looked at when they were found, and whoever holds the turn is the only one who makes any.
+ * are written as it says, whatever that means; without one, they are due at once for somebody else. A second active job
+ * of a delivery is refused by its key.
  */
 export function createJobs(dialect: Dialect, moves: readonly Move[], birth?: Birth): readonly Sql[] {
   const target = deliveryMachine.target("Pending", "createJob") as DeliveryStatus;
