@@ -162,6 +162,7 @@ export const ratios = [
   {
     name: "webhooks_cpu_vs_bare_client",
     says: "Webhooks: processor time of the worker per delivery against that client's per request",
+    atMost: 2,
     of: ({ "webhooks-postgres": webhooks }) =>
       perRound(webhooks?.cpu_us_per_delivery, webhooks?.bare_cpu_us_per_request),
   },
