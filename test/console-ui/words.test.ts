@@ -127,6 +127,11 @@ describe("picture", () => {
         (id) => picture.boxes.find(({ node }) => node.id === id)?.[side],
       );
       expect(new Set(places).size).toBe(1);
+      const other = side === "x" ? "y" : "x";
+      const order = ["act:flight", "act:hotel", "act:car"].map(
+        (id) => picture.boxes.find(({ node }) => node.id === id)?.[other] as number,
+      );
+      expect(order).toEqual(order.toSorted((a, b) => a - b));
     }
   });
 });

@@ -44,13 +44,15 @@ export function layPicture(graph: Graph, direction: Direction): Picture {
   const lane = direction === "across" ? bottomOf(placed) + LANE.across : rightOf(placed) + LANE.down;
   const centres = new Map(placed.map((box) => [box.node.id, box]));
   const boxes: Box[] = [...placed];
-  const rows = new Map<number, number>();
-  for (const node of graph.nodes) {
-    if (node.kind !== "undo" && node.id !== "failed") continue;
+  const back = graph.nodes.flatMap((node) => {
+    if (node.kind !== "undo" && node.id !== "failed") return [];
     const above = centres.get(node.id === "failed" ? "start" : `act:${node.step ?? ""}`) ?? placed[0];
-    if (!above) continue;
+    return above ? [{ node, above, at: Math.round(direction === "across" ? above.x : above.y) }] : [];
+  });
+  const rows = new Map<number, number>();
+  // The last one is undone first: it stands next to the acts.
+  for (const { node, above, at } of back.toReversed()) {
     const { width, height } = sizeOf(node, direction);
-    const at = Math.round(direction === "across" ? above.x : above.y);
     const before = rows.get(at) ?? 0;
     rows.set(at, before + 1);
     boxes.push(
@@ -96,10 +98,28 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], directi
     if (kind === "forward" && known.has(from) && known.has(to)) plan.setEdge(from, to);
   }
   layout(plan);
-  return nodes.map((node) => {
+  const boxes = nodes.map((node) => {
     const { width, height } = sizeOf(node, direction);
     const { x = 0, y = 0 } = plan.node(node.id) as { readonly x?: number; readonly y?: number };
     return { node, width, height, x: x - width / 2, y: y - height / 2 };
+  });
+  return inOrder(boxes, direction === "across" ? "y" : "x");
+}
+
+/** Acts beside each other stand in the order in which they were written; Dagre does not know it. */
+function inOrder(boxes: readonly Box[], side: "x" | "y"): Box[] {
+  const free = new Map<string, number[]>();
+  for (const box of boxes) {
+    const { group } = box.node;
+    if (group !== null)
+      free.set(
+        group,
+        [...(free.get(group) ?? []), box[side]].toSorted((a, b) => a - b),
+      );
+  }
+  return boxes.map((box) => {
+    const { group } = box.node;
+    return group === null ? box : { ...box, [side]: free.get(group)?.shift() ?? box[side] };
   });
 }
 
