@@ -1,7 +1,6 @@
 /**
- * `npm test` tries a sixth of the points once: half of those on PostgreSQL, half on SQLite, and of each scenario one of
- * the two by killing the process, the other by putting it to sleep. `npm run crash` tries every point on both, both
- * ways; `AMENDS_CRASH=<n>` n times.
+ * `npm test` tries each scenario once: on PostgreSQL or on SQLite, by killing the process or by putting it to sleep, at a
+ * sixth of its points. `npm run crash` tries every point on both, both ways; `AMENDS_CRASH=<n>` n times.
  */
 import type { Place } from "./place.ts";
 import type { Point } from "./probe.ts";
@@ -20,10 +19,22 @@ export function isTurn(place: number, dialect: Place["dialect"]): boolean {
   return isWhole || place % 2 === (dialect === "postgres" ? 0 : 1);
 }
 
-/** By which signals the n-th scenario is disturbed on this database. */
-export function signalsOf(place: number, dialect: Place["dialect"]): readonly Signal[] {
-  if (isWhole) return ["SIGKILL", "SIGSTOP"];
-  return isTurn(place, dialect) ? ["SIGKILL"] : ["SIGSTOP"];
+const SIGNALS: readonly Signal[] = ["SIGKILL", "SIGSTOP"];
+
+/** By which signals the n-th scenario is disturbed, of those that it can be: it is tried on one database in the gate. */
+export function signalsFor(
+  place: number,
+  dialect: Place["dialect"],
+  possible: readonly Signal[] = SIGNALS,
+): readonly Signal[] {
+  if (isWhole) return possible;
+  return isTurn(place, dialect) ? [possible[(place >> 1) % possible.length] as Signal] : [];
+}
+
+/** By which signal something is disturbed that is tried on both databases. */
+export function signalsOn(dialect: Place["dialect"]): readonly Signal[] {
+  if (isWhole) return SIGNALS;
+  return dialect === "postgres" ? ["SIGKILL"] : ["SIGSTOP"];
 }
 
 /** Of all points, one of so many on each database, and at least one; where there are two, never the same on both. */
@@ -39,7 +50,7 @@ export function chosen(
   dialect: Place["dialect"],
 ): readonly Point[] {
   return oneOf(
-    12,
+    6,
     points.filter(({ locked }) => !locked || signal === "SIGKILL"),
     dialect,
   );

@@ -1,10 +1,11 @@
 /**
- * The matrix: every scenario, its process stopped at every one of its points by each signal, on one database. A point
+ * The matrix: every scenario, its process stopped at every one of its points by each signal, on one database (of which the
+ * gate takes a part). A point
  * lies before and after each durable write, and before, during and after each foreign call. The same file is run
  * once for each database, so that the two can run side by side.
  */
 import { expect, it } from "vitest";
-import { chosen, isWhole, signalsOf, times } from "./gate.ts";
+import { chosen, isWhole, signalsFor, times } from "./gate.ts";
 import { crashEverywhere } from "./harness.ts";
 import type { Place } from "./place.ts";
 import type { Scenario } from "./scenario.ts";
@@ -22,8 +23,8 @@ export function crashMatrix(dialect: Place["dialect"], scenarios: readonly Scena
   onYard(dialect, (yard) => {
     for (const [place, scenario] of scenarios.entries()) {
       // Nobody is overtaken who is dead.
-      const signals = scenario.overlaps ? (["SIGSTOP"] as const) : signalsOf(place, dialect);
-      for (const signal of signals) {
+      const possible = scenario.overlaps ? (["SIGSTOP"] as const) : undefined;
+      for (const signal of signalsFor(place, dialect, possible)) {
         it.concurrent(
           `${scenario.title} (${SIGNALS[signal]})`,
           { timeout: times * PATIENCE_MS },

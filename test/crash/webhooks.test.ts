@@ -7,7 +7,7 @@ import { openPlace, type Place } from "./place.ts";
 import { Child, compiled } from "./process.ts";
 import type { Point } from "./probe.ts";
 import { arrivals, drain, receivers, webhooksOn } from "./webhooks-play.ts";
-import { chosen, signalsOf } from "./gate.ts";
+import { chosen, signalsOn } from "./gate.ts";
 import { onEachYard, type Yard } from "./yard.ts";
 
 const TABLES = [
@@ -97,7 +97,7 @@ onEachYard((yard) => {
     return () => (known ??= tryAt(yard));
   })();
 
-  it.each(signalsOf(0, yard.dialect))(
+  it.each(signalsOn(yard.dialect))(
     "[W-07][W-08][W-11][W-15] whatever a process was doing when it was stopped, another one finishes it, and nothing counts twice (%s)",
     { timeout: 240_000 },
     async (signal) => {
