@@ -47,7 +47,6 @@ async function deliver({ url, port, events, dead = false, concurrency = 1000 }) 
   const before = await answered(receiver, port);
   const arrived = async () => (await answered(receiver, port)) - before;
   const worker = amends.worker({ poll: "250ms" });
-  const whole = process.cpuUsage();
   await worker.start();
   const begin = await reached(arrived, expected / 4);
   await reached(arrived, expected);
@@ -61,7 +60,6 @@ async function deliver({ url, port, events, dead = false, concurrency = 1000 }) 
     deliveries: expected,
     deliveries_per_s: counted / ((end.at - begin.at) / 1000),
     cpu_us_per_delivery: (cpuUs(end.cpu) - cpuUs(begin.cpu)) / counted,
-    cpu_us_with_start: (cpuUs(end.cpu) - cpuUs(whole)) / expected,
   };
 }
 
