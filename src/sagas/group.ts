@@ -59,6 +59,8 @@ class GroupRun {
   readonly #run: Run;
   readonly #calls = new Map<number, Member>();
   readonly #ended: Ended[] = [];
+  /** A shutdown has interrupted a call: it may have done what it was to do. */
+  #isInterrupted = false;
   #wake: () => void = () => undefined;
   readonly #onTold = (): void => this.#wake();
 
@@ -83,6 +85,11 @@ class GroupRun {
       if (run.stopReason === "lost") {
         await this.settled();
         return run.depart("lost");
+      }
+      // Given back before anything is decided: whoever takes it next knows that the call is in doubt.
+      if (this.#isInterrupted && this.#calls.size === 0) {
+        await this.#giveBack(0);
+        continue;
       }
       const command = next(run.state, this.#facts());
       const due = command.kind === "group" ? command.acts : [];
@@ -127,6 +134,7 @@ class GroupRun {
       driftIfAllDo(run);
       // A call that was interrupted has no outcome: whoever takes the saga next calls again.
       if (called) this.#ended.push({ command, called });
+      else this.#isInterrupted = true;
       this.#wake();
     };
     const pending = callStep(this.#tools, member, command, undefined);
@@ -201,7 +209,7 @@ class GroupRun {
 
   async #append(checkpoint: Checkpoint): Promise<"held" | "changed" | "lost"> {
     const [run, tools] = [this.#run, this.#tools];
-    run.sentVersion = checkpoint.version;
+    run.sentVersion = checkpoint.version + (checkpoint.more?.length ?? 0);
     if (await tools.journal.append(checkpoint)) return accept(tools, run, checkpoint);
     const found = await reread(tools, run);
     if (found === "lost") run.stop("lost");
@@ -231,6 +239,12 @@ class GroupRun {
       this.#resetStop();
       return sleep(tools.clock, ms, run.signal);
     }
+    await this.#giveBack(ms);
+  }
+
+  /** Whatever has begun is in doubt for whoever takes the saga next. */
+  async #giveBack(ms: number): Promise<void> {
+    const [run, tools] = [this.#run, this.#tools];
     const booking = await book(tools, run, control("$release", {}), [], ms, true);
     if (booking === "changed") return;
     if (booking === "held") tools.dueIn(ms);

@@ -74,16 +74,27 @@ export class Booking {
   }
 
   async #flush(reports: readonly JobReport[]): Promise<readonly Verdict[]> {
-    const { db, courier, orchestrator, onDue, onDead } = this.#parts;
+    const { orchestrator, onDue, onDead } = this.#parts;
     const decided = orchestrator.decide(reports);
     const { settled, applied } =
       (await this.#inHope(reports, decided)) ?? (await this.#withCare(reports, decided));
-    if (applied.dead.length > 0) onDead(applied.dead);
     if (applied.more) onDue(0);
     else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
     await this.#disableHopeless(reports);
+    const verdicts = await this.#verdictsOn(reports, settled);
+    const exhausted = new Set(decided.exhausted);
+    const dead = reports.filter(
+      ({ job }, index) => verdicts[index] === "accepted" && exhausted.has(job.deliveryId),
+    );
+    if (dead.length > 0) onDead(dead.map(({ job }) => job.deliveryId));
+    return verdicts;
+  }
+
+  async #verdictsOn(reports: readonly JobReport[], settled: Booked["settled"]): Promise<readonly Verdict[]> {
     if (settled === "all") return reports.map(() => "accepted");
+    const { db, courier } = this.#parts;
     const others = reports.filter(({ report }) => !settled.has(report)).map(({ report }) => report);
+    // Also one whose commit had succeeded when its answer was lost: it is on record as accepted.
     const verdicts = others.length > 0 ? await courier.verdicts(db, others) : undefined;
     return reports.map(({ report }) =>
       settled.has(report) ? "accepted" : (verdicts?.get(report) ?? "foreign"),
@@ -108,12 +119,12 @@ export class Booking {
         const written = dialect.chain(stages, ["stage"]).map((statement) => session.query(statement));
         return Promise.all([
           Promise.all(written),
-          orchestrator.noteFailures(session, reports),
+          orchestrator.afterHope(session, reports),
           deadLetters.record(session, decided.exhausted),
         ]);
       });
       const more = answers.flat().some((row) => row["stage"] === BEHIND);
-      return { settled: "all", applied: { dead: decided.exhausted, more } };
+      return { settled: "all", applied: { more } };
     } catch (error) {
       if (!dialect.isRefused(error)) throw error;
       return undefined;

@@ -352,6 +352,42 @@ onEachDatabase((database) => {
     expect(acts).toEqual(["bus"]);
   });
 
+  it.each(["a sibling has failed", "somebody cancels"])(
+    "[S-24][S-11][S-14][K-18] an act that a shutdown interrupts after %s is in doubt, and undone by whoever goes on",
+    async (reason) => {
+      const effects = new Set<string>();
+      const [refused, begun] = [gate<"no">(), gate()];
+      const trip = saga("trip", nothing).parallel("bookings", (group) =>
+        group.step("flight", { act: async () => err(await refused.pass()) }).step("hotel", {
+          act: ({ key, signal }) => {
+            effects.add(key);
+            void begun.pass();
+            return untilStopped(signal);
+          },
+          compensate: ({ actKey }) => void effects.delete(actKey),
+        }),
+      );
+      const amends = await database.amends({ sagas: [trip] });
+      const other = await database.amends({ sagas: [trip] });
+      const worker = await database.worker(amends);
+      const { id } = await amends.start(trip, {});
+      await Promise.all([refused.reached, begun.reached]);
+      // From elsewhere, so that this worker would only hear of it later.
+      if (reason === "somebody cancels") await other.cancel(id, why);
+      refused.open("no");
+      if (reason !== "somebody cancels")
+        await vi.waitFor(async () => {
+          const { timeline = [] } = (await amends.inspect(id)) ?? {};
+          expect(timeline.some(({ name, status }) => name === "flight" && status === "FAILED")).toBe(true);
+        });
+      await worker.stop({ deadline: "50ms" });
+      expect(await amends.inspect(id)).toMatchObject({ status: "RUNNING" });
+      await database.worker(other);
+      expect(await (await other.get(id)).result()).toMatchObject({ status: "FAILED" });
+      expect([...effects]).toEqual([]);
+    },
+  );
+
   it("[S-24][S-16] whoever lost the saga waits for its calls, and books nothing more", async () => {
     const begun = [gate(), gate()] as const;
     const trip = saga("trip", nothing).parallel("both", (group) =>

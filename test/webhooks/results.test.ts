@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { sql } from "../../src/storage/sql.ts";
 import { newId } from "../../src/work/identifiers.ts";
 import { virtualClock } from "amends/testing";
 import { onEachDatabase } from "../support/databases.ts";
@@ -8,6 +9,16 @@ import { stage } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 const BAD = { ok: false, code: "http_500" };
+const SENT = {
+  url: "https://a.example/hook",
+  sentAtMs: 1,
+  status: 500,
+  durationMs: 1,
+  responseHeaders: null,
+  responseBody: null,
+};
+/** Errors after which nobody knows whether the commit happened, or that look like it. */
+const LOST = { postgres: { code: "ECONNRESET" }, sqlite: { code: "SQLITE_BUSY" } } as const;
 
 onEachDatabase((database) => {
   booksHold(database);
@@ -133,6 +144,45 @@ onEachDatabase((database) => {
     expect(now).toEqual(["Completed", "Completed", "InProgress", "PendingRetry", "DeadLettered"]);
     expect(await rows("dead_letters")).toHaveLength(1);
     expect(await rows("webhook_attempts")).toHaveLength(7);
+  });
+
+  it("[W-07][K-12] a flush whose answer was lost is repeated, counts no failure twice, and tells of what is dead", async () => {
+    const { db, clock, subscribe, publish, rows } = await stage(database);
+    for (const name of ["a", "b"]) await subscribe(name);
+    await publish();
+    const told: string[] = [];
+    let writes = 0;
+    const lose = async <T>(write: () => Promise<T>): Promise<T> => {
+      const done = await write();
+      if (writes++ === 0) throw Object.assign(new Error("the answer was lost"), LOST[db.dialect.name]);
+      return done;
+    };
+    const lossy = new Proxy(db, {
+      get: (target, name) => {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== "function") return found;
+        const call = (...given: unknown[]): unknown => Reflect.apply(found, target, given);
+        return name === "batch" ? (...given: unknown[]) => lose(async () => call(...given)) : call;
+      },
+    });
+    const { take } = parts(db);
+    const { book, courier } = parts(lossy, "test", (ids) => told.push(...ids));
+    const [failing, dying] = await take();
+    if (!failing || !dying) throw new Error("nothing was due");
+    const telling = Promise.all([
+      book(courier.report(failing, BAD, SENT)),
+      book(courier.report(dying, { ...BAD, final: true }, SENT)),
+    ]);
+    await vi.waitFor(async () => {
+      await clock.advance(50);
+      expect(writes).toBeGreaterThan(1);
+    });
+    expect(await telling).toEqual(["accepted", "accepted"]);
+    expect((await rows("webhook_delivery_sagas")).map((row) => Number(row["attempt_count"]))).toEqual([1, 1]);
+    const lanes = await db.query(sql`select failures from ${db.dialect.table("webhook_lanes")}`);
+    expect(lanes.map((row) => Number(row["failures"]))).toEqual([1, 1]);
+    expect(told).toEqual([dying.job.deliveryId]);
+    expect(await rows("dead_letters")).toHaveLength(1);
   });
 
   it("[W-09] a success clears the last error, and the attempts keep it", async () => {

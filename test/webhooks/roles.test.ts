@@ -149,9 +149,9 @@ onDatabase("postgres", (database) => {
       await jobs.settle(session, [report]);
       await courier.record(session, [report]);
       await as("webhook_orchestrator");
-      const { dead } = await orchestrator.apply(session, [report]);
+      await orchestrator.apply(session, [report]);
       await as("webhook_dead_letters");
-      await deadLetters.record(session, dead);
+      await deadLetters.record(session, orchestrator.decide([report]).exhausted);
       expect(await deadLetters.list(session, { limit: 5 })).toMatchObject([{ errorCode: "gone" }]);
     });
   });

@@ -19,6 +19,7 @@ import {
   insertFirst,
   insertRequeued,
   insertResent,
+  noteFailing,
   noteFailures,
   noteHealthy,
   noteSuccesses,
@@ -47,8 +48,6 @@ export interface Verdicts {
 
 /** What results led to. */
 export interface Applied {
-  /** Deliveries that are dead-lettered now. */
-  readonly dead: readonly string[];
   /** More is due in the lanes that these results have left. */
   readonly more: boolean;
 }
@@ -97,26 +96,23 @@ export class Orchestrator {
   async apply(
     session: Session,
     reports: readonly JobReport[],
-    { outcomes, exhausted }: Verdicts = this.decide(reports),
+    { outcomes }: Verdicts = this.decide(reports),
   ): Promise<Applied> {
     const { dialect } = session;
-    const { succeeded } = byHealth(reports);
-    const [rows, behind] = await Promise.all([
-      session.query(applyOutcomes(dialect, outcomes, exhausted.length > 0)),
-      session.query(dueBehind(dialect, lanesOf(reports))),
-      this.noteFailures(session, reports),
+    const { failed, succeeded } = byHealth(reports);
+    // In this order: what counts is seen before it is applied.
+    const [, , , behind] = await Promise.all([
+      failed.length > 0 ? session.query(noteFailures(dialect, keysOf(failed))) : undefined,
       succeeded.length > 0 ? session.query(noteSuccesses(dialect, keysOf(succeeded))) : undefined,
+      session.query(applyOutcomes(dialect, outcomes)),
+      session.query(dueBehind(dialect, lanesOf(reports))),
     ]);
-    const dead = deliveryMachine.target(IN_PROGRESS, "exhaust");
-    return {
-      dead: rows.filter((row) => row["status"] === dead).map((row) => String(row["id"])),
-      more: behind.length > 0,
-    };
+    return { more: behind.length > 0 };
   }
 
   /**
    * The same as stages that refuse everything unless each result counts, and that answer whether more is due behind them.
-   * Failures are noted afterwards.
+   * What failed is noted afterwards.
    */
   applyInHope(dialect: Dialect, reports: readonly JobReport[], { outcomes }: Verdicts): readonly Stage[] {
     const { succeeded } = byHealth(reports);
@@ -128,9 +124,12 @@ export class Orchestrator {
     ];
   }
 
-  async noteFailures(session: Session, reports: readonly JobReport[]): Promise<void> {
-    const { failed } = byHealth(reports);
-    if (failed.length > 0) await session.query(noteFailures(session.dialect, keysOf(failed)));
+  /** In the transaction of those stages. */
+  async afterHope(session: Session, reports: readonly JobReport[]): Promise<void> {
+    const counts = new Map<string, number>();
+    for (const { job } of byHealth(reports).failed)
+      counts.set(job.subscriptionId, (counts.get(job.subscriptionId) ?? 0) + 1);
+    if (counts.size > 0) await session.query(noteFailing(session.dialect, [...counts]));
   }
 
   /** A brand-new delivery for each dead one: its id by the id of the dead one. Asking twice finds the first answer. */

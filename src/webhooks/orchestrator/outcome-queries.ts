@@ -40,11 +40,8 @@ const ofReport = (dialect: Dialect): Sql =>
   sql`join (select id as of_job, report as of_report, saga_id as of_saga, subscription_id as of_lane, attempt as of_attempt
       from ${dialect.table("webhook_jobs")}) as j on j.of_job = r.job_id and j.of_report = r.report`;
 
-/**
- * Books results. A result counts for the attempt that its job was made for, and only while that is the next one. Answers
- * with the deliveries that were booked where `asked`: most of the time nobody wants to know.
- */
-export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[], asked: boolean): Sql {
+/** Books results. A result counts for the attempt that its job was made for, and only while that is the next one. */
+export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[]): Sql {
   const rows = outcomes.map(({ jobId, report, attemptMax, to, error, waitMs }) => [
     jobId,
     report,
@@ -54,7 +51,7 @@ export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[], as
     waitMs,
   ]);
   const given = sql`${dialect.rows(OUTCOME, rows)} ${ofReport(dialect)}`;
-  return sql`${applied(dialect, given, raw("j"))} ${raw(asked ? "returning id, status" : "")}`;
+  return applied(dialect, given, raw("j"));
 }
 
 const HOPED: readonly Column[] = [
@@ -84,27 +81,54 @@ function applied(dialect: Dialect, given: Sql, of: Sql): Sql {
       next_attempt_at = case when r.wait_ms is null then null
         else ${dialect.plusMs(dialect.now(), raw("r.wait_ms"))} end
     from ${given}
-    where c.id = ${of}.of_saga and c.attempt_count = ${of}.of_attempt - 1 and c.status || '' in (${literals(RUNNING)})`;
+    where ${isNext(of)}`;
 }
+
+/** `c` waits for this very result. */
+const isNext = (of: Sql): Sql =>
+  sql`c.id = ${of}.of_saga and c.attempt_count = ${of}.of_attempt - 1 and c.status || '' in (${literals(RUNNING)})`;
+
+/** Reports that will count. Asked before they are applied: told again, a report finds its delivery further on. */
+const counting = (dialect: Dialect, reports: readonly Report[]): Sql =>
+  sql`${dialect.rows(REPORT, reports)} ${ofReport(dialect)}
+    join ${dialect.table("webhook_delivery_sagas")} as c on ${isNext(raw("j"))}`;
 
 export type Report = readonly [jobId: string, report: string];
 
 export function noteFailures(dialect: Dialect, reports: readonly Report[]): Sql {
-  return sql`insert into ${dialect.table("webhook_lanes")} as n (subscription_id, failing_since, failures)
-    select j.of_lane, ${dialect.now()}, count(*) from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)}
-    where true group by j.of_lane
-    on conflict (subscription_id) do update set failures = n.failures + excluded.failures,
-      failing_since = coalesce(n.failing_since, excluded.failing_since)`;
+  return failing(
+    dialect,
+    sql`select j.of_lane, ${dialect.now()}, count(*) from ${counting(dialect, reports)} where true group by j.of_lane`,
+  );
 }
 
 /** Writes only where something had failed before. */
 export function noteSuccesses(dialect: Dialect, reports: readonly Report[]): Sql {
   return sql`update ${dialect.table("webhook_lanes")} set failing_since = null, failures = 0
-    where failing_since is not null and subscription_id in (
-      select j.of_lane from ${dialect.rows(REPORT, reports)} ${ofReport(dialect)})`;
+    where failing_since is not null and subscription_id in (select j.of_lane from ${counting(dialect, reports)})`;
 }
 
-/** The same for lanes of which each is known to have had one. */
+const FAILING: readonly Column[] = [
+  { name: "id", type: "bigint" },
+  { name: "failures", type: "int" },
+];
+
+/** The same for lanes of which it is known how often they have failed now. */
+export function noteFailing(
+  dialect: Dialect,
+  lanes: readonly (readonly [id: string, failures: number])[],
+): Sql {
+  const rows = dialect.rows(FAILING, lanes);
+  return failing(dialect, sql`select r.id, ${dialect.now()}, r.failures from ${rows} where true`);
+}
+
+function failing(dialect: Dialect, lanes: Sql): Sql {
+  return sql`insert into ${dialect.table("webhook_lanes")} as n (subscription_id, failing_since, failures) ${lanes}
+    on conflict (subscription_id) do update set failures = n.failures + excluded.failures,
+      failing_since = coalesce(n.failing_since, excluded.failing_since)`;
+}
+
+/** For lanes of which each is known to have had a success. */
 export function noteHealthy(dialect: Dialect, lanes: readonly string[]): Sql {
   return sql`update ${dialect.table("webhook_lanes")} set failing_since = null, failures = 0
     where failing_since is not null and ${dialect.among(raw("subscription_id"), lanes, "bigint")}`;

@@ -27,7 +27,11 @@ export interface Parts {
   book(report: JobReport): Promise<Verdict>;
 }
 
-export function parts(db: Database, owner: string = "test"): Parts {
+export function parts(
+  db: Database,
+  owner: string = "test",
+  onDead: (deliveryIds: readonly string[]) => void = () => undefined,
+): Parts {
   const { policy, attemptMax, leaseMs, leaseMax, timeoutMs, payloadMax } = readSettings({
     spread: 0,
     maxAttempts: 3,
@@ -64,7 +68,7 @@ export function parts(db: Database, owner: string = "test"): Parts {
     publisher: new Publisher(orchestrator, payloadMax, newId),
     onTrouble: nothing,
     onDue: nothing,
-    onDead: nothing,
+    onDead,
     onDisabled: nothing,
   });
   const takeIn = async (session: Session, limit: number): Promise<readonly Errand[]> => {
