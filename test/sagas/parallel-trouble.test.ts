@@ -20,6 +20,13 @@ async function hasResult(amends: Amends, id: string, step: string): Promise<void
   await vi.waitFor(async () => expect((await amends.inspect(id))?.results).toHaveProperty(step));
 }
 
+async function hasFailed(amends: Amends, id: string, step: string): Promise<void> {
+  await vi.waitFor(async () => {
+    const { timeline = [] } = (await amends.inspect(id)) ?? {};
+    expect(timeline.filter(({ name }) => name === step).map(({ status }) => status)).toContain("FAILED");
+  });
+}
+
 onEachDatabase((database) => {
   booksHold(database);
 
@@ -375,11 +382,7 @@ onEachDatabase((database) => {
       // From elsewhere, so that this worker would only hear of it later.
       if (reason === "somebody cancels") await other.cancel(id, why);
       refused.open("no");
-      if (reason !== "somebody cancels")
-        await vi.waitFor(async () => {
-          const { timeline = [] } = (await amends.inspect(id)) ?? {};
-          expect(timeline.some(({ name, status }) => name === "flight" && status === "FAILED")).toBe(true);
-        });
+      if (reason !== "somebody cancels") await hasFailed(amends, id, "flight");
       await worker.stop({ deadline: "50ms" });
       expect(await amends.inspect(id)).toMatchObject({ status: "RUNNING" });
       await database.worker(other);
