@@ -176,6 +176,43 @@ onEachStorage(({ storage, process }) => {
     expect(undone).toEqual(["C", "F"]);
   });
 
+  it("[S-24][K-08] a lease that is renewed while several lines are being written stops no act", async () => {
+    const kept = await storage();
+    // Longer than the time between two renewals.
+    const slow = new Proxy(kept, {
+      get: (target, name) => {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== "function") return found;
+        return async (...given: unknown[]): Promise<unknown> => {
+          if (name === "logStep") await new Promise((resolve) => setTimeout(resolve, 80));
+          return Reflect.apply(found, target, given);
+        };
+      },
+    });
+    const stops: string[] = [];
+    const quick = { act: async () => "done" };
+    const trip = saga("trip", anything).parallel("bookings", (group) =>
+      group
+        .step("long", {
+          act: async ({ sagaId, signal }) => {
+            signal.addEventListener("abort", () => stops.push(String(signal.reason)));
+            await vi.waitFor(
+              async () => expect(await historyIn(kept, sagaId)).toContain("three act COMPLETED"),
+              5_000,
+            );
+            return "done";
+          },
+        })
+        .step("one", quick)
+        .step("two", quick)
+        .step("three", quick),
+    );
+    const amends = await process({ storage: slow, sagas: [trip] });
+    const run = await amends.start(trip, {});
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect(stops).toEqual([]);
+  });
+
   it("[S-06] a saga whose process died while it was being undone goes on backward", async () => {
     const undone: string[] = [];
     let isFirst = true;
