@@ -8,7 +8,7 @@
  */
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { Correction, OutboxEntry } from "../core/outbox/entry.ts";
-import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import { outboxMachine, SUPERSEDED } from "../core/outbox/machine.ts";
 import type { Dialect, Session } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { CheckedEntry } from "./check-entry.ts";
@@ -123,7 +123,6 @@ async function supersede(session: Session, ids: readonly string[]): Promise<void
 }
 
 const SUPERSEDABLE = outboxMachine.sources("supersede");
-const GIVEN_WAY = outboxMachine.target("pending", "supersede") as OutboxStatus;
 
 /** In the order in which everybody locks them. */
 function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql {
@@ -136,7 +135,7 @@ function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql 
 /** The ref goes as well: nobody will call with it again. */
 function supersedeEntries(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`update ${dialect.table("outbox")} as c
-    set status = ${literals([GIVEN_WAY])}, payload = null, next_attempt_at = null, last_error = null,
+    set status = ${literals([SUPERSEDED])}, payload = null, next_attempt_at = null, last_error = null,
       ref_value = ${SCRUBBED}, ref_extra = null, slot = null
     from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(SUPERSEDABLE)})`;
 }

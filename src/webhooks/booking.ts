@@ -3,7 +3,7 @@
  * writes its own tables; here they are put into one transaction and one round trip, for as many results as have gathered.
  * Nothing here waits for an answer before it asks on: what counts is decided by the rows themselves.
  */
-import type { JobReport, Verdict } from "../core/delivery/job.ts";
+import { byHealth, lanesOf, type JobReport, type Verdict } from "../core/delivery/job.ts";
 import type { Database } from "../storage/database.ts";
 import { gather } from "../storage/gather.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
@@ -151,10 +151,7 @@ export class Booking {
    */
   async #disableHopeless(reports: readonly JobReport[]): Promise<void> {
     const { db, subscriptions, publisher, onDisabled } = this.#parts;
-    const lanesOf = (some: readonly JobReport[]): readonly string[] => [
-      ...new Set(some.map(({ job }) => job.subscriptionId)),
-    ];
-    const failed = reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null);
+    const { failed } = byHealth(reports);
     if (failed.length === 0) return;
     const gone = lanesOf(failed.filter(({ result }) => result.final === true));
     const lasting = await subscriptions.hopeless(db, lanesOf(failed));

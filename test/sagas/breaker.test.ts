@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books-hold.ts";
+import { once } from "./support/busy.ts";
 import { gate, type Gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
 
 const nothing = z.object({});
-const once = { attempts: 1 } as const;
 
 type How = "works" | "throws" | "declined" | "hangs";
 

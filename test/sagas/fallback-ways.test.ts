@@ -5,16 +5,13 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books-hold.ts";
+import { busy, once } from "./support/busy.ts";
 import { calls } from "./support/calls.ts";
 import { collect } from "./support/collect.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
 
 const nothing = z.object({});
-const once = { attempts: 1 } as const;
-const busy = (): never => {
-  throw new Error("busy");
-};
 
 onEachDatabase((database) => {
   booksHold(database);

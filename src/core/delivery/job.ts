@@ -42,3 +42,18 @@ export type Verdict = (typeof VERDICTS)[number];
 export const LEASE_EXPIRED = "lease_expired";
 export const SUBSCRIPTION_DELETED = "subscription_deleted";
 export const SUBSCRIPTION_DISABLED = "subscription_disabled";
+
+/** The subscriptions that these are about, each once. */
+export function lanesOf(reports: readonly JobReport[]): readonly string[] {
+  return [...new Set(reports.map(({ job }) => job.subscriptionId))];
+}
+
+/** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
+export function byHealth(
+  reports: readonly JobReport[],
+): Readonly<Record<"failed" | "succeeded", readonly JobReport[]>> {
+  return {
+    failed: reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null),
+    succeeded: reports.filter(({ result }) => result.ok),
+  };
+}

@@ -5,7 +5,7 @@
 import { decide, type Decision, type DeliveryPolicy } from "../../core/delivery/decide.ts";
 import { patternsFor } from "../../core/delivery/event-type.ts";
 import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
-import type { JobReport, LeasedJob } from "../../core/delivery/job.ts";
+import { byHealth, lanesOf, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
 import type { Birth } from "../../storage/claim.ts";
 import type { Dialect, Session, Stage } from "../../storage/database.ts";
@@ -116,10 +116,13 @@ export class Orchestrator {
    */
   applyInHope(dialect: Dialect, reports: readonly JobReport[], { outcomes }: Verdicts): readonly Stage[] {
     const { succeeded } = byHealth(reports);
-    const healthy = noteHealthy(dialect, lanesOf(succeeded));
+    const healthy = (): Stage => ({
+      name: "healthy",
+      statement: noteHealthy(dialect, lanesOf(succeeded)),
+    });
     return [
       { name: "applied", statement: applyInHope(dialect, outcomes), usual: outcomes.length, must: true },
-      ...(succeeded.length > 0 ? [{ name: "healthy", statement: healthy }] : []),
+      ...(succeeded.length > 0 ? [healthy()] : []),
       { name: BEHIND, statement: dueBehind(dialect, lanesOf(reports)), usual: 0 },
     ];
   }
@@ -163,20 +166,6 @@ export class Orchestrator {
   async forgetFailures(session: Session, subscriptionId: string): Promise<void> {
     await session.query(forgetFailures(session.dialect, subscriptionId));
   }
-}
-
-function lanesOf(reports: readonly JobReport[]): readonly string[] {
-  return [...new Set(reports.map(({ job }) => job.subscriptionId))];
-}
-
-/** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
-function byHealth(
-  reports: readonly JobReport[],
-): Readonly<Record<"failed" | "succeeded", readonly JobReport[]>> {
-  return {
-    failed: reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null),
-    succeeded: reports.filter(({ result }) => result.ok),
-  };
 }
 
 function keysOf(reports: readonly JobReport[]): readonly Report[] {
