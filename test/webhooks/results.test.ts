@@ -185,6 +185,19 @@ onEachDatabase((database) => {
     expect(await rows("dead_letters")).toHaveLength(1);
   });
 
+  it("[W-19] a failure of something that was never sent says nothing about its subscription", async () => {
+    const { db, subscribe, publish } = await stage(database);
+    for (const name of ["a", "b"]) await subscribe(name);
+    await publish();
+    const { take, tell, book, courier } = parts(db);
+    const [unsent, sent] = await take();
+    if (!unsent || !sent) throw new Error("nothing was due");
+    expect(await tell(unsent, { ok: false, code: "lease_expired" })).toBe("accepted");
+    expect(await book(courier.report(sent, BAD, SENT))).toBe("accepted");
+    const lanes = await db.query(sql`select * from ${db.dialect.table("webhook_lanes")}`);
+    expect(lanes.map((row) => String(row["subscription_id"]))).toEqual([sent.job.subscriptionId]);
+  });
+
   it("[W-09] a success clears the last error, and the attempts keep it", async () => {
     const { amends, subscribe, publish, work, later, world } = await stage(database);
     world.answer = (_, nth) => (nth === 1 ? { ok: false, code: "connect_timeout" } : {});
