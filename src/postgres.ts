@@ -1,11 +1,12 @@
 /** PostgreSQL, version 13 and newer, through the `pg` package: `postgres(url)`, or a pool that you have. */
 import pg from "pg";
+import { positiveMs, type Duration } from "./core/duration.ts";
 import { AmendsError } from "./core/errors.ts";
 import { refuseUnknown } from "./core/options.ts";
 import type { TransactionKind } from "./sagas/definition.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
-import { connectionDefaults, PostgresDatabase } from "./storage/postgres/connection.ts";
+import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";
 import { postgresDialect } from "./storage/postgres/dialect.ts";
 
 export interface PostgresSettings {
@@ -17,6 +18,11 @@ export interface PostgresSettings {
   readonly pool?: pg.Pool;
   /** How many connections of our own. 10 unless said otherwise; one is enough. */
   readonly connections?: number;
+  /**
+   * How long one statement may take, at the server. The answer may take two seconds longer; then the connection is
+   * replaced. Default: 30s.
+   */
+  readonly statementTimeout?: Duration;
   /** The schema of Amends' tables. `amends` unless said otherwise. */
   readonly schema?: string;
   /** Wake workers by NOTIFY. On unless said otherwise; turn it off where very many transactions commit at once. */
@@ -25,7 +31,16 @@ export interface PostgresSettings {
   readonly clock?: Clock;
 }
 
-const SETTINGS = ["url", "connection", "pool", "connections", "schema", "notify", "clock"];
+const SETTINGS = [
+  "url",
+  "connection",
+  "pool",
+  "connections",
+  "statementTimeout",
+  "schema",
+  "notify",
+  "clock",
+];
 
 export function postgres(settings: string | PostgresSettings): Database<pg.ClientBase> {
   const given: PostgresSettings = typeof settings === "string" ? { url: settings } : settings;
@@ -43,20 +58,26 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
   if (!given.pool && given.url === undefined && !given.connection) {
     throw new AmendsError("BAD_OPTION", "Give `postgres` a url, a connection or a pool.");
   }
+  const statementMs = positiveMs(given.statementTimeout ?? "30s", "statementTimeout");
   const config: pg.ClientConfig = {
-    ...connectionDefaults(),
+    ...connectionDefaults(statementMs),
     ...(given.url !== undefined && { connectionString: given.url }),
     ...given.connection,
   };
-  const pool = given.pool ?? new pg.Pool({ ...config, pipeline: true, max: connections });
-  return new PostgresDatabase({
+  // Before a new connection is used; the driver's types do not know the option.
+  const onConnect = (client: pg.ClientBase): Promise<void> => database.verify(client);
+  const own = { ...config, pipeline: true, max: connections, onConnect };
+  const pool = given.pool ?? new pg.Pool(own);
+  const database: PostgresDatabase = new PostgresDatabase({
     pool,
     own: given.pool === undefined,
     dialect: postgresDialect(schema, clock, notify),
     clock,
     connect: notify && !given.pool ? () => new pg.Client(config) : undefined,
     schema,
+    answerMs: statementMs + LATE_ANSWER_MS,
   });
+  return database;
 }
 
 /** For `.step(name, { transaction, … })`: the act gets a client with an open transaction as `tx`. */

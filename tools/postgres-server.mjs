@@ -44,6 +44,7 @@ import { findBinaries, serverIdentity } from "./postgres-binaries.mjs";
  * @property {number} [version] a major version; the newest that is found otherwise
  * @property {boolean} [own] true: a server of one's own even when DATABASE_URL is set, to restart or to configure
  * @property {string} [parentDir] where its folder is made; the system's temporary folder otherwise
+ * @property {{ dataDir: string, url: string }} [copyOf] begins with a copy of this cluster, whose passwords it keeps
  */
 
 const START_TIMEOUT_MS = 60_000;
@@ -60,13 +61,15 @@ export async function startPostgres(options = {}) {
   const { binDir, version } = findBinaries(options.version, identity);
   const folder = mkdtempSync(path.join(options.parentDir ?? tmpdir(), "amends-postgres-"));
   const dataDir = path.join(folder, "data");
-  const password = randomBytes(18).toString("hex");
+  const { copyOf } = options;
+  const password = copyOf ? new URL(copyOf.url).password : randomBytes(18).toString("hex");
   try {
-    mkdirSync(dataDir, { mode: 0o700 });
+    if (!copyOf) mkdirSync(dataDir, { mode: 0o700 });
+    else copyCluster(copyOf.dataDir, dataDir);
     if (identity !== undefined) {
       for (const place of [folder, dataDir]) chownSync(place, identity.uid, identity.gid);
     }
-    initialise(binDir, folder, dataDir, password, identity);
+    if (!copyOf) initialise(binDir, folder, dataDir, password, identity);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
@@ -142,6 +145,16 @@ function foreignServer(url) {
       );
     },
   };
+}
+
+/**
+ * With owners and rights, which the server insists on.
+ * @param {string} from
+ * @param {string} to
+ */
+export function copyCluster(from, to) {
+  const run = spawnSync("cp", ["-a", from, to], { encoding: "utf8" });
+  if (run.status !== 0) throw new Error(`The cluster could not be copied: ${run.stderr}`);
 }
 
 /**

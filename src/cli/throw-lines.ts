@@ -2,7 +2,7 @@
  * What the developer's own code threw, with its stack and when the next try is: in `amends dev`, whose terminal is the
  * developer's own, and elsewhere only where AMENDS_DEBUG asks for it. Logs get labels, because messages carry people.
  */
-import { onThrow, type Throw } from "../work/throws.ts";
+import { onThrow, type Throw } from "../runtime/throws.ts";
 import { ink, paint } from "./ink.ts";
 import type { Output } from "./output.ts";
 import { stackText } from "./stack.ts";

@@ -8,7 +8,7 @@ import type { RequestListener } from "node:http";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
-import { HOST } from "../work/host.ts";
+import { HOST } from "../runtime/host.ts";
 import { answer, isUnforeseen, json, problemAnswer, Refused } from "./answer.ts";
 import { Assets } from "./assets.ts";
 import { readBody } from "./body.ts";

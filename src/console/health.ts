@@ -2,7 +2,7 @@
  * Health is progress, not life: a process that answers while its work lies still is not ready. The oldest due work must
  * not have waited too long, and a worker that runs here must have heard from the database lately.
  */
-import { HOST } from "../work/host.ts";
+import { HOST } from "../runtime/host.ts";
 import type { Health } from "./contract.ts";
 import type { Office } from "./office.ts";
 import { dueAges } from "../operate/backlog.ts";

@@ -5,7 +5,7 @@ import { OUTBOX_KINDS } from "../core/outbox/entry.ts";
 import { BLOCKING as OPEN_ENTRIES } from "../core/outbox/machine.ts";
 import { CLAIMABLE, type SagaStatus } from "../core/saga/machine.ts";
 import type { Row } from "../storage/database.ts";
-import { HOST } from "../work/host.ts";
+import { HOST } from "../runtime/host.ts";
 import { dueAges } from "../operate/backlog.ts";
 import { selectDueSagas } from "../operate/backlog-queries.ts";
 import { countFlows } from "./flow-queries.ts";

@@ -6,7 +6,7 @@ import type { Sql } from "../storage/sql.ts";
 import type { Amends } from "../operate/amends.ts";
 import { ActionLog } from "../operate/action-log.ts";
 import { selectNow } from "../storage/database-time.ts";
-import { HOST } from "../work/host.ts";
+import { HOST } from "../runtime/host.ts";
 import { Refused } from "./answer.ts";
 import type { Count, Part } from "./contract.ts";
 import type { Operator } from "./operator.ts";

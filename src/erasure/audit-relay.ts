@@ -11,8 +11,8 @@ import { entryDesk, type ClaimedEntry } from "../outbox/entry-desk.ts";
 import type { OutboxBooks } from "../outbox/books.ts";
 import { insertEntries } from "../outbox/queries.ts";
 import type { Row, Session } from "../storage/database.ts";
-import type { Desk } from "../work/desk.ts";
-import type { Host } from "../work/host.ts";
+import type { Desk } from "../runtime/desk.ts";
+import type { Host } from "../runtime/host.ts";
 
 /** Names with `$` are Amends' own. */
 const NAME = "$audit";

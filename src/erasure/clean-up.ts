@@ -11,8 +11,8 @@ import type { OutboxBooks } from "../outbox/books.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { raw, type Sql } from "../storage/sql.ts";
-import type { Duty, Leaving } from "../work/duty.ts";
-import { patienceOf, type Host } from "../work/host.ts";
+import type { Duty, Leaving } from "../runtime/duty.ts";
+import { patienceOf, type Host } from "../runtime/host.ts";
 import { findVirtualTable, listUnclean, markClean } from "./queries.ts";
 
 const BATCH = 500;

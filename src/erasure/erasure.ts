@@ -22,7 +22,7 @@ import { ResolverRegistry } from "../outbox/registry.ts";
 import type { AnyResolver } from "../outbox/resolver.ts";
 import { SagaRunner, type SagaRunnerOptions } from "../outbox/runner.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../work/host.ts";
+import { HOST, type Host, type Hosting } from "../runtime/host.ts";
 import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
 import { erase, type ErasureReport, type RequestTools } from "./erase.ts";

@@ -13,7 +13,7 @@ export const CLAIMED: string = outboxMachine.target("pending", "claim") as strin
 
 const MARK: readonly Column[] = [
   { name: "row_id", type: "uuid" },
-  { name: "row_token", type: "int" },
+  { name: "row_token", type: "bigint" },
   { name: "to_status", type: "text" },
   { name: "wait_ms", type: "text", usual: null },
   { name: "error", type: "text", usual: null },
@@ -188,7 +188,7 @@ export function selectMarked(dialect: Dialect, missing: readonly Numbered[]): Sq
 
 const KEY: readonly Column[] = [
   { name: "row_id", type: "uuid" },
-  { name: "row_token", type: "int" },
+  { name: "row_token", type: "bigint" },
 ];
 
 /** Of these rows, which that commit was to write as ours, those that are. */

@@ -6,12 +6,16 @@ import { delayMs } from "../core/backoff.ts";
 import { AmendsError, classify, errorLabel, waitAfter } from "../core/errors.ts";
 import { sealOf } from "../core/flow/sealed.ts";
 import type { Clock } from "../storage/clock.ts";
-import type { Hold } from "../work/desk.ts";
-import { tellThrow, type Throw } from "../work/throws.ts";
+import type { Hold } from "../runtime/desk.ts";
+import { TimedCall, type LimitReason } from "../runtime/timed-call.ts";
+import { tellThrow, type Throw } from "../runtime/throws.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";
 import { valueOf, type EventValue } from "./event.ts";
 import { readAnswer, RUN_SAGA, type AnyHandler, type HandlerContext, type RunSaga } from "./handler.ts";
 import type { HandlerEnd, Role } from "./orchestrator.ts";
+
+/** The label of a step whose run had no time left. */
+export const DEADLINE_PASSED = "DeadlinePassed";
 
 /** It is tried again after this long. */
 export interface Again {
@@ -27,8 +31,8 @@ export interface CallTools {
   readonly clock: Clock;
   readonly errorCodes: ReadonlySet<string>;
   readonly runSaga: RunSaga;
-  /** The call's time is up: its lease is no longer renewed. */
-  readonly onTimeUp: (delivery: Delivery) => void;
+  /** How long a call whose time is over may still take to return; undefined where it is waited for in any case. */
+  readonly graceMs: number | undefined;
 }
 
 /** A handler that is to be called, and what for. */
@@ -47,6 +51,10 @@ export interface Called {
   readonly end: HandlerEnd | Again | undefined;
   /** What was thrown, for whoever must tell trouble with the database from the handler's. Never stored. */
   readonly thrown?: unknown;
+  /** The handler answered after its run's time was up: the run turns back, and what was done is undone. */
+  readonly expired?: boolean;
+  /** The handler has not returned: how it ends, whenever that is. */
+  readonly late?: Promise<Called>;
 }
 
 /** The stored event as a value; undefined where it no longer fits what this process knows of it. */
@@ -77,27 +85,63 @@ export class Parked extends Error {
 }
 
 /** Calls it, in a transaction where it asked for one. */
-export async function callHandler(tools: CallTools, request: Request, tx: unknown): Promise<Called> {
-  const { handler, event, delivery, run, role, hold } = request;
+export function callHandler(tools: CallTools, request: Request, tx: unknown): Promise<Called> {
+  const { handler, run, role } = request;
+  const { clock, graceMs } = tools;
+  const { timeoutMs } = handler;
   const dueAtMs = role.kind === "act" ? run?.dueAtMs : undefined;
-  const isTimed = handler.timeoutMs !== undefined || dueAtMs !== undefined;
-  const watch = isTimed ? watched(tools, request, dueAtMs) : undefined;
+  if (timeoutMs === undefined && dueAtMs === undefined) return answerOf(tools, request, tx, undefined);
+  const deadlineMs = dueAtMs === undefined ? undefined : Math.max(0, dueAtMs - clock.monotonicMs());
+  const call = new TimedHandler(tools, request);
+  return call.within({ clock, graceMs, timeoutMs, deadlineMs }, answerOf(tools, request, tx, call));
+}
+
+class TimedHandler extends TimedCall<Called> {
+  readonly #tools: CallTools;
+  readonly #request: Request;
+
+  constructor(tools: CallTools, request: Request) {
+    super();
+    this.#tools = tools;
+    this.#request = request;
+  }
+
+  protected override overdue(late: Promise<Called>): Called {
+    return { ...failed(this.#tools, this.#request, undefined, this.stopReason), late };
+  }
+}
+
+async function answerOf(
+  tools: CallTools,
+  request: Request,
+  tx: unknown,
+  call: TimedHandler | undefined,
+): Promise<Called> {
+  const { handler, event, run, role } = request;
   const extras: EventValue[] = [];
-  const context = contextOf(tools, request, tx, watch, extras);
+  const context = contextOf(tools, request, tx, call, extras);
   try {
     const { end, event: answer } = readAnswer(
       handler,
       await handler.handle(event as never, context as never),
     );
     if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
-    return { end: { end, event: answer, extras }, thrown: undefined };
+    const expired = call?.stopReason === "deadline";
+    return { end: { end, event: answer, extras }, thrown: undefined, ...(expired && { expired }) };
   } catch (thrown) {
-    const end = endOf(handler, delivery, hold, thrown, watch?.reason(), tools.errorCodes);
-    if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
-    return { end, thrown };
-  } finally {
-    watch?.end();
+    return failed(tools, request, thrown, call?.stopReason);
   }
+}
+
+function failed(
+  { errorCodes }: CallTools,
+  { handler, delivery, hold }: Request,
+  thrown: unknown,
+  reason: LimitReason | undefined,
+): Called {
+  const end = endOf(handler, delivery, hold, thrown, reason, errorCodes);
+  if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
+  return { end, thrown };
 }
 
 /** Everything is the object's own, so that whoever wraps a handler can copy it. Few look at their signal. */
@@ -105,7 +149,7 @@ function contextOf(
   { runSaga }: CallTools,
   { delivery, handler, hold }: Request,
   tx: unknown,
-  watch: Watch | undefined,
+  call: TimedHandler | undefined,
   extras: EventValue[],
 ): HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } {
   return {
@@ -114,7 +158,7 @@ function contextOf(
     key: `${delivery.eventId}:${handler.name}`,
     attempt: delivery.attempts,
     get signal() {
-      return watch?.signal() ?? hold.signal;
+      return call ? AbortSignal.any([hold.signal, call.signal]) : hold.signal;
     },
     [RUN_SAGA]: runSaga,
   };
@@ -142,52 +186,15 @@ function endOf(
   { attempts }: Delivery,
   hold: Hold,
   thrown: unknown,
-  reason: "timeout" | "deadline" | undefined,
+  reason: LimitReason | undefined,
   errorCodes: ReadonlySet<string>,
 ): HandlerEnd | Again | undefined {
   const parkedMs = Parked.waitOf(thrown);
   if (parkedMs !== undefined) return { end: "again", waitMs: parkedMs, error: "Waiting", uncounted: true };
-  if (reason === "deadline") return { end: "exhausted", error: "DeadlinePassed" };
+  if (reason === "deadline") return { end: "exhausted", error: DEADLINE_PASSED };
   if (hold.stopped !== undefined && reason === undefined) return undefined;
   const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);
   const isOver = reason !== "timeout" && classify(thrown) === "permanent";
   if (isOver || attempts >= retry.attemptMax) return { end: "exhausted", error };
   return { end: "again", waitMs: waitAfter(thrown, delayMs(retry, Math.max(attempts, 1))), error };
-}
-
-interface Watch {
-  signal(): AbortSignal;
-  reason(): "timeout" | "deadline" | undefined;
-  end(): void;
-}
-
-/** Stops the call when its try, or its run, has no time left. */
-function watched({ clock, onTimeUp }: CallTools, request: Request, dueAtMs: number | undefined): Watch {
-  const { handler, hold, delivery } = request;
-  const cancels: (() => void)[] = [];
-  let why: "timeout" | "deadline" | undefined;
-  let own: AbortController | undefined;
-  let joined: AbortSignal | undefined;
-  const at = (ms: number, reason: "timeout" | "deadline"): void => {
-    const stop = (): void => {
-      why ??= reason;
-      onTimeUp(delivery);
-      own?.abort(new DOMException(`amends: ${reason}`, "AbortError"));
-    };
-    cancels.push(clock.after(ms, stop));
-  };
-  if (handler.timeoutMs !== undefined) at(handler.timeoutMs, "timeout");
-  if (dueAtMs !== undefined) at(Math.max(0, dueAtMs - clock.monotonicMs()), "deadline");
-  return {
-    signal() {
-      if (joined) return joined;
-      own = new AbortController();
-      if (why) own.abort(new DOMException(`amends: ${why}`, "AbortError"));
-      return (joined = AbortSignal.any([hold.signal, own.signal]));
-    },
-    reason: () => why,
-    end() {
-      for (const cancel of cancels) cancel();
-    },
-  };
 }

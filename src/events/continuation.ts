@@ -2,9 +2,10 @@
  * What an outcome brings on goes on where it came about: places are kept at the desk before the outcome is written, the
  * rows are written as claimed, and begin once they are durable, with the run as it stands then.
  */
+import { FIRST_CLAIM } from "../core/claim-token.ts";
 import { BEGUN } from "../core/flow/state.ts";
 import type { Clock } from "../storage/clock.ts";
-import type { Desk, Hold, Reservation } from "../work/desk.ts";
+import type { Desk, Hold, Reservation } from "../runtime/desk.ts";
 import type { Delivery, NewRow, RunRecord, Settlement } from "./delivery.ts";
 import type { SagaRegistry } from "./registry.ts";
 import type { Settled } from "./settle.ts";
@@ -80,7 +81,7 @@ function claimedRow(clock: Clock, row: NewRow, settlement: Settlement, timeMs: n
   const { id, eventId, name, version, payload, handler, correlation, causation, sagaId } = row;
   return {
     id,
-    token: 1,
+    token: FIRST_CLAIM,
     eventId,
     name,
     version,

@@ -1,7 +1,7 @@
 /** What travels between the parts of the event flow: deliveries, runs, and what is written together. */
 import type { FlowState } from "../core/flow/state.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
-import type { Claimed } from "../work/desk.ts";
+import type { Claimed } from "../runtime/desk.ts";
 
 /** One run of a saga over events, as it is stored. */
 export interface RunRecord {

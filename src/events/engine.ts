@@ -4,6 +4,7 @@
  * commit per handler; with many chains at once, many of them share one.
  */
 import { delayMs } from "../core/backoff.ts";
+import { claimCount } from "../core/claim-token.ts";
 import { errorLabel } from "../core/errors.ts";
 import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import type { Clock } from "../storage/clock.ts";
@@ -12,9 +13,17 @@ import type { AnySaga } from "../sagas/definition.ts";
 import { matchValue } from "../sagas/interests.ts";
 import type { SagaOutcome } from "../sagas/outcome.ts";
 import type { TellableEvent } from "../sagas/signals.ts";
-import { Desk, type Hold } from "../work/desk.ts";
-import { untraced, type Tracer } from "../work/trace.ts";
-import { callHandler, Parked, readEvent, type Again, type CallTools, type Request } from "./call.ts";
+import { Desk, type Hold } from "../runtime/desk.ts";
+import { untraced, type Tracer } from "../runtime/trace.ts";
+import {
+  callHandler,
+  DEADLINE_PASSED,
+  Parked,
+  readEvent,
+  type Again,
+  type CallTools,
+  type Request,
+} from "./call.ts";
 import { continuation } from "./continuation.ts";
 import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./delivery.ts";
 import { fanOut } from "./fanout.ts";
@@ -22,6 +31,7 @@ import type { AnyHandler } from "./handler.ts";
 import { spanOf } from "./handler-span.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
 import { selectHeld, selectSettled } from "./queries.ts";
+import { endInTime } from "./late-handler.ts";
 import type { SagaRegistry } from "./registry.ts";
 import { FlowNews, isAtRest } from "./run-handle.ts";
 import { SagaStore } from "./store.ts";
@@ -33,6 +43,7 @@ export interface EventEngineOptions {
   readonly registry: SagaRegistry;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
+  readonly graceMs: number;
   readonly closing: AbortSignal;
   readonly tracer: Tracer;
   /** Starts a saga of steps, or finds it, and waits for its end; undefined where that takes longer. */
@@ -44,6 +55,8 @@ export interface EventEngineOptions {
   ): Promise<void>;
   onTrouble(error: unknown, attempt: number): void;
   onBug(error: unknown): void;
+  /** What an operator should know: ids, names and labels. */
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   /** Something needs a person now: ids, names and labels. */
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
@@ -61,8 +74,6 @@ export class EventEngine {
   readonly #options: EventEngineOptions;
   readonly #clock: Clock;
   readonly #tools: CallTools;
-  /** Calls whose time is up: their leases are left to run out. */
-  readonly #adrift: Set<string> = new Set();
 
   constructor(options: EventEngineOptions) {
     const { db, registry, leaseMs, closing } = options;
@@ -73,7 +84,7 @@ export class EventEngine {
       clock: db.clock,
       errorCodes: options.errorCodes,
       runSaga: (saga, input, id) => this.#runSaga(saga, input, id),
-      onTimeUp: ({ id }) => void this.#adrift.add(id),
+      graceMs: options.graceMs,
     };
     this.registry = registry;
     this.tracer = options.tracer;
@@ -84,13 +95,18 @@ export class EventEngine {
       name: "events",
       clock: db.clock,
       leaseMs,
-      claim: (limit) => this.store.claim(known, limit),
-      renew: (held) => this.store.renew(held.filter(({ id }) => !this.#adrift.has(id))),
+      claim: (limit, except) => this.store.claim(known, limit, except),
+      renew: (held) => this.store.renew(held),
       run: (delivery, hold) => this.#run(delivery, hold),
       release: (delivery) => this.#release(delivery),
       drained: () => this.store.drained(),
       onBug: (error) => options.onBug(error),
     });
+  }
+
+  /** What an operator should know. */
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#options.warn(fields, message);
   }
 
   /** Writes what was settled, and takes what it brings on where there is room for it. */
@@ -108,22 +124,18 @@ export class EventEngine {
 
   async #run(delivery: Delivery, hold: Hold): Promise<void> {
     const handler = this.registry.handler(delivery.handler ?? "");
-    try {
-      if (!handler) return await this.#route(delivery, hold);
-      const fields = this.registry.waitedFields(handler.name);
-      if (fields) return void (await this.#tellSagas(handler, delivery, fields, hold));
-      let { run } = delivery;
-      run ??= await this.#runOf(delivery);
-      // Whoever held it before may have called the handler: every claim raises the token, given back or not.
-      let unbegun = delivery.token <= 1;
-      // A run that moved on meanwhile is decided on again, from how it stands then.
-      for (let booked: Booked = "again"; booked !== "done";) {
-        booked = await this.#handle(handler, delivery, run, hold, unbegun);
-        unbegun &&= booked !== "called";
-        if (booked !== "done") run = await this.#runOf(delivery);
-      }
-    } finally {
-      if (this.#adrift.size > 0) this.#adrift.delete(delivery.id);
+    if (!handler) return this.#route(delivery, hold);
+    const fields = this.registry.waitedFields(handler.name);
+    if (fields) return void (await this.#tellSagas(handler, delivery, fields, hold));
+    let { run } = delivery;
+    run ??= await this.#runOf(delivery);
+    // Whoever held it before may have called the handler: every claim raises the token, given back or not.
+    let unbegun = claimCount(delivery.token) <= 1;
+    // A run that moved on meanwhile is decided on again, from how it stands then.
+    for (let booked: Booked = "again"; booked !== "done";) {
+      booked = await this.#handle(handler, delivery, run, hold, unbegun);
+      unbegun &&= booked !== "called";
+      if (booked !== "done") run = await this.#runOf(delivery);
     }
   }
 
@@ -173,7 +185,7 @@ export class EventEngine {
     const { handler, delivery, run, role, hold } = request;
     const end = handler.transaction
       ? await this.#inTransaction(request)
-      : (await callHandler(this.#tools, request, undefined)).end;
+      : await endInTime(this, request, await callHandler(this.#tools, request, undefined));
     if (end === "done") return end;
     // Refused: the run has moved on, or the delivery is somebody else's now.
     if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(hold);
@@ -229,7 +241,7 @@ export class EventEngine {
     const settlement = {
       delivery,
       to: SUPERSEDED,
-      error: "DeadlinePassed",
+      error: DEADLINE_PASSED,
       out: NOTHING_OUT,
       ...decided,
       trace,
@@ -243,10 +255,13 @@ export class EventEngine {
   #inTransaction(request: Request): ReturnType<typeof callInTransaction> {
     const { db } = this.#options;
     const { delivery, run, hold } = request;
+    // A handler that does not return keeps SQLite's only connection: rolling back under it would let it write outside.
+    const tools = db.dialect.name === "sqlite" ? { ...this.#tools, graceMs: undefined } : this.#tools;
     return callInTransaction({
       db,
       signal: hold.signal,
-      call: (tx) => callHandler(this.#tools, request, tx),
+      call: (tx) => callHandler(tools, request, tx),
+      onLate: (late) => hold.linger(late),
       write: async (session, end) => {
         const settlement = this.#decide(delivery, run, end);
         const next = continuation(this, this.#clock, settlement, hold);

@@ -9,7 +9,7 @@ import { isUuid, RESERVED_FIELDS, SEAL, type ReservedField, type Sealed } from "
 import { checkId, checkName } from "../core/identity.ts";
 import { encodeJson, type Stored } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { newId } from "../work/identifiers.ts";
+import { newId } from "../runtime/identifiers.ts";
 
 /** What every event has besides its own fields. */
 export interface EventMeta<Name extends string = string> {

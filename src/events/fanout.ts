@@ -1,6 +1,6 @@
 /** Who gets an event: one row for each handler that takes it, or one for whoever will, where nobody here does. */
 import { deliveryId, sealOf, type Sealed } from "../core/flow/sealed.ts";
-import { newId } from "../work/identifiers.ts";
+import { newId } from "../runtime/identifiers.ts";
 import type { Fanout, NewRow, NewRun } from "./delivery.ts";
 import type { EventValue } from "./event.ts";
 import type { AnyHandler } from "./handler.ts";

@@ -1,5 +1,5 @@
 /** The span of a handler's call, for whoever traces. */
-import type { SpanNote } from "../work/trace.ts";
+import type { SpanNote } from "../runtime/trace.ts";
 import type { Delivery } from "./delivery.ts";
 import type { AnyHandler } from "./handler.ts";
 

@@ -32,10 +32,17 @@ function deliveries(dialect: Dialect, { deliverable, routable }: Known): Claimab
   return { ...OUTBOX, classes: [tried("0"), tried("1"), unrouted] };
 }
 
-export function claimDeliveries(dialect: Dialect, known: Known, limit: number, leaseMs: number): Sql {
+export function claimDeliveries(
+  dialect: Dialect,
+  known: Known,
+  limit: number,
+  leaseMs: number,
+  except: readonly string[] = [],
+): Sql {
   return claimStatement(dialect, deliveries(dialect, known), {
     limit,
     leaseMs,
+    except,
     where: raw("true"),
     set: sql`status = ${literals([outboxMachine.target("pending", "claim") as string])}, attempts = c.attempts + 1`,
     returning: deliveryColumns(dialect),

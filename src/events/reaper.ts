@@ -4,7 +4,7 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { SUPERSEDED, outboxMachine } from "../core/outbox/machine.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import type { Clock } from "../storage/clock.ts";
-import type { Duty, Leaving } from "../work/duty.ts";
+import type { Duty, Leaving } from "../runtime/duty.ts";
 import type { RunRecord } from "./delivery.ts";
 import type { EventEngine } from "./engine.ts";
 import { selectAwaited, selectExpired } from "./queries.ts";

@@ -4,7 +4,7 @@ import type { FlowState } from "../core/flow/state.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { raw, sql, type Sql } from "../storage/sql.ts";
-import { readTraceparent, sagaTraceparent } from "../work/trace.ts";
+import { readTraceparent, sagaTraceparent } from "../runtime/trace.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";
 
 const DELIVERY = [

@@ -1,6 +1,6 @@
 /** Makes the event flow of one Amends: its registry, its engine, and what the worker drives for it. */
 import type { AnySaga } from "../sagas/definition.ts";
-import type { Host } from "../work/host.ts";
+import type { Host } from "../runtime/host.ts";
 import { EventEngine, type EventEngineOptions } from "./engine.ts";
 import { EventFlow } from "./flow.ts";
 import type { AnyHandler } from "./handler.ts";
@@ -21,7 +21,8 @@ export interface EventFlowOptions<Tx> extends Pick<
 
 export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
   const { host, handlers, eventSagas, sagas, ...given } = options;
-  const { database, clock, closing } = host;
+  const { database, clock, closing, graceMs } = host;
+  const warn: Host["warn"] = (fields, message) => host.warn(fields, message);
   const { dialect } = database;
   const registry = new SagaRegistry(handlers, eventSagas, dialect.name, sagas);
   const engine = new EventEngine({
@@ -29,12 +30,13 @@ export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
     db: database,
     registry,
     closing,
+    graceMs,
+    warn,
     tracer: host.tracer,
     onTrouble: (error, attempt) => host.onTrouble(error, attempt),
     onBug: (error) => host.onBug(error),
   });
   if (!registry.isEmpty) {
-    const warn: Host["warn"] = (fields, message) => host.warn(fields, message);
     host.employ(engine.desk);
     host.employ(new Reaper({ engine, dialect, clock, warn }));
   }

@@ -6,9 +6,10 @@
  *
  * Safe to repeat after a commit whose fate is unknown: what is in the books already is found there, and stays.
  */
+import { FIRST_CLAIM } from "../core/claim-token.ts";
 import type { Execute } from "../sagas/flush.ts";
 import { ALL_AS_USUAL, type Dialect, type Row, type Stage } from "../storage/database.ts";
-import type { Claimed } from "../work/desk.ts";
+import type { Claimed } from "../runtime/desk.ts";
 import {
   ANSWER,
   CLAIMED,
@@ -167,7 +168,7 @@ function nameOf({ id, token }: Claimed): string {
 }
 
 function isOurs(row: Row): boolean {
-  return row["status"] === CLAIMED && Number(row["token"]) === 1;
+  return row["status"] === CLAIMED && Number(row["token"]) === FIRST_CLAIM;
 }
 
 /** Of several rows for one handler in one process, only the first is taken at once. */

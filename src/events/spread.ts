@@ -1,4 +1,5 @@
 /** The stages that send out what outcomes bring on: the runs that begin, and one row for whoever gets an event. */
+import { FIRST_CLAIM } from "../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
@@ -15,7 +16,7 @@ export interface Brought<What extends keyof Fanout> {
 const NUMBERED: readonly Column[] = [{ name: "cause", type: "int" }];
 const MARKED: readonly Column[] = [
   { name: "cause_id", type: "uuid" },
-  { name: "cause_token", type: "int" },
+  { name: "cause_token", type: "bigint" },
   { name: "cause_status", type: "text" },
 ];
 
@@ -177,7 +178,7 @@ export function insertRows(
   const answer = sql`'news' as stage, cast(entry_id as text) as id, status, token, ${dialect.epochMs(raw("enqueued_at"))} as at`;
   const statement = sql`insert into ${outbox} (${raw(NAMES.join(", "))}, kind, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
     select ${namesOf("n")}, ${kindOf("n")}, n.first_status,
-      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then 1 else 0 end, ${now},
+      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then ${raw(String(FIRST_CLAIM))} else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
     from (select r.*, ${first} as first_status from ${given} where ${caused(dialect, known.held)} ${NO_LIMIT}) as n
     where true${twice} returning ${dialect.linked(raw("entry_id, status, token, enqueued_at"), answer)}`;

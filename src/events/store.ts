@@ -1,5 +1,6 @@
 /** Runs and deliveries in a database: outcomes travel through the group writer, everything else is rare. */
-import type { Database, Row, Session } from "../storage/database.ts";
+import { renewalLimitMs } from "../storage/claim.ts";
+import type { Database, Dialect, Row, Session } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
@@ -45,6 +46,10 @@ export class SagaStore {
     return this.#writer.flushes;
   }
 
+  get dialect(): Dialect {
+    return this.#db.dialect;
+  }
+
   drained(): Promise<void> {
     return this.#writer.drained();
   }
@@ -83,8 +88,8 @@ export class SagaStore {
   }
 
   /** Deliveries that are due, each with the run that waits for it. */
-  async claim(known: Known, limit: number): Promise<readonly Delivery[]> {
-    const rows = await this.#query(claimDeliveries(this.#db.dialect, known, limit, this.#leaseMs));
+  async claim(known: Known, limit: number, except: readonly string[] = []): Promise<readonly Delivery[]> {
+    const rows = await this.#query(claimDeliveries(this.#db.dialect, known, limit, this.#leaseMs, except));
     const claimed = rows.map(toDelivery);
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     if (ids.length === 0) return claimed;
@@ -97,7 +102,8 @@ export class SagaStore {
 
   async renew(held: readonly Delivery[]): Promise<ReadonlySet<string>> {
     if (held.length === 0) return new Set();
-    const rows = await this.#query(renewDeliveries(this.#db.dialect, held, this.#leaseMs));
+    const statement = renewDeliveries(this.#db.dialect, held, this.#leaseMs);
+    const rows = await this.#query(statement, renewalLimitMs(this.#leaseMs));
     return new Set(rows.map((row) => row["entry_id"] as string));
   }
 
@@ -117,8 +123,8 @@ export class SagaStore {
     return this.#query(statement);
   }
 
-  #query(statement: Sql): Promise<readonly Row[]> {
-    return this.#persist(() => this.#db.query(statement));
+  #query(statement: Sql, limitMs?: number): Promise<readonly Row[]> {
+    return this.#persist(() => this.#db.query(statement, limitMs));
   }
 
   #persist<T>(work: () => Promise<T>): Promise<T> {

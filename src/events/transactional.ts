@@ -4,9 +4,9 @@
  * whose fate is unknown is looked up, not repeated.
  */
 import { AmendsError, classify } from "../core/errors.ts";
-import type { Database, Session } from "../storage/database.ts";
+import { AbandonedTransaction, type Database, type Session } from "../storage/database.ts";
 import { BRIEFLY, persist } from "../storage/retry.ts";
-import type { Again, Called } from "./call.ts";
+import { DEADLINE_PASSED, type Again, type Called } from "./call.ts";
 import type { HandlerEnd } from "./orchestrator.ts";
 
 /** An answer that is written, but not committed yet. */
@@ -23,6 +23,8 @@ export interface TransactionalCall {
   readonly db: Database;
   readonly signal: AbortSignal;
   call(tx: unknown): Promise<Called>;
+  /** The handler has not returned. */
+  onLate(late: Promise<unknown>): void;
   write(session: Session, end: HandlerEnd): Promise<Written>;
   /** Whether an earlier commit, whose answer was lost, has booked it. */
   isBooked(): Promise<boolean>;
@@ -38,6 +40,21 @@ class RolledBack extends Error {
   }
 }
 
+/** The handler has not returned: its connection is thrown away, so that whatever it still sends is never committed. */
+class Overdue extends AbandonedTransaction {
+  readonly end: Called["end"];
+
+  constructor(end: Called["end"]) {
+    super();
+    this.end = end;
+  }
+}
+
+/** What came after its run's time was up is rolled back: the step has failed, and did nothing. */
+function notExpired(called: Called): Called {
+  return called.expired === true ? { end: { end: "exhausted", error: DEADLINE_PASSED } } : called;
+}
+
 /** `done`: it is booked. `again`: the run had moved on. Else what is still to be booked, without the handler's writes. */
 export async function callInTransaction(
   given: TransactionalCall,
@@ -50,7 +67,11 @@ export async function callInTransaction(
     last.written?.cancel();
     last.written = undefined;
     await db.transaction(async (session, tx) => {
-      const called = await given.call(tx);
+      const called = notExpired(await given.call(tx));
+      if (called.late) {
+        given.onLate(called.late);
+        throw new Overdue(called.end);
+      }
       if (called.end?.end !== "ok") throw rollback(db, called, ++calls);
       last.written = await given.write(session, called.end);
       if (!last.written.applied) throw new RolledBack("again");
@@ -66,7 +87,9 @@ export async function callInTransaction(
     if (thrown instanceof AmendsError && classify(thrown) === "transient") return undefined;
     // Whoever repeats database work wraps what is no trouble with the database.
     const error = thrown instanceof AmendsError ? thrown.cause : thrown;
-    return error instanceof RolledBack ? error.end : { end: "exhausted", error: "DatabaseTrouble" };
+    return error instanceof RolledBack || error instanceof Overdue
+      ? error.end
+      : { end: "exhausted", error: "DatabaseTrouble" };
   }
 }
 

@@ -8,7 +8,7 @@ import type { AnySaga } from "../sagas/definition.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
-import type { Tracer } from "../work/trace.ts";
+import type { Tracer } from "../runtime/trace.ts";
 import type { Logger } from "./logger.ts";
 
 /** A saga has stalled: labels only, safe to send to whoever is on call. */
@@ -29,6 +29,11 @@ export interface CommonOptions {
   readonly tracing?: Tracer;
   /** How long a worker that vanished keeps its sagas. 60 seconds unless said otherwise. */
   readonly lease?: Duration;
+  /**
+   * How long a call whose time is over may still take to return. What it answers in that time counts; after it, the try
+   * counts as failed, and nothing is undone before the call has returned. Default: 10s.
+   */
+  readonly grace?: Duration;
   /** Codes of your own errors that may be stored as their labels. */
   readonly errorCodes?: readonly string[];
   /** Called after a saga has stalled, durably. What it throws is logged and otherwise ignored. */
@@ -73,6 +78,7 @@ export const OPTIONS: readonly string[] = [
   "logger",
   "tracing",
   "lease",
+  "grace",
   "errorCodes",
   "onStalled",
   "webhooks",

@@ -17,6 +17,7 @@ import { Operators, type SagaNote, type SkipNote } from "../sagas/operators.ts";
 import { outcomeOf } from "../sagas/outcome.ts";
 import { countOpenKinds } from "../sagas/queries.ts";
 import { Registry } from "../sagas/registry.ts";
+import type { Run } from "../sagas/run.ts";
 import type { SignalType } from "../sagas/signal.ts";
 import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../sagas/signals.ts";
 import { viewOf, type SagaView } from "../sagas/view.ts";
@@ -24,11 +25,11 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
-import type { Duty } from "../work/duty.ts";
+import type { Duty } from "../runtime/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
-import { newId } from "../work/identifiers.ts";
-import { untraced, type Tracer } from "../work/trace.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../runtime/host.ts";
+import { newId } from "../runtime/identifiers.ts";
+import { untraced, type Tracer } from "../runtime/trace.ts";
 import { readArchived, type ArchivedSaga } from "./archive.ts";
 import { listAttention, type AttentionPage } from "./attention.ts";
 import {
@@ -52,6 +53,7 @@ export class Amends<Tx = unknown> {
   readonly #database: Database<Tx> | undefined;
   readonly #clock: Clock;
   readonly #leaseMs: number;
+  readonly #graceMs: number;
   readonly #logger: Logger;
   readonly #tracer: Tracer | undefined;
   readonly #registry: Registry;
@@ -82,6 +84,7 @@ export class Amends<Tx = unknown> {
     this.#tracer = options.tracing;
     this.#logger = options.logger ? guarded(options.logger) : silent;
     this.#leaseMs = checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease");
+    this.#graceMs = positiveMs(options.grace ?? "10s", "grace");
     this.#onStalled = options.onStalled;
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
     this.#journal = options.database
@@ -95,6 +98,7 @@ export class Amends<Tx = unknown> {
       clock: this.#clock,
       middleware: [...stepTracing(this.#tracer), ...(options.middleware ?? [])],
       errorCodes: new Set(options.errorCodes),
+      graceMs: this.#graceMs,
       newId,
       journal: this.#journal,
       database: options.database,
@@ -102,6 +106,7 @@ export class Amends<Tx = unknown> {
       leaseMs: this.#leaseMs,
       owner: this.#owner,
       onStalled: (run) => this.#stalled(run.id, run.definition.name, run.state),
+      onRewound: (run, foundVersion) => this.#rewound(run, foundVersion),
       onBug: (error) => this.#bug(error),
     });
     this.#duties.push(this.#engine);
@@ -261,6 +266,7 @@ export class Amends<Tx = unknown> {
         return database ?? noDatabase();
       },
       clock: this.#clock,
+      graceMs: this.#graceMs,
       tracer: this.#tracer ?? untraced,
       closing: this.#closing.signal,
       newId,
@@ -314,6 +320,16 @@ export class Amends<Tx = unknown> {
     } catch {
       failed();
     }
+  }
+
+  #rewound({ id, definition, version }: Run, foundVersion: number | undefined): void {
+    const fields = { id, saga: definition.name, version, found: foundVersion };
+    this.#logger.error(
+      fields,
+      foundVersion === undefined
+        ? "amends: the database no longer has a saga that ran here: it went back in time; see docs/guides/failover.md"
+        : "amends: the database has forgotten steps of a saga that ran here: it went back in time; see docs/guides/failover.md",
+    );
   }
 
   #bug(error: unknown): void {

@@ -18,7 +18,7 @@ import {
   type UndoFailure,
 } from "../sagas/outcome.ts";
 import { listSagas, selectLogs } from "../sagas/queries.ts";
-import { toLogEntry, toRecord } from "../sagas/rows.ts";
+import { ForeignLines, toLogEntry, toRecord } from "../sagas/rows.ts";
 import type { LogEntry } from "../sagas/journal.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
@@ -175,9 +175,11 @@ function itemOf(row: Row, entries: readonly LogEntry[]): StalledSaga {
       actions: allowedActions(state),
       skippable: skippable(state),
     };
-  } catch {
+  } catch (error) {
     const reason =
-      "its recorded steps or its log cannot be read: they were changed by hand, or by a newer version";
+      error instanceof ForeignLines
+        ? "its log has lines from before it was created: the database lost an earlier saga with this id"
+        : "its recorded steps or its log cannot be read: they were changed by hand, or by a newer version";
     return {
       kind: "stalled-saga",
       id,

@@ -1,7 +1,7 @@
 /** Spans for what sagas do: their start, every act and every undo, each in the trace of its saga. */
 import type { Middleware } from "../sagas/call.ts";
-import { newId } from "../work/identifiers.ts";
-import { sagaTraceparent, type Tracer } from "../work/trace.ts";
+import { newId } from "../runtime/identifiers.ts";
+import { sagaTraceparent, type Tracer } from "../runtime/trace.ts";
 
 /** As middleware, the outermost; none where nobody traces. */
 export function stepTracing(tracer: Tracer | undefined): readonly Middleware[] {

@@ -19,8 +19,8 @@ import { isErr } from "../core/result.ts";
 import type { Counters } from "../sagas/engine.ts";
 import type { Database } from "../storage/database.ts";
 import { dueAges } from "./backlog.ts";
-import { HOST, type Hosting } from "../work/host.ts";
-import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../work/trace.ts";
+import { HOST, type Hosting } from "../runtime/host.ts";
+import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../runtime/trace.ts";
 
 const NAME = "amends";
 

@@ -7,8 +7,8 @@ import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
-import type { Duty } from "../work/duty.ts";
-import { DutyLoop } from "../work/loop.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 
 export interface WorkerOptions {

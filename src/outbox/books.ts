@@ -3,11 +3,12 @@
  * commits. A claim is one statement and one commit for up to `limit` entries.
  */
 import type { OutboxKind } from "../core/outbox/entry.ts";
+import { renewalLimitMs } from "../storage/claim.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import { patienceOf, type Host } from "../work/host.ts";
-import { claimEntries, renewEntries, type HeldEntry } from "./queries.ts";
+import { patienceOf, type Host } from "../runtime/host.ts";
+import { claimEntries, noteRunning, renewEntries, type HeldEntry } from "./queries.ts";
 import { settle, type Booked, type Settlement } from "./settle.ts";
 
 /** So many outcomes that wait are worth a second commit beside the first, where the database has several writers. */
@@ -45,15 +46,23 @@ export class OutboxBooks {
     names: readonly string[] | undefined,
     limit: number,
     leaseMs: number,
+    except: readonly string[] = [],
   ): Promise<readonly Row[]> {
-    const statement = claimEntries(this.#db.dialect, kind, names, limit, leaseMs);
+    const statement = claimEntries(this.#db.dialect, kind, names, limit, leaseMs, except);
     return this.#persist(() => this.#db.query(statement));
   }
 
   /** Answers with the ids that are still held. */
   async renew(held: readonly HeldEntry[], leaseMs: number): Promise<ReadonlySet<string>> {
-    const rows = await this.#persist(() => this.#db.query(renewEntries(this.#db.dialect, held, leaseMs)));
+    const rows = await this.#persist(() =>
+      this.#db.query(renewEntries(this.#db.dialect, held, leaseMs), renewalLimitMs(leaseMs)),
+    );
     return new Set(rows.map((row) => row["entry_id"] as string));
+  }
+
+  /** The last try has not returned: it shows on the entry, which stays claimed. */
+  async noteRunning({ entryId, token }: HeldEntry): Promise<void> {
+    await this.#persist(() => this.#db.query(noteRunning(this.#db.dialect, entryId, token)));
   }
 
   settle(piece: Settlement): Promise<Booked> {

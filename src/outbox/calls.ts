@@ -12,10 +12,10 @@ import { decide, decideBefore, type Decision, type Outcome } from "../core/outbo
 import { isErr } from "../core/result.ts";
 import type { Row, Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import type { Desk, Hold } from "../work/desk.ts";
-import type { Duty } from "../work/duty.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
-import { readTraceparent } from "../work/trace.ts";
+import type { Desk, Hold } from "../runtime/desk.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../runtime/host.ts";
+import { readTraceparent } from "../runtime/trace.ts";
 import { tryHook } from "./abandoned.ts";
 import { Attempt } from "./attempt.ts";
 import { policyOf, type BackoffPolicy, type BackoffSettings } from "./backoff-policy.ts";
@@ -177,7 +177,7 @@ export class Calls<Tx = unknown> {
     const { attemptMax } = definition;
     const before = decideBefore(entry, { attemptMax });
     if (before) return this.#conclude(entry, hold, before);
-    const outcome = await this.#host.tracer.run(
+    const ended = await this.#host.tracer.run(
       () => ({
         name: `call ${entry.name}`,
         kind: "consumer",
@@ -186,18 +186,25 @@ export class Calls<Tx = unknown> {
         parent: readTraceparent(row["traceparent"]),
       }),
       () => this.#call(definition, entry, hold),
-      labelOf,
+      (one) => labelOf(one?.outcome),
     );
-    if (!outcome) return;
-    const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
-    const decision = decide(entry, outcome, policy);
+    if (!ended) return;
+    const { outcome, decision } = ended;
     tellThrown("call", entry.name, entry, outcome, decision);
     return this.#conclude(entry, hold, decision);
   }
 
-  async #call(definition: CallDefinition, entry: CallEntry, hold: Hold): Promise<Outcome | undefined> {
-    const attempt = new Attempt(this.#host.clock, hold, definition.timeoutMs ?? this.#backoff.leaseMs);
-    return attempt.outcome(() => answer(definition, entry, attempt));
+  async #call(definition: CallDefinition, entry: CallEntry, hold: Hold): ReturnType<Attempt["decided"]> {
+    const { clock, graceMs } = this.#host;
+    const timeoutMs = definition.timeoutMs ?? this.#backoff.leaseMs;
+    const attempt = new Attempt({ clock, hold, timeoutMs, graceMs });
+    const { attemptMax } = definition;
+    const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
+    return attempt.decided(
+      () => answer(definition, entry, attempt),
+      (outcome) => decide(entry, outcome, policy),
+      () => this.#books.noteRunning(entry),
+    );
   }
 
   async #conclude(entry: CallEntry, hold: Hold, decision: Decision): Promise<void> {

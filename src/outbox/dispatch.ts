@@ -1,7 +1,7 @@
 /** Calls the right method of the right resolver. It may hang, throw anything or return nonsense: it becomes an outcome. */
 import { classify, errorLabel } from "../core/errors.ts";
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
-import { tellThrow } from "../work/throws.ts";
+import { tellThrow } from "../runtime/throws.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
 import { LOCAL_ONLY } from "./complete.ts";
 import { canErase, canRectify, canVerify, isRetentionOnly, type ResolverRegistry } from "./registry.ts";

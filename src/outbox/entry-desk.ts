@@ -1,15 +1,15 @@
 /** A desk for entries of one kind: however they are driven, they are claimed, renewed, given back and fenced in one way. */
 import type { OutboxKind } from "../core/outbox/entry.ts";
 import type { Row } from "../storage/database.ts";
-import { Desk, type Claimed, type Hold } from "../work/desk.ts";
-import type { Host } from "../work/host.ts";
-import { DutyLoop } from "../work/loop.ts";
+import { Desk, type Claimed, type Hold } from "../runtime/desk.ts";
+import type { Host } from "../runtime/host.ts";
+import { DutyLoop } from "../runtime/loop.ts";
 import type { OutboxBooks } from "./books.ts";
 
 /** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
 const CLAIM_MAX = 500;
 
-export type DeskHost = Pick<Host, "clock" | "closing" | "employ" | "onBug" | "tracer" | "warn">;
+export type DeskHost = Pick<Host, "clock" | "graceMs" | "closing" | "employ" | "onBug" | "tracer" | "warn">;
 
 export interface ClaimedEntry extends Claimed {
   readonly row: Row;
@@ -33,8 +33,8 @@ export function entryDesk(options: EntryDeskOptions): Desk<ClaimedEntry> {
     clock: host.clock,
     leaseMs,
     claimMax: CLAIM_MAX,
-    claim: async (limit) => {
-      const rows = await books.claim(kind, names?.(), limit, leaseMs);
+    claim: async (limit, except) => {
+      const rows = await books.claim(kind, names?.(), limit, leaseMs, except);
       return rows.map((row) => ({ id: row["entry_id"] as string, token: Number(row["token"]), row }));
     },
     renew: (pieces) =>

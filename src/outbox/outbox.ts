@@ -12,7 +12,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../core/outbox/entry.ts";
 import type { Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../work/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../runtime/host.ts";
 import { OutboxBooks } from "./books.ts";
 import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "./entry-page.ts";
 import { checkUuid, SUBJECT_MAX } from "./check-entry.ts";

@@ -28,11 +28,13 @@ export function claimEntries(
   names: readonly string[] | undefined,
   limit: number,
   leaseMs: number,
+  except: readonly string[] = [],
 ): Sql {
   const ofKind = sql`due.kind = ${literals([kind])}`;
   return claimStatement(dialect, OUTBOX, {
     limit,
     leaseMs,
+    except,
     where: names ? sql`${ofKind} and ${dialect.among(raw("due.name"), names)}` : ofKind,
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
     returning: entryColumns(dialect),
@@ -49,6 +51,14 @@ export interface HeldEntry {
 export function renewEntries(dialect: Dialect, held: readonly HeldEntry[], leaseMs: number): Sql {
   const rows = held.map(({ entryId, token }) => [entryId, token] as const);
   return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
+}
+
+/** What stands in `last_error` of an entry whose last try is known to run although its time is over. */
+export const NOT_RETURNED = "NotReturned";
+
+export function noteRunning(dialect: Dialect, entryId: string, token: number): Sql {
+  return sql`update ${dialect.table("outbox")} set last_error = ${NOT_RETURNED}
+    where entry_id = ${entryId} and token = ${token} and status in (${literals(HELD)})`;
 }
 
 const ENTRY: readonly Column[] = [

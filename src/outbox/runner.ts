@@ -14,9 +14,9 @@ import { decide, decideBefore, type Decision, type Outcome, type Policy } from "
 import type { OutboxEntry } from "../core/outbox/entry.ts";
 import { within } from "../storage/clock.ts";
 import type { Row } from "../storage/database.ts";
-import type { Desk, Hold } from "../work/desk.ts";
-import type { Duty } from "../work/duty.ts";
-import { readTraceparent } from "../work/trace.ts";
+import type { Desk, Hold } from "../runtime/desk.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { readTraceparent } from "../runtime/trace.ts";
 import { abandonedSignal, tryHook, type AbandonedHook } from "./abandoned.ts";
 import { eventsOf, keyed } from "./announce.ts";
 import { Attempt } from "./attempt.ts";
@@ -125,7 +125,7 @@ export class SagaRunner {
     if (before) return this.#conclude(entry, hold, { kind: "refused", label: "" }, before);
     for (;;) {
       const { operation, resolver, entryId, attempts } = entry;
-      const outcome = await this.#host.tracer.run(
+      const ended = await this.#host.tracer.run(
         () => ({
           name: `${entry.verification === undefined ? operation : "verify"} ${resolver}`,
           kind: "client",
@@ -134,10 +134,10 @@ export class SagaRunner {
           parent: readTraceparent(row["traceparent"]),
         }),
         () => this.#call(entry, hold),
-        labelOf,
+        (one) => labelOf(one?.outcome),
       );
-      if (!outcome) return;
-      const decision = decide(entry, outcome, this.#policyFor(entry));
+      if (!ended) return;
+      const { outcome, decision } = ended;
       tellThrown("resolver", resolver, entry, outcome, decision);
       if (decision.event !== "verify") return this.#conclude(entry, hold, outcome, decision);
       if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
@@ -146,8 +146,9 @@ export class SagaRunner {
   }
 
   /** Undefined where it was interrupted: that is no outcome. */
-  async #call(entry: OutboxEntry, hold: Hold): Promise<Outcome | undefined> {
-    const attempt = new Attempt(this.#host.clock, hold, this.#timeoutMs);
+  async #call(entry: OutboxEntry, hold: Hold): ReturnType<Attempt["decided"]> {
+    const { clock, graceMs } = this.#host;
+    const attempt = new Attempt({ clock, hold, timeoutMs: this.#timeoutMs, graceMs });
     const call = {
       key: entry.entryId,
       attempt: entry.attempts,
@@ -156,7 +157,11 @@ export class SagaRunner {
         return attempt.signal;
       },
     };
-    return attempt.outcome(() => dispatch(this.#registry, entry, call));
+    return attempt.decided(
+      () => dispatch(this.#registry, entry, call),
+      (outcome) => decide(entry, outcome, this.#policyFor(entry)),
+      () => this.#outbox.books.noteRunning(entry),
+    );
   }
 
   #policyFor(entry: OutboxEntry): Policy {

@@ -173,7 +173,7 @@ function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
 
 const SETTLE: readonly Column[] = [
   { name: "row_id", type: "uuid" },
-  { name: "row_token", type: "int" },
+  { name: "row_token", type: "bigint" },
   { name: "event", type: "text" },
   { name: "to_status", type: "text" },
   { name: "wait_ms", type: "text" },

@@ -1,7 +1,7 @@
 /** How many entries there are in each status, counted by the database in one query. */
 import { outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import { persist } from "../storage/retry.ts";
-import type { Host } from "../work/host.ts";
+import type { Host } from "../runtime/host.ts";
 import { countStatuses } from "./queries.ts";
 
 export type StatusCounts = Readonly<Record<OutboxStatus, number>>;

@@ -3,11 +3,11 @@
  * again: either somebody from outside added a line, and whoever runs it decides anew, or another worker has it.
  */
 import { advance, pivotBegun, type Facts } from "../core/saga/interpreter.ts";
-import type { Entry } from "../core/saga/entry.ts";
+import { control, type Entry } from "../core/saga/entry.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
-import type { SagaState } from "../core/saga/state.ts";
+import { evolve, type SagaState } from "../core/saga/state.ts";
 import type { Database } from "../storage/database.ts";
-import { tellThrow } from "../work/throws.ts";
+import { tellThrow } from "../runtime/throws.ts";
 import type { Breakers } from "./breakers.ts";
 import type { CallCommand, Called, CallTools } from "./call.ts";
 import type { Checkpoint, Emission, Journal, Move } from "./journal.ts";
@@ -21,6 +21,8 @@ export interface DriveTools extends CallTools {
   readonly database: Database | undefined;
   readonly newsroom: Newsroom;
   readonly breakers: Breakers;
+  /** The database has forgotten what this run wrote: it went back in time. */
+  onRewound(run: Run, foundVersion: number | undefined): void;
   /** Set while the worker shuts down: nothing new is begun. */
   draining(): boolean;
   /** A saga was given back and is due after this long. */
@@ -37,43 +39,54 @@ export interface Rest extends Pick<Move, "awaits"> {
   readonly begins: boolean;
 }
 
-/** Books one line: with the call that follows begun in it, unless something is waited for first. */
-export async function book(
-  tools: DriveTools,
-  run: Run,
-  entry: Entry,
-  emissions: readonly Emission[] = [],
-  releaseMs?: number,
-  waits: boolean = false,
-): Promise<Booking> {
-  return append(tools, run, checkpointFor(tools, run, entry, emissions, releaseMs, waits));
+/** What is to be written. */
+export interface Lines {
+  /** The last line of all: the call that follows begins in it, unless something is waited for first. */
+  readonly entry: Entry;
+  /** Lines that come before it, in the same commit. */
+  readonly before?: readonly Entry[] | undefined;
+  readonly emissions?: readonly Emission[] | undefined;
+  /** Gives the saga back, to be claimed after this long. */
+  readonly releaseMs?: number | undefined;
+  /** Nothing begins with the line. */
+  readonly waits?: boolean | undefined;
+  /** How the saga rests after the line. */
+  readonly rest?: Rest | undefined;
 }
 
-/** The same for a line after which the saga rests. */
-export async function bookRest(tools: DriveTools, run: Run, entry: Entry, rest: Rest): Promise<Booking> {
-  return append(tools, run, checkpointFor(tools, run, entry, [], rest.releaseMs, true, rest));
-}
-
-async function append(tools: DriveTools, run: Run, checkpoint: Checkpoint): Promise<Booking> {
+export async function book(tools: DriveTools, run: Run, lines: Lines): Promise<Booking> {
+  const checkpoint = checkpointFor(tools, run, lines);
   const held = await tools.journal.append(checkpoint);
   return held ? accept(tools, run, checkpoint) : reread(tools, run);
 }
 
-export function checkpointFor(
-  tools: DriveTools,
-  run: Run,
-  line: Entry,
-  emissions: readonly Emission[],
-  releaseMs: number | undefined,
-  waits: boolean,
-  rest?: Rest,
-): Checkpoint {
-  const goes = !waits && releaseMs === undefined && line.status !== "STARTED" && !tools.draining();
-  const go = rest ? rest.begins : goes;
-  const { entry, more, state } = advance(run.state, line, factsOf(tools, run), go);
-  const recovered = run.shaky && line.status === "COMPLETED" && !line.step.startsWith("$");
+const NO_EMISSIONS: readonly Emission[] = [];
+
+export function checkpointFor(tools: DriveTools, run: Run, lines: Lines): Checkpoint {
+  const { entry: last, before, emissions = NO_EMISSIONS, waits, rest } = lines;
+  const releaseMs = rest ? rest.releaseMs : lines.releaseMs;
+  const goes = waits !== true && releaseMs === undefined && last.status !== "STARTED" && !tools.draining();
+  const from = before === undefined ? run.state : before.reduce(evolve, run.state);
+  const advanced = advance(from, last, factsOf(tools, run), rest ? rest.begins : goes);
+  const { state } = advanced;
+  const recovered = run.shaky && last.status === "COMPLETED" && !last.step.startsWith("$");
   const move = moveOf(run, state, recovered, releaseMs, rest);
-  return { sagaId: run.id, token: run.token, version: run.version + 1, entry, more, emissions, move, state };
+  const { id: sagaId, token, epoch } = run;
+  const version = run.version + 1;
+  if (before === undefined || before.length === 0)
+    return {
+      sagaId,
+      epoch,
+      token,
+      version,
+      entry: advanced.entry,
+      more: advanced.more,
+      emissions,
+      move,
+      state,
+    };
+  const [entry, ...more] = [...before, advanced.entry, ...(advanced.more ?? [])] as [Entry, ...Entry[]];
+  return { sagaId, epoch, token, version, entry, more, emissions, move, state };
 }
 
 /** What becomes of the saga's row; undefined where it stays as it is. */
@@ -123,10 +136,18 @@ function tell(tools: DriveTools, run: Run, version: number, entry: Entry, state:
   tools.newsroom.publish(run.id, { version, entry, state });
 }
 
-/** Somebody wrote first. Whoever still has the saga decides anew; whoever lost it stops. */
+/**
+ * The saga was changed from outside its worker, or the database was replaced: it is read again. A worker that still has
+ * it decides anew; one that lost it stops. So does one whose saga the database knows less of than the worker does.
+ */
 export async function reread(tools: DriveTools, run: Run): Promise<"changed" | "lost"> {
   const record = await tools.journal.load(run.id);
-  if (!record || record.token !== run.token) return "lost";
+  if (!record || record.version < run.version) {
+    tools.onRewound(run, record?.version);
+    return "lost";
+  }
+  if (record.token !== run.token) return "lost";
+  run.epoch = record.epoch;
   run.version = record.version;
   run.adopt(record.state, record.nowMs, tools.clock.monotonicMs());
   return "changed";
@@ -159,4 +180,21 @@ export function factsOf(tools: DriveTools, run: Run): Facts {
 export function deadlineLeftMs(tools: DriveTools, run: Run): number | undefined {
   if (run.deadlineAtMs === undefined || pivotBegun(run.state)) return undefined;
   return run.deadlineAtMs - tools.clock.monotonicMs();
+}
+
+/** A saga that sleeps must wake for its deadline too. */
+export function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: number): number {
+  const now = tools.clock.monotonicMs();
+  let wake = waitMs;
+  if (command.kind === "act") {
+    const { deadlineMs } = run.step(command.step);
+    if (deadlineMs !== undefined) wake = Math.min(wake, run.stepBegunAtMs + deadlineMs - now);
+  }
+  if (run.state.status === "RUNNING") wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
+  return Math.max(0, Math.ceil(wake));
+}
+
+/** Its deadline had passed when the act succeeded: the saga turns back, and the undo gets the result. */
+export function expired({ step }: CallCommand): Entry {
+  return control("$expire", { kind: "deadline", step });
 }

@@ -10,10 +10,12 @@ import { isErr, isOk } from "../core/result.ts";
 import type { Failure } from "../core/saga/entry.ts";
 import { pivotBegun, type Command, type Outcome } from "../core/saga/interpreter.ts";
 import type { StepState } from "../core/saga/state.ts";
+import { isThenable, TimedCall, type CallLimits, type LimitReason } from "../runtime/timed-call.ts";
+import { Stoppable } from "../runtime/stoppable.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { EmittedEvent } from "./definition.ts";
 import type { Emission } from "./journal.ts";
-import type { Run } from "./run.ts";
+import type { Run, StopReason } from "./run.ts";
 import type { StepDefinition } from "./settings.ts";
 
 /** A call of a step, as middleware sees it. */
@@ -35,6 +37,8 @@ export interface CallTools {
   readonly clock: Clock;
   readonly middleware: readonly Middleware[];
   readonly errorCodes: ReadonlySet<string>;
+  /** How long a call whose time is over may still take to return; undefined where it is waited for in any case. */
+  readonly graceMs: number | undefined;
   newId(): string;
 }
 
@@ -51,10 +55,8 @@ export type Caller = Pick<
   | "deadlineAtMs"
   | "stepBegunAtMs"
   | "stopReason"
-  | "signal"
+  | "call"
   | "step"
-  | "stop"
-  | "driftOff"
 >;
 
 export interface Called {
@@ -62,6 +64,10 @@ export interface Called {
   readonly emissions: readonly Emission[];
   /** What was thrown, for whoever must tell trouble with the database from trouble with the step. Never stored. */
   readonly thrown?: unknown;
+  /** The act succeeded after its deadline: the result is kept, and the saga turns back. */
+  readonly expired?: boolean;
+  /** The call has not returned: its answer, whenever it comes. */
+  readonly late?: Promise<Called | undefined>;
 }
 
 /**
@@ -77,46 +83,71 @@ export function callStep(
   const step = run.step(command.step);
   const isAct = command.kind === "act";
   const context = new CallContext(tools, run, command, tx, step.fallback !== undefined);
+  run.call = context;
   const user = (isAct ? step.act : step.compensate) as (context: unknown) => unknown;
-  const limits = watch(tools.clock, run, step, isAct);
-  const returned = (value: unknown): Called => {
-    limits?.();
-    return { outcome: outcomeOf(value, isAct, command.step), emissions: context.emissions };
-  };
-  const threw = (thrown: unknown): Called | undefined => {
-    limits?.();
-    const failed = failureOf(tools, run, thrown);
-    return failed && { outcome: failed, emissions: [], thrown };
-  };
+  const isLimited =
+    step.timeoutMs !== undefined || step.deadlineMs !== undefined || run.deadlineAtMs !== undefined;
+  const begunAtMs = isLimited ? tools.clock.monotonicMs() : 0;
+  let value: unknown;
   try {
-    const value =
+    value =
       tools.middleware.length === 0
         ? user(context)
         : withMiddleware(tools.middleware, run, command, context, () => user(context));
-    return isThenable(value) ? Promise.resolve(value).then(returned, threw) : returned(value);
   } catch (thrown) {
-    return threw(thrown);
+    return CallContext.threw(context, thrown);
+  }
+  if (!isThenable(value)) return CallContext.returned(context, value);
+  const answered = Promise.resolve(value).then(
+    (result) => CallContext.returned(context, result),
+    (thrown) => CallContext.threw(context, thrown),
+  );
+  if (!isLimited) return answered;
+  const limits = limitsOf(tools, begunAtMs, run, step, isAct);
+  return new TimedStep(context, begunAtMs).within(limits, answered);
+}
+
+/** Tells a step's call when its time is over. */
+class TimedStep extends TimedCall<Called | undefined> {
+  readonly #context: CallContext;
+  readonly #begunAtMs: number;
+
+  constructor(context: CallContext, begunAtMs: number) {
+    super();
+    this.#context = context;
+    this.#begunAtMs = begunAtMs;
+  }
+
+  override stop(reason: LimitReason): void {
+    stopCall(this.#context, reason);
+  }
+
+  protected override overdue(late: Promise<Called | undefined>): Called | undefined {
+    return CallContext.overdue(this.#context, this.#begunAtMs, late);
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
-  );
+/** For people: ownership and due times never depend on it. */
+function nowMs(clock: Clock): number {
+  return clock.virtualNowMs?.() ?? Date.now();
 }
 
 const NOTHING: readonly Emission[] = [];
 
-/** What a step's code gets. Most of it is made only when it is looked at: most steps look at little. */
-class CallContext {
+/**
+ * What a step's code gets. Most of it is made only when it is looked at: most steps look at little. What the engine asks
+ * of a call stands beside it as functions, so that none of it is among what users see.
+ */
+export class CallContext {
   readonly input: unknown;
   readonly results: Readonly<Record<string, unknown>>;
   readonly attempt: number;
   readonly tx: unknown;
-  emissions: readonly Emission[] = NOTHING;
   readonly #tools: CallTools;
   readonly #run: Caller;
   readonly #command: CallCommand;
+  #emissions: readonly Emission[] = NOTHING;
+  #told: Stoppable<StopReason> | undefined;
 
   /** `apart`: whatever it does to what it is given, the step that takes its place sees nothing of it. */
   constructor(tools: CallTools, run: Caller, command: CallCommand, tx: unknown, apart: boolean) {
@@ -127,6 +158,8 @@ class CallContext {
     this.results = apart ? structuredClone(run.results) : run.results;
     this.attempt = command.attempt;
     this.tx = tx;
+    // A shutdown and a loss hold for every call that begins after them.
+    if (run.stopReason === "shutdown" || run.stopReason === "lost") CallContext.stop(this, run.stopReason);
   }
 
   get sagaId(): string {
@@ -146,7 +179,8 @@ class CallContext {
   }
 
   get signal(): AbortSignal {
-    return this.#run.signal;
+    this.#told ??= new Stoppable();
+    return this.#told.signal;
   }
 
   get result(): unknown {
@@ -161,9 +195,44 @@ class CallContext {
           "A storage of your own cannot keep the events that a step emits.",
         );
       }
-      this.emissions = [...this.emissions, emissionOf(event, () => this.#tools.newId())];
+      this.#emissions = [...this.#emissions, emissionOf(event, () => this.#tools.newId())];
     };
   }
+
+  static stop(call: CallContext, reason: StopReason): void {
+    call.#told ??= new Stoppable();
+    call.#told.stop(reason);
+  }
+
+  static returned(call: CallContext, value: unknown): Called {
+    const { step, kind } = call.#command;
+    const outcome = outcomeOf(value, kind === "act", step);
+    const emissions = call.#emissions;
+    const isExpired = outcome.kind === "ok" && call.#told?.stopReason === "deadline";
+    return isExpired ? { outcome, emissions, expired: true } : { outcome, emissions };
+  }
+
+  static threw(call: CallContext, thrown: unknown): Called | undefined {
+    const failed = failureOf(call.#tools, call.#run, call.#told?.stopReason, thrown);
+    return failed && { outcome: failed, emissions: NOTHING, thrown };
+  }
+
+  static overdue(
+    call: CallContext,
+    begunAtMs: number,
+    late: Promise<Called | undefined>,
+  ): Called | undefined {
+    const { clock } = call.#tools;
+    const failed = failureOf(call.#tools, call.#run, call.#told?.stopReason, undefined);
+    if (failed?.kind !== "failed") return undefined;
+    const runningSinceMs = Math.round(nowMs(clock) - (clock.monotonicMs() - begunAtMs));
+    const outcome = { ...failed, failure: { ...failed.failure, runningSinceMs } };
+    return { outcome, emissions: NOTHING, late };
+  }
+}
+
+export function stopCall(call: CallContext, reason: StopReason): void {
+  CallContext.stop(call, reason);
 }
 
 /** An event that `event(…)` made has an id and a version of its own. */
@@ -182,7 +251,6 @@ function withMiddleware(
   { sagaId, key, action }: CallContext,
   call: () => unknown,
 ): unknown {
-  if (middleware.length === 0) return call();
   const info: StepCall = { sagaId, saga: run.definition.name, step, action, attempt, key };
   const chain = middleware.reduceRight<() => Promise<unknown>>(
     (next, wrap) => () => wrap(info, next),
@@ -191,34 +259,20 @@ function withMiddleware(
   return chain();
 }
 
-/** Stops the call when its try, its step or its saga has no time left. Returns what ends the watch, if one is kept. */
-function watch(
-  clock: Clock,
+/** When a call has no time left: that of its try, its step or its saga. */
+function limitsOf(
+  { clock, graceMs }: CallTools,
+  now: number,
   run: Caller,
   { timeoutMs, deadlineMs }: StepDefinition,
   isAct: boolean,
-): (() => void) | undefined {
-  const stepDeadlineMs = isAct ? deadlineMs : undefined;
-  const sagaDeadlineMs =
-    isAct && run.state.status === "RUNNING" && !pivotBegun(run.state) ? run.deadlineAtMs : undefined;
-  if (timeoutMs === undefined && stepDeadlineMs === undefined && sagaDeadlineMs === undefined)
-    return undefined;
-  const cancels: (() => void)[] = [];
-  const at = (ms: number, reason: "timeout" | "deadline"): void => {
-    cancels.push(
-      clock.after(ms, () => {
-        run.driftOff();
-        run.stop(reason);
-      }),
-    );
-  };
-  const now = clock.monotonicMs();
-  if (timeoutMs !== undefined) at(timeoutMs, "timeout");
-  if (stepDeadlineMs !== undefined) at(run.stepBegunAtMs + stepDeadlineMs - now, "deadline");
-  if (sagaDeadlineMs !== undefined) at(sagaDeadlineMs - now, "deadline");
-  return () => {
-    for (const cancel of cancels) cancel();
-  };
+): CallLimits {
+  if (!isAct) return { clock, graceMs, timeoutMs };
+  const stepMs = deadlineMs === undefined ? Infinity : run.stepBegunAtMs + deadlineMs - now;
+  const isBound = run.state.status === "RUNNING" && !pivotBegun(run.state);
+  const sagaMs = run.deadlineAtMs === undefined || !isBound ? Infinity : run.deadlineAtMs - now;
+  const leftMs = Math.min(stepMs, sagaMs);
+  return { clock, graceMs, timeoutMs, deadlineMs: leftMs === Infinity ? undefined : leftMs };
 }
 
 function outcomeOf(returned: unknown, isAct: boolean, step: string): Outcome {
@@ -244,8 +298,13 @@ function errLabel(value: unknown): string {
   return typeof code === "string" && /^[A-Za-z][\w.-]{0,254}$/.test(code) ? code : "Err";
 }
 
-function failureOf(tools: CallTools, run: Caller, thrown: unknown): Outcome | undefined {
-  switch (run.stopReason) {
+function failureOf(
+  tools: CallTools,
+  run: Caller,
+  stopReason: StopReason | undefined,
+  thrown: unknown,
+): Outcome | undefined {
+  switch (stopReason) {
     case "shutdown":
     case "lost":
       return undefined;

@@ -6,6 +6,8 @@
  * Such a storage has no clock to ask, so waits are measured by this process's. Who owns a saga is not: that is decided
  * by the version, and by how long the storage says that the saga was not changed.
  */
+import { claimCount, claimToken } from "../core/claim-token.ts";
+import { draw } from "../storage/draw.ts";
 import { AmendsError } from "../core/errors.ts";
 import type { Entry } from "../core/saga/entry.ts";
 import { openingLines } from "../core/saga/group.ts";
@@ -14,14 +16,20 @@ import { evolve } from "../core/saga/state.ts";
 import type { SagaOperations, SagaStorage } from "./contract.ts";
 import { claimLines } from "./database-journal.ts";
 import { codeOf, fenced } from "./fence.ts";
-import type { Checkpoint, Hold, Intrusion, Journal, Kind, NewSaga, SagaRecord } from "./journal.ts";
+import {
+  OUTSIDER,
+  type Checkpoint,
+  type Hold,
+  type Intrusion,
+  type Journal,
+  type Kind,
+  type NewSaga,
+  type SagaRecord,
+} from "./journal.ts";
 import { givenBack, linesOf, newKept, readKept, type Kept, type Loaded } from "./kept.ts";
 
 /** More than any budget: sagas that used theirs up are to be seen, and stalled. */
 const NO_LIMIT = 1_000_000;
-
-/** Lines that come from outside the worker carry a token that no worker has. */
-const OUTSIDER = -1;
 
 /** Lines to write, mostly one, and what changes with them. */
 interface Line {
@@ -99,6 +107,7 @@ export class ContractJournal implements Journal {
     limit: number,
     owner: string,
     leaseMs: number,
+    except: readonly string[] = [],
   ): Promise<readonly SagaRecord[]> {
     const taken: SagaRecord[] = [];
     const seen = new Set<string>();
@@ -107,6 +116,7 @@ export class ContractJournal implements Journal {
       for (const id of await this.#open(name)) {
         if (taken.length >= limit) return taken;
         seen.add(id);
+        if (except.includes(id)) continue;
         if (!stale.has(id) && (this.#notBefore.get(id) ?? 0) > this.#now()) continue;
         try {
           const record = await this.#take(id, kinds, owner, leaseMs);
@@ -144,7 +154,7 @@ export class ContractJournal implements Journal {
       return undefined;
     }
     const isLost = kept.owner !== null;
-    const token = kept.token + 1;
+    const token = claimToken(claimCount(kept.token) + 1, draw());
     const entries = claimLines(record, owner, kept.token > 0);
     const changes = { owner, token, dueAtMs: null, recoveries: kept.recoveries + (isLost ? 1 : 0) };
     const { status } = entries.reduce(evolve, record.state);

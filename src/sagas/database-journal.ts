@@ -1,26 +1,35 @@
 /** Sagas in a database: checkpoints travel through the group writer, everything else is rare. */
+import { claimCount } from "../core/claim-token.ts";
 import { AmendsError } from "../core/errors.ts";
 import { control, type Entry } from "../core/saga/entry.ts";
 import { openingLines } from "../core/saga/group.ts";
 import { sagaMachine } from "../core/saga/machine.ts";
 import { evolve } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
-import type { Database, Row, Session } from "../storage/database.ts";
+import { renewalLimitMs } from "../storage/claim.ts";
+import { DatabaseReplaced, type Database, type Row, type Session } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
 import { persist, type Patience } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 import { flush, flushInside, insertLines, type Execute, type Piece } from "./flush.ts";
-import type { Checkpoint, Hold, Intrusion, Journal, Kind, LogEntry, NewSaga, SagaRecord } from "./journal.ts";
+import {
+  OUTSIDER,
+  type Checkpoint,
+  type Hold,
+  type Intrusion,
+  type Journal,
+  type Kind,
+  type LogEntry,
+  type NewSaga,
+  type SagaRecord,
+} from "./journal.ts";
 import { moveFor } from "./move.ts";
-import { claimSagas, renewSagas, selectLogs, selectSaga, stallUnreadable } from "./queries.ts";
-import { toLogEntry, toRecord } from "./rows.ts";
+import { claimSagas, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
+import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
 /** So many checkpoints that wait are worth a second commit beside the first, where the database has several writers. */
 const CROWD = 250;
-
-/** Lines that come from outside the worker carry a token that no worker has. */
-const OUTSIDER = -1;
 
 export interface DatabaseJournalOptions {
   readonly db: Database;
@@ -40,7 +49,7 @@ export class DatabaseJournal implements Journal {
     this.#patience = { attemptMax: 8, signal, onTrouble };
     const options = {
       db,
-      flush: (pieces: readonly Piece[]) => flush(db.dialect, (statements) => db.batch(statements), pieces),
+      flush: (pieces: readonly Piece[]) => flushInEpoch(db, pieces),
       bytes: bytesOf,
       ...(signal && { signal }),
       ...(onTrouble && { onTrouble }),
@@ -79,9 +88,12 @@ export class DatabaseJournal implements Journal {
     if (cannotExist(id)) return undefined;
     const { dialect } = this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
+    const { epoch = 0 } = this.#db;
     const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));
     const [rows, lines] = (await read) as [readonly Row[], readonly Row[]];
-    return rows[0] && toRecord(rows[0], lines.map(toLogEntry));
+    // What was read while the database was replaced is of neither.
+    if (!session && epoch !== (this.#db.epoch ?? 0)) return this.load(id);
+    return rows[0] && { ...toRecord(rows[0], lines.map(toLogEntry)), epoch };
   }
 
   claim(
@@ -89,18 +101,23 @@ export class DatabaseJournal implements Journal {
     limit: number,
     owner: string,
     leaseMs: number,
+    except: readonly string[] = [],
   ): Promise<readonly SagaRecord[]> {
     const { dialect } = this.#db;
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
-        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs));
-        return rows.length === 0 ? [] : takeOver(session, rows, owner);
+        const { epoch = 0 } = this.#db;
+        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs, except));
+        if (rows.length === 0) return [];
+        return (await takeOver(session, rows, owner)).map((record) => ({ ...record, epoch }));
       }),
     );
   }
 
   async renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#persist(() => this.#db.query(renewSagas(this.#db.dialect, holds, leaseMs)));
+    const rows = await this.#persist(() =>
+      this.#db.query(renewSagas(this.#db.dialect, holds, leaseMs), renewalLimitMs(leaseMs)),
+    );
     return new Map(rows.map((row) => [row["id"] as string, Number(row["version"])]));
   }
 
@@ -159,6 +176,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async #flushIn(session: Session, piece: Piece): Promise<boolean> {
+    if (isStale(piece, this.#db.epoch ?? 0)) return false;
     const [done] = await flushInside(session.dialect, inTurn(session), [piece]);
     return done === true;
   }
@@ -166,6 +184,30 @@ export class DatabaseJournal implements Journal {
   #persist<T>(work: () => Promise<T>): Promise<T> {
     return persist(this.#db, work, this.#patience);
   }
+}
+
+/** A checkpoint of an earlier epoch is refused: its saga is read again before anything more is written. */
+async function flushInEpoch(db: Database, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+  const { epoch = 0 } = db;
+  const current = pieces.every((piece) => !isStale(piece, epoch))
+    ? pieces
+    : pieces.filter((piece) => !isStale(piece, epoch));
+  try {
+    const answers =
+      current.length === 0
+        ? []
+        : await flush(db.dialect, (statements) => db.batch(statements, epoch), current);
+    if (current === pieces) return answers;
+    const written = new Map(current.map((piece, index) => [piece, answers[index] === true]));
+    return pieces.map((piece) => written.get(piece) ?? false);
+  } catch (error) {
+    if (!(error instanceof DatabaseReplaced)) throw error;
+    return flushInEpoch(db, pieces);
+  }
+}
+
+function isStale(piece: Piece, epoch: number): boolean {
+  return "checkpoint" in piece && piece.checkpoint.epoch !== epoch;
 }
 
 /** PostgreSQL does not even compare with such a text. */
@@ -197,20 +239,26 @@ async function takeOver(
 ): Promise<readonly SagaRecord[]> {
   const taken: SagaRecord[] = [];
   let open = rows;
-  while (open.length > 0) {
-    const logs = await readLogs(session, open);
+  for (let round = 1; open.length > 0; round++) {
+    const logs = await readLogs(session, open, round > 1);
     const unreadable: string[] = [];
+    const foreign: string[] = [];
     const claims = open.flatMap((row) => {
       const id = row["id"] as string;
       try {
-        const before = toRecord({ ...row, token: 0 }, logs.get(id) ?? []);
-        return [{ row, before, entries: claimLines(before, owner, Number(row["token"]) > 1) }];
-      } catch {
-        unreadable.push(id); // one damaged saga must not keep the others from being claimed
+        const before = toRecord(row, logs.get(id) ?? []);
+        return [{ row, before, entries: claimLines(before, owner, claimCount(Number(row["token"])) > 1) }];
+      } catch (error) {
+        // One damaged saga must not keep the others from being claimed.
+        (error instanceof ForeignLines ? foreign : unreadable).push(id);
         return [];
       }
     });
-    if (unreadable.length > 0) await session.query(stallUnreadable(session.dialect, unreadable));
+    for (const [kind, ids] of [
+      ["unreadable", unreadable],
+      ["foreign-lines", foreign],
+    ] as const)
+      if (ids.length > 0) await session.query(stallDamaged(session.dialect, kind, ids));
     const lines = claims.flatMap(({ row, before, entries }) =>
       entries.map((entry, index) => ({
         sagaId: before.id,
@@ -228,18 +276,22 @@ async function takeOver(
       const version = before.version + entries.length;
       taken.push({ ...before, version, token, state: entries.reduce(evolve, before.state) });
     }
-    // The last owner wrote in the very moment: its line counts, and ours goes after it.
-    const done = new Set([...written, ...unreadable]);
+    // The last owner wrote in the very moment: its line counts, and ours goes after it. All lines are read then.
+    const done = new Set([...written, ...unreadable, ...foreign]);
     open = open.filter((row) => !done.has(row["id"] as string));
   }
   return taken;
 }
 
-async function readLogs(session: Session, rows: readonly Row[]): Promise<Map<string, LogEntry[]>> {
+async function readLogs(
+  session: Session,
+  rows: readonly Row[],
+  all: boolean,
+): Promise<Map<string, LogEntry[]>> {
   const grouped = new Map<string, LogEntry[]>();
   // A first claim is of a saga that nobody has run: it has no lines yet.
   const ids = rows
-    .filter((row) => Number(row["token"]) > 1 || Number(row["version"]) > 1)
+    .filter((row) => all || claimCount(Number(row["token"])) > 1 || Number(row["version"]) > 1)
     .map((row) => row["id"] as string);
   if (ids.length === 0) return grouped;
   for (const row of await session.query(selectLogs(session.dialect, ids))) {

@@ -7,27 +7,30 @@ import {
   accept,
   book,
   checkpointFor,
-  deadlineLeftMs,
+  expired,
   factsOf,
   reread,
   tellThrown,
+  wakeAfter,
   type DriveTools,
 } from "./booking.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import { runGroup } from "./group.ts";
 import { callGuarded } from "./guarded-call.ts";
+import { allReturned, bookReturned, waitHere } from "./returning.ts";
 import type { Run } from "./run.ts";
 import { callInTransaction } from "./transactional.ts";
 import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
   for (;;) {
+    if (run.orphans !== undefined && (await bookReturned(tools, run)) === "lost") return run.depart("lost");
     const facts = factsOf(tools, run);
     const command = next(run.state, facts);
     if (command.kind === "end") return run.depart("ended");
     if (command.kind === "turn") {
       const entry = turnEntry(run.state, command.why, facts.late);
-      if ((await book(tools, run, entry)) === "lost") return run.depart("lost");
+      if ((await book(tools, run, { entry })) === "lost") return run.depart("lost");
       continue;
     }
     if (command.kind === "group") {
@@ -36,23 +39,23 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
       continue;
     }
     if (command.kind === "sleep" || command.kind === "wait") {
-      await wait(tools, run, command);
+      if (await allReturned(tools, run)) await wait(tools, run, command);
       if (run.departure) return;
       continue;
     }
     if (tools.draining()) return release(tools, run);
     if (needsStart(run.state, command)) {
-      const started: Entry = {
+      const entry: Entry = {
         step: command.step,
         action: actionOf(command),
         status: "STARTED",
         details: null,
       };
-      if ((await book(tools, run, started)) === "lost") return run.depart("lost");
+      if ((await book(tools, run, { entry })) === "lost") return run.depart("lost");
       continue;
     }
     const step = run.step(command.step);
-    run.resetCall();
+    run.heed();
     if (step.deadlineMs !== undefined && command.kind === "act" && command.attempt === 1) {
       run.stepBegunAtMs = tools.clock.monotonicMs();
     }
@@ -66,11 +69,14 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
     if (called === "again") continue;
     if (called === "lost") return run.depart("lost");
     if (called === undefined) return run.stopReason === "lost" ? run.depart("lost") : release(tools, run);
+    if (called.late) run.hear(command, called.late, step.transaction !== undefined);
     if (called.outcome.kind === "ok") {
       // The way that almost every step goes has one wait: for its line to be durable.
       const { entry } = decide(run.state, command, called.outcome, step.retry);
-      const rest = run.hasWaits ? await restAfter(tools, run, entry) : undefined;
-      const checkpoint = checkpointFor(tools, run, entry, called.emissions, rest?.releaseMs, false, rest);
+      const before = called.expired ? [expired(command)] : undefined;
+      const isResting = run.hasWaits && before === undefined && !run.orphans?.any;
+      const rest = isResting ? await restAfter(tools, run, entry) : undefined;
+      const checkpoint = checkpointFor(tools, run, { entry, before, emissions: called.emissions, rest });
       if (await tools.journal.append(checkpoint)) {
         accept(tools, run, checkpoint);
         if (rest === undefined) continue;
@@ -80,9 +86,11 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
       if ((await reread(tools, run)) === "lost") return run.depart("lost");
     }
     const waitMs = await settle(tools, run, command, called);
-    run.resetCall();
+    run.heed();
     if (run.departure) return;
-    if (waitMs > 0) await sleep(tools.clock, waitMs, run.signal);
+    if (waitMs > 0 && run.orphans?.any) await waitHere(tools, run, command, waitMs);
+    else if (waitMs > 0) await sleep(tools.clock, waitMs, run.signal);
+    if (run.departure) return;
   }
 }
 
@@ -94,15 +102,19 @@ export function actionOf(command: CallCommand): "act" | "compensate" {
 async function settle(tools: DriveTools, run: Run, command: CallCommand, called: Called): Promise<number> {
   const step = run.step(command.step);
   const policy: RetryPolicy = command.kind === "act" ? step.retry : step.compensateRetry;
+  const before = called.expired ? [expired(command)] : undefined;
+  const { emissions } = called;
   for (;;) {
     const { entry, ...decision } = decide(run.state, command, called.outcome, policy);
     // A saga that turns back now has nothing to wait for.
     const turns =
       decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
     const waitMs = turns ? undefined : decision.waitMs;
-    const isShort = waitMs !== undefined && waitMs <= SHORT_WAIT_MS;
-    const releaseMs = waitMs === undefined || isShort ? undefined : wakeAfter(tools, run, command, waitMs);
-    const booking = await book(tools, run, entry, called.emissions, releaseMs, decision.waitMs !== undefined);
+    // A saga whose calls have not all returned is not given back: nobody else could hear them.
+    const staysHere = waitMs !== undefined && (waitMs <= SHORT_WAIT_MS || run.orphans?.any === true);
+    const releaseMs = waitMs === undefined || staysHere ? undefined : wakeAfter(tools, run, command, waitMs);
+    const waits = decision.waitMs !== undefined;
+    const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });
     if (booking === "changed") continue;
     if (booking === "lost") {
       run.depart("lost");
@@ -113,27 +125,15 @@ async function settle(tools: DriveTools, run: Run, command: CallCommand, called:
       tools.dueIn(releaseMs);
       run.depart("released");
     }
-    return isShort ? waitMs : 0;
+    return staysHere ? waitMs : 0;
   }
-}
-
-/** A saga that sleeps must wake for its deadline too. */
-function wakeAfter(tools: DriveTools, run: Run, command: CallCommand, waitMs: number): number {
-  const now = tools.clock.monotonicMs();
-  let wake = waitMs;
-  if (command.kind === "act") {
-    const { deadlineMs } = run.step(command.step);
-    if (deadlineMs !== undefined) wake = Math.min(wake, run.stepBegunAtMs + deadlineMs - now);
-  }
-  if (run.state.status === "RUNNING") wake = Math.min(wake, deadlineLeftMs(tools, run) ?? wake);
-  return Math.max(0, Math.ceil(wake));
 }
 
 /** Gives the saga back. Whatever call was begun is in doubt for whoever takes it next. */
 async function release(tools: DriveTools, run: Run): Promise<void> {
   const entry = control("$release", {});
   for (;;) {
-    const booking = await book(tools, run, entry, [], 0, true);
+    const booking = await book(tools, run, { entry, releaseMs: 0, waits: true });
     if (booking === "changed") continue;
     return run.depart(booking === "lost" ? "lost" : "released");
   }
@@ -142,7 +142,7 @@ async function release(tools: DriveTools, run: Run): Promise<void> {
 /** Stops a saga that cannot go on by itself, for a person to look at. */
 export async function stall(tools: DriveTools, run: Run, details: ControlDetails): Promise<void> {
   for (;;) {
-    const booking = await book(tools, run, control("$stall", details), [], undefined, true);
+    const booking = await book(tools, run, { entry: control("$stall", details), waits: true });
     if (booking === "changed") continue;
     return run.depart(booking === "lost" ? "lost" : "ended");
   }

@@ -3,14 +3,15 @@
  * keeps their leases alive, and lets go of those that it lost.
  */
 import { checkLease } from "../core/backoff.ts";
+import { claimToken } from "../core/claim-token.ts";
 import { AmendsError, classify } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { canonicalJson } from "../core/json.ts";
 import { openingLines } from "../core/saga/group.ts";
 import { misfit } from "../core/saga/plan.ts";
-import { evolve, initial } from "../core/saga/state.ts";
 import { within } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
+import { draw } from "../storage/draw.ts";
 import type { AnySaga } from "./definition.ts";
 import type { DriveTools } from "./booking.ts";
 import { Breakers } from "./breakers.ts";
@@ -18,13 +19,18 @@ import { drive, stall } from "./drive.ts";
 import { throughSchema } from "./input.ts";
 import { interestsOf } from "./interests.ts";
 import type { Journal, NewSaga, SagaRecord } from "./journal.ts";
-import { RENEWALS } from "../work/desk.ts";
-import type { Duty } from "../work/duty.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { RENEWALS, renewOrLetGo } from "../runtime/renewal.ts";
+import { freshRecord } from "./fresh-record.ts";
 import { Newsroom } from "./news.ts";
 import type { Registry } from "./registry.ts";
+import { outlast } from "./returning.ts";
 import { Run, type Departure } from "./run.ts";
 
-export interface EngineOptions extends Pick<DriveTools, "clock" | "middleware" | "errorCodes" | "newId"> {
+export interface EngineOptions extends Pick<
+  DriveTools,
+  "clock" | "middleware" | "errorCodes" | "graceMs" | "newId"
+> {
   readonly journal: Journal;
   readonly database: Database | undefined;
   readonly registry: Registry;
@@ -33,6 +39,8 @@ export interface EngineOptions extends Pick<DriveTools, "clock" | "middleware" |
   readonly owner: string;
   /** After a saga has stalled, durably. */
   readonly onStalled: (run: Run) => void;
+  /** The database has forgotten what a run wrote; `foundVersion` is undefined where it has forgotten the saga as well. */
+  readonly onRewound: (run: Run, foundVersion: number | undefined) => void;
   /** This tick failed in a way that nobody foresaw; the lease heals it. */
   readonly onBug: (error: unknown) => void;
 }
@@ -102,7 +110,12 @@ export class Engine implements Duty {
       breakers: new Breakers(options.clock),
       draining: () => this.#draining,
       dueIn: (ms) => this.#onDue(ms),
+      onRewound: (run, foundVersion) => {
+        if (!run.isRewound) options.onRewound(run, foundVersion);
+        run.isRewound = true;
+      },
     };
+    options.database?.onReplaced?.(() => void this.#review());
   }
 
   /** A worker takes over: up to so many sagas run here, and it is told when one becomes due and when a place is free. */
@@ -145,6 +158,7 @@ export class Engine implements Duty {
       plan: definition.plan,
       deadlineMs: definition.settings.deadlineMs,
       owner: own ? this.#options.owner : undefined,
+      token: own ? claimToken(1, draw()) : 0,
       leaseMs: this.#options.leaseMs,
       interests: interestsOf(definition, sagaId, input),
     };
@@ -179,13 +193,14 @@ export class Engine implements Duty {
     own: boolean,
     session: Session | undefined,
   ): Promise<Started> {
-    const { journal } = this.#options;
+    const { journal, database } = this.#options;
+    const epoch = database?.epoch ?? 0;
     const created = await (session ? journal.createIn(session, saga) : journal.create(saga));
     if (!created) return this.#existing(saga, session);
     this.counters.started++;
     // A caller's transaction commits a little later, and nobody tells us when.
     if (!own) this.#onDue(session ? COMMIT_SOON_MS : 0);
-    const run = own ? this.#launch(fresh(saga), definition) : undefined;
+    const run = own ? this.#launch(freshRecord(saga, epoch), definition) : undefined;
     return { id: saga.id, created: true, run, sinceVersion: 0 };
   }
 
@@ -228,11 +243,19 @@ export class Engine implements Duty {
     if (limit <= 0 || kinds.length === 0) return [];
     this.#starting += limit; // these places are taken until it is known how many the claim fills
     try {
-      const records = await journal.claim(kinds, limit, owner, leaseMs);
+      const records = await journal.claim(kinds, limit, owner, leaseMs, this.#stillHeard());
       return records.map((record) => this.#resume(record));
     } finally {
       this.#starting -= limit;
     }
+  }
+
+  /** Sagas that this process has lost, but whose calls still run here: it must not call beside them. */
+  #stillHeard(): readonly string[] {
+    const heard: string[] = [];
+    for (const run of this.#runs)
+      if (run.stopReason === "lost" || run.departure === "lost") heard.push(run.id);
+    return heard;
   }
 
   #resume(record: SagaRecord): Run {
@@ -278,15 +301,17 @@ export class Engine implements Duty {
       run.depart("lost");
     }
     this.#left(run);
+    if (run.orphans?.any)
+      await outlast(this.#tools, run).catch((error: unknown) => this.#options.onBug(error));
+    this.#runs.delete(run);
+    this.#onFree();
   }
 
   #left(run: Run): void {
-    this.#runs.delete(run);
     if (this.active.get(run.id) === run) this.active.delete(run.id);
     this.#count(run, run.departure ?? "lost");
     if (run.departure === "ended" && run.state.status === "STALLED") this.#options.onStalled(run);
     this.newsroom.publish(run.id, { version: run.version, entry: undefined, state: run.state });
-    this.#onFree();
   }
 
   #count({ state }: Run, departure: Departure): void {
@@ -302,20 +327,30 @@ export class Engine implements Duty {
     const now = clock.monotonicMs();
     const due = [...this.active.values()]
       .toSorted(byId)
-      .filter((run) => !run.overdue && now - run.leasedAtMs >= leaseMs / RENEWALS);
+      .filter((run) => run.stopReason !== "lost" && now - run.leasedAtMs >= leaseMs / RENEWALS);
     if (due.length === 0) return;
     const holds = due.map(({ id, token }) => ({ id, token }));
-    const held = await journal.renew(holds, leaseMs).catch((error: unknown) => {
-      // The database is away: whoever is past its lease may have been taken by another worker already.
-      for (const run of due) if (clock.monotonicMs() - run.leasedAtMs >= leaseMs) run.stop("lost");
-      throw error;
-    });
+    const held = await renewOrLetGo(clock, leaseMs, due, () => journal.renew(holds, leaseMs));
     for (const run of due) {
       const version = held.get(run.id);
       if (version !== undefined) run.leasedAtMs = now;
       else if (this.active.get(run.id) === run) run.stop("lost");
       // Somebody from outside wrote a line that this worker has not seen: the call should hear of it.
       if (version !== undefined && version > Math.max(run.version, run.sentVersion)) run.stop("cancelled");
+    }
+  }
+
+  /**
+   * The database was replaced: every saga that runs here is read again. What it no longer knows as this worker does is
+   * let go, and its call is told; whatever a run still wants to write is refused until it was read again.
+   */
+  async #review(): Promise<void> {
+    for (const run of this.active.values()) {
+      const found = await this.#options.journal.load(run.id).catch((error: unknown) => error as Error);
+      // What cannot be read now is looked at when it is written to, or when its lease is renewed.
+      if (found instanceof Error || this.active.get(run.id) !== run) continue;
+      if (!found || found.version < run.version) this.#tools.onRewound(run, found?.version);
+      if (!found || found.version < run.version || found.token !== run.token) run.stop("lost");
     }
   }
 
@@ -342,29 +377,6 @@ export class Engine implements Duty {
 /** Rows are locked in this order by everybody, so that nobody waits in a circle. */
 function byId(a: Run, b: Run): number {
   return a.id < b.id ? -1 : 1;
-}
-
-function fresh(saga: NewSaga): Omit<SagaRecord, "entries"> {
-  const opening = openingLines(saga.plan);
-  const state = initial(saga.plan, true);
-  return {
-    id: saga.id,
-    name: saga.name,
-    definition: saga.definition,
-    input: JSON.parse(saga.input),
-    plan: saga.plan,
-    begun: true,
-    version: 1 + opening.length,
-    token: 1,
-    owner: saga.owner,
-    recoveryAttempts: 0,
-    nowMs: 0,
-    createdAtMs: 0,
-    updatedAtMs: 0,
-    deadlineAtMs: saga.deadlineMs,
-    dueAtMs: undefined,
-    state: opening.length === 0 ? state : opening.reduce(evolve, state),
-  };
 }
 
 /** A start that could not be confirmed may be in the database: whoever tries again needs its id. */

@@ -10,7 +10,7 @@
 import { openingLines } from "../core/saga/group.ts";
 import { CLAIMABLE, sagaMachine } from "../core/saga/machine.ts";
 import { encodePlan } from "../core/saga/plan.ts";
-import type { Column, Dialect, Row } from "../storage/database.ts";
+import type { Column, Dialect, Row, Violation } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
 import { contextOf, forgetInterests, insertInterests } from "./signal-queries.ts";
@@ -35,7 +35,7 @@ export async function flush(
     const created = names(results[0], "id");
     return pieces.map((piece) => !("start" in piece) || created.delete(piece.start.id));
   } catch (error) {
-    if (!dialect.isDuplicate(error)) throw error;
+    if (!isRefusal(dialect.violated(error))) throw error;
     return flushTolerantly(dialect, execute, pieces, sorted);
   }
 }
@@ -47,6 +47,12 @@ export function flushInside(
   pieces: readonly Piece[],
 ): Promise<readonly boolean[]> {
   return flushTolerantly(dialect, execute, pieces, sort(pieces));
+}
+
+/** An id or a version is taken: nothing else is a refusal. */
+function isRefusal(violation: Violation | undefined): boolean {
+  if (violation?.kind !== "unique") return false;
+  return violation.name === "saga_logs" || violation.name === "saga_executions";
 }
 
 interface Sorted {
@@ -170,6 +176,7 @@ const START: readonly Column[] = [
   { name: "context", type: "text" },
   { name: "plan", type: "text" },
   { name: "owner", type: "text" },
+  { name: "token", type: "bigint" },
   { name: "lease_ms", type: "text" },
   { name: "deadline_ms", type: "text" },
 ];
@@ -183,6 +190,7 @@ function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: bool
     contextOf(saga.input),
     encodePlan(saga.plan),
     saga.owner ?? null,
+    saga.token,
     saga.owner === undefined ? 0 : saga.leaseMs,
     saga.deadlineMs ?? null,
   ]);
@@ -192,14 +200,14 @@ function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: bool
   return sql`insert into ${dialect.table("saga_executions")}
       (id, name, definition, status, context, plan, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
     select r.id, r.name, r.definition, case when ${isOwned} then 'RUNNING' else 'PENDING' end, r.context, r.plan,
-      ${isOwned}, case when ${isOwned} then 1 else 0 end, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
+      ${isOwned}, r.token, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
     from ${dialect.rows(START, rows)} ${plainly ? empty : raw("where true on conflict (id) do nothing returning id")}`;
 }
 
 const LINE: readonly Column[] = [
   { name: "saga_id", type: "text" },
   { name: "id", type: "int" },
-  { name: "token", type: "int" },
+  { name: "token", type: "bigint" },
   { name: "step_name", type: "text" },
   { name: "action", type: "text" },
   { name: "status", type: "text" },
@@ -252,24 +260,17 @@ function insertFurtherLines(dialect: Dialect, rows: readonly (readonly unknown[]
     on conflict do nothing`;
 }
 
-const OPENING: readonly Column[] = [...LINE, { name: "owner", type: "text" }, { name: "plan", type: "text" }];
-
 /** A saga that begins with a group begins with several acts. */
-function openingRows({ id, plan, owner }: NewSaga): readonly unknown[][] {
+function openingRows({ id, plan, owner, token }: NewSaga): readonly unknown[][] {
   if (owner === undefined) return [];
-  return openingLines(plan).map((entry, index) => [
-    ...lineRow({ sagaId: id, version: 2 + index, token: 1, entry }),
-    owner,
-    encodePlan(plan),
-  ]);
+  return openingLines(plan).map((entry, index) => lineRow({ sagaId: id, version: 2 + index, token, entry }));
 }
 
 /** Only for what was created so: where the id belonged to another saga, nothing is added to that one's log. */
 function insertOpenings(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
-    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(OPENING, rows)}
-    where exists (select 1 from ${dialect.table("saga_executions")} as c
-      where c.id = r.saga_id and c.plan = r.plan and c.owner = r.owner and c.token = 1)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, rows)}
+    where exists (select 1 from ${dialect.table("saga_executions")} as c where c.id = r.saga_id and c.token = r.token)
     on conflict do nothing`;
 }
 
@@ -299,7 +300,7 @@ const LEAVABLE = sagaMachine.states.filter((state) => !sagaMachine.isTerminal(st
 const MOVE: readonly Column[] = [
   { name: "id", type: "text" },
   { name: "version", type: "int" },
-  { name: "token", type: "int" },
+  { name: "token", type: "bigint" },
   { name: "from_status", type: "text" },
   { name: "to_status", type: "text" },
   { name: "release_ms", type: "text" },
@@ -342,7 +343,7 @@ const EMISSION: readonly Column[] = [
   { name: "saga_id", type: "text" },
   { name: "payload", type: "text" },
   { name: "version", type: "int" },
-  { name: "token", type: "int" },
+  { name: "token", type: "bigint" },
   { name: "event_version", type: "int" },
 ];
 

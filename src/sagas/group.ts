@@ -19,6 +19,7 @@ import {
   accept,
   book,
   deadlineLeftMs,
+  expired,
   factsOf,
   moveOf,
   reread,
@@ -27,14 +28,15 @@ import {
 } from "./booking.ts";
 import { callStep, type Called } from "./call.ts";
 import type { Checkpoint } from "./journal.ts";
-import { driftIfAllDo, Member } from "./member.ts";
+import { Member } from "./member.ts";
+import { bookReturned } from "./returning.ts";
 import type { Run } from "./run.ts";
 import { restAfter, SHORT_WAIT_MS } from "./waiting.ts";
 
 /** Until the group is over, or the saga is no longer here. */
 export async function runGroup(tools: DriveTools, run: Run): Promise<void> {
   const group = new GroupRun(tools, run);
-  run.resetCall();
+  run.heed();
   run.members = new Set();
   try {
     await group.play();
@@ -45,7 +47,7 @@ export async function runGroup(tools: DriveTools, run: Run): Promise<void> {
     throw error;
   } finally {
     run.members = undefined;
-    run.resetCall();
+    run.heed();
   }
 }
 
@@ -72,13 +74,14 @@ class GroupRun {
   async play(): Promise<void> {
     const run = this.#run;
     while (!run.departure) {
+      if (run.orphans !== undefined && (await bookReturned(this.#tools, run)) === "lost") run.stop("lost");
       if (this.#ended.length > 0) {
         await this.#settle(this.#ended.splice(0));
         continue;
       }
       if (run.stopReason === "cancelled") {
         // Somebody from outside wrote a line: what comes next is decided by it.
-        this.#resetStop();
+        run.heed();
         if ((await reread(this.#tools, run)) === "lost") run.stop("lost");
         continue;
       }
@@ -126,12 +129,10 @@ class GroupRun {
     const member = new Member(run, index, begunAtMs);
     this.#calls.set(index, member);
     run.members?.add(member);
-    run.overdue = false;
     const end = (called: Called | undefined): void => {
       this.#calls.delete(index);
       run.members?.delete(member);
-      run.overdue = false;
-      driftIfAllDo(run);
+      if (called?.late) run.hear(command, called.late, false);
       // A call that was interrupted has no outcome: whoever takes the saga next calls again.
       if (called) this.#ended.push({ command, called });
       else this.#isInterrupted = true;
@@ -184,10 +185,13 @@ class GroupRun {
   async #checkpoint(ended: readonly Ended[], decisions: readonly Decision[]): Promise<Checkpoint> {
     const [run, tools] = [this.#run, this.#tools];
     const lines = decisions.map(({ entry }) => entry);
+    const late = ended.find(({ called }) => called.expired);
+    if (late) lines.unshift(expired(late.command));
     const last = lines.pop() as Entry;
     const before = lines.reduce(evolve, run.state);
     const isAlone = this.#calls.size === 0;
-    const rest = isAlone && run.hasWaits ? await restAfter(tools, run, last, before) : undefined;
+    const isResting = isAlone && run.hasWaits && late === undefined && !run.orphans?.any;
+    const rest = isResting ? await restAfter(tools, run, last, before) : undefined;
     const restsMs = isAlone ? this.#restsAfter(evolve(before, last)) : undefined;
     const releaseMs = rest?.releaseMs ?? restsMs;
     const go = rest ? rest.begins : releaseMs === undefined && !tools.draining();
@@ -202,9 +206,9 @@ class GroupRun {
   #lines(
     entry: Entry,
     more: readonly Entry[],
-  ): Pick<Checkpoint, "sagaId" | "token" | "version" | "entry" | "more"> {
-    const { id: sagaId, token, version } = this.#run;
-    return { sagaId, token, version: version + 1, entry, more };
+  ): Pick<Checkpoint, "sagaId" | "epoch" | "token" | "version" | "entry" | "more"> {
+    const { id: sagaId, epoch, token, version } = this.#run;
+    return { sagaId, epoch, token, version: version + 1, entry, more };
   }
 
   async #append(checkpoint: Checkpoint): Promise<"held" | "changed" | "lost"> {
@@ -227,6 +231,7 @@ class GroupRun {
       this.#wake = resolve;
       if (dues.length > 0) cancel = tools.clock.after(Math.min(...dues) - now, resolve);
       told?.addEventListener("abort", this.#onTold, { once: true });
+      void run.orphans?.nextReturn().then(resolve);
     });
     cancel();
     told?.removeEventListener("abort", this.#onTold);
@@ -235,8 +240,12 @@ class GroupRun {
   /** Nothing is called, and nothing may be yet: what little is left is waited out, else the saga is given back. */
   async #rest(ms: number): Promise<void> {
     const [run, tools] = [this.#run, this.#tools];
+    if (run.orphans?.any && !tools.draining()) {
+      run.heed();
+      return this.#pause();
+    }
     if (ms <= SHORT_WAIT_MS && !tools.draining()) {
-      this.#resetStop();
+      run.heed();
       return sleep(tools.clock, ms, run.signal);
     }
     await this.#giveBack(ms);
@@ -245,7 +254,7 @@ class GroupRun {
   /** Whatever has begun is in doubt for whoever takes the saga next. */
   async #giveBack(ms: number): Promise<void> {
     const [run, tools] = [this.#run, this.#tools];
-    const booking = await book(tools, run, control("$release", {}), [], ms, true);
+    const booking = await book(tools, run, { entry: control("$release", {}), releaseMs: ms, waits: true });
     if (booking === "changed") return;
     if (booking === "held") tools.dueIn(ms);
     run.depart(booking === "held" ? "released" : "lost");
@@ -254,7 +263,8 @@ class GroupRun {
   /** How long the saga is given back for after this, if it is. */
   #restsAfter(state: SagaState): number | undefined {
     const command = next(state, this.#facts());
-    if (command.kind !== "group" || command.acts.length > 0) return undefined;
+    // A saga whose calls have not all returned is not given back: nobody else could hear them.
+    if (command.kind !== "group" || command.acts.length > 0 || this.#run.orphans?.any) return undefined;
     const ms = this.#wakeAfterMs();
     return ms > SHORT_WAIT_MS ? ms : undefined;
   }
@@ -273,10 +283,5 @@ class GroupRun {
     const wakeAtMs = instants.length === 0 ? now : Math.min(...instants);
     const left = deadlineLeftMs(tools, run) ?? Infinity;
     return Math.max(0, Math.ceil(Math.min(left, wakeAtMs - now)));
-  }
-
-  #resetStop(): void {
-    this.#run.resetCall();
-    driftIfAllDo(this.#run);
   }
 }

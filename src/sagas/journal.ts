@@ -9,6 +9,9 @@ import type { SagaState } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
 import type { Session } from "../storage/database.ts";
 
+/** Lines that come from outside the worker carry a token that no worker has. */
+export const OUTSIDER = -1;
+
 /** A line of the log as it was read: the version that it made, and the token under which it was written. */
 export type LogEntry = Entry & { readonly id: number; readonly token: number };
 
@@ -25,6 +28,8 @@ export interface SagaRecord {
   readonly token: number;
   readonly owner: string | undefined;
   readonly recoveryAttempts: number;
+  /** The database's epoch when it was read. */
+  readonly epoch: number;
   /** Instants by the database's clock, and that clock's own reading, so that only differences are used. */
   readonly nowMs: number;
   readonly createdAtMs: number;
@@ -55,6 +60,8 @@ export interface NewSaga {
   readonly deadlineMs: number | undefined;
   /** Begun at once by this owner under this lease; otherwise any worker may claim it. */
   readonly owner: string | undefined;
+  /** The owner's claim; 0 where there is none. */
+  readonly token: number;
   readonly leaseMs: number;
   readonly interests: readonly Interest[];
 }
@@ -70,6 +77,8 @@ export interface Emission {
 
 export interface Checkpoint {
   readonly sagaId: string;
+  /** Of the database that the writer has read the saga from: in another epoch it is refused, and read again. */
+  readonly epoch: number;
   readonly token: number;
   /** The version that its line makes. */
   readonly version: number;
@@ -122,6 +131,8 @@ export interface Journal {
     limit: number,
     owner: string,
     leaseMs: number,
+    /** Sagas that are not taken, though they may be due. */
+    except?: readonly string[],
   ): Promise<readonly SagaRecord[]>;
   /** The versions of those that are still held; whoever is missing was lost. */
   renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>>;

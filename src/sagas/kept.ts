@@ -38,14 +38,14 @@ export function newKept(saga: NewSaga, nowMs: number): Kept {
     input: JSON.parse(saga.input),
     plan: encodePlan(saga.plan),
     begun,
-    token: begun ? 1 : 0,
+    token: saga.token,
     owner: saga.owner ?? null,
     recoveries: 0,
     createdAtMs: nowMs,
     dueAtMs: begun ? null : nowMs,
     deadlineAtMs: saga.deadlineMs === undefined ? null : nowMs + saga.deadlineMs,
     log: begun
-      ? openingLines(saga.plan).map((entry, n) => ({ ...entry, id: n + 2, token: 1, atMs: nowMs }))
+      ? openingLines(saga.plan).map((entry, n) => ({ ...entry, id: n + 2, token: saga.token, atMs: nowMs }))
       : [],
   };
 }
@@ -67,6 +67,7 @@ export function readKept(id: string, stored: StoredSagaState, nowMs: number): Lo
     token: kept.token,
     owner: kept.owner ?? undefined,
     recoveryAttempts: kept.recoveries,
+    epoch: 0,
     nowMs,
     createdAtMs: kept.createdAtMs,
     updatedAtMs: last?.atMs ?? kept.createdAtMs,

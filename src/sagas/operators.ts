@@ -5,7 +5,8 @@ import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../core/saga/interpreter.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
-import { canTurn, type SagaState } from "../core/saga/state.ts";
+import type { SagaState } from "../core/saga/state.ts";
+import { canTurn } from "../core/saga/undoing.ts";
 import type { Engine } from "./engine.ts";
 import type { Intrusion, Journal, SagaRecord } from "./journal.ts";
 

@@ -104,6 +104,8 @@ export function stallReason({ stall }: SagaState): string {
       return `the undo of step ${String(stall.step)} failed (${String(stall.label)})`;
     case "forward-only":
       return `step ${String(stall.step)} failed (${String(stall.label)}) where the saga can only go forward`;
+    case "running":
+      return `step ${String(stall.step)} has not returned${sinceText(stall.sinceMs)}: nothing is undone while it may be running`;
     case "misfit":
       return `its definition no longer fits: ${String(stall.reason)}`;
     case "recoveries":
@@ -111,4 +113,8 @@ export function stallReason({ stall }: SagaState): string {
     default:
       return stall?.reason ?? "unknown";
   }
+}
+
+function sinceText(sinceMs: number | undefined): string {
+  return sinceMs === undefined ? "" : ` since ${new Date(sinceMs).toISOString()}`;
 }

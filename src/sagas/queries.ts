@@ -22,11 +22,13 @@ export function claimSagas(
   limit: number,
   owner: string,
   leaseMs: number,
+  except: readonly string[] = [],
 ): Sql {
   const kind = sql`due.name || '@' || due.definition`;
   return claimStatement(dialect, SAGAS, {
     limit,
     leaseMs,
+    except,
     where: dialect.among(
       kind,
       kinds.map(({ name, version }) => `${name}@${version}`),
@@ -78,11 +80,16 @@ export function listSagas(dialect: Dialect, filter: SagaFilter): Sql {
     order by c.updated_at, c.id limit ${filter.limit}`;
 }
 
-/** Sagas whose plan or log cannot be read: nothing can be decided about them but that a person must look. */
-export function stallUnreadable(dialect: Dialect, ids: readonly string[]): Sql {
+/**
+ * Sagas whose plan or log cannot be read, or whose log has lines of another saga: nothing can be decided about them but
+ * that a person must look.
+ */
+export function stallDamaged(
+  dialect: Dialect,
+  kind: "unreadable" | "foreign-lines",
+  ids: readonly string[],
+): Sql {
   return sql`update ${dialect.table("saga_executions")}
-    set status = 'STALLED', owner = null, next_attempt_at = null, error = ${UNREADABLE}, updated_at = ${dialect.now()}
+    set status = 'STALLED', owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, updated_at = ${dialect.now()}
     where ${dialect.among(raw("id"), ids)} and status in (${literals(sagaMachine.sources("stall"))})`;
 }
-
-const UNREADABLE = '{"stall":{"kind":"unreadable"}}';

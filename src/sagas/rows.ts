@@ -3,9 +3,11 @@ import type { Entry, EntryStatus } from "../core/saga/entry.ts";
 import type { Direction } from "../core/identity.ts";
 import { decodePlan, type Plan } from "../core/saga/plan.ts";
 import { evolve, initial, type SagaState } from "../core/saga/state.ts";
+import { claimCount, laterClaim } from "../core/claim-token.ts";
+import { AmendsError } from "../core/errors.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { join, raw, sql, type Sql } from "../storage/sql.ts";
-import type { LogEntry, SagaRecord } from "./journal.ts";
+import { OUTSIDER, type LogEntry, type SagaRecord } from "./journal.ts";
 
 const EXECUTION = [
   "id",
@@ -59,7 +61,22 @@ export function toLogEntry(row: Row): LogEntry {
   };
 }
 
+/**
+ * Lines that are older than their saga belong to one that had the same id, and whose row the database has lost. Adding
+ * them up would give this saga a history that it does not have.
+ */
+export class ForeignLines extends AmendsError {
+  constructor(id: string) {
+    super(
+      "DATABASE_REWOUND",
+      "The log of this saga has lines from before it was created: the database lost an earlier saga with the same id. See the runbook in docs/guides/failover.md.",
+      { id },
+    );
+  }
+}
+
 export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
+  if (hasForeignLines(row, entries)) throw new ForeignLines(row["id"] as string);
   const plan = row["plan"] === "" ? [] : decodePlan(row["plan"] as string);
   const begun = Number(row["begun"]) === 1;
   const context = JSON.parse(row["context"] as string) as { input?: unknown };
@@ -71,9 +88,10 @@ export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
     plan,
     begun,
     version: Math.max(Number(row["version"]), entries.at(-1)?.id ?? 0),
-    token: Math.max(Number(row["token"]), ...entries.map((entry) => entry.token)),
+    token: entries.reduce((token, entry) => laterClaim(token, entry.token), Number(row["token"])),
     owner: (row["owner"] as string | null) ?? undefined,
     recoveryAttempts: Number(row["recovery_attempts"]),
+    epoch: 0,
     nowMs: Number(row["now_at"]),
     createdAtMs: Number(row["created_at"]),
     updatedAtMs: Number(row["updated_at"]),
@@ -82,6 +100,20 @@ export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
     entries,
     state: fold(plan, begun, entries, row["status"] as SagaState["status"], Number(row["created_at"])),
   };
+}
+
+/** How far a database's clock may be set back without making a saga look younger than its lines. */
+const CLOCK_STEP_MS = 1_000;
+
+/** Until its second claim every line of a saga is of its first one, or of a person. After that, the instants tell. */
+function hasForeignLines(row: Row, entries: readonly LogEntry[]): boolean {
+  const [first] = entries;
+  if (first === undefined) return false;
+  const token = Number(row["token"]);
+  const isOther = (entry: LogEntry): boolean => entry.token !== token && entry.token !== OUTSIDER;
+  if (claimCount(token) === 1 && entries.some((entry) => isOther(entry) && claimCount(entry.token) <= 1))
+    return true;
+  return first.atMs !== undefined && first.atMs < Number(row["created_at"]) - CLOCK_STEP_MS;
 }
 
 /** Rows that were written through the storage contract alone have no plan: their status is what was set. */

@@ -1,10 +1,13 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
+import { Stoppable } from "../runtime/stoppable.ts";
 import type { PlannedStep } from "../core/saga/plan.ts";
 import type { SagaState } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
+import { stopCall, type CallCommand, type CallContext, type Called } from "./call.ts";
 import type { AnySaga } from "./definition.ts";
 import type { SagaRecord } from "./journal.ts";
 import type { Member } from "./member.ts";
+import { OrphanedCalls } from "./orphaned-calls.ts";
 import { resultName } from "./outcome.ts";
 import type { StepDefinition } from "./settings.ts";
 
@@ -22,6 +25,8 @@ export class Run {
   readonly definition: AnySaga;
   readonly input: unknown;
   readonly token: number;
+  /** Of the database, when the saga was last read from it. */
+  epoch: number;
   state: SagaState;
   version: number;
   /** What the finished steps returned, by name. */
@@ -44,22 +49,26 @@ export class Run {
   members: Set<Member> | undefined;
   /** A version that is being written while acts of a group are called: nobody else wrote that one. */
   sentVersion = 0;
-  /** The call was told to stop and has not: its lease is left to lapse, so that others can go on. */
-  overdue = false;
-  stopReason: StopReason | undefined;
+  /** The call that is under way, unless it is one of a group's. */
+  call: CallContext | undefined;
+  /** Calls that have outlived their time and have not returned; undefined where there never was one. */
+  orphans: OrphanedCalls | undefined;
+  /** That the database has forgotten it was told. */
+  isRewound = false;
   departure: Departure | undefined;
   readonly gone: Promise<Departure>;
   /** Resolves where the saga may go on without this run. */
-  readonly adrift: Promise<void>;
-  #drift!: () => void;
+  readonly lost: Promise<void>;
+  #told: Stoppable<StopReason> | undefined;
+  #lose!: () => void;
   #depart!: (departure: Departure) => void;
-  #controller: AbortController | undefined;
 
   constructor(record: Omit<SagaRecord, "entries">, definition: AnySaga, localNowMs: number) {
     this.id = record.id;
     this.definition = definition;
     this.input = record.input;
     this.token = record.token;
+    this.epoch = record.epoch;
     this.version = record.version;
     this.state = record.state;
     this.shaky = record.recoveryAttempts > 0;
@@ -74,7 +83,7 @@ export class Run {
       this.begunAtMs = new Map();
       this.dueAtMs = new Map();
     }
-    this.adrift = new Promise((resolve) => (this.#drift = resolve));
+    this.lost = new Promise((resolve) => (this.#lose = resolve));
     this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
   }
@@ -110,32 +119,34 @@ export class Run {
     this.#depart(departure);
   }
 
-  /** Between two calls nothing of the last one is left: only a shutdown and a loss outlive it. */
-  resetCall(): void {
-    this.overdue = false;
-    this.#controller = undefined;
-    if (this.stopReason !== "shutdown" && this.stopReason !== "lost") this.stopReason = undefined;
+  /** What it was told while nothing was called, or last of all. */
+  get stopReason(): StopReason | undefined {
+    return this.#told?.stopReason;
   }
 
-  /** Made only for calls that look at it. */
+  /** For waits between two calls. */
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.stopReason) this.#controller.abort(new Error(this.stopReason));
-    }
-    return this.#controller.signal;
+    this.#told ??= new Stoppable();
+    return this.#told.signal;
   }
 
-  /** The call may outlive its claim from here on: who waits for the saga must look elsewhere. */
-  driftOff(): void {
-    this.overdue = true;
-    this.#drift();
+  /** What was told before has been heeded: only a shutdown and a loss stay. */
+  heed(): void {
+    const reason = this.#told?.stopReason;
+    if (reason !== undefined && reason !== "shutdown" && reason !== "lost") this.#told = undefined;
+  }
+
+  /** Hears a call on whose answer the saga no longer waits. */
+  hear(command: CallCommand, late: Promise<Called | undefined>, isHarmless: boolean): void {
+    this.orphans ??= new OrphanedCalls();
+    this.orphans.add(command, late, isHarmless);
   }
 
   stop(reason: StopReason): void {
-    if (reason === "lost") this.#drift();
-    this.stopReason ??= reason;
-    this.#controller?.abort(new Error(reason));
-    if (this.members) for (const member of this.members) member.stop(reason);
+    if (reason === "lost") this.#lose();
+    this.#told ??= new Stoppable();
+    this.#told.stop(reason);
+    if (this.call) stopCall(this.call, reason);
+    if (this.members) for (const { call } of this.members) if (call) stopCall(call, reason);
   }
 }

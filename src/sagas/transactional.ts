@@ -4,7 +4,7 @@
  */
 import { AmendsError, classify } from "../core/errors.ts";
 import { decide } from "../core/saga/interpreter.ts";
-import type { Database } from "../storage/database.ts";
+import { AbandonedTransaction, type Database } from "../storage/database.ts";
 import { BRIEFLY, persist } from "../storage/retry.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import { accept, checkpointFor, reread, type DriveTools } from "./booking.ts";
@@ -27,6 +27,16 @@ class RolledBack extends Error {
   }
 }
 
+/** The act has not returned: its connection is thrown away, so that whatever it still sends is never committed. */
+class Overdue extends AbandonedTransaction {
+  readonly called: Called;
+
+  constructor(called: Called) {
+    super();
+    this.called = called;
+  }
+}
+
 /**
  * `again`: it is booked, or somebody from outside added a line first, so that what comes next is decided anew. `lost`
  * needs nothing more; a failed call is booked by whoever asked; undefined was interrupted.
@@ -37,6 +47,8 @@ export async function callInTransaction(
   command: CallCommand,
 ): Promise<"again" | "lost" | Called | undefined> {
   const db = tools.database as Database;
+  // An act that does not return keeps SQLite's only connection: rolling back under it would let it write outside.
+  const calling = db.dialect.name === "sqlite" ? { ...tools, graceMs: undefined } : tools;
   let sent: Checkpoint | undefined;
   let calls = 0;
   let slowCalls = 0;
@@ -47,12 +59,13 @@ export async function callInTransaction(
         throw new RolledBack({ outcome: databaseFailure(), emissions: [] });
       await db.transaction(async (session, tx) => {
         const begunAtMs = tools.clock.monotonicMs();
-        const called = await callStep(tools, run, command, tx);
+        const called = notExpired(await callStep(calling, run, command, tx));
         if (tools.clock.monotonicMs() - begunAtMs >= SLOW_CALL_MS) slowCalls++;
+        if (called?.late) throw new Overdue(called);
         if (!called || called.outcome.kind === "failed") throw rollback(db, called, ++calls);
         const { retry } = run.step(command.step);
         const { entry } = decide(run.state, command, called.outcome, retry);
-        const checkpoint = checkpointFor(tools, run, entry, called.emissions, undefined, false);
+        const checkpoint = checkpointFor(tools, run, { entry, emissions: called.emissions });
         if (!(await tools.journal.appendIn(session, checkpoint))) throw new RolledBack("refused");
         sent = checkpoint;
       }, true);
@@ -65,10 +78,25 @@ export async function callInTransaction(
     if (thrown instanceof AmendsError && classify(thrown) === "transient") return undefined;
     // Whoever repeats database work wraps what is no trouble with the database.
     const error = thrown instanceof AmendsError ? thrown.cause : thrown;
+    if (error instanceof Overdue) return withoutDoubt(error.called);
     if (!(error instanceof RolledBack)) return { outcome: databaseFailure(), emissions: [] };
     if (error.called !== "refused") return error.called;
     return (await reread(tools, run)) === "lost" ? "lost" : "again";
   }
+}
+
+/** What came too late is rolled back: the step has failed, and did nothing. */
+function notExpired(called: Called | undefined): Called | undefined {
+  if (called?.expired !== true) return called;
+  const failure = { kind: "deadline", label: "DeadlinePassed" } as const;
+  return { outcome: { kind: "failed", transient: false, failure }, emissions: [] };
+}
+
+/** The call may go on, but nothing that it does will be committed. */
+function withoutDoubt(called: Called): Called {
+  if (called.outcome.kind === "ok") return called;
+  const failure = { ...called.outcome.failure, runningSinceMs: undefined };
+  return { ...called, outcome: { ...called.outcome, failure } };
 }
 
 async function isWritten(tools: DriveTools, { sagaId, version, token }: Checkpoint): Promise<boolean> {

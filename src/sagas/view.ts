@@ -48,6 +48,13 @@ export interface Waiting {
   readonly until: Date | undefined;
 }
 
+/** A call that has not returned although its time is over. */
+export interface RunningCall {
+  readonly step: string;
+  /** When the call began, by the clock of the worker that made it. */
+  readonly since: Date;
+}
+
 export interface SagaView {
   readonly id: string;
   readonly saga: string;
@@ -67,6 +74,8 @@ export interface SagaView {
   readonly error: SagaFailure | undefined;
   readonly undoErrors: readonly UndoFailure[];
   readonly stalled: string | undefined;
+  /** A call that has outlived its time and that its worker still heard when it wrote last: it may still take effect. */
+  readonly running: RunningCall | undefined;
   readonly actions: readonly SagaAction[];
   readonly skippable: readonly string[];
   readonly timeline: readonly TimelineEntry[];
@@ -92,6 +101,7 @@ export function viewOf(record: SagaRecord): SagaView {
     error: failureOf(state.failure),
     undoErrors: undoErrorsOf(state),
     stalled: state.status === "STALLED" ? stallReason(state) : undefined,
+    running: runningOf(record),
     actions: allowedActions(state),
     skippable: skippable(state),
     timeline: timelineOf(record),
@@ -106,6 +116,12 @@ function waitingOf({ state, createdAtMs }: SagaRecord): Waiting | undefined {
   const sinceMs = state.steps[index]?.begunAtMs ?? createdAtMs;
   const { kind, target } = wait;
   return { step: name, kind, for: target, since: new Date(sinceMs), until: endOf(wait, sinceMs) };
+}
+
+function runningOf({ state: { steps, plan } }: SagaRecord): RunningCall | undefined {
+  const index = steps.findIndex(({ runningSinceMs }) => runningSinceMs !== undefined);
+  const sinceMs = steps[index]?.runningSinceMs;
+  return sinceMs === undefined ? undefined : { step: plan[index]?.name ?? "", since: new Date(sinceMs) };
 }
 
 function endOf({ limitMs }: Wait, sinceMs: number): Date | undefined {

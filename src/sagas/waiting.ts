@@ -15,7 +15,7 @@ import {
 import { evolve, type SagaState } from "../core/saga/state.ts";
 import type { Arrival } from "../core/saga/wait.ts";
 import { sleep } from "../storage/clock.ts";
-import { book, bookRest, deadlineLeftMs, factsOf, reread, type DriveTools, type Rest } from "./booking.ts";
+import { book, deadlineLeftMs, factsOf, reread, type DriveTools, type Rest } from "./booking.ts";
 import type { Run } from "./run.ts";
 
 /** A wait up to this long is waited out in place; a longer one gives the saga back with a due time. */
@@ -51,7 +51,7 @@ export async function wait(tools: DriveTools, run: Run, command: WaitCommand): P
   const begin: Entry = { step: command.step, action: "act", status: "STARTED", details: null };
   const isShort = command.kind === "sleep" && (leftMs ?? 0) <= SHORT_WAIT_MS;
   if (isNew && (isShort || arrival)) {
-    if ((await book(tools, run, begin)) === "lost") run.depart("lost");
+    if ((await book(tools, run, { entry: begin })) === "lost") run.depart("lost");
     return;
   }
   if (isShort && !tools.draining()) return nap(tools, run, leftMs ?? 0);
@@ -63,11 +63,11 @@ export async function wait(tools: DriveTools, run: Run, command: WaitCommand): P
 async function bookEnd(tools: DriveTools, run: Run, entry: Entry): Promise<void> {
   const rest = await restAfter(tools, run, entry);
   if (rest) return giveBack(tools, run, entry, rest);
-  if ((await book(tools, run, entry)) === "lost") run.depart("lost");
+  if ((await book(tools, run, { entry })) === "lost") run.depart("lost");
 }
 
 async function giveBack(tools: DriveTools, run: Run, entry: Entry, rest: Rest): Promise<void> {
-  const booking = await bookRest(tools, run, entry, rest);
+  const booking = await book(tools, run, { entry, rest });
   if (booking === "changed") return;
   if (booking === "held") tools.dueIn(rest.releaseMs);
   run.depart(booking === "held" ? "released" : "lost");
@@ -75,7 +75,7 @@ async function giveBack(tools: DriveTools, run: Run, entry: Entry, rest: Rest): 
 
 /** Whoever is woken before its time was told to stop, or has been cancelled: the log says which. */
 async function nap(tools: DriveTools, run: Run, ms: number): Promise<void> {
-  run.resetCall();
+  run.heed();
   await sleep(tools.clock, Math.min(ms, deadlineLeftMs(tools, run) ?? ms), run.signal);
   if (!run.signal.aborted) return;
   if (run.stopReason === "lost" || (await reread(tools, run)) === "lost") run.depart("lost");

@@ -3,7 +3,9 @@
  * gate has passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes
  * the gate for the length of the lease. Whoever holds an older token can never write again.
  */
+import { FIRST_CLAIM } from "../core/claim-token.ts";
 import type { Column, Dialect } from "./database.ts";
+import { draw } from "./draw.ts";
 import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
 export interface Claimable {
@@ -23,6 +25,8 @@ export interface ClaimOptions {
   readonly leaseMs: number;
   /** A further condition on `due`: which kinds of work this worker knows. */
   readonly where: Sql;
+  /** Rows that are not taken, though they may be due. */
+  readonly except?: readonly string[] | undefined;
   /** What else the claim writes, over `c`, the claimed row. */
   readonly set: Sql;
   /** Without an alias: SQLite does not know it there. */
@@ -32,6 +36,9 @@ export interface ClaimOptions {
 export function claimStatement(dialect: Dialect, queue: Claimable, options: ClaimOptions): Sql {
   const table = dialect.table(queue.table);
   const id = raw(queue.id);
+  const { except = [] } = options;
+  const others =
+    except.length === 0 ? empty : sql`and not (${dialect.among(sql`cast(due.${id} as text)`, except)})`;
   const picks = queue.classes.map((rowClass, index) => {
     const taken = queue.classes
       .slice(0, index)
@@ -41,7 +48,7 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     return sql`pick_${raw(String(index))} as materialized (
       select due.${id} from ${table} as due
       where due.status in (${literals(queue.states)}) and ${rowClass}
-        and ${dialect.gate(sql`due.next_attempt_at`)} <= ${dialect.now()} and ${options.where}
+        and ${dialect.gate(sql`due.next_attempt_at`)} <= ${dialect.now()} and ${options.where} ${others}
       order by ${queue.rank ? sql`${queue.rank}, ` : empty}${dialect.gate(sql`due.next_attempt_at`)}, due.${id}
       limit ${limit} ${dialect.skipLocked})`;
   });
@@ -50,10 +57,15 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     " union all ",
   );
   return sql`with ${join(picks, ", ")}, picked as materialized (${all})
-    update ${table} as c set token = c.token + 1, last_attempt_at = ${dialect.now()},
+    update ${table} as c set token = ${nextToken()}, last_attempt_at = ${dialect.now()},
       next_attempt_at = ${dialect.plusMs(dialect.now(), options.leaseMs)}, ${options.set}
     from picked where c.${id} = picked.row_id
     returning ${options.returning}`;
+}
+
+/** `claimToken` in the database's words: one more claim, under a number that was drawn for it. */
+function nextToken(): Sql {
+  return sql`(((c.token >> 32) + 1) << 32) + cast(${draw()} as bigint)`;
 }
 
 /** What to write into a new row that whoever writes it takes at once: it is claimed from the start. */
@@ -72,7 +84,7 @@ export function bornClaimed(
   const now = dialect.now();
   return {
     columns: sql`token, last_attempt_at, next_attempt_at, ${more.columns}`,
-    values: sql`1, ${now}, ${dialect.plusMs(now, leaseMs)}, ${more.values}`,
+    values: sql`${raw(String(FIRST_CLAIM))}, ${now}, ${dialect.plusMs(now, leaseMs)}, ${more.values}`,
     returning,
   };
 }
@@ -90,13 +102,18 @@ export function renewStatement(
   const held = dialect.rows(
     [
       { name: "row_id", type: queue.idType ?? "text" },
-      { name: "row_token", type: "int" },
+      { name: "row_token", type: "bigint" },
     ],
     holds,
   );
   return sql`update ${dialect.table(queue.table)} as c
     set next_attempt_at = ${dialect.plusMs(dialect.now(), leaseMs)}
     from ${held} where ${holding(queue, id)} and ${still} returning ${returning}`;
+}
+
+/** How long the answer to a renewal may take: a connection that is silent must be found before the lease ends. */
+export function renewalLimitMs(leaseMs: number): number {
+  return Math.max(1_000, leaseMs / 4);
 }
 
 /**

@@ -20,6 +20,12 @@ export interface Trouble {
   readonly blocked?: boolean;
 }
 
+/** `unique`: the table that has such a key already. `check`: the name of the condition that a row did not meet. */
+export interface Violation {
+  readonly kind: "unique" | "check";
+  readonly name: string;
+}
+
 export interface Column {
   readonly name: string;
   readonly type: "text" | "int" | "bigint" | "uuid";
@@ -105,8 +111,27 @@ export interface Dialect {
   trouble(error: unknown): Trouble;
   /** A key that exists already. */
   isDuplicate(error: unknown): boolean;
+  /** Which rule of a table a statement broke; undefined where it failed for another reason. */
+  violated(error: unknown): Violation | undefined;
   /** A chain in which a stage did not have as many rows as it must. */
   isRefused(error: unknown): boolean;
+}
+
+/** Nothing was sent: the database is no longer the one that the work was made for. */
+export class DatabaseReplaced extends Error {
+  constructor() {
+    super("the database was replaced");
+  }
+}
+
+/**
+ * Thrown from inside a transaction whose work is still using it: the connection is destroyed instead of rolled back, so
+ * that nothing that the work still sends is ever committed.
+ */
+export class AbandonedTransaction extends Error {
+  constructor() {
+    super("the transaction was abandoned");
+  }
 }
 
 /** Statements inside one open transaction. */
@@ -120,12 +145,22 @@ export interface Database<Tx = unknown> {
   readonly clock: Clock;
   /** How many connections it opens at most; undefined where there is but one. */
   readonly connections?: number;
+  /**
+   * Rises when the server turns out to be another one, or to have gone back in time (a failover that lost commits): what
+   * was read before may no longer be there. Undefined where that cannot happen unseen.
+   */
+  readonly epoch?: number;
+  /** Calls back when the epoch has risen. */
+  onReplaced?(listener: () => void): () => void;
   /** Connects, and refuses a database that cannot keep what Amends promises. Safe to call again. */
   open(): Promise<void>;
-  /** One statement, committed by itself. */
-  query(statement: Sql): Promise<readonly Row[]>;
-  /** Several statements in one transaction, in one round trip where the driver can. */
-  batch(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]>;
+  /** One statement, committed by itself. `limitMs` is how long its answer may take, where it must come sooner than usual. */
+  query(statement: Sql, limitMs?: number): Promise<readonly Row[]>;
+  /**
+   * Several statements in one transaction, in one round trip where the driver can. With an epoch, throws
+   * `DatabaseReplaced` before anything is sent where that is no longer the database's.
+   */
+  batch(statements: readonly Sql[], epoch?: number): Promise<readonly (readonly Row[])[]>;
   /** `foreign` says that code of the user's runs inside, which must not come back for a second connection. */
   transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
   /** The caller's own open transaction. */

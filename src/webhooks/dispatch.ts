@@ -6,7 +6,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { sql } from "../storage/sql.ts";
-import { Desk, type Hold } from "../work/desk.ts";
+import { Desk, type Hold } from "../runtime/desk.ts";
 import type { Booking } from "./booking.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
@@ -44,11 +44,11 @@ export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
     capacity: parts.capacity,
     clock,
     leaseMs: parts.leaseMs,
-    claim: async (limit) => {
+    claim: async (limit, except) => {
       const lookIn = (ms: number): void => desk.dueIn(ms);
       const errands = await persist(
         db,
-        () => claim(parts, limit, isFull ? ALL_DUE : undefined, lookIn),
+        () => claim(parts, limit, except, isFull ? ALL_DUE : undefined, lookIn),
         patience,
       );
       isFull = errands.length === limit;
@@ -66,7 +66,7 @@ export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
     const synthetic = layer.syntheticResult(errand.job);
     const report = synthetic ? courier.report(errand, synthetic) : await courier.carry(errand, hold);
     // A call that was told to stop because the worker stops has no outcome: the job is given back.
-    if (hold.stopped === "shutdown" && !report.result.ok) return;
+    if (!report || (hold.stopped === "shutdown" && !report.result.ok)) return;
     await booking().book(report);
   }
 }
@@ -92,6 +92,7 @@ async function lookForDue(db: Database): Promise<Due> {
 async function claim(
   parts: DispatchParts,
   limit: number,
+  except: readonly string[],
   known: Due | undefined,
   lookIn: (ms: number) => void,
 ): Promise<readonly Errand[]> {
@@ -103,7 +104,7 @@ async function claim(
   let lookInMs: number | undefined;
   const take = async (session: Session, manner: Manner): Promise<readonly Errand[]> => {
     // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
-    const waiting = due.jobs ? await jobs.lease(session, limit) : [];
+    const waiting = due.jobs ? await jobs.lease(session, limit, except) : [];
     if (!due.deliveries || waiting.length >= limit) return courier.read(session, waiting);
     const room = limit - waiting.length;
     const created = await orchestrator.createJobs(session, room, jobs.birth(dialect), manner);

@@ -7,8 +7,8 @@ import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import type { Session } from "../storage/database.ts";
 import { persist, type Patience } from "../storage/retry.ts";
-import type { Desk } from "../work/desk.ts";
-import type { Host } from "../work/host.ts";
+import type { Desk } from "../runtime/desk.ts";
+import type { Host } from "../runtime/host.ts";
 import { Booking } from "./booking.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
@@ -99,6 +99,7 @@ export class Webhooks<Tx = unknown> {
       box,
       clock,
       timeoutMs: settings.timeoutMs,
+      graceMs: options.sender ? host.graceMs : undefined,
       attemptMax,
       newId,
       tracer: host.tracer,

@@ -1,4 +1,5 @@
 /** What the engine asks of a storage of one's own, where a race decides and a test must not depend on one. */
+import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -19,6 +20,7 @@ function newSaga(id: string, owner: string | undefined): NewSaga {
     plan,
     deadlineMs: undefined,
     owner,
+    token: owner === undefined ? 0 : FIRST_CLAIM,
     leaseMs: 60_000,
     interests: [],
   };
@@ -33,14 +35,23 @@ function completed(sagaId: string, version: number): Checkpoint {
     error: null,
     recovered: false,
   } as const;
-  return { sagaId, token: 1, version, entry, emissions: [], move, state: evolve(initial(plan, true), entry) };
+  return {
+    sagaId,
+    epoch: 0,
+    token: FIRST_CLAIM,
+    version,
+    entry,
+    emissions: [],
+    move,
+    state: evolve(initial(plan, true), entry),
+  };
 }
 
 it("[S-16] a renewal that comes after the end finds nothing to renew, and troubles no other saga", async () => {
   const journal = new ContractJournal(new RunningMapStorage());
   for (const id of ["ended", "running"]) await journal.create(newSaga(id, "worker"));
   expect(await journal.append(completed("ended", 2))).toBe(true);
-  const held = await journal.renew(["ended", "running", "nobody"].map((id) => ({ id, token: 1 })));
+  const held = await journal.renew(["ended", "running", "nobody"].map((id) => ({ id, token: FIRST_CLAIM })));
   expect([...held]).toEqual([["running", 1]]);
 });
 

@@ -1,10 +1,11 @@
 /** With many finished sagas, and statistics from a moment when there were no others, no statement reads them all. */
+import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
 import { err, saga, signal, SqlSagaStorage } from "amends";
 import { event } from "amends/events";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
-import { newId } from "../../src/work/identifiers.ts";
+import { newId } from "../../src/runtime/identifiers.ts";
 import { flush, flushInside, type Execute, type Piece } from "../../src/sagas/flush.ts";
 import { claimSagas, renewSagas, selectLogs } from "../../src/sagas/queries.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -102,7 +103,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   await storage.incrementRecoveryAttempts("own");
   await storage.getStepHistory("own");
 
-  const holds = Array.from({ length: 100 }, (_, n) => ({ id: `open-${n}`, token: 1 }));
+  const holds = Array.from({ length: 100 }, (_, n) => ({ id: `open-${n}`, token: FIRST_CLAIM }));
   return [
     ...statements(),
     renewSagas(dialect, holds, 60_000),
@@ -125,7 +126,7 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
   };
   const pieces = Array.from({ length: count }, (_, n): Piece[] => {
     const entry = { step: "one", action: "act", status: "COMPLETED", details: null } as const;
-    const checkpoint = { token: 1, version: 4, entry, state: initial(chain.plan, true) };
+    const checkpoint = { epoch: 0, token: FIRST_CLAIM, version: 4, entry, state: initial(chain.plan, true) };
     const move = {
       from: "RUNNING",
       to: "COMPENSATING",
@@ -141,6 +142,7 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
           ...start,
           deadlineMs: 1_000,
           owner: n % 2 ? "owner" : undefined,
+          token: n % 2 ? FIRST_CLAIM : 0,
           leaseMs: 60_000,
           interests: [],
         },

@@ -38,7 +38,7 @@ export async function explainPostgres(
   mode: "generic" | "custom",
   watch: Watch = KERNEL,
 ): Promise<Explainer> {
-  const ours = mode === "generic" ? connectionDefaults() : {};
+  const ours = mode === "generic" ? connectionDefaults(30_000) : {};
   const client = new pg.Client({ ...ours, connectionString: url });
   await client.connect();
   let count = 0;

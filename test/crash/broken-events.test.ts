@@ -14,7 +14,7 @@ const bugs: readonly Bug[] = [
     scenario: "flow-overtaken",
     signal: "SIGSTOP",
     at: /^handle reserve 1 after/,
-    found: /handle reserve 1 after: I3: delivery .* was changed although token 2 held it/,
+    found: /handle reserve 1 after: I3: delivery .* was changed although claim 2 held it/,
     isHidden: true,
   },
   {

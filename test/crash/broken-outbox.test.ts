@@ -9,7 +9,7 @@ const bugs: readonly Bug[] = [
     scenario: "overtaken",
     signal: "SIGSTOP",
     at: /^erase/,
-    found: /erase stripe 1 after: I3: entry .* was changed although token 2 held it/,
+    found: /erase stripe 1 after: I3: entry .* was changed although claim 2 held it/,
     isHidden: true,
   },
   {

@@ -49,7 +49,7 @@ onEachYard((yard) => {
         choose: named("write"),
       });
       expect(problems.filter((problem) => problem.startsWith("undisturbed"))).toEqual([]);
-      expect(problems.join("\n")).toMatch(/I3: .* was written although token 2 held/);
+      expect(problems.join("\n")).toMatch(/I3: .* was written although claim 2 held/);
       expect(problems.join("\n")).toMatch(/I4: saga one changed after it had ended/);
     },
   );

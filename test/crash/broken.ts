@@ -31,13 +31,13 @@ export async function brokenBuild(patches: readonly Patch[]): Promise<string> {
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
     file: "sagas/drive.js",
-    from: "const booking = await book(tools, run, entry, called.emissions,",
+    from: "const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });",
     to: `const turned = evolve(run.state, entry);
         if (run.state.status === "RUNNING" && turned.status === "COMPENSATING") {
             const undo = next(turned, factsOf(tools, run));
             run.early = { step: undo.step, called: await callStep(tools, run, undo, undefined) };
         }
-        const booking = await book(tools, run, entry, called.emissions,`,
+        const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });`,
   },
   {
     file: "sagas/drive.js",

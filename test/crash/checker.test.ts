@@ -40,7 +40,7 @@ const forgeries: readonly Forgery[] = [
     what: "[K-06] a line under a token that no longer held",
     scenario: "declined",
     books: [`${LINE} 99, 0, 'pack', 'compensate', 'COMPLETED', created_at from <saga_logs> where id = 2`],
-    found: /I3: .* although token 1 held/,
+    found: /I3: .* although claim 1 held/,
   },
   {
     what: "[S-16] a line after the end",

@@ -1,4 +1,5 @@
 /** As the thief of entries, for deliveries: takes them over from a process that sleeps, and is still at work on them. */
+import { claimCount } from "../../src/core/claim-token.ts";
 import { settled } from "../../src/core/outbox/machine.ts";
 import { NOTHING_OUT, type Delivery } from "../../src/events/delivery.ts";
 import { SagaRegistry } from "../../src/events/registry.ts";
@@ -46,7 +47,7 @@ export class FlowThief {
     for (const [delivery, text] of this.#taken) {
       const { id, token } = delivery;
       if ((await this.#textOf(delivery)) !== text)
-        problems.push(`I3: delivery ${id} or its run was changed although token ${token} held it`);
+        problems.push(`I3: delivery ${id} or its run was changed although claim ${claimCount(token)} held it`);
       await this.#store.settle({ delivery, to: settled("release"), uncounted: true, out: NOTHING_OUT });
     }
     this.#taken = new Map();

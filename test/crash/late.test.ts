@@ -1,4 +1,6 @@
 /** Claims and connections that were lost, in one process: what the harness has found, as short as it gets. */
+import { nthClaim } from "../support/claims.ts";
+import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
 import { decodePlan } from "../../src/core/saga/plan.ts";
@@ -18,6 +20,7 @@ const parcel: NewSaga = {
   plan,
   deadlineMs: undefined,
   owner: "first",
+  token: FIRST_CLAIM,
   leaseMs: 1,
   interests: [],
 };
@@ -30,10 +33,11 @@ onEachDatabase((database) => {
     const kinds = [{ name: "parcel", version: 1 }];
     let claimed: readonly SagaRecord[] = [];
     while (claimed.length === 0) claimed = await journal.claim(kinds, 1, "second", 60_000);
-    expect(claimed[0]).toMatchObject({ token: 2, version: 2 });
+    expect(claimed[0]).toMatchObject({ token: nthClaim(2), version: 2 });
 
     const line = (token: number, version: number, status: "STARTED" | "COMPLETED"): Checkpoint => ({
       sagaId: "one",
+      epoch: 0,
       token,
       version,
       entry: { step: "reserve", action: "act", status, details: null },
@@ -43,8 +47,8 @@ onEachDatabase((database) => {
     });
     // A process that was asleep past its lease runs the saga twice: as the claim that it lost, and as its own successor.
     const answers = await Promise.all([
-      journal.append(line(1, 2, "COMPLETED")),
-      journal.append(line(2, 3, "STARTED")),
+      journal.append(line(FIRST_CLAIM, 2, "COMPLETED")),
+      journal.append(line(claimed[0]?.token ?? 0, 3, "STARTED")),
     ]);
     expect(answers).toEqual([false, true]);
     expect(await checkInvariants(db)).toEqual([]);

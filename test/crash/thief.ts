@@ -3,6 +3,7 @@
  * up: whatever it then books under its old token must be refused.
  */
 import { Outbox, type Amends, type OutboxEntry } from "amends";
+import { claimCount } from "../../src/core/claim-token.ts";
 import { findEntries } from "../../src/outbox/queries.ts";
 import { toEntry } from "../../src/outbox/rows.ts";
 import type { Database } from "../../src/storage/database.ts";
@@ -42,7 +43,7 @@ export class Thief {
       const [row] = await this.#database.query(findEntries(dialect, "erasure", [entryId]));
       const { token } = JSON.parse(text) as OutboxEntry;
       if (!row || JSON.stringify(toEntry(row)) !== text)
-        problems.push(`I3: entry ${entryId} was changed although token ${token} held it`);
+        problems.push(`I3: entry ${entryId} was changed although claim ${claimCount(token)} held it`);
       await this.#outbox.books.settle({ entryId, token, event: "release", waitMs: 0 });
     }
     this.#taken = new Map();

@@ -1,9 +1,11 @@
+import { ok } from "amends";
+import { handler } from "amends/events";
 import { expect, it } from "vitest";
 import { sql } from "../../src/storage/sql.ts";
-import { gate } from "../sagas/support/gate.ts";
+import { forEver, gate } from "../sagas/support/gate.ts";
 import { pair } from "../sagas/support/pair.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { convention, Registered } from "./support/convention.ts";
+import { convention, Registered, SchemaCreated, SchemaFailed } from "./support/convention.ts";
 import { runIn, sent, waitFor } from "./support/flow.ts";
 
 onEachDatabase((database) => {
@@ -172,5 +174,92 @@ onEachDatabase((database) => {
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "completed";
     });
     expect(calls).toEqual(["schema 1", "schema 2", "tables 1"]);
+  });
+
+  it("[F-16] a success that comes after the run's time is up turns the run back, and is undone", async () => {
+    const clock = virtualClock();
+    const hold = gate();
+    const { saga, undoers, calls } = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    await database.worker(amends, { poll: "1h" });
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await hold.reached;
+    await clock.advance(5_000);
+    hold.open();
+    const run = await runIn(amends, saga, "c-1", "failed");
+    expect(run.failure).toEqual({ step: "create_feature_tables", error: "DeadlinePassed" });
+    expect(calls.slice(2)).toEqual(["undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-16][K-08] a handler that does not return when its run's time is up is waited for: nothing is undone beside it", async () => {
+    const clock = virtualClock();
+    const hold = gate();
+    const { saga, undoers, calls } = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    await database.worker(amends);
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await hold.reached;
+    for (let tick = 0; tick < 5; tick++) await clock.advance(10_000);
+    const turned = await runIn(amends, saga, "c-1", "compensating");
+    expect(turned).toMatchObject({ undoSteps: ["create_schema"] });
+    expect(calls).toEqual(["schema 1", "tables 1"]);
+    hold.open();
+    await runIn(amends, saga, "c-1", "failed");
+    expect(calls.slice(2)).toEqual(["undoTables 1", "undoSchema 1"]);
+  });
+
+  it("[F-12][K-08] a handler's last try is not given up while it is known to run: its end counts", async () => {
+    const clock = virtualClock();
+    const hold = gate<"ok">();
+    const calls: string[] = [];
+    const slow = handler("Slow", {
+      on: Registered,
+      ok: SchemaCreated,
+      err: SchemaFailed,
+      timeout: "5s",
+      retry: { attempts: 1 },
+      handle: async ({ srn }) => {
+        calls.push("slow");
+        await hold.pass();
+        return ok(SchemaCreated({ srn, fields: 1 }));
+      },
+    });
+    const db = await database.open({ clock });
+    const amends = await database.amends({ database: db, handlers: [slow] });
+    await database.worker(amends);
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await hold.reached;
+    for (let tick = 0; tick < 5; tick++) await clock.advance(10_000);
+    expect(await sent(db)).toEqual(["ConventionRegistered > Slow (in_flight)"]);
+    hold.open("ok");
+    await waitFor(async () => (await sent(db)).length === 2);
+    expect(calls).toEqual(["slow"]);
+    expect((await sent(db))[0]).toBe("ConventionRegistered > Slow");
+  });
+
+  it("[F-12][K-08] a try that does not return is tried again within its attempts", async () => {
+    const clock = virtualClock();
+    const calls: number[] = [];
+    const deaf = handler("Deaf", {
+      on: Registered,
+      ok: SchemaCreated,
+      err: SchemaFailed,
+      timeout: "5s",
+      retry: { attempts: 2, base: "1s" },
+      handle: async ({ srn }, { attempt }) => {
+        calls.push(attempt);
+        if (attempt === 1) await forEver();
+        return ok(SchemaCreated({ srn, fields: 1 }));
+      },
+    });
+    const db = await database.open({ clock });
+    const amends = await database.amends({ database: db, handlers: [deaf] });
+    await database.worker(amends);
+    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await waitFor(async () => {
+      await clock.advance(1_000);
+      return (await sent(db)).length === 2;
+    });
+    expect(calls).toEqual([1, 2]);
   });
 });

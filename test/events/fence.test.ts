@@ -1,10 +1,11 @@
+import { claimCount } from "../../src/core/claim-token.ts";
 import { expect, it } from "vitest";
 import { settled } from "../../src/core/outbox/machine.ts";
 import type { Delivery, NewRow, RunRecord } from "../../src/events/delivery.ts";
 import { SagaStore } from "../../src/events/store.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
-import { newId } from "../../src/work/identifiers.ts";
+import { newId } from "../../src/runtime/identifiers.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
 import { convention, Registered } from "./support/convention.ts";
 import { sent } from "./support/flow.ts";
@@ -58,7 +59,7 @@ onEachDatabase((database) => {
     const older = await claim();
     lapse();
     const newer = await claim();
-    expect([newer.id, newer.token]).toEqual([older.id, older.token + 1]);
+    expect([newer.id, claimCount(newer.token)]).toEqual([older.id, claimCount(older.token) + 1]);
     const out = { rows: [consequence()], runs: [] };
     const late = await store.settle({ delivery: older, to: settled("succeed"), move: moved(older.run), out });
     expect(late.applied).toBe(false);

@@ -67,16 +67,17 @@ onEachDatabase((database) => {
     expect(await run.status()).toBe("PENDING");
   });
 
-  it("[K-08] whoever waits for a saga whose call outlived its claim hears of its end", async () => {
+  it("[K-08] a caller that waits for a saga whose call never returns hears of its end", async () => {
     let calls = 0;
     const order = saga("order", nothing).step("only", {
       timeout: "50ms",
+      retry: { base: "10ms" },
       act: () => {
         calls++;
         return calls === 1 ? new Promise(() => undefined) : "done";
       },
     });
-    const amends = await database.amends({ sagas: [order], lease: "400ms" });
+    const amends = await database.amends({ sagas: [order], lease: "400ms", grace: "50ms" });
     const worker = await database.worker(amends, { poll: "50ms" });
     const run = await amends.start(order, {});
     expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { only: "done" } });

@@ -81,7 +81,7 @@ onEachDatabase((database) => {
     await clock.advance(9_999);
     expect(reasons).toEqual([]);
     await clock.advance(1);
-    expect(reasons).toEqual(["shutdown"]);
+    expect(reasons).toEqual(["amends: shutdown"]);
     await stopping;
     const view = await amends.inspect("one");
     expect(view).toMatchObject({ status: "RUNNING", owner: undefined });

@@ -1,10 +1,12 @@
+import { nthClaim } from "../support/claims.ts";
 import { BackoffPolicy, Calls, defineCall, err, Terminal, type CallContext } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions, toAction } from "../../src/audit/action-queries.ts";
 import { sql } from "../../src/storage/sql.ts";
-import { onThrow } from "../../src/work/throws.ts";
+import { onThrow } from "../../src/runtime/throws.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { gate } from "../sagas/support/gate.ts";
 import { erase, shop, type Shop } from "./support/shop.ts";
 
 const schema = z.object({ to: z.string().min(1) });
@@ -89,7 +91,7 @@ onEachDatabase((database) => {
     await calls.runOnce();
     expect(made).toEqual([1, 2]);
     expect([calls.lost, other.lost]).toEqual([1, 0]);
-    expect(await world.row(id)).toMatchObject({ status: "failed", token: 2, attempts: 2 });
+    expect(await world.row(id)).toMatchObject({ status: "failed", token: nthClaim(2), attempts: 2 });
   });
 
   it.each([
@@ -203,5 +205,37 @@ onEachDatabase((database) => {
     ])
       expect(() => defineCall("x", wrong as never)).toThrow(/Call x/);
     expect(() => new Calls(world.amends, { calls: [mail, mail] })).toThrow("same name");
+  });
+
+  it("[K-08][O-20] a call that does not return is tried again within its attempts, and its last try is waited for", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const held = gate<string>();
+    let made = 0;
+    const mail = defineCall("send-mail", {
+      schema,
+      timeout: "5s",
+      maxAttempts: 2,
+      handle: () => {
+        made += 1;
+        return held.pass();
+      },
+    });
+    const calls = new Calls(world.amends, { calls: [mail], backoff: { base: "1s" } });
+    const id = await enqueue(world, calls, mail, "ada");
+    const first = calls.runOnce();
+    await held.reached;
+    await clock.advance(15_000);
+    await first;
+    expect(await world.row(id)).toMatchObject({ status: "failed", last_error: "TimedOut" });
+    await clock.advance(1_000);
+    const second = calls.runOnce();
+    await expect.poll(() => made).toBe(2);
+    await clock.advance(30_000);
+    await expect.poll(() => world.row(id)).toMatchObject({ status: "in_flight", last_error: "NotReturned" });
+    held.open("sent");
+    await second;
+    expect(await world.row(id)).toMatchObject({ status: "succeeded" });
+    expect(made).toBe(2);
   });
 });

@@ -1,3 +1,4 @@
+import { nthClaim } from "../support/claims.ts";
 import { expect, it } from "vitest";
 import { outboxMachine } from "../../src/core/outbox/machine.ts";
 import { sql } from "../../src/storage/sql.ts";
@@ -16,7 +17,7 @@ onEachDatabase((database) => {
     const world = await shop(database, { clock });
     const [entryId] = await world.enqueue(erase("u-1"));
     const [entry] = await world.outbox.claimBatch();
-    expect(entry).toMatchObject({ entryId, status: "in_flight", attempts: 1, token: 1 });
+    expect(entry).toMatchObject({ entryId, status: "in_flight", attempts: 1, token: nthClaim(1) });
     expect(entry?.nextAttemptAt?.getTime()).toBe(clock.virtualNowMs() + LEASE_MS);
     expect(entry?.lastAttemptAt?.getTime()).toBe(clock.virtualNowMs());
     expect(await world.outbox.claimBatch()).toEqual([]);
@@ -30,7 +31,7 @@ onEachDatabase((database) => {
     await clock.advance(9_999);
     expect(await world.outbox.claimBatch()).toEqual([]);
     await clock.advance(1);
-    expect(await world.outbox.claimBatch()).toMatchObject([{ attempts: 2, token: 2 }]);
+    expect(await world.outbox.claimBatch()).toMatchObject([{ attempts: 2, token: nthClaim(2) }]);
   });
 
   it("[O-04] due are pending, failed past its wait, in flight past its lease and scheduled past its horizon", async () => {

@@ -1,3 +1,4 @@
+import { nthClaim } from "../support/claims.ts";
 import type { OutboxEntry } from "amends";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
@@ -29,7 +30,7 @@ onEachDatabase((database) => {
       expect(await late(world, stale)).toBe(false);
       expect(await world.row(entryId as string)).toMatchObject({
         status: "in_flight",
-        token: 2,
+        token: nthClaim(2),
         last_error: null,
       });
       expect(await now(world, held)).toBe(true);

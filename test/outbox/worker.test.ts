@@ -1,14 +1,25 @@
 import { BackoffPolicy, Calls } from "amends";
 import { dataMap, Erasure } from "amends/erasure";
+import type { VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";
 import { forEver } from "../sagas/support/gate.ts";
 import { runnerOn } from "./support/runner.ts";
-import { erase, shop } from "./support/shop.ts";
+import { erase, shop, type Shop } from "./support/shop.ts";
 import { eraser } from "./support/systems.ts";
 
 const LEASE_MS = 300_000;
+
+/** Moves time far beyond the lease, and waits for each renewal on the way. */
+async function keepLease(clock: VirtualClock, world: Shop, id: string): Promise<void> {
+  for (let tick = 0; tick < 20; tick++) {
+    await clock.advance(LEASE_MS / 8);
+    await expect
+      .poll(async () => Number((await world.row(id))["gate_ms"]) - clock.virtualNowMs())
+      .toBeGreaterThanOrEqual((LEASE_MS * 3) / 4);
+  }
+}
 
 onEachDatabase((database) => {
   const gate = gatekeeper();
@@ -34,12 +45,7 @@ onEachDatabase((database) => {
     const [id] = await world.enqueue(erase("u-1"));
     const running = runnerOn(world, [stripe], { callTimeout: "30d" }).runOnce();
     await held.reached;
-    for (let tick = 0; tick < 20; tick++) {
-      await clock.advance(LEASE_MS / 8);
-      await expect
-        .poll(async () => Number((await world.row(id as string))["gate_ms"]) - clock.virtualNowMs())
-        .toBeGreaterThanOrEqual((LEASE_MS * 3) / 4);
-    }
+    await keepLease(clock, world, id as string);
     held.open();
     expect(await running).toBe(1);
     expect(stripe.calls).toHaveLength(1);
@@ -57,7 +63,7 @@ onEachDatabase((database) => {
     await expect.poll(() => deaf.calls.length).toBe(1);
     await clock.advance(10_000);
     expect(signals[0]?.aborted).toBe(true);
-    await clock.advance(1_000);
+    await clock.advance(10_000);
     expect(await running).toBe(1);
     expect(await world.row(id as string)).toMatchObject({
       status: "failed",
@@ -70,6 +76,27 @@ onEachDatabase((database) => {
       () => undefined,
     );
     expect(runner.duty.room).toBe(4);
+  });
+
+  it("[K-08][O-09] the last try is not given up while its call is known to run: its end counts, however late", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const held = gate();
+    const deaf = eraser("stripe", () => held.pass().then(() => ({})));
+    const [id] = await world.enqueue(erase("u-1"));
+    const running = runnerOn(world, [deaf], { callTimeout: "10s", maxAttempts: 1 }).runOnce();
+    await held.reached;
+    // Far beyond its time, its grace period and its lease.
+    await keepLease(clock, world, id as string);
+    await expect
+      .poll(() => world.row(id as string))
+      .toMatchObject({ status: "in_flight", last_error: "NotReturned" });
+    expect(await world.trail("u-1")).toEqual([]);
+    held.open();
+    expect(await running).toBe(1);
+    expect(deaf.calls).toHaveLength(1);
+    expect(await world.row(id as string)).toMatchObject({ status: "succeeded", last_error: null });
+    expect(await world.trail("u-1")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
   });
 
   it("[K-08] a call that listens ends at once when its time is over", async () => {

@@ -1,6 +1,7 @@
 import { SagaConcurrencyError, saga, SqlSagaStorage } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { claimToken } from "../../src/core/claim-token.ts";
 import { insertLines } from "../../src/sagas/flush.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { gate } from "./support/gate.ts";
@@ -95,7 +96,9 @@ onEachDatabase((database) => {
     await held.reached;
     // Another worker takes the saga in this very moment: its claim is a line with a newer token.
     const entry = { step: "$claim", action: "act", status: "COMPLETED", details: "{}" } as const;
-    await look.db.query(insertLines(look.db.dialect, [{ sagaId: run.id, version: 2, token: 2, entry }]));
+    await look.db.query(
+      insertLines(look.db.dialect, [{ sagaId: run.id, version: 2, token: claimToken(2, 7), entry }]),
+    );
     held.open();
     await expect.poll(() => amends.counters.lost).toBe(1);
     expect(await look.lines(run.id)).toEqual(["$claim act COMPLETED"]);

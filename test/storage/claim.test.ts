@@ -1,7 +1,8 @@
+import { nthClaim } from "../support/claims.ts";
 import { expect, it } from "vitest";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { ensureClaimer, startClaimer } from "./support/children.ts";
+import { CLAIMER, ensureBuilt, startClaimer } from "./support/children.ts";
 import { insertRow, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";
 
 onEachDatabase((database) => {
@@ -21,7 +22,7 @@ onEachDatabase((database) => {
     const firstMs = clock.virtualNowMs();
     expect(await row()).toEqual({
       status: "RUNNING",
-      token: 1,
+      token: nthClaim(1),
       owner: "first",
       recovery_attempts: 0,
       next_attempt_at: firstMs + LEASE_MS,
@@ -30,7 +31,7 @@ onEachDatabase((database) => {
     await clock.advance(LEASE_MS);
     await journal.claim([KIND], 1, "second", LEASE_MS);
     expect(await row()).toMatchObject({
-      token: 2,
+      token: nthClaim(2),
       owner: "second",
       recovery_attempts: 1,
       last_attempt_at: firstMs + LEASE_MS,
@@ -76,7 +77,7 @@ onEachDatabase((database) => {
   });
 
   it("[K-04] several processes that claim at once never get one row twice, and leave none", async () => {
-    await ensureClaimer();
+    await ensureBuilt(CLAIMER);
     const rows = 300;
     const db = await database.open();
     for (let n = 0; n < rows; n++) await insertRow(db, `row-${n}`);
@@ -89,7 +90,7 @@ onEachDatabase((database) => {
     const [tokens] = await db.query(
       sql`select max(token) as newest, min(token) as oldest from ${db.dialect.table("saga_executions")}`,
     );
-    expect(tokens).toEqual({ newest: 1, oldest: 1 });
+    expect(tokens).toEqual({ newest: nthClaim(1), oldest: nthClaim(1) });
   }, 90_000);
 
   it("[K-05] a claim takes exactly its limit where more is due", async () => {

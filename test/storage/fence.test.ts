@@ -58,13 +58,13 @@ onEachDatabase((database) => {
     const db = await database.open({ clock });
     const journal = journalOn(db);
     await journal.create(newSaga("one"));
-    await journal.claim([KIND], 1, "late", LEASE_MS);
+    const [late] = (await journal.claim([KIND], 1, "late", LEASE_MS)) as [SagaRecord];
     await clock.advance(LEASE_MS);
-    await journal.claim([KIND], 1, "current", LEASE_MS);
+    const [current] = (await journal.claim([KIND], 1, "current", LEASE_MS)) as [SagaRecord];
     const before = await journal.load("one");
-    expect([...(await journal.renew([{ id: "one", token: 1 }], 10 * LEASE_MS))]).toEqual([]);
+    expect([...(await journal.renew([late], 10 * LEASE_MS))]).toEqual([]);
     expect((await journal.load("one"))?.dueAtMs).toBe(before?.dueAtMs);
-    expect((await journal.renew([{ id: "one", token: 2 }], 10 * LEASE_MS)).has("one")).toBe(true);
+    expect((await journal.renew([current], 10 * LEASE_MS)).has("one")).toBe(true);
     expect((await journal.load("one"))?.dueAtMs).toBe(clock.virtualNowMs() + 10 * LEASE_MS);
   });
 

@@ -1,3 +1,4 @@
+import { nthClaim } from "../support/claims.ts";
 import { SqlSagaStorage } from "amends";
 import { expect, it } from "vitest";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
@@ -26,7 +27,7 @@ onEachDatabase((database) => {
       const [row] = await db.query(
         sql`select status, version, token, context from ${table} where id = ${status}`,
       );
-      expect(row).toEqual({ status, version: 1, token: 0, context: '{"input":{}}' });
+      expect(row).toEqual({ status, version: 1, token: nthClaim(0), context: '{"input":{}}' });
     }
   });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Column, Database } from "../../src/storage/database.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
-import { newId } from "../../src/work/identifiers.ts";
+import { newId } from "../../src/runtime/identifiers.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 
 const COLUMNS: readonly Column[] = [

@@ -2,16 +2,11 @@
  * The books: what the tables say about every saga, read line by line and held against the rules of the machine. This
  * is the checker's own reading of the log. Only the meaning of one line (`evolve`) is shared with the engine.
  */
+import { claimCount, FIRST_CLAIM } from "../../src/core/claim-token.ts";
 import type { PlannedStep } from "../../src/core/saga/plan.ts";
 import { pivotBegun } from "../../src/core/saga/interpreter.ts";
-import {
-  canTurn,
-  evolve,
-  initial,
-  undoDue,
-  type SagaState,
-  type StepState,
-} from "../../src/core/saga/state.ts";
+import { evolve, initial, type SagaState, type StepState } from "../../src/core/saga/state.ts";
+import { canTurn, undoDue } from "../../src/core/saga/undoing.ts";
 import { idempotencyKey } from "../../src/core/identity.ts";
 import type { Failure, Mark } from "../../src/core/saga/entry.ts";
 import { SHORT_WAIT_MS } from "../../src/sagas/waiting.ts";
@@ -51,12 +46,22 @@ const CONTROL: Readonly<Record<string, readonly SagaState["status"][]>> = {
   $claim: ["PENDING", "RUNNING", "COMPENSATING"],
   $release: ["RUNNING", "COMPENSATING"],
   $cancel: ["PENDING", "RUNNING"],
+  $expire: ["RUNNING"],
+  $return: ["RUNNING", "COMPENSATING", "STALLED"],
   $turn: ["RUNNING", "STALLED"],
   $stall: ["RUNNING", "COMPENSATING"],
   $retry: ["STALLED"],
   $skip: ["STALLED"],
   $resolve: ["STALLED"],
 };
+
+/** Whoever started it: the first line that was written under a first claim tells, or else the row. */
+function firstToken({ entries, token }: SagaRecord): number {
+  return (
+    entries.find((entry) => claimCount(entry.token) === 1)?.token ??
+    (claimCount(token) === 1 ? token : FIRST_CLAIM)
+  );
+}
 
 /** Reads one saga's log from its first line to its last. */
 export class Reader {
@@ -80,9 +85,10 @@ export class Reader {
     this.#record = record;
     this.#recoveryMax = recoveryMax;
     this.#state = initial(record.plan, record.begun);
-    this.#token = record.begun ? 1 : 0;
+    this.#token = record.begun ? firstToken(record) : 0;
     this.#owned = record.begun;
-    if (record.begun) this.#begin({ step: (record.plan[0] as PlannedStep).name, action: "act" }, 1, 1);
+    if (record.begun)
+      this.#begin({ step: (record.plan[0] as PlannedStep).name, action: "act" }, this.#token, 1);
   }
 
   read(): Book {
@@ -137,9 +143,12 @@ export class Reader {
       if (!OUTSIDE.has(entry.step)) this.#say("I3", `${what} was written by nobody's claim`);
       return;
     }
-    const expected = entry.step === "$claim" ? this.#token + 1 : this.#token;
-    if (entry.token !== expected) this.#say("I3", `${what} was written although token ${expected} held`);
-    this.#token = Math.max(this.#token, entry.token);
+    const isClaim = entry.step === "$claim";
+    const holds = isClaim
+      ? claimCount(entry.token) === claimCount(this.#token) + 1
+      : entry.token === this.#token;
+    if (!holds) this.#say("I3", `${what} was written although claim ${claimCount(this.#token)} held`);
+    if (isClaim) this.#token = entry.token;
   }
 
   #mayBegin({ step, action }: Mark, what: string): void {
@@ -169,6 +178,9 @@ export class Reader {
         );
       return;
     }
+    const running = steps.findIndex(({ runningSinceMs }) => runningSinceMs !== undefined);
+    if (running >= 0 && !(running === index && undo === "retry"))
+      this.#say("S-12", `${what} begins an undo while a call of ${String(plan[running]?.name)} runs`);
     if (this.#acting(() => true) > 0) this.#say("S-24", `${what} begins an undo while acts of a group run`);
     // Going forward, only a step that was passed over is undone, before its fallback begins.
     const isPassedOver = plan[index]?.fallback !== undefined && steps[index + 1]?.act === "chosen";
@@ -214,13 +226,23 @@ export class Reader {
     const step = this.#state.steps[index];
     const now = entry.action === "act" ? step?.act : step?.undo;
     const open = this.#state.plan[index]?.wait ? "waiting" : "begun";
-    if (now !== open) this.#say("S-07", `${what} ends a call that is ${now ?? "unknown"}, not begun`);
+    // A call that had outlived its time may still succeed.
+    const isHeard = step?.runningSinceMs !== undefined || this.#hasJustReturned(entry);
+    if (now !== open && !(isHeard && entry.status === "COMPLETED" && now !== "done"))
+      this.#say("S-07", `${what} ends a call that is ${now ?? "unknown"}, not begun`);
     if (this.#done.has(key)) this.#say("I1", `${what} books an outcome that was booked before`);
     if (entry.status === "COMPLETED") this.#done.add(key);
     if (entry.status !== "FAILED") return;
     const { kind } = JSON.parse(entry.details ?? "{}") as Failure;
     if (kind === "err") this.#refused.add(key);
     if (kind === "open" && this.#begins.get(key)?.length === 1) this.#uncalled.add(key);
+  }
+
+  /** Its call was said to have returned in the line before. */
+  #hasJustReturned({ step, id }: LogEntry): boolean {
+    const before = this.#record.entries.find((one) => one.id === id - 1);
+    const about = before?.step === "$return" ? (JSON.parse(before.details ?? "{}") as { step?: string }) : {};
+    return about.step === step;
   }
 
   #begin(mark: Mark, token: number, version: number): void {
@@ -289,6 +311,8 @@ export class Reader {
   #mayRelease(entry: LogEntry, following: LogEntry | undefined): void {
     const { kind, waitMs = 0 } = JSON.parse(entry.details ?? "{}") as Failure;
     if (kind !== "retry" || waitMs <= SHORT_WAIT_MS || this.#state.cancel) return;
+    // A saga whose calls have not all returned is not given back.
+    if (this.#state.steps.some(({ runningSinceMs }) => runningSinceMs !== undefined)) return;
     if (following?.step === "$turn" && following.token === entry.token) return;
     this.#owned = false;
     // A deadline that had just passed looks the same here and keeps the owner.

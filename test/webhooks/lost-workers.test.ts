@@ -1,3 +1,4 @@
+import { nthClaim } from "../support/claims.ts";
 import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
 import { onEachDatabase } from "../support/databases.ts";
@@ -44,7 +45,11 @@ onEachDatabase((database) => {
     clock.jump(60_001);
     expect(await amends.worker().runOnce()).toBeGreaterThan(0);
     expect(world.sent[0]?.body).toContain("order.lost");
-    expect((await rows("webhook_jobs"))[0]).toMatchObject({ status: "Completed", attempts: 2, token: 2 });
+    expect((await rows("webhook_jobs"))[0]).toMatchObject({
+      status: "Completed",
+      attempts: 2,
+      token: nthClaim(2),
+    });
   });
 
   it("[W-11][K-08] a slow call keeps its lease, and nobody else calls", async () => {
@@ -132,5 +137,34 @@ onEachDatabase((database) => {
     while (!(await arrived())) await clock.advance(1);
     expect((await states()).toSorted()).toEqual(["Completed 1", "Completed 1", "InProgress 0"]);
     await worker.stop({ deadline: 0 });
+  });
+
+  it("[K-08][W-08] a sender of the user's own that does not return has timed out; its last attempt is waited for", async () => {
+    const { amends, clock, subscribe, publish, world, states } = await stage(database, {
+      maxAttempts: 2,
+      timeout: "5s",
+      backoff: { base: "1s" },
+    });
+    const held = gate();
+    world.answer = () => held.pass().then(() => ({}));
+    await subscribe("a");
+    await publish();
+    await database.worker(amends);
+    await held.reached;
+    await expect
+      .poll(
+        async () => {
+          await clock.advance(1_000);
+          return [world.sent.length, ...(await states())];
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([2, "InProgress 1"]);
+    for (let tick = 0; tick < 4; tick++) await clock.advance(10_000);
+    // Two calls are out, and no dead letter says that they failed.
+    expect(await states()).toEqual(["InProgress 1"]);
+    expect(world.sent).toHaveLength(2);
+    held.open();
+    await expect.poll(states).toEqual(["Completed 2"]);
   });
 });

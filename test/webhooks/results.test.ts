@@ -1,7 +1,8 @@
 import { expect, it, vi } from "vitest";
 import { sql } from "../../src/storage/sql.ts";
-import { newId } from "../../src/work/identifiers.ts";
+import { newId } from "../../src/runtime/identifiers.ts";
 import { virtualClock } from "amends/testing";
+import { nthClaim } from "../support/claims.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
@@ -69,7 +70,7 @@ onEachDatabase((database) => {
     clock.jump(60_001);
     const [held] = await take();
     if (!lost || !held) throw new Error("nothing was due");
-    expect([held.id, held.token]).toEqual([lost.id, lost.token + 1]);
+    expect([lost, held]).toMatchObject([{ token: nthClaim(1) }, { id: lost.id, token: nthClaim(2) }]);
     expect(await tell(lost, OK)).toBe("late");
     expect(await states()).toEqual(["InProgress 0"]);
     expect(await tell(held, BAD)).toBe("accepted");

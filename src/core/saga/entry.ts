@@ -10,6 +10,8 @@ export type ControlName =
   | "$claim" // a worker took the saga over
   | "$release" // a worker that shuts down gave it back
   | "$cancel" // somebody asked for it to be undone
+  | "$expire" // a deadline passed while an act ran; what the act returned is kept, and the saga turns back
+  | "$return" // a call that had outlived its time has returned
   | "$turn" // it turned back for another reason than a failed step
   | "$stall" // it waits for a person
   | "$retry" // a person let it go on
@@ -53,6 +55,11 @@ export interface Failure {
   /** Kept only where the definition asks for messages. */
   readonly message?: string | undefined;
   readonly waitMs?: number | undefined;
+  /**
+   * The call has outlived its time and has not returned: since when it runs, by the clock of the worker that hears it.
+   * Until it returns, or that worker is gone, nothing is undone.
+   */
+  readonly runningSinceMs?: number | undefined;
   /** The step that takes its place: the saga goes on with that one instead of turning back. */
   readonly instead?: string | undefined;
 }
@@ -66,6 +73,8 @@ export interface ControlDetails {
   /** What a skipped act would have returned. */
   readonly result?: unknown;
   readonly as?: "COMPLETED" | "FAILED" | undefined;
+  /** Since when the call runs that the saga waits for. */
+  readonly sinceMs?: number | undefined;
 }
 
 /** An act begins. */

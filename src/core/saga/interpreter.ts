@@ -8,16 +8,8 @@ import { control, started } from "./entry.ts";
 import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
 import { failedAs, standing } from "./fallback.ts";
-import {
-  canTurn,
-  evolve,
-  isUndoDue,
-  mayHaveHappened,
-  startAfter,
-  undoDue,
-  type SagaState,
-  type StepState,
-} from "./state.ts";
+import { evolve, startAfter, type SagaState, type StepState } from "./state.ts";
+import { canTurn, isUndoDue, mayHaveHappened, undoDue } from "./undoing.ts";
 import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
 
 export interface ActCommand {
@@ -118,7 +110,7 @@ export function next(state: SagaState, facts: Facts): Command {
 function turnReason(state: SagaState, facts: Facts): TurnReason | undefined {
   if (state.failure) return "failed";
   if (!canTurn(state) || pivotBegun(state)) return undefined;
-  return state.cancel ? "cancelled" : facts.expired ? "deadline" : undefined;
+  return state.cancel ? "cancelled" : facts.expired || state.expired ? "deadline" : undefined;
 }
 
 function actCommand(state: SagaState, index: number): ActCommand {
@@ -190,8 +182,12 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
   const before = state.steps[command.index] as StepState;
   const failures = (action === "act" ? before.actFailures : before.undoFailures) + 1;
   const kind = outcome.transient ? "exhausted" : outcome.failure.kind;
+  const isRunning = (before.runningSinceMs ?? outcome.failure.runningSinceMs) !== undefined;
+  // What may have happened is undone before a fallback acts, and nothing is undone while a call is known to run.
   const instead =
-    action === "act" && outcome.qualifies === true ? takesOver(state, command.index, kind) : undefined;
+    action === "act" && outcome.qualifies === true && !isRunning
+      ? takesOver(state, command.index, kind)
+      : undefined;
   // After the pivot there is no way but forward: transient trouble is never given up on, unless to a fallback.
   const endless = action === "act" && instead === undefined && forwardOnly(state, command.index);
   // An act that gives up because the saga was cancelled has not used up its tries: it is in doubt, and undone.
@@ -201,6 +197,31 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
     return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind: "retry", waitMs })), waitMs };
   }
   return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind, instead })) };
+}
+
+/**
+ * Calls of a step that had outlived their time have returned, `done` being the line of a success. A saga that waits for
+ * them in its stall learns of the success first; any other one must not end with a call that is said to run.
+ */
+export function returnLines(
+  state: SagaState,
+  step: string,
+  done: Entry | undefined,
+  isLast: boolean,
+): readonly Entry[] {
+  const back = isLast ? [control("$return", { step })] : [];
+  const success = done ? [done] : [];
+  return state.status === "STALLED" ? [...success, ...back] : [...back, ...success];
+}
+
+/** Does a success of this call still matter, now that the saga has gone on without it? */
+export function isAwaited(
+  state: SagaState,
+  { kind, index }: { kind: "act" | "undo"; index: number },
+): boolean {
+  const { act, undo } = state.steps[index] as StepState;
+  if (kind === "undo") return undo === "retry" || undo === "failed";
+  return act === "retry" || (act === "broken" && state.status === "STALLED");
 }
 
 /** What a wait takes: the first of its name that no other wait has taken. */
@@ -233,7 +254,7 @@ function forwardOnly(state: SagaState, index: number): boolean {
 
 /** The line that turns a saga back, where it is not the line of the step that failed. */
 export function turnEntry(state: SagaState, why: TurnReason, late?: string): Entry {
-  const step = state.failure?.step ?? late ?? state.plan[standing(state)]?.name;
+  const step = state.failure?.step ?? late ?? state.expired?.step ?? state.plan[standing(state)]?.name;
   const details: ControlDetails = { ...state.cancel, kind: why, step };
   return control("$turn", details);
 }

@@ -7,6 +7,7 @@ import type { ControlDetails, Entry, Failure, Mark } from "./entry.ts";
 import { failedAs, isPassedOver, standing } from "./fallback.ts";
 import { sagaMachine, type SagaStatus } from "./machine.ts";
 import type { Plan, PlannedStep } from "./plan.ts";
+import { canTurn, runningStep, undoDue } from "./undoing.ts";
 import { readReceived } from "./wait.ts";
 
 export interface StepState {
@@ -32,6 +33,8 @@ export interface StepState {
   readonly begunAtMs?: number | undefined;
   /** Of a step in a group: when its next try is due, in the same time. The saga's row has one due time for all. */
   readonly dueAtMs?: number | undefined;
+  /** A call of this step has outlived its time, and the worker that made it still hears it: since when it runs. */
+  readonly runningSinceMs?: number | undefined;
 }
 
 export interface SagaState {
@@ -43,6 +46,8 @@ export interface SagaState {
   /** Set once the saga has turned back, or will once the rest of a group has settled: which step failed, and how. */
   readonly failure?: (Failure & { readonly step: string | undefined }) | undefined;
   readonly cancel?: ControlDetails | undefined;
+  /** A deadline passed while an act ran: the saga turns back, though the act may have succeeded. */
+  readonly expired?: ControlDetails | undefined;
   readonly stall?: ControlDetails | undefined;
 }
 
@@ -67,6 +72,7 @@ export function initial(plan: Plan, begun: boolean, atMs?: number): SagaState {
     steps: plan.map(() => FRESH),
     failure: undefined,
     cancel: undefined,
+    expired: undefined,
     stall: undefined,
   };
   return begun ? start(state, { step: (plan[0] as PlannedStep).name, action: "act" }, atMs) : state;
@@ -109,14 +115,17 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
   if (entry.status === "STARTED") return start(state, entry, entry.atMs);
   if (entry.action === "act") {
     if (entry.status === "COMPLETED") {
-      return settle(
-        patch(state, entry.step, (step, planned) => ({ ...step, ...doneWith(planned, entry.details) })),
-      );
+      const done = patch(state, entry.step, (step, planned) => ({
+        ...step,
+        ...doneWith(planned, entry.details),
+      }));
+      return state.status === "STALLED" ? unstall(done) : settle(done);
     }
     const failure = JSON.parse(entry.details as string) as Failure;
     if (failure.kind === "retry") {
       const waits = patch(state, entry.step, (step, planned) => ({
         ...step,
+        ...stillRunning(step, failure),
         act: "retry",
         actFailures: step.actFailures + 1,
         ...(planned.group && { dueAtMs: dueAt(entry, failure) }),
@@ -124,15 +133,21 @@ function evolveStep(state: SagaState, entry: Entry): SagaState {
       return state.failure ? settle(waits) : waits;
     }
     if (failure.instead !== undefined) return passOver(state, entry.step, failure);
-    const failed = patch(state, entry.step, (step) => ({ ...step, act: failedAs(failure.kind, step.acts) }));
+    const failed = patch(state, entry.step, (step) => ({
+      ...step,
+      ...stillRunning(step, failure),
+      act: failedAs(failure.kind, step.acts),
+    }));
     return turn(failed, { ...failure, step: entry.step });
   }
   if (entry.status === "COMPLETED") {
-    return settle(patch(state, entry.step, (step) => ({ ...step, undo: "done" })));
+    const undone = patch(state, entry.step, (step) => ({ ...step, undo: "done" }));
+    return state.status === "STALLED" ? unstall(undone) : settle(undone);
   }
   const failure = JSON.parse(entry.details as string) as Failure;
   const failed = patch(state, entry.step, (step) => ({
     ...step,
+    ...stillRunning(step, failure),
     undo: failure.kind === "retry" ? "retry" : "failed",
     undoFailures: step.undoFailures + 1,
     undoFailure: failure,
@@ -149,6 +164,7 @@ function passOver(state: SagaState, name: string, { instead, ...failure }: Failu
     throw new AmendsError("BAD_DEFINITION", `The log names a fallback that step ${name} does not have.`);
   const failed = patch(state, name, (step) => ({
     ...step,
+    ...stillRunning(step, failure),
     act: failedAs(failure.kind, step.acts),
     actFailure: failure,
   }));
@@ -179,6 +195,10 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
       return state.status === "PENDING"
         ? { ...state, status: "FAILED", cancel: details, failure: cancelled() }
         : { ...state, cancel: details };
+    case "$expire":
+      return { ...state, expired: details };
+    case "$return":
+      return returned(state, details.step as string);
     case "$turn":
       return turn(
         { ...uncalled(state), stall: undefined },
@@ -199,14 +219,50 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
   }
 }
 
-/** Whoever had begun a call no longer has the saga: the call is in doubt, and the next try is a new one. */
+/**
+ * The worker that had begun a call no longer has the saga: the call is in doubt, and the next try is a new one. Nobody
+ * hears any longer whether a call that had outlived its time still runs.
+ */
 function interrupted(state: SagaState): SagaState {
-  if (!state.steps.some((step) => step.act === "begun" || step.undo === "begun")) return state;
-  const steps = state.steps.map((step): StepState => {
+  const isOut = (step: StepState): boolean =>
+    step.act === "begun" || step.undo === "begun" || step.runningSinceMs !== undefined;
+  if (!state.steps.some(isOut)) return state;
+  const steps = state.steps.map((given): StepState => {
+    const step = given.runningSinceMs === undefined ? given : { ...given, runningSinceMs: undefined };
     if (step.undo === "begun") return { ...step, undo: "retry" };
     return step.act === "begun" ? { ...step, act: "retry" } : step;
   });
   return { ...state, steps };
+}
+
+/** A call that did not return runs since the first of its tries that did not. */
+function stillRunning(
+  { runningSinceMs }: StepState,
+  failure: Failure,
+): Pick<StepState, "runningSinceMs"> | undefined {
+  return failure.runningSinceMs === undefined
+    ? undefined
+    : { runningSinceMs: runningSinceMs ?? failure.runningSinceMs };
+}
+
+/** All calls of this step that had outlived their time have returned. */
+function returned(state: SagaState, name: string): SagaState {
+  const settled = patch(state, name, (step) => ({ ...step, runningSinceMs: undefined }));
+  return state.status === "STALLED" ? unstall(settled) : settled;
+}
+
+/**
+ * What a stalled saga waited for has happened, without a person: the last call that still ran has returned, or the step
+ * that it could not do without has succeeded after all.
+ */
+function unstall(state: SagaState): SagaState {
+  const { stall } = state;
+  const forward: SagaState = { ...state, stall: undefined, failure: undefined, status: "RUNNING" };
+  if (stall?.kind === "running" && runningStep(state) < 0)
+    return settle(canTurn(state) ? { ...state, stall: undefined, status: "COMPENSATING" } : forward);
+  const isDone =
+    stall?.kind === "forward-only" && state.steps[indexOf(state, stall.step as string)]?.act === "done";
+  return isDone ? settle(forward) : state;
 }
 
 /**
@@ -248,47 +304,11 @@ function turn(state: SagaState, failure: NonNullable<SagaState["failure"]>): Sag
   return settle({ ...turned, status: "COMPENSATING" });
 }
 
-/**
- * May the saga still be undone? Not once the pivot has begun and has not been refused: it may have happened, and
- * nothing after it is built to be taken back. A pivot with an undo of its own can be, as long as it is not done.
- */
-export function canTurn(state: SagaState): boolean {
-  const { pivot, plan } = state;
-  if (pivot < 0) return true;
-  return canTakeBack(state, pivot) && (plan[pivot]?.fallback === undefined || canTakeBack(state, pivot + 1));
-}
-
-function canTakeBack({ plan, steps }: SagaState, index: number): boolean {
-  const [planned, step] = [plan[index] as PlannedStep, steps[index] as StepState];
-  const { act } = step;
-  if (act === "none" || act === "chosen" || (act === "refused" && !wasInDoubt(planned, step))) return true;
-  return act !== "done" && act !== "skipped" && (planned.undo || planned.atomic);
-}
-
-/** The step whose undo is due next: the last one that may have happened and is not undone yet. */
-export function undoDue(state: SagaState): number {
-  return state.steps.findLastIndex((_, index) => isUndoDue(state, index));
-}
-
-export function isUndoDue({ plan, steps }: SagaState, index: number): boolean {
-  const [planned, step] = [plan[index] as PlannedStep, steps[index] as StepState];
-  return (
-    planned.undo &&
-    (step.undo === "none" || step.undo === "begun" || step.undo === "retry") &&
-    mayHaveHappened(planned, step)
-  );
-}
-
-export function mayHaveHappened(planned: PlannedStep, step: Pick<StepState, "act" | "acts">): boolean {
-  if (step.act === "done") return true;
-  if (step.act === "refused") return planned.undoOnErr || wasInDoubt(planned, step);
-  if (planned.atomic) return false;
-  return step.act === "begun" || step.act === "retry" || step.act === "broken";
-}
-
-/** An earlier try than the one that was refused may have gone through: nobody knows, so it counts as if it had. */
-function wasInDoubt(planned: PlannedStep, step: Pick<StepState, "acts">): boolean {
-  return step.acts > 1 && !planned.atomic;
+/** Nothing is undone, and no failure is reported, while a call is known to run. */
+function stallRunning(state: SagaState, index: number): SagaState {
+  const { runningSinceMs } = state.steps[index] as StepState;
+  const stall = { kind: "running", step: state.plan[index]?.name, sinceMs: runningSinceMs };
+  return { ...state, status: "STALLED", stall };
 }
 
 /** Ends the saga where nothing is left to do. */
@@ -296,10 +316,14 @@ function settle(state: SagaState): SagaState {
   if (state.status === "RUNNING") {
     if (state.failure !== undefined) return turn(state, state.failure);
     const done = standing(state) < 0;
-    // A cancel that was accepted while the last act ran still holds: the saga turns back.
-    return done && !(state.cancel && canTurn(state)) ? { ...state, status: "COMPLETED" } : state;
+    // A cancel, or a deadline that passed, while the last act ran still holds: the saga turns back.
+    const turns = (state.cancel ?? state.expired) !== undefined && canTurn(state);
+    return done && !turns ? { ...state, status: "COMPLETED" } : state;
   }
-  if (state.status !== "COMPENSATING" || undoDue(state) >= 0) return state;
+  if (state.status !== "COMPENSATING") return state;
+  const running = runningStep(state);
+  if (running >= 0) return stallRunning(state, running);
+  if (undoDue(state) >= 0) return state;
   const failed = state.steps.findIndex((step) => step.undo === "failed");
   if (failed < 0) return { ...state, status: "FAILED" };
   const step = (state.plan[failed] as PlannedStep).name;
@@ -315,6 +339,8 @@ function resume(state: SagaState): SagaState {
     undo: step.undo === "failed" ? "retry" : step.undo,
     actFailures: 0,
     undoFailures: 0,
+    // A person has decided: the call that did not return counts as in doubt.
+    ...(step.runningSinceMs !== undefined && { runningSinceMs: undefined }),
     ...(step.dueAtMs !== undefined && { dueAtMs: undefined }),
   }));
   const backward = state.failure !== undefined && canTurn(state);

@@ -10,7 +10,7 @@ import { raw } from "../sql.ts";
 import { indexName, oneOf, refuse, words } from "./ddl.ts";
 
 export function sagas(dialect: Dialect): string[] {
-  const { instant, bool, gate, id } = words(dialect);
+  const { instant, bool, gate, id, bigint } = words(dialect);
   const executions = dialect.table("saga_executions").text;
   const logs = dialect.table("saga_logs").text;
   const isPostgres = dialect.name === "postgres";
@@ -29,7 +29,7 @@ export function sagas(dialect: Dialect): string[] {
       plan text not null default '',
       begun ${bool} not null default ${isPostgres ? "false" : "0"},
       version integer not null default 1 check (version >= 1),
-      token integer not null default 0,
+      token ${bigint} not null default 0,
       owner text,
       recovery_attempts integer not null default 0 check (recovery_attempts >= 0),
       next_attempt_at ${instant},
@@ -48,7 +48,7 @@ export function sagas(dialect: Dialect): string[] {
     `create table ${logs} (
       saga_id ${id} not null,
       id integer not null,
-      token integer not null default 0,
+      token ${bigint} not null default 0,
       step_name text not null,
       action text not null check (${oneOf("action", ["act", "compensate"])}),
       status text not null check (${oneOf("status", ["STARTED", "COMPLETED", "FAILED"])}),

@@ -12,7 +12,7 @@ import { indexName, oneOf, refuse, words } from "./ddl.ts";
 export const FRESH_FIRST = (attempts: string): string => `case when ${attempts} = 0 then 0 else 1 end`;
 
 export function outbox(dialect: Dialect): string[] {
-  const { instant, uuid, gate, id } = words(dialect);
+  const { instant, uuid, gate, id, bigint } = words(dialect);
   const table = dialect.table("outbox").text;
   const isPostgres = dialect.name === "postgres";
   const index = (name: string): string => indexName(dialect, `outbox_${name}`);
@@ -35,7 +35,7 @@ export function outbox(dialect: Dialect): string[] {
       attempts integer not null default 0 check (attempts >= 0),
       horizons integer not null default 0,
       requeues integer not null default 0,
-      token integer not null default 0,
+      token ${bigint} not null default 0,
       enqueued_at ${instant} not null,
       last_attempt_at ${instant},
       next_attempt_at ${instant},

@@ -1,15 +1,25 @@
 /**
  * PostgreSQL behind the database port. On our own pool, statements of one batch travel in one round trip (the
  * driver's pipeline mode); a pool or a client of the caller's is never pipelined. Every connection gets time limits,
- * and plans that statistics cannot flip.
+ * and plans that statistics cannot flip. Every statement also has a limit on our side, because the server's limits
+ * mean nothing when the server is not heard.
  */
-import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryResult } from "pg";
+import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryConfig, QueryResult } from "pg";
 import { AmendsError, closedError } from "../../core/errors.ts";
-import { CLOSE_MS, within, type Clock } from "../clock.ts";
-import type { Database, Dialect, Row, Session } from "../database.ts";
+import type { Clock } from "../clock.ts";
+import {
+  AbandonedTransaction,
+  DatabaseReplaced,
+  type Database,
+  type Dialect,
+  type Row,
+  type Session,
+} from "../database.ts";
 import { OpenWork } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
+import { ServerIdentity } from "./identity.ts";
 import { listen } from "./listen.ts";
+import { isSilence, Lending, socketOf } from "./pool.ts";
 
 export interface PostgresOptions {
   readonly pool: Pool;
@@ -20,7 +30,12 @@ export interface PostgresOptions {
   /** Makes a connection that is not of the pool, for listening. */
   readonly connect: (() => Client) | undefined;
   readonly schema: string;
+  /** How long an answer to one statement may take. */
+  readonly answerMs: number;
 }
+
+/** How long to wait for a free connection of a caller's pool. */
+const CONNECT_MS = 30_000;
 
 const OLDEST = 130_000;
 
@@ -30,6 +45,8 @@ export class PostgresDatabase implements Database<ClientBase> {
   readonly #options: PostgresOptions;
   readonly #names = new Map<string, string>();
   readonly #open = new OpenWork();
+  readonly #lending: Lending;
+  readonly #identity = new ServerIdentity();
   #checked: Promise<void> | undefined;
   #closed = false;
 
@@ -37,10 +54,21 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#options = options;
     this.dialect = options.dialect;
     this.clock = options.clock;
-    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-    options.pool.on("error", () => undefined);
-    // The same for one that breaks in the moment in which the pool hands it over.
-    options.pool.on("connect", (client) => void client.on("error", () => undefined));
+    const { pool, own, clock } = options;
+    this.#lending = new Lending({ pool, own, clock, connectMs: CONNECT_MS });
+  }
+
+  get epoch(): number {
+    return this.#identity.epoch;
+  }
+
+  onReplaced(listener: () => void): () => void {
+    return this.#identity.onChange(listener);
+  }
+
+  /** Asked of every new connection of our own before it is used: is this still the server that it was? */
+  async verify(client: ClientBase): Promise<void> {
+    if (await this.#identity.check(client)) this.#lending.replaceAll();
   }
 
   get connections(): number {
@@ -55,15 +83,16 @@ export class PostgresDatabase implements Database<ClientBase> {
     return this.#checked;
   }
 
-  async query(statement: Sql): Promise<readonly Row[]> {
-    return this.#with(async (client) => (await this.#send(client, statement)).rows as Row[]);
+  async query(statement: Sql, limitMs?: number): Promise<readonly Row[]> {
+    return this.#with(async (client) => (await this.#send(client, statement, limitMs)).rows as Row[]);
   }
 
-  async batch(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
-    if (statements.length === 1) return [await this.query(statements[0] as Sql)];
-    return this.#with((client) =>
-      this.#options.own ? this.#pipeline(client, statements) : this.#inTurn(client, statements),
-    );
+  async batch(statements: readonly Sql[], epoch?: number): Promise<readonly (readonly Row[])[]> {
+    return this.#with(async (client) => {
+      if (epoch !== undefined && epoch !== this.#identity.epoch) throw new DatabaseReplaced();
+      if (statements.length === 1) return [(await this.#send(client, statements[0] as Sql)).rows as Row[]];
+      return this.#options.own ? this.#pipeline(client, statements) : this.#inTurn(client, statements);
+    });
   }
 
   async transaction<T>(
@@ -71,17 +100,17 @@ export class PostgresDatabase implements Database<ClientBase> {
     foreign: boolean = false,
   ): Promise<T> {
     return this.#with(async (client) => {
-      await client.query(foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
+      await this.#tell(client, foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
       let result: T;
       try {
         result = await (foreign
           ? this.#open.run(() => work(this.join(client), client))
           : work(this.#session(client), client));
       } catch (error) {
-        await client.query("rollback");
+        await this.#rollback(client, error);
         throw error;
       }
-      committed(await client.query("commit"));
+      committed(await this.#tell(client, "commit"));
       return result;
     });
   }
@@ -113,11 +142,8 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   async close(): Promise<void> {
-    const { own, pool } = this.#options;
     this.#closed = true;
-    if (!own || pool.ended || pool.ending) return;
-    // A transactional act that never ends keeps its connection: that is no reason to wait for ever.
-    await within(this.clock, CLOSE_MS, pool.end());
+    await this.#lending.close();
   }
 
   /** One connection for one piece of work; one that broke is thrown away. */
@@ -125,7 +151,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#open.refuseInside();
     try {
       if (this.#closed) throw closedError();
-      return await this.#withClient(await this.#options.pool.connect(), work);
+      return await this.#withClient(await this.#lending.borrow(), work);
     } catch (error) {
       // Whatever a pool that was closed meanwhile says: that it was closed is what matters.
       throw this.#closed && this.dialect.trouble(error).code === "DATABASE_UNREACHABLE"
@@ -144,11 +170,14 @@ export class PostgresDatabase implements Database<ClientBase> {
       return await work(client);
     } catch (error) {
       const { kind } = this.dialect.trouble(error);
+      broken ||= error instanceof AbandonedTransaction;
+      broken ||= this.dialect.trouble(error).code === "DATABASE_READ_ONLY";
       broken ||= !(error instanceof AmendsError) && kind === "unknown";
+      if (isSilence(error)) this.#lending.replaceAll();
       throw error;
     } finally {
       client.off("error", onError);
-      client.release(broken);
+      this.#lending.giveBack(client, broken);
     }
   }
 
@@ -156,9 +185,9 @@ export class PostgresDatabase implements Database<ClientBase> {
     const uncork = cork(client);
     let sent: Promise<QueryResult>[];
     try {
-      const begin = client.query("begin");
+      const begin = this.#tell(client, "begin");
       const own = statements.map((statement) => this.#send(client, statement));
-      sent = [begin, ...own, client.query("commit")];
+      sent = [begin, ...own, this.#tell(client, "commit")];
     } finally {
       uncork();
     }
@@ -171,25 +200,36 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   async #inTurn(client: PoolClient, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
-    await client.query("begin");
+    await this.#tell(client, "begin");
     const results: (readonly Row[])[] = [];
     try {
       for (const statement of statements) results.push((await this.#send(client, statement)).rows as Row[]);
     } catch (error) {
-      await client.query("rollback");
+      await this.#rollback(client, error);
       throw error;
     }
-    committed(await client.query("commit"));
+    committed(await this.#tell(client, "commit"));
     return results;
   }
 
-  #send(client: ClientBase, statement: Sql): Promise<QueryResult> {
-    const { text } = statement;
-    const values = statement.values;
-    if (!this.#options.own) return client.query({ text, values });
+  /** After a lost connection there is nothing to roll back, and nobody to tell. */
+  async #rollback(client: ClientBase, why: unknown): Promise<void> {
+    if (why instanceof AbandonedTransaction) return;
+    if (!(why instanceof AmendsError) && this.dialect.trouble(why).kind === "unknown") return;
+    await this.#tell(client, "rollback");
+  }
+
+  #tell(client: ClientBase, text: string): Promise<QueryResult> {
+    return client.query({ text, query_timeout: this.#options.answerMs } as QueryConfig);
+  }
+
+  #send(client: ClientBase, statement: Sql, limitMs: number = this.#options.answerMs): Promise<QueryResult> {
+    const { text, values } = statement;
+    const query_timeout = limitMs;
+    if (!this.#options.own) return client.query({ text, values, query_timeout } as QueryConfig);
     let name = this.#names.get(text);
     if (!name) this.#names.set(text, (name = `amends_${this.#names.size}`));
-    return client.query({ name, text, values });
+    return client.query({ name, text, values, query_timeout } as QueryConfig);
   }
 
   async #check(): Promise<void> {
@@ -243,14 +283,9 @@ function refuseNative(client: object): void {
 
 /** What is sent until it is uncorked leaves in one piece: a system call costs more than what is in it. */
 function cork(client: ClientBase): () => void {
-  const { stream } = (client as Partial<Corkable>).connection ?? {};
-  stream?.cork?.();
-  return () => stream?.uncork?.();
-}
-
-/** Of the driver's clients, more than its types tell. */
-interface Corkable {
-  readonly connection: { readonly stream?: { cork?(): void; uncork?(): void } };
+  const socket = socketOf(client);
+  socket?.cork?.();
+  return () => socket?.uncork?.();
 }
 
 /** After a failed statement COMMIT succeeds, as a ROLLBACK: that is not a commit. */
@@ -277,15 +312,21 @@ const BEGIN_FOREIGN = `begin; ${Object.keys(PLANNER)
   .map((name) => `set local ${name} = ${name === "plan_cache_mode" ? "auto" : "on"}`)
   .join("; ")}`;
 
+/** How much later than the server's own limit an answer may come before the connection counts as silent. */
+export const LATE_ANSWER_MS = 2_000;
+
 /** Time limits against a database that hangs, and plans that do not depend on statistics (PERFORMANCE in docs/). */
-export function connectionDefaults(): ClientConfig {
+export function connectionDefaults(statementMs: number): ClientConfig {
   return {
     application_name: "amends",
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
+    statement_timeout: statementMs,
+    // Also for what a transactional step sends by itself.
+    query_timeout: statementMs + LATE_ANSWER_MS,
     lock_timeout: 5_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     options: Object.entries(PLANNER)
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(" "),

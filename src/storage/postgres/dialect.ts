@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { ALL_AS_USUAL, type Column, type Dialect, type Stage } from "../database.ts";
 import { empty, join, literals, raw, sql, Sql } from "../sql.ts";
 import { arrayOf } from "./array.ts";
-import { isDuplicate, isDivisionByZero, trouble } from "./trouble.ts";
+import { isDuplicate, isDivisionByZero, trouble, violated } from "./trouble.ts";
 
 export const CHANNEL = "amends";
 
@@ -41,6 +41,7 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
     trouble,
     isDuplicate,
+    violated,
     // A chain divides by zero where a stage has too few rows, and may find a key there that it hoped not to find.
     isRefused: (error) => isDivisionByZero(error) || isDuplicate(error),
   };

@@ -1,12 +1,16 @@
 /**
  * Hears when somebody notified. Only a hint: the connection is renewed when it breaks, and work that was announced
- * meanwhile is found by polling.
+ * meanwhile is found by polling. A connection that only listens is asked now and then whether it still answers: one
+ * that fell silent would otherwise be listened to for ever.
  */
-import type { Client } from "pg";
+import type { Client, QueryConfig } from "pg";
 import { sleep, type Clock } from "../clock.ts";
 import { CHANNEL } from "./dialect.ts";
+import { endClient } from "./pool.ts";
 
 const RECONNECT_MS = 1_000;
+const ASK_EVERY_MS = 20_000;
+const ANSWER_MS = 2_000;
 
 export function listen(
   connect: () => Client,
@@ -30,10 +34,19 @@ export function listen(
       await client.connect();
       await client.query(`listen "${CHANNEL}:${schema}"`);
       onNotice(); // whatever was announced before we listened
-      await broken;
+      const over = new AbortController();
+      await Promise.race([broken, silence(client, over.signal)]).finally(() => over.abort());
     } finally {
       client.on("error", () => undefined);
-      await client.end().catch(() => undefined);
+      await endClient(client);
+    }
+  };
+
+  /** Rejects when the connection does not answer. */
+  const silence = async (client: Client, over: AbortSignal): Promise<void> => {
+    while (!over.aborted) {
+      await sleep(clock, ASK_EVERY_MS, over);
+      if (!over.aborted) await client.query({ text: "select 1", query_timeout: ANSWER_MS } as QueryConfig);
     }
   };
 
@@ -46,6 +59,6 @@ export function listen(
   void forever();
   return () => {
     stop.abort();
-    void current?.end().catch(() => undefined);
+    if (current) void endClient(current);
   };
 }

@@ -1,5 +1,5 @@
 /** What PostgreSQL's errors, and those of the connection to it, mean. */
-import type { Trouble } from "../database.ts";
+import type { Trouble, Violation } from "../database.ts";
 
 const UNREACHABLE_TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
 const UNREACHABLE_UNKNOWN: Trouble = { kind: "unknown", code: "DATABASE_UNREACHABLE" };
@@ -49,6 +49,12 @@ function judge(error: unknown): Trouble {
 
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === "23505";
+}
+
+export function violated(error: unknown): Violation | undefined {
+  const { code, table, constraint } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  if (code === "23505" && typeof table === "string") return { kind: "unique", name: table };
+  return code === "23514" && typeof constraint === "string" ? { kind: "check", name: constraint } : undefined;
 }
 
 export function isDivisionByZero(error: unknown): boolean {

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Column, Dialect } from "../database.ts";
 import { empty, literals, raw, sql, type Sql } from "../sql.ts";
-import { isDuplicate, trouble } from "./trouble.ts";
+import { isDuplicate, trouble, violated } from "./trouble.ts";
 
 export function sqliteDialect(prefix: string, clock: Clock): Dialect {
   const now = clock.virtualNowMs;
@@ -33,6 +33,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     notify: () => undefined,
     trouble,
     isDuplicate,
+    violated: (error) => violated(error, prefix),
     isRefused: () => false,
   };
 }

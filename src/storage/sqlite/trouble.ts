@@ -1,5 +1,5 @@
 /** What SQLite's result codes mean. The drivers differ in where they put the number. */
-import type { Trouble } from "../database.ts";
+import type { Trouble, Violation } from "../database.ts";
 
 const TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
 const REFUSED: Trouble = { kind: "permanent", code: "DATABASE_REFUSED" };
@@ -48,6 +48,15 @@ export function isDuplicate(error: unknown): boolean {
   const code = resultCode(error);
   if (code === 1555 || code === 2067) return true;
   return String((error as { message?: unknown } | undefined)?.message).startsWith("UNIQUE constraint failed");
+}
+
+/** The names stand in the message alone. Tables have a prefix there, which is left out. */
+export function violated(error: unknown, prefix: string): Violation | undefined {
+  const message = String((error as { message?: unknown } | undefined)?.message);
+  const table = /UNIQUE constraint failed: (\w+)\./.exec(message)?.[1];
+  if (table?.startsWith(prefix)) return { kind: "unique", name: table.slice(prefix.length) };
+  const check = /CHECK constraint failed: (\w+)$/.exec(message)?.[1];
+  return check === undefined ? undefined : { kind: "check", name: check };
 }
 
 function missing(error: unknown): boolean {

@@ -5,8 +5,8 @@
 import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
-import type { Birth } from "../../storage/claim.ts";
-import type { Dialect, Row, Session, Stage } from "../../storage/database.ts";
+import { renewalLimitMs, type Birth } from "../../storage/claim.ts";
+import type { Database, Dialect, Row, Session, Stage } from "../../storage/database.ts";
 import { bornLeased, leaseJobs, releaseJob, renewJobs, settleInHope, settleJobs } from "./queries.ts";
 import type { Settled } from "./queries.ts";
 import { toLeasedJob } from "./rows.ts";
@@ -28,9 +28,9 @@ export class JobLayer {
     this.#options = options;
   }
 
-  async lease(session: Ask, limit: number): Promise<readonly LeasedJob[]> {
+  async lease(session: Ask, limit: number, except: readonly string[] = []): Promise<readonly LeasedJob[]> {
     const { leaseMs, owner } = this.#options;
-    return this.taken(await session.query(leaseJobs(session.dialect, limit, leaseMs, owner)));
+    return this.taken(await session.query(leaseJobs(session.dialect, limit, leaseMs, owner, except)));
   }
 
   /** The lease that new jobs are written with where this process carries them out at once. */
@@ -44,9 +44,10 @@ export class JobLayer {
   }
 
   /** The ids of those that are still held. */
-  async renew(session: Ask, jobs: readonly Held[]): Promise<ReadonlySet<string>> {
+  async renew(db: Pick<Database, "dialect" | "query">, jobs: readonly Held[]): Promise<ReadonlySet<string>> {
     const holds = jobs.map(({ id, token }) => [id, token] as const);
-    const rows = await session.query(renewJobs(session.dialect, holds, this.#options.leaseMs));
+    const { leaseMs } = this.#options;
+    const rows = await db.query(renewJobs(db.dialect, holds, leaseMs), renewalLimitMs(leaseMs));
     return new Set(rows.map((row) => String(row["id"])));
   }
 

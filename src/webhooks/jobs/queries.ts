@@ -34,10 +34,17 @@ export function bornLeased(dialect: Dialect, leaseMs: number, owner: string): Bi
 }
 
 /** What a paused subscription is owed waits, also where a job for it was made before. */
-export function leaseJobs(dialect: Dialect, limit: number, leaseMs: number, owner: string): Sql {
+export function leaseJobs(
+  dialect: Dialect,
+  limit: number,
+  leaseMs: number,
+  owner: string,
+  except: readonly string[] = [],
+): Sql {
   return claimStatement(dialect, JOBS, {
     limit,
     leaseMs,
+    except,
     where: sql`not exists (select 1 from ${dialect.table("webhook_paused")} as q
       where q.subscription_id = due.subscription_id)`,
     set: sql`status = ${literals([LEASED])}, attempts = c.attempts + 1, owner = ${owner}`,
@@ -61,7 +68,7 @@ export function renewJobs(
 
 const SETTLED: readonly Column[] = [
   { name: "row_id", type: "bigint" },
-  { name: "row_token", type: "int" },
+  { name: "row_token", type: "bigint" },
   { name: "to_status", type: "text" },
   { name: "new_report", type: "uuid" },
 ];
@@ -74,7 +81,7 @@ export function settleJobs(dialect: Dialect, settled: readonly Settled[]): Sql {
 
 const HOPED: readonly Column[] = [
   { name: "row_id", type: "bigint" },
-  { name: "row_token", type: "int" },
+  { name: "row_token", type: "bigint" },
   { name: "to_status", type: "text", usual: jobMachine.target("Leased", "complete") as JobStatus },
   { name: "new_report", type: "uuid" },
   { name: "of_saga", type: "bigint" },

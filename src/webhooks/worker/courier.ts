@@ -13,10 +13,12 @@ import {
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Dialect, Session, Stage } from "../../storage/database.ts";
-import type { SpanNote, Tracer } from "../../work/trace.ts";
+import type { Hold } from "../../runtime/desk.ts";
+import { TimedCall } from "../../runtime/timed-call.ts";
+import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Stop } from "../sending/exchange.ts";
-import type { Sender, SendResult } from "../sending/send.ts";
+import type { Sender, SendRequest, SendResult } from "../sending/send.ts";
 import { insertAttempts, insertInHope, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
@@ -44,9 +46,36 @@ export interface CourierOptions {
   readonly box: Pick<SecretBox, "open">;
   readonly clock: Clock;
   readonly timeoutMs: number;
+  /**
+   * Of a sender of the user's own, which may not return in time: how long it may still take then. Our own sender ends
+   * its requests by itself.
+   */
+  readonly graceMs?: number | undefined;
   readonly attemptMax: number;
   readonly newId: () => string;
   readonly tracer: Tracer;
+}
+
+/** The claim that a call is made under. */
+export type Stoppage = Stop & Pick<Hold, "linger" | "unlessLost">;
+
+interface Sent {
+  readonly answer: SendResult;
+  /** The sender has not returned. */
+  readonly late?: Promise<Sent>;
+}
+
+class TimedSending extends TimedCall<Sent> {
+  readonly #timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    super();
+    this.#timeoutMs = timeoutMs;
+  }
+
+  protected override overdue(late: Promise<Sent>): Sent {
+    return { answer: { ok: false, code: "timeout", durationMs: this.#timeoutMs }, late };
+  }
 }
 
 const NOTHING_SENT: AttemptRecord = {
@@ -106,8 +135,8 @@ export class Courier {
     });
   }
 
-  /** Sends, unless nobody is there to get it any more. */
-  carry(errand: Errand, stop: Stop): Promise<JobReport> {
+  /** Sends, unless nobody is there to get it any more. Undefined where the job was lost before its end was known. */
+  carry(errand: Errand, stop: Stoppage): Promise<JobReport | undefined> {
     const refused = (code: string): Promise<JobReport> =>
       Promise.resolve(this.report(errand, { ok: false, code, final: true }));
     switch (errand.target.status) {
@@ -149,21 +178,44 @@ export class Courier {
     return new Map(rows.map((row) => [row["report"] as string, row["verdict"] as Verdict]));
   }
 
-  async #send(errand: Errand, stop: Stop): Promise<JobReport> {
-    const { sender, clock, timeoutMs } = this.#options;
+  async #send(errand: Errand, stop: Stoppage): Promise<JobReport | undefined> {
+    const { clock } = this.#options;
     const { target, message, secrets } = errand;
     const sentAtMs = Math.round(target.nowMs + clock.monotonicMs() - errand.readAtMs);
     if (secrets === undefined) return this.report(errand, { ok: false, code: "secret_unreadable" });
-    const answer = await sender.send({
+    const request: SendRequest = {
       url: target.url,
       body: message.body,
       id: message.key,
       timestamp: Math.floor(sentAtMs / 1000),
       secrets: alive(secrets, sentAtMs),
-      timeoutMs: target.timeoutMs ?? timeoutMs,
+      timeoutMs: target.timeoutMs ?? this.#options.timeoutMs,
       stop,
-    });
+    };
+    const { sender, graceMs } = this.#options;
+    const answer = await (graceMs === undefined
+      ? sender.send(request)
+      : this.#answerTo(errand, request, stop));
+    if (!answer) return undefined;
     return this.report(errand, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
+  }
+
+  /**
+   * A sender of the user's own that does not return in time has timed out, and keeps its place until it does. The end of
+   * a last attempt is waited for: nothing is dead-lettered while it is known to be under way.
+   */
+  async #answerTo(errand: Errand, request: SendRequest, stop: Stoppage): Promise<SendResult | undefined> {
+    const { sender, clock, graceMs, attemptMax } = this.#options;
+    const { timeoutMs = 0 } = request;
+    const answered = sender.send(request).then(
+      (answer): Sent => ({ answer }),
+      (): Sent => ({ answer: { ok: false, code: "send_failed", durationMs: 0 } }),
+    );
+    const sent = await new TimedSending(timeoutMs).within({ clock, timeoutMs, graceMs }, answered);
+    if (!sent.late) return sent.answer;
+    stop.linger(sent.late);
+    const isLast = errand.job.attempt >= (errand.target.attemptMax ?? attemptMax);
+    return isLast ? (await stop.unlessLost(sent.late))?.answer : sent.answer;
   }
 
   /** Once for everything that goes to a subscription; undefined where one that is alive cannot be read. */
@@ -185,8 +237,8 @@ function alive({ texts, untilMs }: Secrets, nowMs: number): readonly string[] {
   return texts.filter((_, index) => (untilMs[index] ?? Infinity) > nowMs);
 }
 
-function failureOf({ result }: JobReport): string | undefined {
-  return result.ok ? undefined : result.code;
+function failureOf(report: JobReport | undefined): string | undefined {
+  return report === undefined || report.result.ok ? undefined : report.result.code;
 }
 
 /** Of an address no more than its host: what follows may be a secret. */

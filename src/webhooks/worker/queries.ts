@@ -22,7 +22,7 @@ const ATTEMPT: readonly Column[] = [
   { name: "report", type: "uuid" },
   { name: "job_id", type: "bigint" },
   { name: "saga_id", type: "bigint" },
-  { name: "token", type: "int" },
+  { name: "token", type: "bigint" },
   { name: "ok", type: "int", usual: 1 },
   { name: "code", type: "text", usual: "http_200" },
   { name: "url", type: "text" },

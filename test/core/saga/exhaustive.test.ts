@@ -52,6 +52,9 @@ const BRANCHING = [
   "a! b= c=| d",
 ];
 
+/** Sagas whose calls may outlive their time, beside people and trouble. */
+const LATE = ["a~ b~", "a~ b", "a~ b!", "a~ b~! c", "a~ b~|", "a~ b/5"];
+
 let found: Exploration;
 
 beforeAll(() => {
@@ -61,6 +64,9 @@ beforeAll(() => {
   for (const plan of plansOf(3)) explore(found, plan, { troubles: 1, orders: 0 });
   const four = new Map(plansOf(4).map((plan) => [encodePlan(plan), plan]));
   for (const name of LONG) explore(found, four.get(name) as Plan, { troubles: 1, orders: 1 });
+  for (const plan of plansOf(1)) explore(found, plan, { troubles: 1, orders: 1, orphans: 2 });
+  for (const plan of plansOf(2)) explore(found, plan, { troubles: 1, orders: 0, orphans: 1 });
+  for (const plan of LATE.map(decodePlan)) explore(found, plan, { troubles: 1, orders: 1, orphans: 1 });
   for (const plan of WAITING.map(decodePlan)) explore(found, plan, { troubles: 2, orders: 1 });
   for (const plan of BRANCHING.map(decodePlan))
     explore(found, plan, { troubles: plan.length > 3 ? 1 : 2, orders: 1 });
@@ -93,6 +99,10 @@ describe("two workers, up to four steps, every crash, every late or repeated lin
 
   it("[S-11] FAILED leaves no effect of a step that was in doubt", () => {
     expect(violationsOf("S-11")).toEqual([]);
+  });
+
+  it("[S-12] a worker that still hears a call undoes nothing beside it, and no failure is reported", () => {
+    expect(violationsOf("S-12")).toEqual([]);
   });
 
   it("[S-14] FAILED means undone, COMPLETED means done, and everything open has a way on", () => {

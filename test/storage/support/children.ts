@@ -4,10 +4,9 @@ import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildTests } from "../../../tools/build.mjs";
 
-const script = "test/storage/support/claimer";
 const root = new URL("../../../", import.meta.url);
 
-export async function ensureClaimer(): Promise<void> {
+export async function ensureBuilt(script: string): Promise<void> {
   const modified = (path: string): number =>
     statSync(new URL(path, root), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (modified(`build/${script}.js`) >= modified(`${script}.ts`)) return;
@@ -15,15 +14,20 @@ export async function ensureClaimer(): Promise<void> {
   if (!outcome.ok) throw new Error(outcome.output);
 }
 
+/** A process that runs what was built of a script under test/. */
+export function forkBuilt(script: string, args: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(new URL(`build/${script}.js`, root)), args, { execArgv: [] });
+}
+
+export const CLAIMER = "test/storage/support/claimer";
+
 export interface Claimer {
   readonly ready: Promise<void>;
   go(): Promise<readonly string[]>;
 }
 
 export function startClaimer(name: string, place: string, owner: string): Claimer {
-  const child = fork(fileURLToPath(new URL(`build/${script}.js`, root)), [name, place, owner], {
-    execArgv: [],
-  });
+  const child = forkBuilt(CLAIMER, [name, place, owner]);
   return {
     ready: message(child).then(() => undefined),
     go() {
@@ -34,7 +38,7 @@ export function startClaimer(name: string, place: string, owner: string): Claime
   };
 }
 
-function message(child: ChildProcess): Promise<unknown> {
+export function message(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     child.once("message", resolve);
     child.once("exit", (code) => reject(new Error(`the child ended with ${String(code)}`)));

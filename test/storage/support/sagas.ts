@@ -1,4 +1,5 @@
 /** Sagas as the journal sees them, for tests that look at storage alone. */
+import { FIRST_CLAIM } from "../../../src/core/claim-token.ts";
 import { advance } from "../../../src/core/saga/interpreter.ts";
 import type { Entry } from "../../../src/core/saga/entry.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
@@ -24,6 +25,7 @@ export function newSaga(id: string, owner?: string): NewSaga {
     plan: decodePlan("one~ two~"),
     deadlineMs: undefined,
     owner,
+    token: owner === undefined ? 0 : FIRST_CLAIM,
     leaseMs: LEASE_MS,
     interests: [],
   };
@@ -36,6 +38,7 @@ export function checkpointOf(record: SagaRecord, line: Entry, releaseMs?: number
   const moves = state.status !== record.state.status || releaseMs !== undefined;
   return {
     sagaId: record.id,
+    epoch: record.epoch,
     token: record.token,
     version: record.version + 1,
     entry,

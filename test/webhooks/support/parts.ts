@@ -1,8 +1,8 @@
 /** The parts of delivery by themselves, as a process has them, for tests that go between them. */
-import { untraced } from "../../../src/work/trace.ts";
+import { untraced } from "../../../src/runtime/trace.ts";
 import type { JobReport, Verdict } from "../../../src/core/delivery/job.ts";
 import type { JobResult } from "../../../src/core/delivery/decide.ts";
-import { newId } from "../../../src/work/identifiers.ts";
+import { newId } from "../../../src/runtime/identifiers.ts";
 import type { Database, Session } from "../../../src/storage/database.ts";
 import { Booking } from "../../../src/webhooks/booking.ts";
 import { DeadLetters } from "../../../src/webhooks/dead-letters/dead-letters.ts";

@@ -4,7 +4,7 @@ import { takesOver, turnEntry, type Outcome } from "../../../../src/core/saga/in
 import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
 import { evolve } from "../../../../src/core/saga/state.ts";
 import { allowedActions, skippable } from "../../../../src/sagas/operators.ts";
-import { claim, held, land, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
+import { claim, held, land, proceed, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
 import type { Call, Effect, Worker, World } from "./world.ts";
 
 export type Step = readonly [name: string, world: World];
@@ -20,8 +20,11 @@ function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
   const name = who === 0 ? "A" : "B";
   const steps: Step[] = [];
   const trouble = { ...world, troubles: world.troubles - 1 };
+  steps.push(...returns(world, who));
   if (worker.mode === "idle") {
     const { store } = world;
+    // A worker does not claim a saga beside a call of its own that it still hears.
+    if (world.orphan?.who === who) return steps;
     if (!CLAIMABLE.includes(store.state.status) || (store.owner !== "none" && !store.lapsed)) return steps;
     steps.push([`${name} claims`, claim(world, who, false)]);
     if (world.troubles > 0) steps.push([`${name} claims once too often`, claim(trouble, who, true)]);
@@ -29,11 +32,33 @@ function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
   }
   const crashed = (from: World): World =>
     withWorker(
-      { ...from, store: { ...from.store, owner: from.store.owner === who ? "gone" : from.store.owner } },
+      {
+        ...from,
+        orphan: from.orphan?.who === who ? undefined : from.orphan,
+        store: { ...from.store, owner: from.store.owner === who ? "gone" : from.store.owner },
+      },
       who,
       IDLE,
     );
   if (world.troubles > 0) steps.push([`${name} crashes`, crashed(trouble)]);
+  if (worker.mode === "hearing") {
+    const { orphan, store } = world;
+    if (!orphan?.answer) return steps;
+    const isOld = store.version !== worker.version;
+    const copy = isOld ? { ...store } : worker;
+    // A person has led it out of its stall, or another worker has it.
+    const isOver =
+      store.token !== worker.token ||
+      (isOld && worker.state.status === "STALLED" && store.state.status !== "STALLED");
+    const then = isOver
+      ? withWorker({ ...world, orphan: undefined }, who, IDLE)
+      : withWorker(
+          world,
+          who,
+          proceed({ state: copy.state, version: copy.version, token: worker.token }, world, who),
+        );
+    return [...steps, [`${name} hears of it`, then]];
+  }
   if (worker.mode === "calling") {
     for (const { label, effect, outcome, bad } of outcomesOf(world, worker)) {
       if (bad && world.troubles === 0) continue;
@@ -48,10 +73,20 @@ function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
         steps.push([`${name} ${worker.call.kind} ${worker.call.step} happens, then a crash`, crashed(then)]);
       }
     }
+    if (world.orphans > 0 && world.orphan === undefined && !world.plan[worker.call.index]?.atomic) {
+      const orphan = { who, call: worker.call, answer: undefined, overruled: false };
+      const after = { ...world, orphans: world.orphans - 1, orphan };
+      for (const outcome of [TIMED_OUT, ...(worker.call.kind === "act" && world.expired ? [LATE] : [])])
+        steps.push([
+          `${name} ${worker.call.kind} ${worker.call.step} does not return`,
+          withWorker(after, who, settling(worker, worker.call, outcome, false, after)),
+        ]);
+    }
     if (world.troubles > 0) {
       const entry = control("$release", {});
       const line = sending(worker, entry, { kind: "release" }, false, world.expired);
-      steps.push([`${name} shuts down`, withWorker(trouble, who, line)]);
+      const alone = { ...trouble, orphan: trouble.orphan?.who === who ? undefined : trouble.orphan };
+      steps.push([`${name} shuts down`, withWorker(alone, who, line)]);
     }
     return steps;
   }
@@ -64,6 +99,22 @@ function workerEvents(world: World, who: 0 | 1, fence: Fence): Step[] {
     steps.push([`${name} writes, then crashes`, crashed(lost)]);
   }
   return steps;
+}
+
+/** A call that had outlived its time returns, in whatever state its saga is by then. */
+function returns(world: World, who: 0 | 1): Step[] {
+  const { orphan } = world;
+  if (orphan?.who !== who || orphan.answer) return [];
+  const name = who === 0 ? "A" : "B";
+  const isGone = world.workers[who].mode === "idle";
+  return endsOf(world, orphan.call).map(({ label, effect, outcome }) => [
+    `${name}'s late ${orphan.call.kind} ${orphan.call.step}: ${label}`,
+    {
+      ...world,
+      effects: world.effects.with(orphan.call.index, effect),
+      orphan: isGone ? undefined : { ...orphan, answer: outcome },
+    },
+  ]);
 }
 
 interface Possible {
@@ -82,6 +133,17 @@ const OPEN: Outcome = {
   transient: false,
   failure: { kind: "open", label: "CircuitOpen" },
   qualifies: true,
+};
+/** The same call, known to run on. */
+const TIMED_OUT: Outcome = {
+  kind: "failed",
+  transient: true,
+  failure: { kind: "retry", label: "TimedOut", runningSinceMs: 1 },
+};
+const LATE: Outcome = {
+  kind: "failed",
+  transient: false,
+  failure: { kind: "deadline", label: "DeadlinePassed", runningSinceMs: 1 },
 };
 const TRANSIENT: Outcome = { kind: "failed", transient: true, failure: { kind: "retry", label: "E" } };
 
@@ -151,7 +213,11 @@ function outsideEvents(world: World): Step[] {
   if (orders === 0) return steps;
   const actions = allowedActions(state);
   const order = (name: string, entry: Entry, change: Partial<World> = {}): void => {
-    steps.push([name, { ...intrude(world, entry), orders: orders - 1, ...change }]);
+    const orphan = world.orphan && {
+      ...world.orphan,
+      overruled: name !== "cancel" || state.status === "STALLED",
+    };
+    steps.push([name, { ...intrude(world, entry), orphan, orders: orders - 1, ...change }]);
   };
   const note: ControlDetails = { reason: "why" };
   if (actions.includes("cancel")) {

@@ -2,15 +2,17 @@
 import { control } from "../../../../src/core/saga/entry.ts";
 import { next } from "../../../../src/core/saga/interpreter.ts";
 import { CLAIMABLE, sagaMachine } from "../../../../src/core/saga/machine.ts";
-import { canTurn, evolve } from "../../../../src/core/saga/state.ts";
+import { evolve } from "../../../../src/core/saga/state.ts";
+import { canTurn } from "../../../../src/core/saga/undoing.ts";
 import { allowedActions } from "../../../../src/sagas/operators.ts";
-import { stateKey, type World } from "./world.ts";
+import { stateKey, type Copy, type World } from "./world.ts";
 
 export type Rule =
   | "S-06"
   | "S-07"
   | "S-10"
   | "S-11"
+  | "S-12"
   | "S-14"
   | "S-15"
   | "S-20"
@@ -52,6 +54,20 @@ export function checkWorld(world: World, report: Report): void {
   }
   checkWayOn(world, report);
   for (const worker of world.workers) checkWorker(world, worker, report);
+  checkOrphan(world, report);
+}
+
+/** A worker that still hears a call of its own undoes nothing beside it, and reports no failure. */
+function checkOrphan({ orphan, workers, store, resolved }: World, report: Report): void {
+  if (!orphan || orphan.answer || orphan.overruled || resolved) return;
+  const worker = workers[orphan.who];
+  const isAlive = worker.mode !== "idle";
+  const own = worker.mode === "calling" ? worker.call : undefined;
+  const isSame = own?.kind === orphan.call.kind && own.index === orphan.call.index;
+  if (own?.kind === "undo" && !isSame && store.token === (worker as Copy).token)
+    report("S-12", `${own.step} is undone while a call of ${orphan.call.step} runs`);
+  if (isAlive && store.state.status === "FAILED" && store.token === (worker as Copy).token)
+    report("S-12", `FAILED while a call of ${orphan.call.step} runs`);
 }
 
 /** One of the two has happened, and of the other nothing is left that could have been taken back. */
@@ -110,6 +126,7 @@ function checkWorker(world: World, worker: World["workers"][number], report: Rep
   if (isCurrent && stateKey(worker.state) !== stateKey(store.state)) {
     report("S-15", "the same version stands for two states");
   }
+  if (worker.mode === "hearing") return;
   if (worker.mode === "sending") {
     const pivot = plan.findIndex((one) => one.pivot);
     const act = store.state.steps[pivot]?.act ?? "none";
@@ -146,7 +163,11 @@ export function checkStep(before: World, after: World, report: Report): void {
     if (sagaMachine.isTerminal(status)) report("K-13", `${status} became ${to.state.status}`);
     if (!sagaMachine.arrow(status, to.state.status)) report("K-14", `${status} became ${to.state.status}`);
   }
-  if (to.version < from.version || to.version > from.version + 1) report("S-15", "a version was left out");
+  const lines = Math.max(
+    ...before.workers.map((one) => (one.mode === "sending" ? one.before.length + 1 : 1)),
+  );
+  if (to.version < from.version || to.version > from.version + lines)
+    report("S-15", "a version was left out");
   if (sagaMachine.isTerminal(status) && to.version !== from.version) report("K-13", `a line after ${status}`);
   if (status === "COMPENSATING" && to.state.status === "RUNNING")
     report("S-06", "from COMPENSATING to RUNNING");
@@ -159,7 +180,8 @@ export function checkStep(before: World, after: World, report: Report): void {
         report("S-10", `${step.name} was not tried`);
     });
   }
-  if (status === "STALLED" && to.state.status === "STALLED" && to.version !== from.version) {
+  const isOrder = after.orders < before.orders;
+  if (isOrder && status === "STALLED" && to.state.status === "STALLED") {
     report("S-14", "an order of a person that changes nothing");
   }
   const { failure } = to.state;

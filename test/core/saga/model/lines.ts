@@ -3,9 +3,11 @@ import { control, type Entry } from "../../../../src/core/saga/entry.ts";
 import {
   advance,
   decide,
+  isAwaited,
   needsStart,
   next,
   received,
+  returnLines,
   timeOver,
   turnEntry,
   type Outcome,
@@ -13,7 +15,7 @@ import {
   type WaitCommand,
 } from "../../../../src/core/saga/interpreter.ts";
 import { evolve, type SagaState } from "../../../../src/core/saga/state.ts";
-import type { Call, Copy, Effect, Sending, Worker, World } from "./world.ts";
+import type { Call, Copy, Effect, Orphan, Sending, Worker, World } from "./world.ts";
 
 /** One retry, then the budget is used up. */
 export const POLICY: RetryPolicy = { attemptMax: 2, baseMs: 1, capMs: 1, factor: 2 };
@@ -29,8 +31,16 @@ export const realFence: Fence = (store, line) => {
 };
 
 /** What a worker with a copy that it takes for current does next. */
-export function proceed(copy: Copy, { expired, effects }: World): Worker {
+export function proceed(copy: Copy, world: World, who: 0 | 1): Worker {
+  const { expired, effects, orphan } = world;
+  const isHeard = orphan?.who === who;
+  if (isHeard && orphan.answer && !["COMPLETED", "FAILED"].includes(copy.state.status))
+    return returning(copy, orphan, expired);
   const command = next(copy.state, { expired });
+  // A saga does not go to rest while one of its calls runs.
+  const rests = command.kind === "sleep" || command.kind === "wait";
+  if (isHeard && !orphan.answer && (rests || copy.state.status === "STALLED"))
+    return { ...copy, mode: "hearing" };
   switch (command.kind) {
     case "end":
       return { mode: "idle" };
@@ -50,6 +60,16 @@ export function proceed(copy: Copy, { expired, effects }: World): Worker {
   }
 }
 
+/** A call that had outlived its time has returned: its success is used where it is still awaited. */
+function returning(copy: Copy, { call, answer }: Orphan, expired: boolean): Sending {
+  const isSuccess = answer?.kind === "ok" && isAwaited(copy.state, call);
+  const done = isSuccess ? decide(copy.state, call, answer, POLICY).entry : undefined;
+  const lines = returnLines(copy.state, call.step, done, true);
+  const entry = lines.at(-1) as Entry;
+  const go = copy.state.status !== "STALLED" && !entry.step.startsWith("$");
+  return sending(copy, entry, { kind: "return" }, go, expired, lines.slice(0, -1));
+}
+
 /** A wait that is over ends; any other gives the saga back, in the line in which it begins where it has not begun. */
 function resting(copy: Copy, command: WaitCommand, effect: Effect, expired: boolean): Sending {
   const begin: Entry = { step: command.step, action: "act", status: "STARTED", details: null };
@@ -66,10 +86,15 @@ export function sending(
   why: Sending["why"],
   go: boolean,
   expired: boolean,
+  before: readonly Entry[] = [],
 ): Sending {
-  const { entry, state: after } = advance(state, line, { expired }, go);
-  const release = why.kind === "release" || why.kind === "rest" || (why.kind === "settle" && why.release);
-  return { mode: "sending", state, version, token, entry, after, release, landed: false, why };
+  const { entry, state: after } = advance(before.reduce(evolve, state), line, { expired }, go);
+  const release =
+    why.kind === "release" ||
+    why.kind === "rest" ||
+    (why.kind === "return" && state.status === "STALLED") ||
+    (why.kind === "settle" && why.release);
+  return { mode: "sending", state, version, token, entry, before, after, release, landed: false, why };
 }
 
 /** Books the outcome of a call. Where the call is tried again after a long wait, the saga is given back. */
@@ -78,7 +103,7 @@ export function settling(
   call: Call,
   outcome: Outcome,
   release: boolean,
-  { expired, plan, effects }: World,
+  { expired, plan, effects, orphan }: World,
 ): Sending {
   const { entry, waitMs } = decide(copy.state, call, outcome, POLICY);
   const waits = waitMs !== undefined;
@@ -91,8 +116,11 @@ export function settling(
     !plan[call.index]?.atomic &&
     (then.kind === "sleep" || then.kind === "wait") &&
     effects[then.index] === "none";
-  const gives = rests || (waits && !turns && release);
-  return sending(copy, entry, { kind: "settle", call, outcome, release: gives }, !waits, expired);
+  const isLate = outcome.kind === "ok" && call.kind === "act" && expired && !plan[call.index]?.atomic;
+  const before = isLate ? [control("$expire", { kind: "deadline", step: call.step })] : [];
+  // A saga whose calls have not all returned is not given back.
+  const gives = (rests || (waits && !turns && release)) && orphan === undefined && !isLate;
+  return sending(copy, entry, { kind: "settle", call, outcome, release: gives }, !waits, expired, before);
 }
 
 /** The store takes the line, or refuses it: then the world is as before. */
@@ -100,13 +128,13 @@ export function land(world: World, who: 0 | 1, fence: Fence): World | undefined 
   const line = world.workers[who] as Sending;
   const { store } = world;
   if (!fence(store, line)) return undefined;
-  const state = evolve(store.state, line.entry);
+  const state = evolve(line.before.reduce(evolve, store.state), line.entry);
   const closed = ["COMPLETED", "FAILED", "STALLED"].includes(state.status);
   return {
     ...world,
     store: {
       state,
-      version: store.version + 1,
+      version: store.version + 1 + line.before.length,
       token: store.token,
       owner: closed || line.release ? "none" : store.owner,
       lapsed: closed || line.release ? false : store.lapsed,
@@ -125,16 +153,18 @@ function committed({ plan, effects }: World, { why, entry }: Sending): readonly 
 /** The worker knows that its line is in the books. */
 export function held(world: World, who: 0 | 1): World {
   const line = world.workers[who] as Sending;
-  const copy: Copy = { state: line.after, version: line.version + 1, token: line.token };
+  const version = line.version + 1 + line.before.length;
+  const copy: Copy = { state: line.after, version, token: line.token };
+  const after = line.why.kind === "return" ? { ...world, orphan: undefined } : world;
   const gone = line.release || line.why.kind === "stall";
-  return withWorker(world, who, gone ? { mode: "idle" } : proceed(copy, world));
+  return withWorker(after, who, gone ? { mode: "idle" } : proceed(copy, after, who));
 }
 
 /** Its line was refused: it reads the saga again, and decides anew where it still has it. */
 export function refused(world: World, who: 0 | 1): World {
   const line = world.workers[who] as Sending;
   const { store, plan } = world;
-  if (store.token !== line.token) return withWorker(world, who, { mode: "idle" });
+  if (store.token !== line.token) return withWorker(unheard(world, who), who, { mode: "idle" });
   const copy: Copy = { state: store.state, version: store.version, token: store.token };
   const { why } = line;
   switch (why.kind) {
@@ -144,12 +174,22 @@ export function refused(world: World, who: 0 | 1): World {
         return withWorker(world, who, { ...copy, mode: "calling", call: why.call });
       }
       return withWorker(world, who, settling(copy, why.call, why.outcome, why.release, world));
+    case "return":
+      // A person has led it out of its stall.
+      if (line.release && store.state.status !== "STALLED")
+        return withWorker(unheard(world, who), who, { mode: "idle" });
+      return withWorker(world, who, proceed(copy, world, who));
     case "release":
     case "stall":
       return withWorker(world, who, sending(copy, line.entry, why, false, world.expired));
     default:
-      return withWorker(world, who, proceed(copy, world));
+      return withWorker(world, who, proceed(copy, world, who));
   }
+}
+
+/** Whatever its calls answer, nobody records it any more. */
+function unheard(world: World, who: 0 | 1): World {
+  return world.orphan?.who === who && world.orphan.answer ? { ...world, orphan: undefined } : world;
 }
 
 export function withWorker(world: World, who: 0 | 1, worker: Worker): World {
@@ -169,6 +209,6 @@ export function claim(world: World, who: 0 | 1, stall: boolean): World {
   const copy: Copy = { state, version: store.version + 1, token: store.token + 1 };
   const worker = stall
     ? sending(copy, control("$stall", { kind: "recoveries", label: "R" }), { kind: "stall" }, false, expired)
-    : proceed(copy, world);
+    : proceed(copy, world, who);
   return withWorker({ ...world, store: { ...copy, owner: who, lapsed: false } }, who, worker);
 }

@@ -1,7 +1,7 @@
 import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
-import { Desk, type Claimed, type Hold } from "../../src/work/desk.ts";
-import { DutyLoop } from "../../src/work/loop.ts";
+import { Desk, type Claimed, type Hold } from "../../src/runtime/desk.ts";
+import { DutyLoop } from "../../src/runtime/loop.ts";
 
 interface Bench {
   readonly desk: Desk<Claimed>;

@@ -6,6 +6,8 @@
 import { checkLease } from "../core/backoff.ts";
 import { within, type Clock } from "../storage/clock.ts";
 import type { Duty, Leaving } from "./duty.ts";
+import { RENEWALS, renewOrLetGo } from "./renewal.ts";
+import { Stoppable } from "./stoppable.ts";
 
 export interface Claimed {
   readonly id: string;
@@ -22,8 +24,8 @@ export interface DeskOptions<Piece extends Claimed> {
   readonly leaseMs: number;
   /** A claim takes at most so many: while they are settled, there is room for the next. No limit unless given. */
   readonly claimMax?: number;
-  /** Takes up to so many due rows. */
-  readonly claim: (limit: number) => Promise<readonly Piece[]>;
+  /** Takes up to so many due rows, but none of these: calls for them that were lost still run here. */
+  readonly claim: (limit: number, except: readonly string[]) => Promise<readonly Piece[]>;
   /** Extends the leases of these; answers with the ids that are still ours. */
   readonly renew: (pieces: readonly Piece[]) => Promise<ReadonlySet<string>>;
   /** Does the work and books what came of it. What it throws is a bug: the lease heals it. */
@@ -35,9 +37,6 @@ export interface DeskOptions<Piece extends Claimed> {
   readonly onBug: (error: unknown) => void;
 }
 
-/** How often a lease is looked at in its lifetime: so none gets older than a quarter. */
-export const RENEWALS = 8;
-
 /** How much of the free places one claim may take. The next one takes the rest. */
 const CLAIM_SHARE = 7 / 8;
 
@@ -47,9 +46,10 @@ const GRACE_MS = 1_000;
 /** One claimed row at work. */
 export class Hold implements Leaving {
   leasedAtMs: number;
-  #reason: StopReason | undefined;
-  #controller: AbortController | undefined;
+  #told: Stoppable<StopReason> | undefined;
+  #isLost = false;
   #onStop: (() => void) | undefined;
+  #onLost: (() => void)[] | undefined;
   #gone: { readonly done: Promise<void>; readonly tell: () => void } | undefined;
   #hasLeft = false;
   #lingering: Promise<unknown> | undefined;
@@ -65,13 +65,10 @@ export class Hold implements Leaving {
     return this.#gone.done;
   }
 
-  /** For the call: fires when it should stop. Made only for those that ask for it. */
+  /** For the call: fires when it should stop. */
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#reason) this.#controller.abort(abortError(this.#reason));
-    }
-    return this.#controller.signal;
+    this.#told ??= new Stoppable();
+    return this.#told.signal;
   }
 
   /** Calls back each time that it is told to stop: the last one who asks is told. */
@@ -79,16 +76,28 @@ export class Hold implements Leaving {
     this.#onStop = listener;
   }
 
-  /** Set once the call was told to stop. */
+  /** Set once the call was told to stop. A row that is lost is not given back, though the worker shuts down as well. */
   get stopped(): StopReason | undefined {
-    return this.#reason;
+    return this.#isLost ? "lost" : this.#told?.stopReason;
   }
 
   stop(reason: StopReason): void {
-    if (this.#reason === "lost") return;
-    this.#reason = reason;
-    this.#controller?.abort(abortError(reason));
+    if (this.#isLost) return;
+    this.#isLost = reason === "lost";
+    this.#told ??= new Stoppable();
+    this.#told.stop(reason);
     this.#onStop?.();
+    if (this.#isLost) for (const tell of this.#onLost ?? []) tell();
+  }
+
+  /** What comes of this, or undefined as soon as the row is lost. */
+  async unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
+    if (this.#isLost) return undefined;
+    const lost = new Promise<undefined>((resolve) => {
+      this.#onLost ??= [];
+      this.#onLost.push(() => resolve(undefined));
+    });
+    return Promise.race([pending, lost]);
   }
 
   leave(): void {
@@ -96,7 +105,7 @@ export class Hold implements Leaving {
     this.#gone?.tell();
   }
 
-  /** The call does not stop although it was told to. Nobody waits for it, but its place stays taken until it ends. */
+  /** The call has not returned. Nobody waits for it, but its place stays taken until it does. */
   linger(call: Promise<unknown>): void {
     this.#lingering = call.catch(() => undefined);
   }
@@ -110,10 +119,6 @@ function deferred(): { readonly done: Promise<void>; readonly tell: () => void }
   let tell: () => void = () => undefined;
   const done = new Promise<void>((resolve) => (tell = resolve));
   return { done, tell };
-}
-
-function abortError(reason: StopReason): DOMException {
-  return new DOMException(`amends: ${reason}`, "AbortError");
 }
 
 export class Desk<Piece extends Claimed> implements Duty {
@@ -167,11 +172,17 @@ export class Desk<Piece extends Claimed> implements Duty {
     try {
       // The lease counts from before the claim: its answer may have been long on its way.
       const askedAtMs = this.#options.clock.monotonicMs();
-      const pieces = await this.#options.claim(limit);
+      const pieces = await this.#options.claim(limit, this.#stillHeard());
       return pieces.map((piece) => this.#launch(piece, askedAtMs));
     } finally {
       this.#claiming -= limit;
     }
+  }
+
+  #stillHeard(): readonly string[] {
+    const heard: string[] = [];
+    for (const [hold, piece] of this.#holds) if (hold.stopped === "lost") heard.push(piece.id);
+    return heard;
   }
 
   /**
@@ -236,13 +247,10 @@ export class Desk<Piece extends Claimed> implements Duty {
     // Rows are locked in this order by everybody, so that nobody waits in a circle.
     const due = [...this.#holds].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
     if (due.length === 0) return;
-    const held = await renew(due.map(([, piece]) => piece)).catch((error: unknown) => {
-      // The database is away: whoever is past its lease may have been taken by another worker already.
-      for (const [hold] of due) if (clock.monotonicMs() - hold.leasedAtMs >= leaseMs) hold.stop("lost");
-      throw error;
-    });
+    const leases = due.map(([hold]) => hold);
+    const held = await renewOrLetGo(clock, leaseMs, leases, () => renew(due.map(([, piece]) => piece)));
     for (const [hold, piece] of due) {
-      if (held.has(piece.id)) hold.leasedAtMs = now;
+      if (held.has(piece.id) && hold.stopped !== "lost") hold.leasedAtMs = now;
       else if (this.#holds.has(hold) && !this.#left.has(hold)) hold.stop("lost");
     }
   }

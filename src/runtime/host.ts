@@ -14,6 +14,8 @@ export interface Host<Tx = unknown> {
   /** Throws NOT_SUPPORTED where sagas live in a storage of the user's own. */
   readonly database: Database<Tx>;
   readonly clock: Clock;
+  /** How long a call whose time is over may still take to return. */
+  readonly graceMs: number;
   /** Does nothing where nobody traces. */
   readonly tracer: Tracer;
   /** Fires when the Amends is closed: nothing waits for the database any longer. */

@@ -1,0 +1,8 @@
+/** Tokens are drawn: what a test can expect is how often a row was claimed. */
+import { expect } from "vitest";
+import { claimCount } from "../../src/core/claim-token.ts";
+
+/** Matches the token of a row's n-th claim, as a number or as the driver's text. */
+export function nthClaim(count: number): unknown {
+  return expect.toSatisfy((token: unknown) => claimCount(Number(token)) === count, `claim ${count}`);
+}
