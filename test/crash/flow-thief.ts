@@ -47,7 +47,9 @@ export class FlowThief {
     for (const [delivery, text] of this.#taken) {
       const { id, token } = delivery;
       if ((await this.#textOf(delivery)) !== text)
-        problems.push(`I3: delivery ${id} or its run was changed although claim ${claimCount(token)} held it`);
+        problems.push(
+          `I3: delivery ${id} or its run was changed although claim ${claimCount(token)} held it`,
+        );
       await this.#store.settle({ delivery, to: settled("release"), uncounted: true, out: NOTHING_OUT });
     }
     this.#taken = new Map();
