@@ -2,6 +2,7 @@
  * The stages that book outcomes: the delivery's mark, and the run that it moves, each fenced by the other. All of an
  * outcome travels as one row, `r`, which has a number: later stages name it by that.
  */
+import { FIRST_CLAIM } from "../core/claim-token.ts";
 import { flowMachine } from "../core/flow/machine.ts";
 import { CLAIMABLE, HELD as IN_HAND, outboxMachine, SUPERSEDED } from "../core/outbox/machine.ts";
 import type { Column, Dialect } from "../storage/database.ts";
@@ -193,7 +194,7 @@ const KEY: readonly Column[] = [
 
 /** Of these rows, which that commit was to write as ours, those that are. */
 export function selectOurs(dialect: Dialect, ids: readonly string[]): Sql {
-  const own = ids.map((id) => [id, 1]);
+  const own = ids.map((id) => [id, FIRST_CLAIM]);
   return sql`select cast(c.entry_id as text) as id, c.status, c.token, ${dialect.epochMs(raw("c.enqueued_at"))} as at
     from ${dialect.rows(KEY, own)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id and c.token = r.row_token`;
 }

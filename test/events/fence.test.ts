@@ -115,6 +115,15 @@ onEachDatabase((database) => {
     expect(state).toMatchObject({ version: 2 });
   });
 
+  it("[K-12] what an unanswered commit wrote as claimed by this worker still is when the outcome is sent again", async () => {
+    const { store, claim } = await begin(database);
+    const delivery = await claim();
+    const row = { ...consequence(), handler: "Follow@1" };
+    const settlement = { delivery, to: settled("succeed"), out: { rows: [row], runs: [] } };
+    expect((await store.settle(settlement, [row])).claimed.has(row)).toBe(true);
+    expect((await store.settle(settlement, [row])).claimed.has(row)).toBe(true);
+  });
+
   it("[F-17] of many outcomes that are settled together, those that do not hold cost the others nothing", async () => {
     const { db, store, claim } = await begin(database);
     const delivery = await claim();
