@@ -5,4 +5,4 @@ export {
   type AmendsConfig,
   type Assembly,
   type ErasureConfig,
-} from "./cli/config.ts";
+} from "./cli/config/config.ts";

@@ -12,8 +12,8 @@ export function createConsole<Tx>(amends: Amends<Tx>, options: ConsoleOptions = 
 }
 
 export type { Console, InviteOptions } from "./console/console.ts";
-export type { ConsoleServer, ListenOptions } from "./console/node-http.ts";
+export type { ConsoleServer, ListenOptions } from "./console/http/node-http.ts";
 export type { ConsoleOptions } from "./console/options.ts";
-export type { Operator } from "./console/operator.ts";
-export type { ConsoleToken } from "./console/tokens.ts";
+export type { Operator } from "./console/session/operator.ts";
+export type { ConsoleToken } from "./console/session/tokens.ts";
 export type { Role } from "./console/contract.ts";

@@ -15,15 +15,15 @@ export {
   type ViaDeclaration,
 } from "./core/erasure/data-map.ts";
 export { type Period } from "./core/erasure/period.ts";
-export { type EnqueuedCall, type ErasureReport } from "./erasure/erase.ts";
-export { type LeftData, type RetainedData, type RowCounts } from "./erasure/local-phase.ts";
+export { type EnqueuedCall, type ErasureReport } from "./erasure/local/erase.ts";
+export { type LeftData, type RetainedData, type RowCounts } from "./erasure/local/local-phase.ts";
 export {
   type BlockingEntry,
   type OverdueErasure,
   type OverdueOptions,
   type OverduePage,
 } from "./erasure/overdue.ts";
-export { type RectificationReport, type RectifyOptions } from "./erasure/rectify.ts";
+export { type RectificationReport, type RectifyOptions } from "./erasure/local/rectify.ts";
 export { type ErasurePlan } from "./core/erasure/plan.ts";
 export { type Correction, type CorrectedValue, type SubjectRef } from "./core/outbox/entry.ts";
 export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";

@@ -10,7 +10,7 @@ export {
   type EventType,
   type EventValue,
   type NewEventOptions,
-} from "./events/event.ts";
+} from "./events/define/event.ts";
 export {
   handler,
   type AnyHandler,
@@ -18,17 +18,17 @@ export {
   type HandlerContext,
   type HandlerOptions,
   type HandlerOutbox,
-} from "./events/handler.ts";
-export { SagaStep, step, type SagaStepOptions } from "./events/saga-step.ts";
-export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/saga-def.ts";
-export { SagaContractViolation } from "./events/violation.ts";
+} from "./events/define/handler.ts";
+export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
+export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/define/saga-def.ts";
+export { SagaContractViolation } from "./events/define/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";
 export { type FlowStatus } from "./core/flow/machine.ts";
 export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowView } from "./events/view.ts";
-export { type RunEvent } from "./events/rows.ts";
+export { type RunEvent } from "./events/store/rows.ts";
 export { FlowRun } from "./events/run-handle.ts";
-export { flowDiagram, flowRunDiagram } from "./events/flow-diagram.ts";
+export { flowDiagram, flowRunDiagram } from "./events/diagram.ts";
 export { type EventAction, type GivenUpEvent, type StalledFlow } from "./events/attention.ts";
-export { sagaHandler, type SagaHandlerOptions } from "./events/saga-handler.ts";
+export { sagaHandler, type SagaHandlerOptions } from "./events/define/saga-handler.ts";

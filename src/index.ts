@@ -59,31 +59,35 @@ export {
   type TransactionKind,
   type UndoContext,
   type WithFallback,
-} from "./sagas/definition.ts";
+} from "./sagas/define/definition.ts";
 export {
   type ForwardGroup,
   type ForwardMemberOptions,
   type MemberOptions,
   type ParallelOptions,
   type StepGroup,
-} from "./sagas/parallel-options.ts";
-export { type BreakerOptions, type FailureFilter, type FallbackTerms } from "./sagas/fallback-options.ts";
-export { signal, type AnySignal, type SignalType } from "./sagas/signal.ts";
-export { type SignalOptions } from "./sagas/signals.ts";
+} from "./sagas/define/parallel-options.ts";
+export {
+  type BreakerOptions,
+  type FailureFilter,
+  type FallbackTerms,
+} from "./sagas/define/fallback-options.ts";
+export { signal, type AnySignal, type SignalType } from "./sagas/define/signal.ts";
+export { type SignalOptions } from "./sagas/journal/signals.ts";
 export {
   type AwaitedEvent,
   type EventWait,
   type MatchField,
   type OnTimeout,
   type SignalWait,
-} from "./sagas/wait-options.ts";
-export { type Middleware, type StepCall } from "./sagas/call.ts";
-export { SagaRun, type StepNews, type WaitOptions } from "./sagas/handle.ts";
-export { type OperatorNote, type SagaAction, type SagaNote, type SkipNote } from "./sagas/operators.ts";
-export { type SagaFailure, type SagaOutcome, type UndoFailure } from "./sagas/outcome.ts";
-export { type SagaView, type TimelineEntry, type Waiting } from "./sagas/view.ts";
-export { runDiagram } from "./sagas/run-diagram.ts";
-export { sagaDiagram } from "./sagas/saga-diagram.ts";
+} from "./sagas/define/wait-options.ts";
+export { type Middleware, type StepCall } from "./sagas/engine/call.ts";
+export { SagaRun, type StepNews, type WaitOptions } from "./sagas/view/handle.ts";
+export { type OperatorNote, type SagaAction, type SagaNote, type SkipNote } from "./sagas/view/operators.ts";
+export { type SagaFailure, type SagaOutcome, type UndoFailure } from "./sagas/view/outcome.ts";
+export { type SagaView, type TimelineEntry, type Waiting } from "./sagas/view/view.ts";
+export { runDiagram } from "./sagas/view/run-diagram.ts";
+export { sagaDiagram } from "./sagas/view/definition-diagram.ts";
 export {
   mayBecome,
   type SagaContext,
@@ -92,15 +96,15 @@ export {
   type SagaStorage,
   type SagaStorageRun,
   type StoredSagaState,
-} from "./sagas/contract.ts";
-export { SqlSagaStorage } from "./sagas/sql-storage.ts";
+} from "./contract/contract.ts";
+export { SqlSagaStorage } from "./contract/sql-storage.ts";
 export {
   Outbox,
   type ClaimOptions,
   type FailedOptions,
   type OutboxOptions,
   type SucceededOptions,
-} from "./outbox/outbox.ts";
+} from "./erasure/remote/outbox.ts";
 export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";
 export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
 export {
@@ -111,10 +115,10 @@ export {
 } from "./outbox/call-definition.ts";
 export { type CallEntry } from "./outbox/call-row.ts";
 export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
-export { ResolverRegistry } from "./outbox/registry.ts";
-export { SagaRunner, type SagaRunnerOptions } from "./outbox/runner.ts";
-export { type AbandonedHook, type AbandonedSignal } from "./outbox/abandoned.ts";
-export { type RequeueNote } from "./outbox/requeue.ts";
+export { ResolverRegistry } from "./erasure/remote/registry.ts";
+export { SagaRunner, type SagaRunnerOptions } from "./erasure/remote/runner.ts";
+export { type AbandonedHook, type AbandonedSignal } from "./erasure/remote/abandoned.ts";
+export { type RequeueNote } from "./erasure/remote/requeue.ts";
 export {
   ResolverError,
   RetryLater,
@@ -127,8 +131,8 @@ export {
   type ResolverRectification,
   type RetentionOnlyResolver,
   type VerifyingResolver,
-} from "./outbox/resolver.ts";
-export { type StatusCounts, type StatusCountsSource } from "./outbox/status-counts.ts";
+} from "./erasure/remote/resolver.ts";
+export { type StatusCounts, type StatusCountsSource } from "./erasure/remote/status-counts.ts";
 export { type AuditEvent, type AuditType, type NewAuditEvent, type Scalar } from "./audit/event.ts";
 export { type AnySink, type AuditSink, type KeyedAuditEvent, type TransactionalSink } from "./audit/sink.ts";
 export { type ChainHead, type ChainOptions } from "./audit/chain.ts";

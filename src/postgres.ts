@@ -3,7 +3,7 @@ import pg from "pg";
 import { positiveMs, type Duration } from "./core/duration.ts";
 import { AmendsError } from "./core/errors.ts";
 import { refuseUnknown } from "./core/options.ts";
-import type { TransactionKind } from "./sagas/definition.ts";
+import type { TransactionKind } from "./sagas/define/definition.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
 import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";

@@ -1,5 +1,5 @@
 /** For tests: time that is moved by hand, systems that fail when they are told to, and the suites that parts of one's own must pass. */
-export { virtualClock, type VirtualClock } from "./testing/virtual-clock.ts";
+export { virtualClock, type VirtualClock } from "./testing/kit/virtual-clock.ts";
 export { prove } from "./testing/prove/prove.ts";
 export type {
   EndedOutcome,
@@ -10,18 +10,18 @@ export type {
   ProveReport,
   ProvenSchedule,
 } from "./testing/prove/script.ts";
-export { type ConformanceCase } from "./testing/conformance-case.ts";
+export { type ConformanceCase } from "./testing/conformance/case.ts";
 export {
   sagaStorageConformance,
   type ConformanceOptions,
   type MakeStorage,
-} from "./testing/storage-conformance.ts";
+} from "./testing/conformance/storages.ts";
 export {
   resolverConformance,
   type MakeResolver,
   type ResolverConformanceOptions,
-} from "./testing/resolver-conformance.ts";
-export { type ResolverFault, type ResolverTrial } from "./testing/resolver-trial.ts";
+} from "./testing/conformance/resolvers.ts";
+export { type ResolverFault, type ResolverTrial } from "./testing/conformance/resolver-trial.ts";
 export {
   expiringMemoryResolver,
   memoryResolver,
@@ -30,5 +30,5 @@ export {
   type MemoryRecord,
   type MemoryResolver,
   type MemoryResolverOptions,
-} from "./testing/memory-resolver.ts";
-export { type MemoryCall, type MemoryScript, type MemoryTrouble } from "./testing/memory-script.ts";
+} from "./testing/kit/memory-resolver.ts";
+export { type MemoryCall, type MemoryScript, type MemoryTrouble } from "./testing/kit/memory-script.ts";

@@ -7,7 +7,7 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../runtime/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
 import {

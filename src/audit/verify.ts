@@ -5,7 +5,7 @@
 import { refuseUnknown } from "../core/options.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Hosting } from "../runtime/host.ts";
+import { HOST, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainHead, type ChainOptions } from "./chain.ts";
 import { listLinks, selectHead } from "./queries.ts";
 import { toLinked } from "./rows.ts";

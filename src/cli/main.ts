@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The program `amends`: the only place that knows the real process. */
 import process from "node:process";
-import { run } from "./run.ts";
-import type { Terminal, World } from "./world.ts";
+import { run } from "./program/run.ts";
+import type { Terminal, World } from "./program/world.ts";
 
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {

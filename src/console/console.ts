@@ -8,22 +8,22 @@ import type { RequestListener } from "node:http";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
-import { HOST } from "../runtime/host.ts";
-import { answer, isUnforeseen, json, problemAnswer, Refused } from "./answer.ts";
-import { Assets } from "./assets.ts";
-import { readBody } from "./body.ts";
-import { Guard } from "./guard.ts";
-import { Live } from "./live.ts";
-import { listen, nodeListener, type ConsoleServer, type ListenOptions } from "./node-http.ts";
-import { Office } from "./office.ts";
-import { checkOperator, ROLES, type Operator } from "./operator.ts";
+import { HOST } from "../runtime/part.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused } from "./http/answer.ts";
+import { Assets } from "./http/assets.ts";
+import { readBody } from "./http/body.ts";
+import { Guard } from "./session/guard.ts";
+import { Live } from "./live/live.ts";
+import { listen, nodeListener, type ConsoleServer, type ListenOptions } from "./http/node-http.ts";
+import { Office } from "./context.ts";
+import { checkOperator, ROLES, type Operator } from "./session/operator.ts";
 import { checkOptions, type CheckedOptions, type ConsoleOptions } from "./options.ts";
-import { Origins } from "./origin.ts";
-import { readAll } from "./param.ts";
-import { find, type Route } from "./route.ts";
+import { Origins } from "./http/origin.ts";
+import { readAll } from "./http/param.ts";
+import { find, type Route } from "./http/route.ts";
 import { allRoutes } from "./routes.ts";
-import { Sessions } from "./sessions.ts";
-import { Tokens } from "./tokens.ts";
+import { Sessions } from "./session/sessions.ts";
+import { Tokens } from "./session/tokens.ts";
 
 /** What is known of a request beside what it says. */
 export interface Arrival {

@@ -2,9 +2,9 @@
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { Requeues } from "./outbox-api.ts";
-import type { Operator } from "./operator.ts";
-import type { ConsoleToken } from "./tokens.ts";
+import type { Requeues } from "./outbox/api.ts";
+import type { Operator } from "./session/operator.ts";
+import type { ConsoleToken } from "./session/tokens.ts";
 
 export interface ConsoleOptions {
   /** Who may come in with which token, and what they may do. Without tokens, an address that works once is made. */

@@ -1,17 +1,17 @@
 /** All routes of the console, part by part. */
-import { attentionRoutes } from "./attention-api.ts";
-import { auditRoutes, sagaRevealers } from "./audit-api.ts";
-import { erasureRoutes } from "./erasure-api.ts";
-import { flowRevealers, flowRoutes } from "./flow-api.ts";
-import { healthRoutes } from "./health-api.ts";
-import type { Live } from "./live.ts";
-import { liveRoutes } from "./live-api.ts";
-import { entryRevealers, outboxRoutes, type Requeues } from "./outbox-api.ts";
-import { overviewRoutes } from "./overview-api.ts";
-import type { Route } from "./route.ts";
-import { sagaRoutes } from "./saga-api.ts";
-import { webhookRevealers, webhookRoutes } from "./webhook-api.ts";
-import { sessionRoutes, type SessionTools } from "./session-api.ts";
+import { attentionRoutes } from "./attention/api.ts";
+import { auditRoutes, sagaRevealers } from "./audit/api.ts";
+import { erasureRoutes } from "./erasures/api.ts";
+import { flowRevealers, flowRoutes } from "./flows/api.ts";
+import { healthRoutes } from "./health/api.ts";
+import type { Live } from "./live/live.ts";
+import { liveRoutes } from "./live/api.ts";
+import { entryRevealers, outboxRoutes, type Requeues } from "./outbox/api.ts";
+import { overviewRoutes } from "./overview/api.ts";
+import type { Route } from "./http/route.ts";
+import { sagaRoutes } from "./sagas/api.ts";
+import { webhookRevealers, webhookRoutes } from "./webhooks/api.ts";
+import { sessionRoutes, type SessionTools } from "./session/api.ts";
 
 export interface RouteTools extends SessionTools {
   readonly live: Live;

@@ -42,3 +42,11 @@ export type Direction = "act" | "compensate";
 export function idempotencyKey(sagaId: string, step: string, direction: Direction): string {
   return `${sagaId}:${step}:${direction === "act" ? "act" : "undo"}`;
 }
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function checkUuid(id: unknown, field: string): string {
+  const text = checkId(id, field, 36).toLowerCase();
+  if (!UUID.test(text)) throw new AmendsError("BAD_ID", `${field} must be a UUID.`, { field });
+  return text;
+}

@@ -7,12 +7,12 @@ import type { NewAuditEvent } from "../audit/event.ts";
 import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "../audit/sink.ts";
 import { DEFAULT_LEASE_MS, delayMs, type Backoff } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
-import { entryDesk, type ClaimedEntry } from "../outbox/entry-desk.ts";
-import type { OutboxBooks } from "../outbox/books.ts";
+import { entryDesk, type ClaimedEntry } from "../outbox/entry-pool.ts";
+import type { OutboxBooks } from "../outbox/outcome-writer.ts";
 import { insertEntries } from "../outbox/queries.ts";
 import type { Row, Session } from "../storage/database.ts";
-import type { Desk } from "../runtime/desk.ts";
-import type { Host } from "../runtime/host.ts";
+import type { Desk } from "../runtime/lease-pool.ts";
+import type { Host } from "../runtime/part.ts";
 
 /** Names with `$` are Amends' own. */
 const NAME = "$audit";

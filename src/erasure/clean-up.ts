@@ -7,12 +7,12 @@
  * and again when the calls to other systems have ended and what they carried is gone. PostgreSQL does the like by
  * itself (vacuum), out of our reach.
  */
-import type { OutboxBooks } from "../outbox/books.ts";
+import type { OutboxBooks } from "../outbox/outcome-writer.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { raw, type Sql } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
-import { patienceOf, type Host } from "../runtime/host.ts";
+import { patienceOf, type Host } from "../runtime/part.ts";
 import { findVirtualTable, listUnclean, markClean } from "./queries.ts";
 
 const BATCH = 500;

@@ -16,22 +16,28 @@ import { checkSubjectId } from "../core/erasure/request.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
 import { policyOf } from "../outbox/backoff-policy.ts";
-import { OutboxBooks } from "../outbox/books.ts";
-import { Outbox } from "../outbox/outbox.ts";
-import { ResolverRegistry } from "../outbox/registry.ts";
-import type { AnyResolver } from "../outbox/resolver.ts";
-import { SagaRunner, type SagaRunnerOptions } from "../outbox/runner.ts";
+import { OutboxBooks } from "../outbox/outcome-writer.ts";
+import { Outbox } from "./remote/outbox.ts";
+import { ResolverRegistry } from "./remote/registry.ts";
+import type { AnyResolver } from "./remote/resolver.ts";
+import { SagaRunner, type SagaRunnerOptions } from "./remote/runner.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../runtime/host.ts";
+import { HOST, type Host, type Hosting } from "../runtime/part.ts";
 import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
-import { erase, type ErasureReport, type RequestTools } from "./erase.ts";
-import { fitLive } from "./live-schema.ts";
-import { checkSubject, readLeft, readRetained, type LeftData, type RetainedData } from "./local-phase.ts";
+import { erase, type ErasureReport, type RequestTools } from "./local/erase.ts";
+import { fitLive } from "./local/live-schema.ts";
+import {
+  checkSubject,
+  readLeft,
+  readRetained,
+  type LeftData,
+  type RetainedData,
+} from "./local/local-phase.ts";
 import { readOverdue, type OverdueOptions, type OverduePage } from "./overdue.ts";
 import { listReleased } from "./queries.ts";
 import { Recorder } from "./recorder.ts";
-import { rectify, type RectificationReport, type RectifyOptions } from "./rectify.ts";
+import { rectify, type RectificationReport, type RectifyOptions } from "./local/rectify.ts";
 
 export interface ErasureOptions<Tx, Category extends string> extends SagaRunnerOptions {
   readonly amends: Hosting<Tx>;

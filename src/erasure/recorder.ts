@@ -9,7 +9,7 @@ import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { patienceOf, type Host } from "../runtime/host.ts";
+import { patienceOf, type Host } from "../runtime/part.ts";
 import { findNote, noteFailure, type Failure } from "./queries.ts";
 
 export class Recorder {

@@ -2,8 +2,8 @@
 import type { FlowFailure } from "../core/flow/state.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { listGivenUp, listStalledRuns, type Cursor } from "./queries.ts";
-import { toDelivery, toState } from "./rows.ts";
+import { listGivenUp, listStalledRuns, type Cursor } from "./store/queries.ts";
+import { toDelivery, toState } from "./store/rows.ts";
 
 export type EventAction = "retry" | "resolve";
 

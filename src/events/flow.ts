@@ -6,10 +6,10 @@ import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { selectNow } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
-import type { Fanout, RunRecord } from "./delivery.ts";
-import type { EventEngine } from "./engine.ts";
-import type { EventValue } from "./event.ts";
-import { fanOut, FROM_OUTSIDE } from "./fanout.ts";
+import type { Fanout, RunRecord } from "./run/delivery.ts";
+import type { EventEngine } from "./run/engine.ts";
+import type { EventValue } from "./define/event.ts";
+import { fanOut, FROM_OUTSIDE } from "./run/fanout.ts";
 import {
   requeueDelivery,
   selectDelivery,
@@ -18,10 +18,10 @@ import {
   selectRunEvents,
   selectRunsOf,
   supersedeDelivery,
-} from "./queries.ts";
-import { toDelivery, toRun, trailOf } from "./rows.ts";
+} from "./store/queries.ts";
+import { toDelivery, toRun, trailOf } from "./store/rows.ts";
 import { FlowRun } from "./run-handle.ts";
-import type { AnySagaDef } from "./saga-def.ts";
+import type { AnySagaDef } from "./define/saga-def.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
 /** A caller's transaction commits a little later, and nobody tells us when. */

@@ -1,12 +1,12 @@
 /** Makes the event flow of one Amends: its registry, its engine, and what the worker drives for it. */
-import type { AnySaga } from "../sagas/definition.ts";
-import type { Host } from "../runtime/host.ts";
-import { EventEngine, type EventEngineOptions } from "./engine.ts";
+import type { AnySaga } from "../sagas/define/definition.ts";
+import type { Host } from "../runtime/part.ts";
+import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
 import { EventFlow } from "./flow.ts";
-import type { AnyHandler } from "./handler.ts";
-import { Reaper } from "./reaper.ts";
-import { SagaRegistry } from "./registry.ts";
-import type { AnySagaDef } from "./saga-def.ts";
+import type { AnyHandler } from "./define/handler.ts";
+import { Reaper } from "./run/reaper.ts";
+import { SagaRegistry } from "./define/registry.ts";
+import type { AnySagaDef } from "./define/saga-def.ts";
 
 export interface EventFlowOptions<Tx> extends Pick<
   EventEngineOptions,

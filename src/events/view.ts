@@ -2,7 +2,7 @@
 import type { FlowStatus } from "../core/flow/machine.ts";
 import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
 import type { Row } from "../storage/database.ts";
-import { toRunEvent, toState, type RunEvent } from "./rows.ts";
+import { toRunEvent, toState, type RunEvent } from "./store/rows.ts";
 
 export interface FlowNote {
   readonly action: string;

@@ -1,10 +1,10 @@
 /** What an Amends can be told. */
 import type { Duration } from "../core/duration.ts";
-import type { AnyHandler } from "../events/handler.ts";
-import type { AnySagaDef } from "../events/saga-def.ts";
-import type { Middleware } from "../sagas/call.ts";
-import type { SagaStorage } from "../sagas/contract.ts";
-import type { AnySaga } from "../sagas/definition.ts";
+import type { AnyHandler } from "../events/define/handler.ts";
+import type { AnySagaDef } from "../events/define/saga-def.ts";
+import type { Middleware } from "../sagas/engine/call.ts";
+import type { SagaStorage } from "../contract/contract.ts";
+import type { AnySaga } from "../sagas/define/definition.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";

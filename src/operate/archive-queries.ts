@@ -1,6 +1,6 @@
 /** The statements on archived sagas. */
 import { sagaMachine } from "../core/saga/machine.ts";
-import { executionColumns } from "../sagas/rows.ts";
+import { executionColumns } from "../sagas/journal/rows.ts";
 import type { Column, Dialect } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 

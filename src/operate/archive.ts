@@ -2,9 +2,9 @@
  * Sagas that have ended and were moved out of the way: each is one row, with its row and its log in it as they were
  * read, so that it is shown by the same code as before.
  */
-import { toLogEntry, toRecord } from "../sagas/rows.ts";
-import { selectLogs } from "../sagas/queries.ts";
-import { viewOf, type SagaView } from "../sagas/view.ts";
+import { toLogEntry, toRecord } from "../sagas/journal/rows.ts";
+import { selectLogs } from "../sagas/journal/queries.ts";
+import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import type { Database, Row, Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { insertArchived, selectArchived, selectEnded } from "./archive-queries.ts";

@@ -8,18 +8,18 @@ import {
 } from "../erasure/attention.ts";
 import { listEventAttention, type EventAttention } from "../events/attention.ts";
 import { listAbandonedCalls, type AbandonedCallItem } from "../outbox/attention.ts";
-import type { SagaAction } from "../sagas/operators.ts";
-import { allowedActions, skippable } from "../sagas/operators.ts";
+import type { SagaAction } from "../sagas/view/operators.ts";
+import { allowedActions, skippable } from "../sagas/view/operators.ts";
 import {
   failureOf,
   stallReason,
   undoErrorsOf,
   type SagaFailure,
   type UndoFailure,
-} from "../sagas/outcome.ts";
-import { listSagas, selectLogs } from "../sagas/queries.ts";
-import { ForeignLines, toLogEntry, toRecord } from "../sagas/rows.ts";
-import type { LogEntry } from "../sagas/journal.ts";
+} from "../sagas/view/outcome.ts";
+import { listSagas, selectLogs } from "../sagas/journal/queries.ts";
+import { ForeignLines, toLogEntry, toRecord } from "../sagas/journal/rows.ts";
+import type { LogEntry } from "../sagas/journal/journal.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import {

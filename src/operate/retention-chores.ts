@@ -2,8 +2,8 @@
 import { selectNow } from "../storage/database-time.ts";
 import type { Row, Session } from "../storage/database.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
-import { deleteSignals } from "../sagas/signal-queries.ts";
-import type { SagaView } from "../sagas/view.ts";
+import { deleteSignals } from "../sagas/journal/signal-queries.ts";
+import type { SagaView } from "../sagas/view/view.ts";
 import { prune } from "../webhooks/retention.ts";
 import { archiveSagas } from "./archive.ts";
 import { deleteArchived, selectForgotten } from "./archive-queries.ts";

@@ -4,7 +4,7 @@ import { AmendsError } from "../core/errors.ts";
 import { flowMachine, type FlowStatus } from "../core/flow/machine.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
-import type { SagaView } from "../sagas/view.ts";
+import type { SagaView } from "../sagas/view/view.ts";
 
 export interface EndedPolicy {
   /** How long after its end one that completed is kept. */

@@ -6,11 +6,11 @@
  */
 import { AmendsError, errorLabel } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { SagaView } from "../sagas/view.ts";
+import type { SagaView } from "../sagas/view/view.ts";
 import { persist } from "../storage/retry.ts";
 import { raw } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../runtime/host.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./retention-chores.ts";
 import { checkPolicy, type RetentionPolicy } from "./retention-policy.ts";
 

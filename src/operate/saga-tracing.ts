@@ -1,5 +1,5 @@
 /** Spans for what sagas do: their start, every act and every undo, each in the trace of its saga. */
-import type { Middleware } from "../sagas/call.ts";
+import type { Middleware } from "../sagas/engine/call.ts";
 import { newId } from "../runtime/identifiers.ts";
 import { sagaTraceparent, type Tracer } from "../runtime/trace.ts";
 

@@ -16,10 +16,10 @@ import {
 } from "@opentelemetry/api";
 import { errorLabel } from "../core/errors.ts";
 import { isErr } from "../core/result.ts";
-import type { Counters } from "../sagas/engine.ts";
+import type { Counters } from "../sagas/engine/engine.ts";
 import type { Database } from "../storage/database.ts";
 import { dueAges } from "./backlog.ts";
-import { HOST, type Hosting } from "../runtime/host.ts";
+import { HOST, type Hosting } from "../runtime/part.ts";
 import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../runtime/trace.ts";
 
 const NAME = "amends";

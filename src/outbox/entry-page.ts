@@ -2,7 +2,7 @@
 import { AmendsError } from "../core/errors.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
 import type { Row } from "../storage/database.ts";
-import { checkUuid } from "./check-entry.ts";
+import { checkUuid } from "../core/identity.ts";
 import { toEntry } from "./rows.ts";
 
 export interface PageOptions {

@@ -5,7 +5,7 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import type { SubjectRef } from "../core/outbox/entry.ts";
-import { ResolverError } from "../outbox/resolver.ts";
+import { ResolverError } from "../erasure/remote/resolver.ts";
 
 /** A text such as `https://api.example.com/people/{value}`, with `{extra.region}` for more, or a function of the ref. */
 export type HttpAddress = string | ((ref: SubjectRef) => string | URL);

@@ -4,7 +4,7 @@ import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
-import { ResolverError } from "../outbox/resolver.ts";
+import { ResolverError } from "../erasure/remote/resolver.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { HttpAddress } from "./http-address.ts";
 import type { HttpReply } from "./http-exchange.ts";

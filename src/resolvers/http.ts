@@ -14,7 +14,7 @@ import {
   type ResolverExpiry,
   type RetentionOnlyResolver,
   type VerifyingResolver,
-} from "../outbox/resolver.ts";
+} from "../erasure/remote/resolver.ts";
 import { addressOf } from "./http-address.ts";
 import { exchange, type ExchangeLimits, type HttpReply } from "./http-exchange.ts";
 import {

@@ -3,7 +3,7 @@
  * Stripe's messages name the customer, so that only its codes, which come from a fixed list, are passed on.
  */
 import { errorLabel, RetryLater } from "../core/errors.ts";
-import { ResolverError } from "../outbox/resolver.ts";
+import { ResolverError } from "../erasure/remote/resolver.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 export interface StripeTrouble {

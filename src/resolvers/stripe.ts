@@ -13,7 +13,7 @@ import {
   type RectifyingResolver,
   type ResolverCall,
   type VerifyingResolver,
-} from "../outbox/resolver.ts";
+} from "../erasure/remote/resolver.ts";
 import type { Clock } from "../storage/clock.ts";
 import { limitedCall, type CallLimits } from "./limited-call.ts";
 import {

@@ -6,7 +6,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { sql } from "../storage/sql.ts";
-import { Desk, type Hold } from "../runtime/desk.ts";
+import { Desk, type Hold } from "../runtime/lease-pool.ts";
 import type { Booking } from "./booking.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";

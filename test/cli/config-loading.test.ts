@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { loadConfig } from "../../src/cli/load-config.ts";
+import { loadConfig } from "../../src/cli/config/load-config.ts";
 import { cli } from "./support/cli.ts";
 
 function folderWith(name: string, text: string): string {

@@ -2,10 +2,10 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { Finding } from "../../src/cli/finding.ts";
-import { clockOf } from "../../src/cli/doctor-progress.ts";
-import { plansOf } from "../../src/cli/doctor-plans.ts";
-import { settingsOf } from "../../src/cli/doctor-settings.ts";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { clockOf } from "../../src/cli/doctor/progress.ts";
+import { plansOf } from "../../src/cli/doctor/plans.ts";
+import { settingsOf } from "../../src/cli/doctor/settings.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { onDatabase, onEachDatabase, virtualClock } from "../support/databases.ts";
 import { cli } from "./support/cli.ts";

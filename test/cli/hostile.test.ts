@@ -2,7 +2,7 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { fit, visible, visibleJson, widthOf } from "../../src/cli/visible.ts";
+import { fit, visible, visibleJson, widthOf } from "../../src/cli/terminal/visible.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { cli, json } from "./support/cli.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { stripsTypes } from "../../src/cli/load-config.ts";
+import { stripsTypes } from "../../src/cli/config/load-config.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { cli, forget, processOf, project, started, type Running } from "./support/cli.ts";
 

@@ -1,6 +1,6 @@
 /** How the command line is called, and what it says to whoever calls it wrongly. */
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/program/commands.ts";
 import { cli } from "./support/cli.ts";
 
 /** Those that the specification names. */

@@ -4,8 +4,8 @@ import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { evolve, initial } from "../../src/core/saga/state.ts";
-import { ContractJournal } from "../../src/sagas/contract-journal.ts";
-import type { Checkpoint, NewSaga } from "../../src/sagas/journal.ts";
+import { ContractJournal } from "../../src/contract/journal.ts";
+import type { Checkpoint, NewSaga } from "../../src/sagas/journal/journal.ts";
 import { RunningMapStorage } from "./running-map-storage.ts";
 
 const { plan } = saga("chain", z.object({})).step("one", { act: () => 1 });

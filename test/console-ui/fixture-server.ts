@@ -4,10 +4,10 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { answer, json, notFound, problemAnswer, Refused } from "../../src/console/answer.ts";
-import { Assets } from "../../src/console/assets.ts";
+import { answer, json, notFound, problemAnswer, Refused } from "../../src/console/http/answer.ts";
+import { Assets } from "../../src/console/http/assets.ts";
 import type { LiveChange, Part, SagaLine, Session } from "../../src/console/contract.ts";
-import { nodeListener } from "../../src/console/node-http.ts";
+import { nodeListener } from "../../src/console/http/node-http.ts";
 import { applyAction } from "./support/world-actions.ts";
 import { readWorld } from "./support/world-reads.ts";
 import { makeWorld, type Kind, type World } from "./support/world.ts";

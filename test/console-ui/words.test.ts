@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { layPicture, type Picture } from "../../console-ui/src/parts/picture-layout.ts";
-import { graphOf } from "../../src/console/saga-graph.ts";
+import { graphOf } from "../../src/console/sagas/graph.ts";
 import { axisTicks, scaleOf, storyOf } from "../../console-ui/src/parts/time-axis.ts";
 import { agoWord, countWord, exactWord, spanWord, timesWord } from "../../console-ui/src/store/words.ts";
 import { playSaga } from "./support/saga-world.ts";

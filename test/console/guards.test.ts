@@ -1,6 +1,6 @@
 /** Every route of the table, spoilt in one way at a time. */
 import { expect, it } from "vitest";
-import { CONTENT_SECURITY_POLICY } from "../../src/console/answer.ts";
+import { CONTENT_SECURITY_POLICY } from "../../src/console/http/answer.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { samplesOf, type Sample } from "./support/sample.ts";
 import { openShop } from "./support/shop.ts";

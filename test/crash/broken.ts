@@ -30,7 +30,7 @@ export async function brokenBuild(patches: readonly Patch[]): Promise<string> {
 /** The first undo is called while the books still say RUNNING; its outcome is booked as soon as COMPENSATING is. */
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
-    file: "sagas/drive.js",
+    file: "sagas/engine/drive.js",
     from: "const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });",
     to: `const turned = evolve(run.state, entry);
         if (run.state.status === "RUNNING" && turned.status === "COMPENSATING") {
@@ -40,7 +40,7 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
         const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });`,
   },
   {
-    file: "sagas/drive.js",
+    file: "sagas/engine/drive.js",
     from: ": callStep(tools, run, command, undefined);",
     to: `: command.kind === "undo" && run.early?.step === command.step
             ? run.early.called
@@ -51,12 +51,12 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
 /** A checkpoint takes whatever version is free, and moves the row whoever holds it. */
 export const SETTLE_WITHOUT_FENCE: readonly Patch[] = [
   {
-    file: "sagas/flush.js",
+    file: "sagas/journal/flush.js",
     from: "raw(LINE_VALUES)",
     to: 'raw(LINE_VALUES.replace("r.id", `(select coalesce(max(l.id), 1) + 1 from ${dialect.table("saga_logs").text} as l where l.saga_id = r.saga_id)`))',
   },
   {
-    file: "sagas/flush.js",
+    file: "sagas/journal/flush.js",
     from: "where c.id = r.id and c.token = r.token and c.status = r.from_status",
     to: "where c.id = r.id",
   },
@@ -65,12 +65,12 @@ export const SETTLE_WITHOUT_FENCE: readonly Patch[] = [
 /** A recovery is counted when its work is booked, not when it is claimed. */
 export const COUNTED_AT_THE_END: readonly Patch[] = [
   {
-    file: "sagas/queries.js",
+    file: "sagas/journal/queries.js",
     from: "c.recovery_attempts + case when c.owner is null then 0 else 1 end",
     to: "c.recovery_attempts",
   },
   {
-    file: "sagas/flush.js",
+    file: "sagas/journal/flush.js",
     from: "recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end",
     to: "recovery_attempts = c.recovery_attempts + 1",
   },
@@ -119,7 +119,7 @@ export const TOLD_AFTER_THE_COMMIT: readonly Patch[] = [
 /** A handler's outcome is booked whoever holds its delivery now. */
 export const DELIVERY_WITHOUT_TOKEN: readonly Patch[] = [
   {
-    file: "events/book.js",
+    file: "events/store/outcome-queries.js",
     from: "c.entry_id = r.row_id and c.token = r.row_token and (",
     to: "c.entry_id = r.row_id and (",
   },
@@ -128,7 +128,7 @@ export const DELIVERY_WITHOUT_TOKEN: readonly Patch[] = [
 /** What a handler wrote in its transaction is committed before its outcome is booked. */
 export const BOOKED_AFTER_THE_HANDLER: readonly Patch[] = [
   {
-    file: "events/transactional.js",
+    file: "events/run/transactional.js",
     from: "last.written = await given.write(session, called.end);",
     to: `last.end = called.end;
         }, true);
@@ -149,7 +149,7 @@ export const LATE_SUCCESS_KEPT: readonly Patch[] = [
 /** The run moves by a statement of its own, before what it sends out is written. */
 export const MOVED_BEFORE_IT_SENT: readonly Patch[] = [
   {
-    file: "events/store.js",
+    file: "events/store/store.js",
     from: "flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs, true),",
     to: `flush: async (pieces) => {
                 const bare = pieces.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));

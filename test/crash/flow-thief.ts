@@ -1,9 +1,9 @@
 /** As the thief of entries, for deliveries: takes them over from a process that sleeps, and is still at work on them. */
 import { claimCount } from "../../src/core/claim-token.ts";
 import { settled } from "../../src/core/outbox/machine.ts";
-import { NOTHING_OUT, type Delivery } from "../../src/events/delivery.ts";
-import { SagaRegistry } from "../../src/events/registry.ts";
-import { SagaStore } from "../../src/events/store.ts";
+import { NOTHING_OUT, type Delivery } from "../../src/events/run/delivery.ts";
+import { SagaRegistry } from "../../src/events/define/registry.ts";
+import { SagaStore } from "../../src/events/store/store.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { pause } from "./office.ts";

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
-import { reference } from "../../src/cli/help.ts";
+import { COMMANDS } from "../../src/cli/program/commands.ts";
+import { reference } from "../../src/cli/program/help.ts";
 import { root } from "../../tools/project.mjs";
 
 const file = path.join(root, "docs", "guides", "cli.md");

@@ -1,8 +1,8 @@
 import { claimCount } from "../../src/core/claim-token.ts";
 import { expect, it } from "vitest";
 import { settled } from "../../src/core/outbox/machine.ts";
-import type { Delivery, NewRow, RunRecord } from "../../src/events/delivery.ts";
-import { SagaStore } from "../../src/events/store.ts";
+import type { Delivery, NewRow, RunRecord } from "../../src/events/run/delivery.ts";
+import { SagaStore } from "../../src/events/store/store.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { newId } from "../../src/runtime/identifiers.ts";

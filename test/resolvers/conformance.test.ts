@@ -10,7 +10,7 @@ import {
   type ResolverTrial,
 } from "amends/testing";
 import { describe, expect, it } from "vitest";
-import { ResolverError } from "../../src/outbox/resolver.ts";
+import { ResolverError } from "../../src/erasure/remote/resolver.ts";
 import { httpResolver } from "../../src/resolvers/http.ts";
 import { stripeResolver } from "../../src/resolvers/stripe.ts";
 import { fakeStripe } from "./support/fake-stripe.ts";

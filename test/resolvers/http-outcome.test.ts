@@ -1,5 +1,5 @@
 import { classify, errorLabel } from "../../src/core/errors.ts";
-import { RetryLater } from "../../src/outbox/resolver.ts";
+import { RetryLater } from "../../src/erasure/remote/resolver.ts";
 import { httpResolver } from "../../src/resolvers/http.ts";
 import type { HttpStatuses } from "../../src/resolvers/http-outcome.ts";
 import type { HttpErasureOptions } from "../../src/resolvers/http-options.ts";

@@ -10,7 +10,7 @@ import {
   type ResolverTrial,
 } from "amends/testing";
 import { expect, it } from "vitest";
-import { ResolverError, type AnyResolver, type ResolverCall } from "../../src/outbox/resolver.ts";
+import { ResolverError, type AnyResolver, type ResolverCall } from "../../src/erasure/remote/resolver.ts";
 
 interface Fault {
   readonly fault: string;

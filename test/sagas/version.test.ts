@@ -2,7 +2,7 @@ import { SagaConcurrencyError, saga, SqlSagaStorage } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { claimToken } from "../../src/core/claim-token.ts";
-import { insertLines } from "../../src/sagas/flush.ts";
+import { insertLines } from "../../src/sagas/journal/flush.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";

@@ -2,7 +2,7 @@ import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { control } from "../../src/core/saga/entry.ts";
-import type { SagaRecord } from "../../src/sagas/journal.ts";
+import type { SagaRecord } from "../../src/sagas/journal/journal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { checkpointOf, done, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";

@@ -1,7 +1,7 @@
 /** The planner may do what it wants: no choice of it lets a claim take more rows than it was allowed to. */
 import pg from "pg";
 import { expect, it } from "vitest";
-import { claimSagas } from "../../src/sagas/queries.ts";
+import { claimSagas } from "../../src/sagas/journal/queries.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase } from "../support/databases.ts";
 import { insertRow, KIND, LEASE_MS } from "./support/sagas.ts";

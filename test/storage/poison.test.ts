@@ -1,7 +1,7 @@
 import { ok, saga, type Amends } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { Checkpoint, SagaRecord } from "../../src/sagas/journal.ts";
+import type { Checkpoint, SagaRecord } from "../../src/sagas/journal/journal.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { transactionOn } from "../sagas/support/effects-table.ts";
 import { checkpointOf, done, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";

@@ -5,8 +5,8 @@
  */
 import { claimCount } from "../../src/core/claim-token.ts";
 import { sagaMachine, CLAIMABLE } from "../../src/core/saga/machine.ts";
-import type { LogEntry } from "../../src/sagas/journal.ts";
-import { executionColumns, logColumns, toLogEntry, toRecord } from "../../src/sagas/rows.ts";
+import type { LogEntry } from "../../src/sagas/journal/journal.ts";
+import { executionColumns, logColumns, toLogEntry, toRecord } from "../../src/sagas/journal/rows.ts";
 import type { Database, Row } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
 import { Reader, type Book } from "./books.ts";

@@ -1,7 +1,7 @@
 /** The judge alone: it knows a record of calls and an end, and must not be taken in by an engine that errs. */
 import { describe, expect, it } from "vitest";
 import type { PlannedStep } from "../../src/core/saga/plan.ts";
-import type { SagaOutcome } from "../../src/sagas/outcome.ts";
+import type { SagaOutcome } from "../../src/sagas/view/outcome.ts";
 import { judge, withoutUndo, type Call, type Evidence } from "../../src/testing/prove/judge.ts";
 import { describe as inWords, readSeed, seedOf } from "../../src/testing/prove/trouble.ts";
 

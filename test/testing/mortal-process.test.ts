@@ -5,7 +5,7 @@ import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
 import { Ground } from "../../src/testing/prove/ground.ts";
 import { MortalProcess } from "../../src/testing/prove/mortal-process.ts";
-import { HOST } from "../../src/runtime/host.ts";
+import { HOST } from "../../src/runtime/part.ts";
 
 const order = saga("order", z.object({})).step("one", { act: () => 1 });
 let ground: Ground | undefined;

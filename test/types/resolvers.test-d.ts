@@ -5,7 +5,7 @@ import type {
   Resolver,
   RetentionOnlyResolver,
   VerifyingResolver,
-} from "../../src/outbox/resolver.ts";
+} from "../../src/erasure/remote/resolver.ts";
 import { httpResolver } from "../../src/resolvers/http.ts";
 import { stripeResolver } from "../../src/resolvers/stripe.ts";
 import type { StripeClient } from "../../src/resolvers/stripe-client.ts";

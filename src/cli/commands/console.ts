@@ -1,9 +1,9 @@
 /** `amends console`: the web console on a database, without a worker. */
-import { command, number, text, type Command } from "../command.ts";
-import { logLines } from "../log-lines.ts";
-import { CONSOLE_PORT, readHosts, serve } from "../service.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { DATABASE, openLocal } from "../source.ts";
+import { command, number, text, type Command } from "../program/command.ts";
+import { logLines } from "../terminal/log-lines.ts";
+import { CONSOLE_PORT, readHosts, serve } from "../program/service.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { DATABASE, openLocal } from "../source/source.ts";
 
 export const console: Command = command({
   name: "console",

@@ -7,17 +7,17 @@ import { randomBytes } from "node:crypto";
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, relative } from "node:path";
 import process from "node:process";
-import { command, flag, number, type Command, type Values } from "../command.ts";
-import { findConfig } from "../load-config.ts";
-import { Trouble } from "../failure.ts";
-import { paint } from "../ink.ts";
-import { logLines } from "../log-lines.ts";
-import type { Output } from "../output.ts";
-import { CONSOLE_PORT, serve } from "../service.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { DATABASE, openLocal } from "../source.ts";
-import { watchProject } from "../watch.ts";
-import type { ExitCode, World } from "../world.ts";
+import { command, flag, number, type Command, type Values } from "../program/command.ts";
+import { findConfig } from "../config/load-config.ts";
+import { Trouble } from "../program/failure.ts";
+import { paint } from "../terminal/ink.ts";
+import { logLines } from "../terminal/log-lines.ts";
+import type { Output } from "../terminal/output.ts";
+import { CONSOLE_PORT, serve } from "../program/service.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { DATABASE, openLocal } from "../source/source.ts";
+import { watchProject } from "../program/watch.ts";
+import type { ExitCode, World } from "../program/world.ts";
 
 const OPTIONS = {
   ...DATABASE,

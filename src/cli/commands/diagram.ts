@@ -1,14 +1,14 @@
 /** `amends diagram`: Mermaid text of a definition, or of what happened to one run. */
-import { flowDiagram, flowRunDiagram } from "../../events/flow-diagram.ts";
-import { sagaDiagram } from "../../sagas/saga-diagram.ts";
-import { SOURCE, withApi, type Api } from "../api.ts";
-import { command, text, type Command } from "../command.ts";
-import { Trouble } from "../failure.ts";
-import { find } from "../find.ts";
-import { findConfig, loadConfig } from "../load-config.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { ink } from "../ink.ts";
-import type { AmendsConfig } from "../config.ts";
+import { flowDiagram, flowRunDiagram } from "../../events/diagram.ts";
+import { sagaDiagram } from "../../sagas/view/definition-diagram.ts";
+import { SOURCE, withApi, type Api } from "../source/api.ts";
+import { command, text, type Command } from "../program/command.ts";
+import { Trouble } from "../program/failure.ts";
+import { find } from "../source/find.ts";
+import { findConfig, loadConfig } from "../config/load-config.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { ink } from "../terminal/ink.ts";
+import type { AmendsConfig } from "../config/config.ts";
 
 export const diagram: Command = command({
   name: "diagram",

@@ -4,12 +4,12 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { command, flag, text, type Command } from "../command.ts";
-import { Trouble } from "../failure.ts";
-import { FIRST_SAGA, filesFor, TSCONFIG, type NewFile, type Project } from "../init-files.ts";
-import { ink, paint } from "../ink.ts";
-import { CONFIG_NAMES, resolveFrom, stripsTypes, tsxOf } from "../load-config.ts";
-import { JSON_OUT } from "../shared-options.ts";
+import { command, flag, text, type Command } from "../program/command.ts";
+import { Trouble } from "../program/failure.ts";
+import { FIRST_SAGA, filesFor, TSCONFIG, type NewFile, type Project } from "../config/init-files.ts";
+import { ink, paint } from "../terminal/ink.ts";
+import { CONFIG_NAMES, resolveFrom, stripsTypes, tsxOf } from "../config/load-config.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
 
 interface Manifest {
   readonly type?: string;

@@ -5,16 +5,16 @@ import { deliveryMachine } from "../../core/delivery/machine.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
-import { Refusal, SOURCE, withApi, type Api } from "../api.ts";
-import { attentionTable } from "../attention-table.ts";
-import { command, number, text, type Command } from "../command.ts";
-import { Trouble, UsageError } from "../failure.ts";
-import type { Column } from "../grid.ts";
-import { ink, paint, type Ink } from "../ink.ts";
-import { nearest } from "../nearest.ts";
-import type { Output } from "../output.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { ago, span, state } from "../words.ts";
+import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
+import { attentionTable } from "../terminal/attention-table.ts";
+import { command, number, text, type Command } from "../program/command.ts";
+import { Trouble, UsageError } from "../program/failure.ts";
+import type { Column } from "../terminal/grid.ts";
+import { ink, paint, type Ink } from "../terminal/ink.ts";
+import { nearest } from "../program/nearest.ts";
+import type { Output } from "../terminal/output.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { ago, span, state } from "../terminal/words.ts";
 
 interface Filter {
   readonly statuses: readonly string[];

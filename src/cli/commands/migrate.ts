@@ -1,11 +1,11 @@
 /** `amends migrate`: brings the tables up to date, or says what it would do. */
 import { migrate as apply, readMigrations } from "../../storage/migrations/migrate.ts";
-import { command, flag, type Command } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { ink, paint } from "../ink.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { DATABASE, openLocal } from "../source.ts";
-import { many } from "../words.ts";
+import { command, flag, type Command } from "../program/command.ts";
+import { UsageError } from "../program/failure.ts";
+import { ink, paint } from "../terminal/ink.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { DATABASE, openLocal } from "../source/source.ts";
+import { many } from "../terminal/words.ts";
 
 export const migrate: Command = command({
   name: "migrate",

@@ -2,17 +2,17 @@
 import type { Revealed, SagaDetail, Shape, ShapeFields } from "../../console/contract.ts";
 import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
-import { SOURCE, withApi, type Api } from "../api.ts";
-import { commandsOf } from "../attention-table.ts";
-import { command, flag, text, type Command } from "../command.ts";
-import { UsageError } from "../failure.ts";
-import { find, KIND, type Found } from "../find.ts";
-import { ink, paint, type Ink } from "../ink.ts";
-import type { Output } from "../output.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { timeline } from "../timeline.ts";
-import { visibleJson } from "../visible.ts";
-import { ago, span, state } from "../words.ts";
+import { SOURCE, withApi, type Api } from "../source/api.ts";
+import { commandsOf } from "../terminal/attention-table.ts";
+import { command, flag, text, type Command } from "../program/command.ts";
+import { UsageError } from "../program/failure.ts";
+import { find, KIND, type Found } from "../source/find.ts";
+import { ink, paint, type Ink } from "../terminal/ink.ts";
+import type { Output } from "../terminal/output.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { timeline } from "../terminal/timeline.ts";
+import { visibleJson } from "../terminal/visible.ts";
+import { ago, span, state } from "../terminal/words.ts";
 
 export const show: Command = command({
   name: "show",

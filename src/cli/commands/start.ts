@@ -1,12 +1,12 @@
 /** `amends start`: one saga of the config, from the command line. */
 import { checkSchema } from "../../storage/migrations/migrate.ts";
-import { command, text, type Command } from "../command.ts";
-import { Trouble, UsageError } from "../failure.ts";
-import { ink, paint } from "../ink.ts";
-import { nearest } from "../nearest.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { DATABASE, openLocal } from "../source.ts";
-import type { AnySaga } from "../../sagas/definition.ts";
+import { command, text, type Command } from "../program/command.ts";
+import { Trouble, UsageError } from "../program/failure.ts";
+import { ink, paint } from "../terminal/ink.ts";
+import { nearest } from "../program/nearest.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { DATABASE, openLocal } from "../source/source.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
 
 export const start: Command = command({
   name: "start",

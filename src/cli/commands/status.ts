@@ -1,13 +1,13 @@
 /** `amends status`: all parts at a glance, and what needs a person. */
 import type { AttentionLine, Count, Health, Overview, Page } from "../../console/contract.ts";
-import { attentionTable } from "../attention-table.ts";
-import { SOURCE, withApi, type Api } from "../api.ts";
-import { command, type Command } from "../command.ts";
-import { ink, joined, paint, type Ink } from "../ink.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { many, span, state } from "../words.ts";
-import type { Output } from "../output.ts";
-import type { ExitCode } from "../world.ts";
+import { attentionTable } from "../terminal/attention-table.ts";
+import { SOURCE, withApi, type Api } from "../source/api.ts";
+import { command, type Command } from "../program/command.ts";
+import { ink, joined, paint, type Ink } from "../terminal/ink.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { many, span, state } from "../terminal/words.ts";
+import type { Output } from "../terminal/output.ts";
+import type { ExitCode } from "../program/world.ts";
 
 const SHOWN = 5;
 

@@ -3,15 +3,15 @@
  * that the console's own pages ask, so that a reason is demanded and the action is on record before it is carried out.
  */
 import type { SagaDetail } from "../../console/contract.ts";
-import { Refusal, SOURCE, withApi, type Api } from "../api.ts";
-import { commandsOf } from "../attention-table.ts";
-import { command, flag, text, type Command, type Options } from "../command.ts";
-import { Trouble, UsageError } from "../failure.ts";
-import { find, KIND, type Found, type Kind } from "../find.ts";
-import { ink, paint } from "../ink.ts";
-import type { Output } from "../output.ts";
-import { JSON_OUT, NOTE } from "../shared-options.ts";
-import { state } from "../words.ts";
+import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
+import { commandsOf } from "../terminal/attention-table.ts";
+import { command, flag, text, type Command, type Options } from "../program/command.ts";
+import { Trouble, UsageError } from "../program/failure.ts";
+import { find, KIND, type Found, type Kind } from "../source/find.ts";
+import { ink, paint } from "../terminal/ink.ts";
+import type { Output } from "../terminal/output.ts";
+import { JSON_OUT, NOTE } from "../program/shared-options.ts";
+import { state } from "../terminal/words.ts";
 
 /** What the console calls the action, by what it is done to. */
 type Routes = Partial<Record<Kind, string>>;

@@ -1,15 +1,15 @@
 /** `amends stream`: what changes, as it changes; or one saga until it ends. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LiveChange, SagaDetail, TimelineLine } from "../../console/contract.ts";
-import { SOURCE, withApi, type Api } from "../api.ts";
-import { command, type Command } from "../command.ts";
-import { Trouble } from "../failure.ts";
-import { find } from "../find.ts";
-import { ink, paint, type Ink } from "../ink.ts";
-import type { Output } from "../output.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { many, state } from "../words.ts";
-import type { ExitCode } from "../world.ts";
+import { SOURCE, withApi, type Api } from "../source/api.ts";
+import { command, type Command } from "../program/command.ts";
+import { Trouble } from "../program/failure.ts";
+import { find } from "../source/find.ts";
+import { ink, paint, type Ink } from "../terminal/ink.ts";
+import type { Output } from "../terminal/output.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { many, state } from "../terminal/words.ts";
+import type { ExitCode } from "../program/world.ts";
 
 export const stream: Command = command({
   name: "stream",

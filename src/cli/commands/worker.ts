@@ -1,12 +1,12 @@
 /** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is told to stop. */
 import { checkSchema } from "../../storage/migrations/migrate.ts";
-import { command, flag, number, text, type Command } from "../command.ts";
-import { ink, paint } from "../ink.ts";
-import { logLines } from "../log-lines.ts";
-import { readDuration, serve } from "../service.ts";
-import { JSON_OUT } from "../shared-options.ts";
-import { DATABASE, openLocal } from "../source.ts";
-import { many } from "../words.ts";
+import { command, flag, number, text, type Command } from "../program/command.ts";
+import { ink, paint } from "../terminal/ink.ts";
+import { logLines } from "../terminal/log-lines.ts";
+import { readDuration, serve } from "../program/service.ts";
+import { JSON_OUT } from "../program/shared-options.ts";
+import { DATABASE, openLocal } from "../source/source.ts";
+import { many } from "../terminal/words.ts";
 
 export const worker: Command = command({
   name: "worker",

@@ -2,12 +2,12 @@
  * The database and the clock that a saga is played on. One schedule after another may use them, as each has a saga of
  * its own there; not after one that left its saga open, and not where steps write tables of the user's.
  */
-import { DatabaseJournal } from "../../sagas/database-journal.ts";
+import { DatabaseJournal } from "../../sagas/journal/database-journal.ts";
 import { migrate } from "../../storage/migrations/migrate.ts";
 import { SqliteDatabase } from "../../storage/sqlite/connection.ts";
 import { sqliteDialect } from "../../storage/sqlite/dialect.ts";
 import { openSqlite, type SqliteHandle } from "../../storage/sqlite/driver.ts";
-import { virtualClock, type VirtualClock } from "../virtual-clock.ts";
+import { virtualClock, type VirtualClock } from "../kit/virtual-clock.ts";
 
 export class Ground {
   readonly clock: VirtualClock = virtualClock();

@@ -4,7 +4,7 @@
  */
 import type { Direction } from "../../core/identity.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { SagaOutcome } from "../../sagas/outcome.ts";
+import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import { callName, KINDS, type Schedule } from "./trouble.ts";
 
 export interface Call {

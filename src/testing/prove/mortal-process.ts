@@ -3,13 +3,13 @@
  * the instant of its death. Nothing of it runs on or writes any more; a transaction that it has open is rolled back, as
  * the database of a process that died does it.
  */
-import type { AnySaga } from "../../sagas/definition.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import type { SqliteHandle } from "../../storage/sqlite/driver.ts";
 import { Amends } from "../../operate/amends.ts";
 import type { Worker } from "../../operate/worker.ts";
-import type { VirtualClock } from "../virtual-clock.ts";
+import type { VirtualClock } from "../kit/virtual-clock.ts";
 
 export interface Surroundings {
   readonly database: Database<SqliteHandle>;

@@ -4,8 +4,8 @@
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { SagaState } from "../../core/saga/state.ts";
-import type { AnySaga } from "../../sagas/definition.ts";
-import { outcomeOf } from "../../sagas/outcome.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
+import { outcomeOf } from "../../sagas/view/outcome.ts";
 import type { Ground } from "./ground.ts";
 import type { Evidence } from "./judge.ts";
 import { MortalProcess } from "./mortal-process.ts";

@@ -5,7 +5,7 @@
 import { positiveMs } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import type { AnySaga } from "../../sagas/definition.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
 import { Ground } from "./ground.ts";
 import { judge, withoutUndo, type Call } from "./judge.ts";
 import { notProven } from "./not-proven.ts";

@@ -5,8 +5,8 @@
 import { Terminal } from "../../core/errors.ts";
 import type { Direction } from "../../core/identity.ts";
 import { err, isErr } from "../../core/result.ts";
-import type { AnySaga } from "../../sagas/definition.ts";
-import type { StepDefinition } from "../../sagas/settings.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
+import type { StepDefinition } from "../../sagas/define/settings.ts";
 import type { Call } from "./judge.ts";
 import { forever, type MortalProcess } from "./mortal-process.ts";
 import { KINDS, type Schedule, type Trouble } from "./trouble.ts";

@@ -4,8 +4,8 @@
  * knows) before every failure. Pure: the same runs give the same list.
  */
 import { AmendsError } from "../../core/errors.ts";
-import type { AnySaga } from "../../sagas/definition.ts";
-import type { StepDefinition } from "../../sagas/settings.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
+import type { StepDefinition } from "../../sagas/define/settings.ts";
 import { callName, KINDS, type Schedule, type Trouble, type TroubleKind } from "./trouble.ts";
 
 /** A call that was made in a run. */

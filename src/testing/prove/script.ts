@@ -1,8 +1,8 @@
 /** What `prove` is told: the saga, its world, and what must hold in it. */
 import type { Duration } from "../../core/duration.ts";
 import type { Amends } from "../../operate/amends.ts";
-import type { SagaDefinition } from "../../sagas/definition.ts";
-import type { SagaOutcome } from "../../sagas/outcome.ts";
+import type { SagaDefinition } from "../../sagas/define/definition.ts";
+import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { SqliteHandle } from "../../storage/sqlite/driver.ts";
 
 /** A saga that has ended by itself. One that waits for a person has not. */

@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
-import { run } from "../../../src/cli/run.ts";
-import type { Terminal } from "../../../src/cli/world.ts";
+import { run } from "../../../src/cli/program/run.ts";
+import type { Terminal } from "../../../src/cli/program/world.ts";
 import { buildTests } from "../../../tools/build.mjs";
 import { root } from "../../../tools/project.mjs";
 

@@ -12,7 +12,7 @@ import type {
   Subscription,
   SubscriptionStatus,
 } from "../../../src/console/contract-parts.ts";
-import { mask } from "../../../src/console/mask.ts";
+import { mask } from "../../../src/console/http/mask.ts";
 
 const iso = (atMs: number): string => new Date(atMs).toISOString();
 const MINUTE = 60_000;

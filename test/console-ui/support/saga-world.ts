@@ -7,8 +7,8 @@ import type {
   SagaStatus,
   TimelineLine,
 } from "../../../src/console/contract.ts";
-import { mask } from "../../../src/console/mask.ts";
-import { graphOf } from "../../../src/console/saga-graph.ts";
+import { mask } from "../../../src/console/http/mask.ts";
+import { graphOf } from "../../../src/console/sagas/graph.ts";
 
 interface Step {
   readonly name: string;

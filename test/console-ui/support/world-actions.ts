@@ -1,5 +1,5 @@
 /** What the fixture server does when somebody acts: about what the real one would, and as strict about the reason. */
-import { badInput, notFound, Refused } from "../../../src/console/answer.ts";
+import { badInput, notFound, Refused } from "../../../src/console/http/answer.ts";
 import type { Json, Revealed } from "../../../src/console/contract.ts";
 import { DELIVERY_SECRET } from "./parts-world.ts";
 import { actionOf, attentionOf, type World } from "./world.ts";

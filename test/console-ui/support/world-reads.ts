@@ -1,5 +1,5 @@
 /** What the fixture server answers to reads. */
-import { notFound } from "../../../src/console/answer.ts";
+import { notFound } from "../../../src/console/http/answer.ts";
 import type { Page, SagaLine, SagaPage } from "../../../src/console/contract.ts";
 import type { DeliveryLine, FlowLine } from "../../../src/console/contract-parts.ts";
 import { lineOf } from "./saga-world.ts";

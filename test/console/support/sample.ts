@@ -1,5 +1,5 @@
 /** A request for every route of the table, such that it would be answered: each test then spoils one thing. */
-import type { Route } from "../../../src/console/route.ts";
+import type { Route } from "../../../src/console/http/route.ts";
 import type { Person } from "./visit.ts";
 
 const BODIES: Readonly<Record<string, unknown>> = {

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { ResolverCall } from "../../../src/outbox/resolver.ts";
+import type { ResolverCall } from "../../../src/erasure/remote/resolver.ts";
 
 export function callOf(given: Partial<ResolverCall> = {}): ResolverCall {
   return { key: "key-1", attempt: 1, signal: new AbortController().signal, subjectId: "subject-1", ...given };

@@ -3,8 +3,8 @@ import { FIRST_CLAIM } from "../../../src/core/claim-token.ts";
 import { advance } from "../../../src/core/saga/interpreter.ts";
 import type { Entry } from "../../../src/core/saga/entry.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
-import { DatabaseJournal } from "../../../src/sagas/database-journal.ts";
-import type { Checkpoint, NewSaga, SagaRecord } from "../../../src/sagas/journal.ts";
+import { DatabaseJournal } from "../../../src/sagas/journal/database-journal.ts";
+import type { Checkpoint, NewSaga, SagaRecord } from "../../../src/sagas/journal/journal.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { sql } from "../../../src/storage/sql.ts";
 

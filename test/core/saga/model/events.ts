@@ -3,7 +3,7 @@ import { control, type ControlDetails, type Entry } from "../../../../src/core/s
 import { takesOver, turnEntry, type Outcome } from "../../../../src/core/saga/interpreter.ts";
 import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
 import { evolve } from "../../../../src/core/saga/state.ts";
-import { allowedActions, skippable } from "../../../../src/sagas/operators.ts";
+import { allowedActions, skippable } from "../../../../src/sagas/view/operators.ts";
 import { claim, held, land, proceed, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
 import type { Call, Effect, Worker, World } from "./world.ts";
 

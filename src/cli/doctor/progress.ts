@@ -1,0 +1,69 @@
+/** Whether work gets on: clocks, workers, what is due, and whether this config knows what is open. */
+import { backlogOf } from "../../console/overview/overview.ts";
+import type { Database } from "../../storage/database.ts";
+import type { AmendsConfig } from "../config/config.ts";
+import { countOpenKinds, countOwners, selectDueSagas, selectClock } from "./queries.ts";
+import { ok, warn, wrong, type Finding } from "./finding.ts";
+import { many, span } from "../terminal/words.ts";
+
+const STUCK_MS = 60_000;
+const COUNT_MAX = 5_000;
+const CLOCK_WARN_MS = 1_000;
+/** Receivers of webhooks refuse what is signed further away. */
+const CLOCK_WRONG_MS = 300_000;
+
+/** Half of the round trip is as close as one can say. */
+export async function clockOf(db: Database, nowMs: () => number): Promise<Finding> {
+  const before = nowMs();
+  const [row] = await db.query(selectClock(db.dialect));
+  const after = nowMs();
+  const difference = Math.abs(Number(row?.["now_at"]) - (before + after) / 2);
+  const detail = `this machine and the database differ by ${span(Math.max(0, difference - (after - before) / 2))}`;
+  const advice =
+    "Leases go by the database's clock alone, so nothing runs twice; but times shown here and signatures of webhooks go by this machine's. Turn on NTP.";
+  if (difference > CLOCK_WRONG_MS) return wrong("clock", detail, advice);
+  return difference > CLOCK_WARN_MS + (after - before) ? warn("clock", detail, advice) : ok("clock", detail);
+}
+
+export async function progressOf(
+  db: Database,
+  config: AmendsConfig | undefined,
+): Promise<readonly Finding[]> {
+  const { oldestMs, due } = backlogOf(await db.query(selectDueSagas(db.dialect, COUNT_MAX)));
+  const [row] = await db.query(countOwners(db.dialect));
+  const owners = Number(row?.["owners"]);
+  const waiting =
+    due.value === 0
+      ? "nothing is due"
+      : `${due.value}${due.exact ? "" : "+"} due, the oldest for ${span(oldestMs)}`;
+  const detail = `${many(owners, "worker")} with sagas in hand; ${waiting}`;
+  const progress =
+    oldestMs > STUCK_MS
+      ? wrong(
+          "progress",
+          detail,
+          "Start a worker, or more of them (amends worker), with the sagas that wait.",
+        )
+      : ok("progress", detail);
+  return [progress, ...(await strangersOf(db, config))];
+}
+
+/** Open sagas that this config would leave alone. */
+async function strangersOf(db: Database, config: AmendsConfig | undefined): Promise<readonly Finding[]> {
+  if (!config) return [];
+  const known = new Set((config.sagas ?? []).map(({ name, version }) => `${name}@${version}`));
+  const kinds = (await db.query(countOpenKinds(db.dialect))).map((row) => ({
+    kind: `${String(row["name"])}@${String(row["definition"])}`,
+    sagas: Number(row["sagas"]),
+  }));
+  const unknown = kinds.filter(({ kind }) => !known.has(kind));
+  if (unknown.length === 0) return [ok("definitions", "the config knows every saga that is open")];
+  const told = unknown.map(({ kind, sagas }) => `${many(sagas, "saga")} of ${kind}`).join(", ");
+  return [
+    warn(
+      "definitions",
+      `open, and not in this config: ${told}`,
+      "A worker with this config leaves them alone. Add the definition, or run one that has it.",
+    ),
+  ];
+}

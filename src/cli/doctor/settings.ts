@@ -1,0 +1,114 @@
+/** Whether the database keeps what Amends promises, and gives up where Amends expects it to. */
+import type { Database } from "../../storage/database.ts";
+import { countConnections, readPragma, selectSettings, selectSqliteVersion } from "./queries.ts";
+import { ok, warn, wrong, type Finding } from "./finding.ts";
+
+export async function settingsOf(db: Database, workerConcurrency: number): Promise<readonly Finding[]> {
+  return db.dialect.name === "postgres" ? postgresSettings(db, workerConcurrency) : sqliteSettings(db);
+}
+
+async function postgresSettings(db: Database, concurrency: number): Promise<readonly Finding[]> {
+  const rows = await db.query(selectSettings());
+  const settings = new Map(rows.map((row) => [row["name"] as string, row["setting"] as string]));
+  const get = (name: string): string => settings.get(name) ?? "";
+  const timeouts = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+  const without = timeouts.filter((name) => get(name) === "0");
+  const commit = get("synchronous_commit");
+  return [
+    ok("server", `PostgreSQL ${get("server_version")}`),
+    get("fsync") === "on" && get("full_page_writes") === "on"
+      ? ok("durability", "fsync and full_page_writes are on")
+      : wrong(
+          "durability",
+          `fsync is ${get("fsync")}, full_page_writes is ${get("full_page_writes")}`,
+          "Turn both on: a crash of the machine can lose or corrupt what was acknowledged.",
+        ),
+    commit === "off" || commit === "local"
+      ? warn(
+          "commits",
+          `synchronous_commit is ${commit}`,
+          commit === "off"
+            ? "Turn it on: a crash loses the last moments, and acts run twice."
+            : "Fine without a standby; with one, a failover loses the last moments.",
+        )
+      : ok("commits", `synchronous_commit is ${commit}`),
+    without.length === 0
+      ? ok("time limits", timeouts.map((name) => `${name} ${get(name)}`).join(", "))
+      : warn(
+          "time limits",
+          `${without.join(", ")} not set`,
+          "A pool of your own has no limits unless you set them: add them to its options.",
+        ),
+    ...(await connectionsOf(db, Number(get("max_connections")), concurrency)),
+  ];
+}
+
+/** One connection is enough to be correct; what may be missing is room on the server, and speed. */
+async function connectionsOf(db: Database, most: number, concurrency: number): Promise<readonly Finding[]> {
+  const [row] = await db.query(countConnections());
+  const taken = Number(row?.["connections"]);
+  const own = db.connections;
+  const pool = own === undefined ? "" : `, this pool takes up to ${own} for ${concurrency} sagas at once`;
+  const detail = `${taken} of ${most} connections are taken${pool}`;
+  if (taken + (own ?? 1) > most - SPARE)
+    return [
+      wrong(
+        "connections",
+        detail,
+        "Lower `connections` of postgres({ … }) or raise max_connections: each process opens that many, and one to listen.",
+      ),
+    ];
+  if (own !== undefined && own < 2)
+    return [
+      warn(
+        "connections",
+        detail,
+        "With one connection everything waits in line: give `connections` 5 to 10.",
+      ),
+    ];
+  return [ok("connections", detail)];
+}
+
+/** What the server keeps for its superuser. */
+const SPARE = 3;
+
+const SYNCHRONOUS = ["off", "normal", "full", "extra"];
+
+async function sqliteSettings(db: Database): Promise<readonly Finding[]> {
+  const read = async (name: Parameters<typeof readPragma>[0]): Promise<unknown> => {
+    const [row] = await db.query(readPragma(name));
+    return row && Object.values(row)[0];
+  };
+  const [version] = await db.query(selectSqliteVersion());
+  const journal = String(await read("journal_mode"));
+  const synchronous = Number(await read("synchronous"));
+  const secure = Number(await read("secure_delete"));
+  const busy = Number(await read("busy_timeout"));
+  return [
+    ok("library", `SQLite ${String(version?.["version"])}`),
+    journal === "wal" || journal === "memory"
+      ? ok("journal", `journal_mode is ${journal}`)
+      : wrong(
+          "journal",
+          `journal_mode is ${journal}`,
+          "Use a local disk: a network file system has no write-ahead log.",
+        ),
+    synchronous >= SYNCHRONOUS.indexOf("full")
+      ? ok("durability", `synchronous is ${SYNCHRONOUS[synchronous]}`)
+      : wrong(
+          "durability",
+          `synchronous is ${SYNCHRONOUS[synchronous] ?? synchronous}`,
+          "Set it to full: a crash of the machine can lose what was acknowledged.",
+        ),
+    secure === 1
+      ? ok("erasure", "secure_delete is on")
+      : wrong("erasure", "secure_delete is off", "Turn it on: what was erased stays readable in the file."),
+    busy > 0
+      ? ok("locks", `busy_timeout is ${busy} ms`)
+      : warn(
+          "locks",
+          "busy_timeout is 0",
+          "Set it: another process that writes makes every statement fail at once.",
+        ),
+  ];
+}

@@ -1,0 +1,35 @@
+/** The one table of commands. */
+import type { Command } from "./command.ts";
+import { console } from "../commands/console.ts";
+import { dev } from "../commands/dev.ts";
+import { diagram } from "../commands/diagram.ts";
+import { doctor } from "../commands/doctor.ts";
+import { init } from "../commands/init.ts";
+import { list } from "../commands/list.ts";
+import { migrate } from "../commands/migrate.ts";
+import { show } from "../commands/show.ts";
+import { start } from "../commands/start.ts";
+import { status } from "../commands/status.ts";
+import { cancel, requeue, resolve, retry, skip } from "../commands/steer.ts";
+import { stream } from "../commands/stream.ts";
+import { worker } from "../commands/worker.ts";
+
+export const COMMANDS: readonly Command[] = [
+  init,
+  migrate,
+  doctor,
+  dev,
+  worker,
+  console,
+  status,
+  list,
+  show,
+  stream,
+  diagram,
+  start,
+  cancel,
+  retry,
+  skip,
+  requeue,
+  resolve,
+];

@@ -1,0 +1,119 @@
+/**
+ * What went wrong, in one line, and what to do about it in another. Messages of refusals are written for people; of
+ * anything else the label is told, and the stack only to whoever asks for it. Passwords and tokens are in neither.
+ */
+import { AmendsError, errorLabel, type ErrorCode } from "../../core/errors.ts";
+import type { ExitCode } from "./world.ts";
+
+/** The command was called wrongly. */
+export class UsageError extends Error {
+  /** Whose help tells more. */
+  readonly command: string | undefined;
+
+  constructor(message: string, command?: string) {
+    super(message);
+    this.command = command;
+  }
+}
+
+/** Something is not as it must be; `advice` says what to do. */
+export class Trouble extends Error {
+  readonly advice: string | undefined;
+  readonly code: string;
+
+  constructor(code: string, message: string, advice?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.advice = advice;
+  }
+}
+
+export interface Failure {
+  readonly exit: ExitCode;
+  readonly code: string;
+  readonly message: string;
+  readonly advice: string | undefined;
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof UsageError) {
+    const help = error.command === undefined ? "amends --help" : `amends ${error.command} --help`;
+    return { exit: 2, code: "USAGE", message: error.message, advice: `${help} shows how it is called.` };
+  }
+  if (error instanceof Trouble)
+    return { exit: 1, code: error.code, message: error.message, advice: error.advice };
+  if (error instanceof AmendsError) return refusal(error);
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === "EADDRINUSE")
+    return failed("PORT_TAKEN", "Another program listens on this port.", "Give another one: --port 7008");
+  if (code === "EACCES" || code === "EPERM")
+    return failed(code, "The system does not allow it.", "Look at the rights of the file or of the port.");
+  const told = error instanceof SyntaxError && typeof message === "string" ? `: ${message}` : "";
+  return failed(
+    "UNEXPECTED",
+    `Something unexpected happened: ${errorLabel(error)}${told}`,
+    "AMENDS_DEBUG=1 shows where.",
+  );
+}
+
+function failed(code: string, message: string, advice: string): Failure {
+  return { exit: 1, code, message, advice };
+}
+
+const ADVICE: Partial<Record<ErrorCode, string>> = {
+  SCHEMA_MISSING: "Run: amends migrate",
+  SCHEMA_TOO_NEW: "Update the amends package here.",
+  SAGA_NOT_FOUND: "amends list shows what there is.",
+  DATABASE_UNREACHABLE: "amends doctor looks into it.",
+};
+
+/** What the server says before it lets anybody in. Its own text names users and databases, which is no secret. */
+const REFUSED_AT_THE_DOOR: Readonly<Record<string, readonly [message: string, advice: string]>> = {
+  "28P01": [
+    "The database does not accept this user's password.",
+    "Look at the user and the password in the URL.",
+  ],
+  "28000": [
+    "The database does not let this user in.",
+    "Look at the user in the URL, and at the server's pg_hba.conf.",
+  ],
+  "3D000": [
+    "There is no such database on this server.",
+    "Look at the name at the end of the URL, or create it.",
+  ],
+  "42501": ["This database user may not do that.", "Grant it the right, or use another user."],
+};
+
+const NETWORK: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "its name is not known",
+  EAI_AGAIN: "its name cannot be looked up now",
+  ETIMEDOUT: "it did not answer in time",
+  EHOSTUNREACH: "there is no way to it",
+  ENETUNREACH: "there is no way to it",
+  ECONNRESET: "it cut the connection",
+};
+
+function refusal(error: AmendsError): Failure {
+  const cause = (error.cause ?? {}) as { code?: unknown; errors?: readonly { code?: unknown }[] };
+  const given = cause.code ?? cause.errors?.[0]?.code;
+  const code = typeof given === "string" ? given : "";
+  const [message, advice] = REFUSED_AT_THE_DOOR[code] ?? [];
+  if (message !== undefined) return { exit: 1, code: error.code, message, advice };
+  if (error.code === "SCHEMA_MISSING")
+    return failed(
+      error.code,
+      "Amends' tables are missing here, or older than this version.",
+      "Run: amends migrate",
+    );
+  if (error.code === "DATABASE_UNREACHABLE" && Object.hasOwn(NETWORK, code)) {
+    const text = `The database cannot be reached: ${NETWORK[code]}.`;
+    return failed(error.code, text, "Look at the host and the port in the URL, and whether the server runs.");
+  }
+  return { exit: 1, code: error.code, message: error.message, advice: ADVICE[error.code] };
+}
+
+/** For messages of others, such as a user's own file: what was given as a secret is not in them. */
+export function without(secrets: readonly string[], text: string): string {
+  return secrets.reduce((told, secret) => (secret === "" ? told : told.replaceAll(secret, "…")), text);
+}

@@ -1,0 +1,166 @@
+/**
+ * A worker, a console, or both, until somebody asks the process to end. Then nothing more is claimed, running calls may
+ * finish up to the deadline, and what is not finished is given back. Code of the user's that throws where nobody
+ * catches ends the process as well, in the same orderly way: its state is no longer known.
+ */
+import { randomBytes } from "node:crypto";
+import process from "node:process";
+import { createConsole, type ConsoleServer } from "../../console.ts";
+import { durationMs, type Duration } from "../../core/duration.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { checkSchema, migrate } from "../../storage/migrations/migrate.ts";
+import { UsageError } from "./failure.ts";
+import { ink, paint } from "../terminal/ink.ts";
+import type { Output } from "../terminal/output.ts";
+import type { Local } from "../source/source.ts";
+import { tellThrows } from "../terminal/throw-lines.ts";
+import { stackOf } from "../../operate/logger.ts";
+import type { WorkerOptions } from "../../operate/worker.ts";
+import type { ExitCode, World } from "./world.ts";
+
+export interface ServiceOptions {
+  readonly migrate: boolean;
+  readonly worker: WorkerOptions | undefined;
+  readonly console: ConsoleWishes | undefined;
+  readonly deadline: Duration;
+  /** Says nothing when it stops: it will be back in a moment. */
+  readonly leavesQuietly?: boolean;
+  /** Whoever looks on is who wrote the sagas: what they throw is told with its stack. */
+  readonly tellsThrows?: boolean;
+}
+
+export interface ConsoleWishes {
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+  readonly hosts: readonly string[];
+  /** Stays the same over restarts, so that an address that was printed goes on to work. */
+  readonly token: string | undefined;
+}
+
+export const CONSOLE_PORT = 7_007;
+
+export async function serve(
+  local: Local,
+  options: ServiceOptions,
+  output: Output,
+  world: World,
+): Promise<ExitCode> {
+  const { migrate: mayMigrate, worker: wanted, console: wishes, deadline } = options;
+  const end = new AbortController();
+  const forget = endOnFault(output, end);
+  const isTold = options.tellsThrows === true || (world.env["AMENDS_DEBUG"] ?? "") !== "";
+  const fallSilent = isTold ? tellThrows(output, world) : () => undefined;
+  let server: ConsoleServer | undefined;
+  try {
+    if (mayMigrate) await migrate(local.database);
+    else await checkSchema(local.database);
+    server = wishes && (await openConsole(local, wishes, output, world));
+    const worker = wanted && local.amends.worker({ ...local.config?.worker, ...wanted });
+    await worker?.start();
+    if (worker)
+      told(
+        output,
+        { type: "working", database: local.shown },
+        ink`${paint("green", "working")} on ${local.shown}`,
+      );
+    await fired([world.stop, end.signal]);
+    if (options.leavesQuietly !== true)
+      told(
+        output,
+        { type: "stopping" },
+        paint("dim", `Stopping; running calls have ${String(deadline)}. Ctrl-C again ends at once.`),
+      );
+    return end.signal.aborted ? 1 : 0;
+  } finally {
+    await server?.close();
+    await local.amends.close({ deadline });
+    forget();
+    fallSilent();
+  }
+}
+
+/** For people and for programs alike. */
+function told(output: Output, event: unknown, line: ReturnType<typeof ink>): void {
+  output.event(event);
+  output.say(line);
+}
+
+async function openConsole(
+  local: Local,
+  wishes: ConsoleWishes,
+  output: Output,
+  world: World,
+): Promise<ConsoleServer> {
+  const { port, host, ...options } = local.config?.console ?? {};
+  const given = wishes.token ?? world.env["AMENDS_TOKEN"];
+  const ownTokens = options.tokens ?? [];
+  const needsToken = ownTokens.length === 0 && options.authorize === undefined;
+  const token =
+    given !== undefined && given !== ""
+      ? given
+      : needsToken
+        ? randomBytes(24).toString("base64url")
+        : undefined;
+  const outbox = options.outbox ?? local.erasure?.outbox;
+  const console = createConsole(local.amends, {
+    ...options,
+    ...(outbox && { outbox }),
+    hosts: [...(options.hosts ?? []), ...wishes.hosts],
+    tokens: [
+      ...ownTokens,
+      ...(token === undefined
+        ? []
+        : [{ token, name: "operator", roles: ["read", "operate", "reveal"] } as const]),
+    ],
+  });
+  const server = await console.listen({
+    port: wishes.port ?? port ?? CONSOLE_PORT,
+    host: wishes.host ?? host ?? "127.0.0.1",
+  });
+  const address = token === undefined ? server.signInUrl : `${server.url}#token=${token}`;
+  told(
+    output,
+    { type: "console", url: server.url, signInUrl: address },
+    ink`${paint("green", "console")}  ${paint("bold", address)}`,
+  );
+  return server;
+}
+
+/** Undefined code ran: nobody knows what it left behind. Only its label is told, unless the developer looks. */
+function endOnFault(output: Output, end: AbortController): () => void {
+  const onFault = (error: unknown): void => {
+    const text = process.env["AMENDS_DEBUG"] ? stackOf(error) : errorLabel(error);
+    output.note(ink`${paint("red", "error:")} your code threw where nobody catches it: ${text}`);
+    end.abort();
+  };
+  process.on("uncaughtException", onFault);
+  process.on("unhandledRejection", onFault);
+  return () => {
+    process.off("uncaughtException", onFault);
+    process.off("unhandledRejection", onFault);
+  };
+}
+
+async function fired(signals: readonly AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any([...signals]);
+  if (any.aborted) return;
+  // A signal alone keeps no process alive.
+  const alive = setInterval(() => undefined, 60_000);
+  await new Promise<void>((resolve) => any.addEventListener("abort", () => resolve(), { once: true }));
+  clearInterval(alive);
+}
+
+/** A duration from the command line. */
+export function readDuration(given: string | undefined, option: string): Duration | undefined {
+  if (given === undefined) return undefined;
+  try {
+    durationMs(given as Duration, option);
+    return given as Duration;
+  } catch (error) {
+    throw error instanceof AmendsError ? new UsageError(error.message) : error;
+  }
+}
+
+export function readHosts(given: string | undefined): readonly string[] {
+  return given === undefined ? [] : given.split(",").map((host) => host.trim());
+}

@@ -1,0 +1,26 @@
+/** What the library reports while it works, as lines: for people, or as JSON for whoever gathers logs. */
+import type { Logger } from "../../operate/logger.ts";
+import { ink, joined, paint, type Colour } from "./ink.ts";
+import type { Output } from "./output.ts";
+import type { World } from "../program/world.ts";
+
+const COLOURS: Readonly<Record<keyof Logger, Colour>> = { info: "dim", warn: "yellow", error: "red" };
+
+export function logLines(output: Output, world: World): Logger {
+  const line =
+    (level: keyof Logger): Logger["info"] =>
+    (fields, message) => {
+      const at = new Date(world.nowMs()).toISOString();
+      if (output.isJson) return output.event({ at, level, message, ...fields });
+      const told = Object.entries(fields)
+        .filter(([, value]) => value !== undefined)
+        .map(
+          ([name, value]) =>
+            ink`${paint("dim", `${name}=`)}${typeof value === "string" ? value : JSON.stringify(value)}`,
+        );
+      output.say(
+        ink`${paint("dim", at.slice(11, 19))} ${paint(COLOURS[level], message.replace(/^amends: /, ""))} ${joined(told, " ")}`,
+      );
+    };
+  return { info: line("info"), warn: line("warn"), error: line("error") };
+}

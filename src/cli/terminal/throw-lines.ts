@@ -1,0 +1,35 @@
+/**
+ * What the developer's own code threw, with its stack and when the next try is: in `amends dev`, whose terminal is the
+ * developer's own, and elsewhere only where AMENDS_DEBUG asks for it. Logs get labels, because messages carry people.
+ */
+import { onThrow, type Throw } from "../../runtime/throws.ts";
+import { ink, paint } from "./ink.ts";
+import type { Output } from "./output.ts";
+import { stackText } from "./stack.ts";
+import { span } from "./words.ts";
+import type { World } from "../program/world.ts";
+
+/** Returns how to stop. */
+export function tellThrows(output: Output, world: World): () => void {
+  return onThrow((thrown) => {
+    const at = new Date(world.nowMs()).toISOString();
+    const { error, waitMs, ...rest } = thrown;
+    const stack = stackText(error);
+    if (output.isJson) return output.event({ type: "throw", at, ...rest, nextTryMs: waitMs ?? null, stack });
+    const next = waitMs === undefined ? "it is not tried again" : `the next try is in ${span(waitMs)}`;
+    output.say(
+      ink`${paint("dim", at.slice(11, 19))} ${paint("red", `${wordOf(thrown)} threw`)} ${paint("dim", `${idOf(thrown)}, try ${thrown.attempt}:`)} ${next}`,
+    );
+    for (const line of stack.split("\n")) output.say(ink`         ${line}`);
+  });
+}
+
+function wordOf({ part, name, step, isUndo }: Throw): string {
+  return part === "saga"
+    ? `${name}: ${isUndo === true ? "the undo" : "the act"} of ${step}`
+    : `${part} ${name}`;
+}
+
+function idOf({ part, id }: Throw): string {
+  return part === "saga" ? `saga ${id}` : `entry ${id}`;
+}

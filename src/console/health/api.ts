@@ -1,0 +1,66 @@
+/** For whoever watches over the process: is it up, does it get on, what are its figures. */
+import { answer, json } from "../http/answer.ts";
+import type { Health } from "../contract.ts";
+import { readiness } from "./health.ts";
+import { metricsText } from "./metrics.ts";
+import type { Office } from "../context.ts";
+import { openApi } from "../http/openapi.ts";
+import { route, type Route } from "../http/route.ts";
+import { Shared } from "../http/shared.ts";
+
+const FRESH_MS = 1_000;
+
+export interface HealthTools {
+  readonly office: Office;
+  readonly stuckAfterMs: number;
+  readonly version: string;
+  /** All routes, these included. */
+  routes(): readonly Route[];
+}
+
+export function healthRoutes(tools: HealthTools): readonly Route[] {
+  const { office, stuckAfterMs, version } = tools;
+  const { clock } = office.db;
+  const checks = new Shared(clock, FRESH_MS, () => readiness(office, stuckAfterMs));
+  const metrics = new Shared(clock, FRESH_MS, () => metricsText(office));
+  return [
+    route({
+      method: "GET",
+      path: "/api/health",
+      access: "open",
+      summary: "The process answers.",
+      answers: "Health",
+      handle: async (): Promise<Health> => ({ status: "ok" }),
+    }),
+    route({
+      method: "GET",
+      path: "/api/ready",
+      access: "open",
+      summary: "Work gets on. 503 if it does not.",
+      answers: "Health",
+      handle: async ({ who }) => {
+        const found = await checks.get();
+        const isReady = found.every(({ ok }) => ok);
+        const health: Health = { status: isReady ? "ok" : "stuck", ...(who && { checks: found }) };
+        return json(health, isReady ? 200 : 503);
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/api/metrics",
+      access: "read",
+      summary: "Figures as Prometheus text.",
+      answers: "text/plain",
+      handle: async () =>
+        answer(await metrics.get(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }),
+    }),
+    route({
+      method: "GET",
+      path: "/api/openapi.json",
+      access: "read",
+      summary: "This document.",
+      answers: "OpenApi",
+      handle: async () => openApi(tools.routes(), version),
+    }),
+  ];
+}

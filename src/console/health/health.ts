@@ -1,0 +1,39 @@
+/**
+ * Health is progress, not life: a process that answers while its work lies still is not ready. The oldest due work must
+ * not have waited too long, and a worker that runs here must have heard from the database lately.
+ */
+import { HOST } from "../../runtime/part.ts";
+import type { Health } from "../contract.ts";
+import type { Office } from "../context.ts";
+import { dueAges } from "../../operate/backlog.ts";
+
+type Check = NonNullable<Health["checks"]>[number];
+
+export async function readiness(office: Office, stuckAfterMs: number): Promise<readonly Check[]> {
+  return [...(await dueChecks(office, stuckAfterMs)), ...workerCheck(office, stuckAfterMs)];
+}
+
+/** One for each part: what lies still in one is not made good by another that gets on. */
+async function dueChecks({ db }: Office, stuckAfterMs: number): Promise<readonly Check[]> {
+  try {
+    // Once and no more: whoever asks wants to know how it is, not to wait until it is better.
+    const ages = await dueAges({ dialect: db.dialect, query: (statement) => db.query(statement) });
+    return Object.entries(ages).map(([part, ageMs]) => ({
+      name: `due ${part}`,
+      ok: ageMs < stuckAfterMs,
+      detail: `the oldest has waited for ${seconds(ageMs)}`,
+    }));
+  } catch {
+    return [{ name: "due work", ok: false, detail: "the database does not answer" }];
+  }
+}
+
+function workerCheck({ amends }: Office, stuckAfterMs: number): readonly Check[] {
+  const agoMs = amends[HOST].answeredMsAgo();
+  if (agoMs === undefined) return [];
+  return [{ name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${seconds(agoMs)} ago` }];
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}

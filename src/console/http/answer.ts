@@ -1,0 +1,106 @@
+/**
+ * Every answer leaves through here, so that each has all of the headers. JSON is sent as JSON and nothing else: whatever
+ * somebody stored, no browser is ever asked to read it as markup.
+ */
+import { AmendsError, type ErrorCode } from "../../core/errors.ts";
+import type { Problem } from "../contract.ts";
+
+export const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+const HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "x-frame-options": "DENY",
+  "cache-control": "no-store",
+};
+
+export function answer(
+  body: ConstructorParameters<typeof Response>[0],
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(body, { status, headers: { ...HEADERS, ...headers } });
+}
+
+export function json(
+  value: unknown,
+  status: number = 200,
+  headers?: Readonly<Record<string, string>>,
+): Response {
+  return answer(JSON.stringify(value), status, {
+    ...headers,
+    "content-type": "application/json; charset=utf-8",
+  });
+}
+
+/** A request that is refused before a handler was asked, or by one. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly problem: Problem;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, problem: Problem, headers: Readonly<Record<string, string>> = {}) {
+    super(problem.message);
+    this.status = status;
+    this.problem = problem;
+    this.headers = headers;
+  }
+}
+
+export function badInput(field: string, why: string): Refused {
+  return new Refused(400, { code: "BAD_INPUT", message: `${field} ${why}.`, field });
+}
+
+export function notFound(what: string): Refused {
+  return new Refused(404, { code: "NOT_FOUND", message: `There is no ${what} here.` });
+}
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  SAGA_NOT_FOUND: 404,
+  NOT_ALLOWED_NOW: 409,
+  CANCEL_REFUSED: 409,
+  SAGA_CONCURRENCY: 409,
+  SAGA_CONFLICT: 409,
+  BAD_ID: 400,
+  BAD_INPUT: 400,
+  BAD_JSON: 400,
+  BAD_OPTION: 400,
+  BAD_DURATION: 400,
+  NOT_SUPPORTED: 501,
+};
+
+/** Trouble that passes, or that whoever runs the process must see to: the operator's browser is told no more. */
+const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
+  "CLOSED",
+  "DATABASE_READ_ONLY",
+  "DATABASE_UNREACHABLE",
+  "SCHEMA_MISSING",
+  "SCHEMA_TOO_NEW",
+]);
+
+/** What went wrong as an answer. Messages of refusals are written for people; of anything else nothing is told. */
+export function problemAnswer(error: unknown): Response {
+  if (error instanceof Refused) return json(error.problem, error.status, error.headers);
+  if (error instanceof AmendsError) {
+    const status = STATUS[error.code] ?? (error.code.endsWith("_NOT_FOUND") ? 404 : undefined);
+    if (status !== undefined)
+      return json({ code: error.code, message: error.message } satisfies Problem, status);
+    if (UNAVAILABLE.has(error.code)) {
+      const message = "The database cannot be used at the moment. Try again.";
+      return json({ code: error.code, message } satisfies Problem, 503);
+    }
+  }
+  return json(
+    { code: "INTERNAL", message: "Something went wrong here. The log has it." } satisfies Problem,
+    500,
+  );
+}
+
+/** Errors that nobody foresaw: these are told to the log. */
+export function isUnforeseen(error: unknown): boolean {
+  return problemAnswer(error).status === 500;
+}

@@ -1,0 +1,70 @@
+/**
+ * The built pages. All of them are listed and read once: a path in a request is looked up and never put together to a
+ * path on the disk. Files whose name has a hash in it never change; the page itself is asked for every time.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { answer } from "./answer.ts";
+
+/** Beside the built code; or, where that runs from the sources, where the build puts them. */
+const PLACES = ["../../console-assets/", "../../../dist/console-assets/", "../../../../dist/console-assets/"];
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".json": "application/json; charset=utf-8",
+  ".webmanifest": "application/manifest+json",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+const HASHED = /^\/assets\/.+-[\w-]{8,}\.\w+$/;
+const FOR_EVER = "public, max-age=31536000, immutable";
+
+interface Asset {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export class Assets {
+  readonly #folder: string | undefined;
+  #files: ReadonlyMap<string, Asset> | undefined;
+
+  constructor(folder: string | undefined) {
+    this.#folder =
+      folder ??
+      PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((one) => existsSync(one));
+  }
+
+  /** Undefined where there is no such file. */
+  serve(path: string): Response | undefined {
+    this.#files ??= this.#folder === undefined ? new Map<string, Asset>() : readFolder(this.#folder);
+    const asset = this.#files.get(path === "/" ? "/index.html" : path);
+    if (asset) return answer(asset.bytes, 200, asset.headers);
+    if (path !== "/") return undefined;
+    const text =
+      "The pages of the console are not built. Run `npm run build`, or use the API under ./api/.\n";
+    return answer(text, 404, { "content-type": "text/plain; charset=utf-8" });
+  }
+}
+
+function readFolder(folder: string): ReadonlyMap<string, Asset> {
+  const files = new Map<string, Asset>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const type = TYPES[extname(entry.name)];
+    if (!entry.isFile() || type === undefined) continue;
+    const file = join(entry.parentPath, entry.name);
+    const path = file.slice(folder.replace(/[\\/]+$/, "").length).replaceAll("\\", "/");
+    const caching = HASHED.test(path) ? { "cache-control": FOR_EVER } : {};
+    files.set(path, {
+      bytes: new Uint8Array(readFileSync(file)),
+      headers: { "content-type": type, ...caching },
+    });
+  }
+  return files;
+}

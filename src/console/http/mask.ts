@@ -1,0 +1,37 @@
+/**
+ * What can be said of a stored value without showing it: its fields and kinds. Whoever looks at a hundred sagas sees
+ * how they are built, and nobody's name. Keys can carry people as well: one that does not look like a name is not shown.
+ */
+import type { Masked, Shape } from "../contract.ts";
+
+const DEPTH_SHOWN = 8;
+const ITEMS_SHOWN = 20;
+const KEYS_SHOWN = 100;
+const NAME = /^[A-Za-z_$][\w$-]{0,63}$/;
+
+export function mask(value: unknown): Masked {
+  return { masked: true, shape: shapeOf(value, 0) };
+}
+
+function shapeOf(value: unknown, depth: number): Shape {
+  if (value === null || value === undefined) return "null";
+  switch (typeof value) {
+    case "string":
+      return "text";
+    case "number":
+      return "number";
+    case "boolean":
+      return "boolean";
+    default:
+  }
+  if (depth >= DEPTH_SHOWN) return "…";
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, ITEMS_SHOWN).map((item) => shapeOf(item, depth + 1));
+    return value.length > ITEMS_SHOWN ? [...shown, "…"] : shown;
+  }
+  const entries = Object.entries(value);
+  const shown = entries.slice(0, KEYS_SHOWN).filter(([key]) => NAME.test(key) && key !== "__proto__");
+  const fields = shown.map(([key, field]) => [key, shapeOf(field, depth + 1)] as const);
+  const hidden = shown.length < entries.length ? [["…", "…"] as const] : [];
+  return Object.fromEntries([...fields, ...hidden]);
+}

@@ -1,0 +1,168 @@
+/** Between node:http and fetch: requests in, answers out, and a server of our own for whoever has none. */
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ReadableStream as WebStream } from "node:stream/web";
+import { setTimeout as sleep } from "node:timers/promises";
+import { BYTES_MAX } from "../../core/json.ts";
+import { badInput, problemAnswer } from "./answer.ts";
+import type { Arrival, Console } from "../console.ts";
+
+/** What Express adds to a request. */
+interface Mounted extends IncomingMessage {
+  readonly baseUrl?: string;
+  readonly originalUrl?: string;
+  /** Where a body parser was there first: the stream is used up. */
+  readonly body?: unknown;
+}
+
+/** So much of a body that nobody wanted is read, so that the connection can be used again. */
+const REST_MAX_BYTES = 4 * BYTES_MAX;
+const REST_MAX_MS = 2_000;
+
+type Answer = (request: Request, arrival: Arrival) => Promise<Response>;
+
+export function nodeListener(answer: Answer): RequestListener {
+  return (incoming, outgoing) => {
+    void pass(answer, incoming, outgoing);
+  };
+}
+
+async function pass(answer: Answer, incoming: Mounted, outgoing: ServerResponse): Promise<void> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  try {
+    const caller = incoming.socket.remoteAddress;
+    const { baseUrl } = incoming;
+    const redirect = slashMissing(incoming);
+    const arrival = {
+      ...(caller !== undefined && { caller }),
+      ...(baseUrl && { mount: baseUrl }),
+      ...(redirect !== undefined && { redirect }),
+    };
+    const response = await answer(toRequest(incoming, gone.signal), arrival);
+    if (!(await isReadOut(incoming))) outgoing.setHeader("connection", "close");
+    await send(response, outgoing);
+  } catch {
+    // Whoever asked is gone, or what they sent is no request.
+    if (outgoing.headersSent) return void outgoing.destroy();
+    await send(problemAnswer(badInput("The request", "cannot be read")), outgoing);
+  }
+}
+
+/** Express hides the slash that is missing at the end of a mount. */
+function slashMissing({ baseUrl, originalUrl = "" }: Mounted): string | undefined {
+  const [path = "", ...search] = originalUrl.split("?");
+  return baseUrl && path === baseUrl ? [`${path}/`, ...search].join("?") : undefined;
+}
+
+function toRequest(incoming: Mounted, signal: AbortSignal): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    for (const one of Array.isArray(value) ? value : [value ?? ""]) headers.append(name, one);
+  }
+  const isSecure = (incoming.socket as { encrypted?: boolean }).encrypted === true;
+  // The Host is judged by its header: in the address stands one that can always be read.
+  const url = `${isSecure ? "https" : "http"}://localhost${incoming.url ?? "/"}`;
+  const method = incoming.method ?? "GET";
+  const bodiless = method === "GET" || method === "HEAD";
+  const init = { method, headers, signal };
+  if (bodiless) return new Request(url, init);
+  if (incoming.readableEnded) return new Request(url, { ...init, body: JSON.stringify(incoming.body ?? {}) });
+  const body = WebStream.from(chunksOf(incoming));
+  return new Request(url, { ...init, body, duplex: "half" });
+}
+
+/** Whoever stops reading leaves the connection as it is: the answer must still go out on it. */
+function chunksOf(incoming: IncomingMessage): AsyncIterableIterator<Uint8Array> {
+  return incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
+}
+
+/**
+ * What is left of a body stands before the next request on the same connection. It is read and forgotten, within
+ * limits; false where there is more, and the connection must end.
+ */
+async function isReadOut(incoming: IncomingMessage): Promise<boolean> {
+  if (incoming.readableEnded) return true;
+  const timer = new AbortController();
+  const late = sleep(REST_MAX_MS, false, { signal: timer.signal, ref: false }).catch(() => false);
+  try {
+    return await Promise.race([skip(chunksOf(incoming)), late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+async function skip(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) if ((bytes += chunk.byteLength) > REST_MAX_BYTES) return false;
+    return true;
+  } catch {
+    return false; // whoever sent it is gone
+  }
+}
+
+async function send(response: Response, outgoing: ServerResponse): Promise<void> {
+  const headers: Record<string, string | string[]> = Object.fromEntries(response.headers);
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) headers["set-cookie"] = cookies;
+  outgoing.writeHead(response.status, headers);
+  if (!response.body) return void outgoing.end();
+  outgoing.flushHeaders();
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  outgoing.once("close", () => void reader.cancel().catch(() => undefined));
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || outgoing.destroyed) break;
+    if (!outgoing.write(value)) await writable(outgoing);
+  }
+  outgoing.end();
+}
+
+/** Until there is room again, or nobody is left to read. */
+function writable(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off("drain", done);
+      outgoing.off("close", done);
+      resolve();
+    };
+    outgoing.once("drain", done);
+    outgoing.once("close", done);
+  });
+}
+
+export interface ListenOptions {
+  /** 7077 unless said otherwise; 0 takes one that is free. */
+  readonly port?: number;
+  /** 127.0.0.1 unless said otherwise: from elsewhere nobody gets in. */
+  readonly host?: string;
+}
+
+export interface ConsoleServer {
+  readonly url: string;
+  /** The address with a token that works once, for whoever started it. */
+  readonly signInUrl: string;
+  close(): Promise<void>;
+}
+
+export async function listen(console: Console, path: string, options: ListenOptions): Promise<ConsoleServer> {
+  const { port = 7_077, host = "127.0.0.1" } = options;
+  const server = createServer(console.handler);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const { port: taken } = server.address() as AddressInfo;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}${path}/`;
+  return {
+    url,
+    signInUrl: `${url}#token=${console.invite()}`,
+    close: () =>
+      new Promise((resolve) => {
+        console.close();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,129 @@
+/** Sagas: lists, one of them, and what a person may do to it. */
+import { sagaMachine } from "../../core/saga/machine.ts";
+import type { SagaNote } from "../../sagas/view/operators.ts";
+import type { SagaView } from "../../sagas/view/view.ts";
+import { notFound } from "../http/answer.ts";
+import type { SagaDetail, SagaPage } from "../contract.ts";
+import { cursor } from "../http/cursor.ts";
+import { whoOf, type Office } from "../context.ts";
+import type { Operator } from "../session/operator.ts";
+import { anyJson, instant, integer, limit, needed, oneOf, reason, someOf, text } from "../http/param.ts";
+import { route, type Route } from "../http/route.ts";
+import { detailOf } from "./detail.ts";
+import { pageOf } from "./page.ts";
+
+const NOTE = { reason: reason(), version: integer(1, Number.MAX_SAFE_INTEGER) };
+
+export function sagaRoutes(office: Office): readonly Route[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/sagas",
+      access: "read",
+      summary: "Sagas by their last change, newest first.",
+      answers: "SagaPage",
+      query: {
+        q: text(500),
+        name: text(64),
+        status: someOf(sagaMachine.states),
+        from: instant(),
+        to: instant(),
+        limit: limit(),
+        after: cursor(),
+      },
+      handle: async ({ query, who }): Promise<SagaPage> =>
+        pageOf(office, {
+          q: query.q,
+          name: query.name,
+          statuses: query.status,
+          fromMs: query.from,
+          toMs: query.to,
+          limit: query.limit,
+          after: query.after,
+          mayReveal: who?.roles.includes("reveal") === true,
+        }),
+    }),
+    route({
+      method: "GET",
+      path: "/api/sagas/{id}",
+      access: "read",
+      summary: "One saga: what it is, what happened, and what may be done.",
+      answers: "SagaDetail",
+      handle: async ({ id }): Promise<SagaDetail> => {
+        const { view, archivedAt } = await sagaOf(office, id);
+        return detailOf(view, archivedAt);
+      },
+    }),
+    ...actionRoutes(office),
+  ];
+}
+
+/** Where it ran, or in the archive. */
+export async function sagaOf({ amends }: Office, id: string): Promise<FoundSaga> {
+  const view = await amends.inspect(id);
+  const found = view ? { view, archivedAt: undefined } : await amends.archived(id);
+  if (!found) throw notFound("saga with this id");
+  return found;
+}
+
+export interface FoundSaga {
+  readonly view: SagaView;
+  readonly archivedAt: Date | undefined;
+}
+
+function actionRoutes({ amends, actions }: Office): readonly Route[] {
+  /** On record before it is done; the saga's own log has it as well. */
+  const recorded = async (
+    action: string,
+    id: string,
+    who: Operator,
+    given: { readonly reason: string; readonly version: number | undefined },
+    work: (note: SagaNote) => Promise<SagaView>,
+  ): Promise<SagaDetail> => {
+    const { reason: why, version } = given;
+    const note = { reason: why, by: who.name, ...(version !== undefined && { version }) };
+    const about = { by: who.name, action, target: { kind: "saga", id }, reason: why };
+    return detailOf(await actions.around(about, () => work(note)));
+  };
+  const shared = { method: "POST", access: "operate", answers: "SagaDetail" } as const;
+  return [
+    route({
+      ...shared,
+      path: "/api/sagas/{id}/cancel",
+      summary: "Undoes a saga that has not reached its pivot.",
+      body: NOTE,
+      handle: async (call) =>
+        recorded("cancel", call.id, whoOf(call), call.body, (note) => amends.cancel(call.id, note)),
+    }),
+    route({
+      ...shared,
+      path: "/api/sagas/{id}/retry",
+      summary: "Lets a stalled saga go on, with new tries.",
+      body: NOTE,
+      handle: async (call) =>
+        recorded("retry", call.id, whoOf(call), call.body, (note) => amends.retry(call.id, note)),
+    }),
+    route({
+      ...shared,
+      path: "/api/sagas/{id}/skip",
+      summary: "Lets a stalled saga go on without one step's work, which a person has done.",
+      body: { ...NOTE, step: needed(text(64)), result: anyJson() },
+      handle: async (call) => {
+        const { step, result } = call.body;
+        return recorded("skip", call.id, whoOf(call), call.body, (note) =>
+          amends.skip(call.id, step, { ...note, ...(result !== undefined && { result }) }),
+        );
+      },
+    }),
+    route({
+      ...shared,
+      path: "/api/sagas/{id}/resolve",
+      summary: "Ends a stalled saga: a person answers for its effects.",
+      body: { ...NOTE, as: needed(oneOf(["COMPLETED", "FAILED"])) },
+      handle: async (call) =>
+        recorded("resolve", call.id, whoOf(call), call.body, (note) =>
+          amends.resolve(call.id, call.body.as, note),
+        ),
+    }),
+  ];
+}

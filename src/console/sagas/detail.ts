@@ -1,0 +1,62 @@
+/** One saga as the console shows it: values masked, everything else as it is. */
+import type { SagaFailure } from "../../sagas/view/outcome.ts";
+import { runDiagram } from "../../sagas/view/run-diagram.ts";
+import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
+import type { Json, Revealed, SagaDetail, TimelineLine, Trouble } from "../contract.ts";
+import { mask } from "../http/mask.ts";
+import { graphOf } from "./graph.ts";
+
+export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
+  const results = Object.entries(view.results).map(([step, result]) => [step, mask(result)]);
+  return {
+    id: view.id,
+    saga: view.saga,
+    status: view.status,
+    createdAt: view.createdAt.toISOString(),
+    updatedAt: view.updatedAt.toISOString(),
+    durationMs: Math.max(0, view.updatedAt.getTime() - view.createdAt.getTime()),
+    recoveryAttempts: view.recoveryAttempts,
+    steps: view.plan.map(({ name }) => name),
+    archivedAt: archivedAt?.toISOString() ?? null,
+    definition: view.definition,
+    version: view.version,
+    input: mask(view.input),
+    results: Object.fromEntries(results) as SagaDetail["results"],
+    dueAt: view.dueAt?.toISOString() ?? null,
+    owner: view.owner ?? null,
+    error: view.error ? troubleOf(view.error) : null,
+    undoErrors: view.undoErrors.map(({ step, kind, label }) => ({ step, kind, label })),
+    stalled: view.stalled ?? null,
+    actions: view.actions,
+    skippable: view.skippable,
+    timeline: view.timeline.map(lineOf),
+    graph: graphOf(view),
+    mermaid: { sequence: runDiagram(view, "sequence"), state: runDiagram(view, "state") },
+  };
+}
+
+function troubleOf(error: SagaFailure): Trouble {
+  const value = "value" in error ? { value: mask(error.value) } : {};
+  return { kind: error.kind, label: error.label, ...value };
+}
+
+function lineOf({ at, name, kind, action, status, note, by, step }: TimelineEntry): TimelineLine {
+  return {
+    at: at.toISOString(),
+    name,
+    kind,
+    action,
+    status,
+    note: note ?? null,
+    by: by ?? null,
+    step: step ?? null,
+  };
+}
+
+/** The values themselves, for whoever may see them. */
+export function revealSaga(view: SagaView): Revealed {
+  const asJson = (value: unknown): Json => (value ?? null) as Json;
+  return {
+    fields: { input: asJson(view.input), results: asJson(view.results), error: asJson(view.error) },
+  };
+}

@@ -1,0 +1,73 @@
+/** Signing in and out, and who is signed in. */
+import type { Session } from "../contract.ts";
+import { json } from "../http/answer.ts";
+import { whoOf, type Office } from "../context.ts";
+import type { Operator } from "./operator.ts";
+import type { Origins } from "../http/origin.ts";
+import { needed, text } from "../http/param.ts";
+import { route, type Route } from "../http/route.ts";
+import type { CookiePlace, Sessions, SignedIn } from "./sessions.ts";
+import type { Tokens } from "./tokens.ts";
+
+export interface SessionTools {
+  readonly office: Office;
+  readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  readonly origins: Origins;
+  readonly version: string;
+  /** Where the console is mounted, for the cookie. */
+  mountOf(request: Request): string;
+  callerOf(request: Request): string;
+}
+
+export function sessionRoutes(tools: SessionTools): readonly Route[] {
+  const { office, tokens, sessions, origins } = tools;
+  const describe = async (who: Operator, session: SignedIn | undefined): Promise<Session> => ({
+    name: who.name,
+    roles: who.roles,
+    expiresAt: session ? new Date(session.untilMs).toISOString() : null,
+    parts: office.parts,
+    sagas: await office.names(),
+    version: tools.version,
+  });
+  const read = (request: Request): SignedIn | undefined => sessions.read(request, origins.isSecure(request));
+  const place = (request: Request): CookiePlace => ({
+    secure: origins.isSecure(request),
+    path: tools.mountOf(request),
+  });
+  return [
+    route({
+      method: "GET",
+      path: "/api/session",
+      access: "read",
+      summary: "Who is signed in, and which parts there are.",
+      answers: "Session",
+      handle: async (call) => describe(whoOf(call), read(call.request)),
+    }),
+    route({
+      method: "POST",
+      path: "/api/session",
+      access: "open",
+      summary: "Signs in with a token.",
+      answers: "Session",
+      body: { token: needed(text()) },
+      handle: async ({ body, request }) => {
+        const session = sessions.begin(tokens.admit(body.token, tools.callerOf(request), true));
+        const cookie = sessions.cookie(session, request, place(request));
+        return json(await describe(session, session), 200, { "set-cookie": cookie });
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/api/session",
+      access: "open",
+      summary: "Signs out.",
+      answers: "SignedOut",
+      handle: async ({ request }) => {
+        const session = read(request);
+        if (session) sessions.end(session);
+        return json({}, 200, { "set-cookie": sessions.clearing(request, place(request)) });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,26 @@
+/** Whoever is signed in, and what they may do. */
+import { AmendsError } from "../../core/errors.ts";
+import type { Role } from "../contract.ts";
+
+export interface Operator {
+  /** Stands in the audit trail. */
+  readonly name: string;
+  readonly roles: readonly Role[];
+}
+
+export const ROLES: readonly Role[] = ["read", "operate", "reveal"];
+
+const NAME_MAX = 255;
+
+/** Checks what an option or the user's own hook says. Whoever may do anything may read. */
+export function checkOperator(given: Partial<Operator>, where: string): Operator {
+  const { name, roles } = given;
+  if (typeof name !== "string" || name.trim() === "" || name.length > NAME_MAX || name.includes("\0")) {
+    throw new AmendsError("BAD_OPTION", `${where}: \`name\` must be a text of 1 to ${NAME_MAX} characters.`);
+  }
+  if (!Array.isArray(roles) || roles.length === 0 || roles.some((role) => !ROLES.includes(role as Role))) {
+    throw new AmendsError("BAD_OPTION", `${where}: \`roles\` must be some of ${ROLES.join(", ")}.`);
+  }
+  const held = roles as readonly Role[];
+  return { name, roles: ROLES.filter((role) => role === "read" || held.includes(role)) };
+}

@@ -1,0 +1,104 @@
+/**
+ * Who knows a token is an operator. Tokens are compared by their hashes, all of them, in a time that says nothing. Too
+ * many wrong ones, and for a while no token is looked at: sessions that exist go on.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { AmendsError } from "../../core/errors.ts";
+import type { Clock } from "../../storage/clock.ts";
+import { Refused } from "../http/answer.ts";
+import { checkOperator, type Operator } from "./operator.ts";
+
+export interface ConsoleToken extends Operator {
+  /** At least 24 characters: make it with `openssl rand -base64 32`. */
+  readonly token: string;
+}
+
+interface Kept {
+  readonly hash: Buffer;
+  readonly operator: Operator;
+}
+
+interface Invitation extends Kept {
+  readonly untilMs: number;
+}
+
+const TOKEN_MIN = 24;
+const TOKEN_MAX = 1_000;
+const INVITATIONS_MAX = 100;
+const FAILURES_MAX = 10;
+const FAILURES_WITHIN_MS = 60_000;
+const CALLERS_MAX = 1_000;
+
+export class Tokens {
+  readonly #clock: Clock;
+  readonly #tokens: readonly Kept[];
+  #invitations: Invitation[] = [];
+  /** When each caller failed lately. */
+  readonly #failures = new Map<string, number[]>();
+
+  constructor(tokens: readonly ConsoleToken[], clock: Clock) {
+    this.#clock = clock;
+    this.#tokens = tokens.map((given, index) => {
+      const where = `tokens[${index}]`;
+      if (typeof given?.token !== "string" || given.token.length < TOKEN_MIN) {
+        throw new AmendsError("BAD_OPTION", `${where}: a token has at least ${TOKEN_MIN} characters.`);
+      }
+      return { hash: hashOf(given.token), operator: checkOperator(given, where) };
+    });
+  }
+
+  /** A token that works once, for the address that is printed. */
+  invite(operator: Operator, lifeMs: number): string {
+    const token = randomBytes(24).toString("base64url");
+    const untilMs = this.#clock.monotonicMs() + lifeMs;
+    this.#invitations = [...this.#live(), { hash: hashOf(token), operator, untilMs }].slice(-INVITATIONS_MAX);
+    return token;
+  }
+
+  /** Whose token it is; an invitation is used up. Throws 401, or 429 after too many wrong ones. */
+  admit(token: string, caller: string, alsoInvitations: boolean): Operator {
+    this.#refuseGuessing(caller);
+    const hash = hashOf(token.slice(0, TOKEN_MAX));
+    const invitations = alsoInvitations ? this.#live() : [];
+    let found: Kept | undefined;
+    // Every one is compared, so that the time does not tell which one came close.
+    for (const kept of [...this.#tokens, ...invitations]) if (timingSafeEqual(kept.hash, hash)) found = kept;
+    if (!found) {
+      this.#note(caller);
+      throw new Refused(401, {
+        code: "WRONG_TOKEN",
+        message: "This token is not valid, or was used before.",
+      });
+    }
+    this.#invitations = this.#invitations.filter((kept) => kept !== found);
+    return found.operator;
+  }
+
+  #live(): Invitation[] {
+    const nowMs = this.#clock.monotonicMs();
+    return this.#invitations.filter(({ untilMs }) => untilMs > nowMs);
+  }
+
+  #recent(caller: string): number[] {
+    const sinceMs = this.#clock.monotonicMs() - FAILURES_WITHIN_MS;
+    return (this.#failures.get(caller) ?? []).filter((atMs) => atMs > sinceMs);
+  }
+
+  #refuseGuessing(caller: string): void {
+    if (this.#recent(caller).length < FAILURES_MAX) return;
+    const message = "Too many wrong tokens. Wait a minute.";
+    throw new Refused(429, { code: "TOO_MANY_TRIES", message }, { "retry-after": "60" });
+  }
+
+  #note(caller: string): void {
+    const failures = [...this.#recent(caller), this.#clock.monotonicMs()];
+    this.#failures.delete(caller);
+    this.#failures.set(caller, failures);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > CALLERS_MAX && oldest !== undefined) this.#failures.delete(oldest);
+  }
+}
+
+function hashOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}

@@ -1,0 +1,270 @@
+/**
+ * Runs the engine on a storage of the user's own. The whole log is kept in the context, whose optimistic lock is the
+ * fence: a checkpoint is one `updateContext` with the version that was read. History and status follow it, in the same
+ * commit where the storage has `createRun`; where it has not, whoever takes the saga next completes them.
+ *
+ * Such a storage has no clock to ask, so waits are measured by this process's. Who owns a saga is not: that is decided
+ * by the version, and by how long the storage says that the saga was not changed.
+ */
+import { claimCount, claimToken } from "../core/claim-token.ts";
+import { draw } from "../storage/draw.ts";
+import { AmendsError } from "../core/errors.ts";
+import type { Entry } from "../core/saga/entry.ts";
+import { openingLines } from "../core/saga/group.ts";
+import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
+import { evolve } from "../core/saga/state.ts";
+import type { SagaOperations, SagaStorage } from "./contract.ts";
+import { claimLines } from "../sagas/journal/database-journal.ts";
+import { codeOf, fenced } from "./fence.ts";
+import {
+  OUTSIDER,
+  type Checkpoint,
+  type Hold,
+  type Intrusion,
+  type Journal,
+  type Kind,
+  type NewSaga,
+  type SagaRecord,
+} from "../sagas/journal/journal.ts";
+import { givenBack, linesOf, newKept, readKept, type Kept, type Loaded } from "./stored-saga.ts";
+
+/** More than any budget: sagas that used theirs up are to be seen, and stalled. */
+const NO_LIMIT = 1_000_000;
+
+/** Lines to write, mostly one, and what changes with them. */
+interface Line {
+  readonly entries: readonly Entry[];
+  readonly token: number;
+  readonly status: SagaStatus;
+  readonly changes: Partial<Kept>;
+  /** By the worker that wrote the lines before it. */
+  readonly isOwn?: boolean;
+}
+
+export class ContractJournal implements Journal {
+  readonly #storage: SagaStorage;
+  readonly #now: () => number;
+  /** When to look again at sagas that were not due: the storage cannot be asked for those that are. */
+  #notBefore = new Map<string, number>();
+
+  constructor(storage: SagaStorage, now: () => number = Date.now) {
+    this.#storage = storage;
+    this.#now = now;
+  }
+
+  async create(saga: NewSaga): Promise<boolean> {
+    const kept = newKept(saga, this.#now());
+    try {
+      await this.#commit(async (on) => {
+        await on.createSaga(saga.id, saga.name, { ...kept });
+        if (!kept.begun) return;
+        const names = [saga.plan[0]?.name as string, ...openingLines(saga.plan).map(({ step }) => step)];
+        for (const name of names) await on.logStep(saga.id, name, "act", "STARTED");
+        await on.updateStatus(saga.id, "RUNNING");
+      });
+      return true;
+    } catch (error) {
+      // It exists, or a part of it was written: the caller looks at what is there.
+      if (await this.#find(saga.id)) return false;
+      throw error;
+    }
+  }
+
+  async createIn(): Promise<boolean> {
+    throw notSupported("join a transaction");
+  }
+
+  async appendIn(): Promise<boolean> {
+    throw notSupported("run a step in a transaction");
+  }
+
+  async append(checkpoint: Checkpoint): Promise<boolean> {
+    const { sagaId, token, version, entry, more = [], emissions, move, state } = checkpoint;
+    if (emissions.length > 0) throw notSupported("keep the events that a step emits");
+    const found = await this.#find(sagaId);
+    // A claim writes a line too: whoever lost the saga finds that version taken.
+    if (found?.record.version !== version - 1) return false;
+    const { status } = state;
+    const isGone = move?.releaseMs !== undefined || !CLAIMABLE.includes(status);
+    const changes: Partial<Kept> = {
+      ...(isGone && givenBack(status, this.#now() + (move?.releaseMs ?? 0))),
+      ...(move?.recovered && { recoveries: 0 }),
+    };
+    const entries = [entry, ...more];
+    if (!(await this.#write(sagaId, found, { entries, token, status, changes, isOwn: true }))) return false;
+    this.#notBefore.delete(sagaId);
+    if (move?.recovered && !sagaMachine.isTerminal(status))
+      await this.#storage.setRecoveryAttempts(sagaId, 0);
+    return true;
+  }
+
+  async load(id: string): Promise<SagaRecord | undefined> {
+    return (await this.#find(id))?.record;
+  }
+
+  async claim(
+    kinds: readonly Kind[],
+    limit: number,
+    owner: string,
+    leaseMs: number,
+    except: readonly string[] = [],
+  ): Promise<readonly SagaRecord[]> {
+    const taken: SagaRecord[] = [];
+    const seen = new Set<string>();
+    for (const name of new Set(kinds.map((kind) => kind.name))) {
+      const stale = new Set(await this.#open(name, leaseMs));
+      for (const id of await this.#open(name)) {
+        if (taken.length >= limit) return taken;
+        seen.add(id);
+        if (except.includes(id)) continue;
+        if (!stale.has(id) && (this.#notBefore.get(id) ?? 0) > this.#now()) continue;
+        try {
+          const record = await this.#take(id, kinds, owner, leaseMs);
+          if (record) taken.push(record);
+        } catch (error) {
+          // What was taken before is ours and has to be run.
+          if (taken.length > 0) return taken;
+          throw error;
+        }
+      }
+    }
+    for (const id of this.#notBefore.keys()) if (!seen.has(id)) this.#notBefore.delete(id);
+    return taken;
+  }
+
+  async #take(
+    id: string,
+    kinds: readonly Kind[],
+    owner: string,
+    leaseMs: number,
+  ): Promise<SagaRecord | undefined> {
+    const found = await this.#find(id);
+    if (!found) return undefined;
+    const { kept, record } = found;
+    const isKnown = kinds.some(({ name, version }) => name === kept.name && version === kept.definition);
+    if (!isKnown || !(await this.#isDue(found, leaseMs))) {
+      const lookAtMs = this.#now() + leaseMs / 8; // somebody else may give it back, or cancel it
+      this.#notBefore.set(id, Math.min(lookAtMs, kept.dueAtMs ?? lookAtMs));
+      return undefined;
+    }
+    this.#notBefore.delete(id);
+    if (sagaMachine.isTerminal(record.state.status)) {
+      // Its last checkpoint was written, and the status was not.
+      await this.#write(id, found, undefined);
+      return undefined;
+    }
+    const isLost = kept.owner !== null;
+    const token = claimToken(claimCount(kept.token) + 1, draw());
+    const entries = claimLines(record, owner, kept.token > 0);
+    const changes = { owner, token, dueAtMs: null, recoveries: kept.recoveries + (isLost ? 1 : 0) };
+    const { status } = entries.reduce(evolve, record.state);
+    if (!(await this.#write(id, found, { entries, token, status, changes }))) return undefined;
+    if (isLost) await this.#storage.incrementRecoveryAttempts(id);
+    return this.load(id);
+  }
+
+  /** Asked after the saga was loaded: a change that comes later is seen by the version, one that came before, here. */
+  async #isDue({ kept, record }: Loaded, leaseMs: number): Promise<boolean> {
+    if (kept.owner === null) return (kept.dueAtMs ?? 0) <= this.#now();
+    return (await this.#open(kept.name, leaseMs)).includes(record.id);
+  }
+
+  #open(name: string, staleMs?: number): Promise<readonly string[]> {
+    const staleSeconds = staleMs === undefined ? undefined : staleMs / 1_000;
+    return this.#storage.getSagasForRecovery(NO_LIMIT, NO_LIMIT, staleSeconds, name);
+  }
+
+  async renew(holds: readonly Hold[]): Promise<ReadonlyMap<string, number>> {
+    const versions = await Promise.all(holds.map(({ id, token }) => this.#renewOne(id, token)));
+    return new Map(holds.flatMap(({ id }, index) => (versions[index] ? [[id, versions[index]]] : [])));
+  }
+
+  /** The same context again: what counts is that the storage sees a change. */
+  async #renewOne(id: string, token: number): Promise<number | undefined> {
+    for (;;) {
+      const found = await this.#find(id);
+      if (!found || found.kept.token !== token) return undefined;
+      if (!CLAIMABLE.includes(found.record.state.status)) return undefined;
+      const { context, version } = found.stored;
+      const isHeld = await fenced(() => this.#storage.updateContext(id, context, version));
+      if (isHeld) return found.record.version;
+    }
+  }
+
+  async intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
+    for (;;) {
+      const found = await this.#find(id);
+      if (!found) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+      const { kept, record } = found;
+      const intrusion = decide(record);
+      if (!intrusion) return record;
+      const { entry } = intrusion;
+      const { status } = evolve(record.state, entry);
+      const isRunning = kept.owner !== null && status === record.state.status;
+      const changes = isRunning ? {} : { ...givenBack(status, this.#now()), recoveries: 0 };
+      const line = { entries: [entry], token: OUTSIDER, status, changes };
+      if (!(await this.#write(id, found, line))) continue;
+      this.#notBefore.delete(id);
+      return (await this.load(id)) ?? record;
+    }
+  }
+
+  /** Sagas that wait for signals or events are refused where they are registered. */
+  arrivals(): Promise<readonly never[]> {
+    return Promise.resolve([]);
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** False where somebody else was faster: nothing was written. */
+  #write(id: string, { stored, kept, record }: Loaded, line: Line | undefined): Promise<boolean> {
+    const atMs = this.#now();
+    const added = (line?.entries ?? []).map((entry, index) => {
+      return { ...entry, id: record.version + 1 + index, token: line?.token as number, atMs };
+    });
+    const log = added.length > 0 ? [...kept.log, ...added] : kept.log;
+    const mayLack = !line?.isOwn || stored.status !== record.state.status;
+    return fenced(() =>
+      this.#commit(async (on) => {
+        await on.updateContext(id, { ...kept, ...line?.changes, log }, stored.version);
+        // Whoever wrote before may have ended between two calls: history and status are brought up to the log.
+        const due = linesOf({ ...record, entries: log });
+        const there = mayLack ? (await on.getStepHistory(id)).length : linesOf(record).length;
+        for (const { step, action, status, details } of due.slice(there)) {
+          await on.logStep(id, step, action, status, details);
+        }
+        let current = stored.status;
+        for (const status of [record.state.status, line?.status ?? record.state.status]) {
+          if (status !== current) await on.updateStatus(id, status);
+          current = status;
+        }
+      }),
+    );
+  }
+
+  async #find(id: string): Promise<Loaded | undefined> {
+    try {
+      return readKept(id, await this.#storage.loadSagaState(id), this.#now());
+    } catch (error) {
+      if (codeOf(error) === "SAGA_NOT_FOUND") return undefined;
+      throw error;
+    }
+  }
+
+  async #commit(work: (on: SagaOperations) => Promise<void>): Promise<void> {
+    if (!this.#storage.createRun) return work(this.#storage);
+    await this.#storage.createRun(async (run) => {
+      await work(run);
+      await run.commit();
+    });
+  }
+}
+
+function notSupported(what: string): AmendsError {
+  return new AmendsError(
+    "NOT_SUPPORTED",
+    `A storage of your own cannot ${what}. Use \`postgres\` or \`sqlite\` for that.`,
+  );
+}

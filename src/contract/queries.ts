@@ -1,0 +1,50 @@
+/** The statements of the storage contract. It shares its reads with the engine (queries.ts). */
+import { CLAIMABLE } from "../core/saga/machine.ts";
+import type { Dialect } from "../storage/database.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import type { Draft } from "./pending-saga.ts";
+
+/** No registered saga has version 0: what was written through the storage contract is not the engine's to claim. */
+const NO_DEFINITION = 0;
+
+export function insertDraft(
+  dialect: Dialect,
+  { id, name, status, context, version, recoveryAttempts }: Draft,
+): Sql {
+  return sql`insert into ${dialect.table("saga_executions")}
+      (id, name, definition, status, context, version, recovery_attempts, created_at, updated_at)
+    values (${id}, ${name}, ${NO_DEFINITION}, ${status}, ${context}, ${version}, ${recoveryAttempts}, ${dialect.now()}, ${dialect.now()})
+    on conflict (id) do nothing returning id`;
+}
+
+/** Only over the version that the draft was made from. */
+export function updateDraft(
+  dialect: Dialect,
+  { id, base, status, context, version, recoveryAttempts }: Draft,
+): Sql {
+  return sql`update ${dialect.table("saga_executions")}
+    set status = ${status}, context = ${context}, version = ${version}, recovery_attempts = ${recoveryAttempts}, updated_at = ${dialect.now()}
+    where id = ${id} and version = ${base} returning id`;
+}
+
+export interface RecoveryFilter {
+  readonly limit: number;
+  readonly maxRecoveryAttempts: number;
+  readonly staleMs: number | undefined;
+  readonly name: string | undefined;
+}
+
+/** What the storage contract lists for recovery. The gate leaves out what the engine holds or has put to sleep. */
+export function selectForRecovery(
+  dialect: Dialect,
+  { limit, maxRecoveryAttempts, staleMs, name }: RecoveryFilter,
+): Sql {
+  const now = dialect.now();
+  const isStale =
+    staleMs === undefined ? empty : sql`and ${dialect.plusMs(raw("updated_at"), staleMs)} <= ${now}`;
+  return sql`select id from ${dialect.table("saga_executions")}
+    where status in (${literals(CLAIMABLE)}) and recovery_attempts < ${maxRecoveryAttempts}
+      and ${dialect.gate(raw("next_attempt_at"))} <= ${now} ${isStale}
+      ${name === undefined ? empty : sql`and name = ${name}`}
+    order by recovery_attempts, updated_at, id limit ${limit}`;
+}

@@ -1,0 +1,188 @@
+/** The storage contract on Amends' own tables. The engine does not come this way: it writes checkpoints in groups. */
+import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
+import type { Direction } from "../core/identity.ts";
+import type { EntryStatus } from "../core/saga/entry.ts";
+import type { SagaStatus } from "../core/saga/machine.ts";
+import type { Database, Row, Session } from "../storage/database.ts";
+import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
+import { persist } from "../storage/retry.ts";
+import type { SagaContext, SagaLogEntry, SagaStorage, SagaStorageRun, StoredSagaState } from "./contract.ts";
+import { Draft } from "./pending-saga.ts";
+import { insertLines } from "../sagas/journal/flush.ts";
+import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
+import { SqlRun } from "./sql-run.ts";
+import { insertDraft, selectForRecovery, updateDraft } from "./queries.ts";
+
+export class SqlSagaStorage implements SagaStorage {
+  readonly #db: Database;
+  #ready: Promise<unknown> | undefined;
+
+  constructor(database: Database) {
+    this.#db = database;
+  }
+
+  async createSaga(sagaId: string, name: string, context: SagaContext): Promise<void> {
+    await this.#write([Draft.create(sagaId, name, context, this.#nowMs())]);
+  }
+
+  async updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void> {
+    await this.#change(sagaId, (draft) => draft.updateContext(context, currentVersion));
+  }
+
+  async updateStatus(sagaId: string, status: SagaStatus): Promise<void> {
+    await this.#change(sagaId, (draft) => draft.updateStatus(status));
+  }
+
+  async logStep(
+    sagaId: string,
+    stepName: string,
+    action: Direction,
+    status: EntryStatus,
+    details?: string | null,
+  ): Promise<void> {
+    await this.#change(sagaId, (draft) => draft.logStep(stepName, action, status, details));
+  }
+
+  async loadSagaState(sagaId: string): Promise<StoredSagaState> {
+    return (await this.#read(sagaId)).state;
+  }
+
+  async getStepHistory(sagaId: string): Promise<readonly SagaLogEntry[]> {
+    return (await this.#read(sagaId)).history;
+  }
+
+  async getSagasForRecovery(
+    limit: number,
+    maxRecoveryAttempts: number = 5,
+    staleAfterSeconds?: number,
+    sagaName?: string,
+  ): Promise<readonly string[]> {
+    if (!Number.isInteger(limit) || limit < 0) {
+      throw new AmendsError("BAD_OPTION", "A limit is a whole number, 0 or more.");
+    }
+    await this.#prepare();
+    const staleMs = staleAfterSeconds === undefined ? undefined : staleAfterSeconds * 1_000;
+    const filter = { limit, maxRecoveryAttempts, staleMs, name: sagaName };
+    const rows = await persist(this.#db, () => this.#db.query(selectForRecovery(this.#db.dialect, filter)));
+    return rows.map((row) => row["id"] as string);
+  }
+
+  async incrementRecoveryAttempts(sagaId: string, newStatus?: SagaStatus): Promise<void> {
+    await this.#change(sagaId, (draft) => {
+      draft.setRecoveryAttempts(draft.recoveryAttempts + 1);
+      if (newStatus !== undefined) draft.updateStatus(newStatus);
+    });
+  }
+
+  async setRecoveryAttempts(sagaId: string, attempts: number): Promise<void> {
+    await this.#change(sagaId, (draft) => draft.setRecoveryAttempts(attempts));
+  }
+
+  async createRun<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
+    const run = new SqlRun({
+      read: (id) => this.#read(id),
+      write: (drafts) => this.#write(drafts),
+      nowMs: () => this.#nowMs(),
+    });
+    return work(run);
+  }
+
+  async #read(id: string): Promise<Draft> {
+    await this.#prepare();
+    const { dialect } = this.#db;
+    const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
+    const [rows, lines] = await persist(this.#db, () => this.#db.batch(statements));
+    const [row] = rows as readonly Row[];
+    if (!row) throw notFound(id);
+    return Draft.of(row, lines);
+  }
+
+  /** Looks at the saga under its lock, and writes what `change` makes of it. */
+  async #change(id: string, change: (draft: Draft) => void): Promise<void> {
+    await this.#transaction(async (session) => {
+      const [row] = await session.query(selectSaga(session.dialect, id, true));
+      if (!row) throw notFound(id);
+      const draft = Draft.of(row);
+      change(draft);
+      await save(session, draft);
+    });
+  }
+
+  async #write(drafts: readonly Draft[]): Promise<void> {
+    // Rows are locked in this order, by every run of every process.
+    const ordered = drafts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    await this.#transaction(async (session) => {
+      for (const draft of ordered) await save(session, draft);
+    });
+  }
+
+  /** Repeats what was certainly not committed. A commit whose answer was lost is the caller's to look at. */
+  async #transaction(work: (session: Session) => Promise<void>): Promise<void> {
+    await this.#prepare();
+    await persist(this.#db, async () => {
+      let isSent = false;
+      try {
+        await this.#db.transaction(async (session) => {
+          await work(session);
+          isSent = true;
+        });
+      } catch (error) {
+        if (isSent && this.#db.dialect.trouble(error).kind === "unknown") throw inDoubt(error);
+        throw error;
+      }
+    });
+  }
+
+  /** Only for what a run shows of itself before it commits: what is written carries the database's time. */
+  #nowMs(): number {
+    return (this.#db.clock.virtualNowMs ?? Date.now)();
+  }
+
+  /** Tables are made on first use, where they are missing and this user may make them. */
+  #prepare(): Promise<unknown> {
+    this.#ready ??= this.#makeTables().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #makeTables(): Promise<void> {
+    try {
+      await checkSchema(this.#db);
+    } catch (error) {
+      if (!(error instanceof AmendsError) || error.code !== "SCHEMA_MISSING") throw error;
+      await migrate(this.#db);
+    }
+  }
+}
+
+async function save(session: Session, draft: Draft): Promise<void> {
+  const { id, base, added } = draft;
+  const isNew = base === 0;
+  const statement = isNew ? insertDraft : updateDraft;
+  const [written] = await session.query(statement(session.dialect, draft));
+  if (!written && isNew)
+    throw new AmendsError("SAGA_CONFLICT", "A saga with this id exists already.", { id });
+  if (!written) {
+    const [row] = await session.query(selectSaga(session.dialect, id, false));
+    if (!row) throw notFound(id);
+    throw new SagaConcurrencyError(id, base, Number(row["version"]));
+  }
+  if (added.length === 0) return;
+  const lines = added.map((entry) => ({ sagaId: id, version: entry.id, token: 0, entry }));
+  await session.query(insertLines(session.dialect, lines));
+}
+
+function notFound(id: string): AmendsError {
+  return new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+}
+
+function inDoubt(cause: unknown): AmendsError {
+  return new AmendsError(
+    "DATABASE_UNREACHABLE",
+    "The connection was lost while this was committed: it may have been written, or not. Load the saga and look.",
+    {},
+    { cause },
+  );
+}

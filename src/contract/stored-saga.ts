@@ -1,0 +1,106 @@
+/** What Amends keeps in the context of a saga in a storage of the user's own: the saga's row and its whole log. */
+import type { Entry, Mark } from "../core/saga/entry.ts";
+import { openingLines } from "../core/saga/group.ts";
+import { CLAIMABLE } from "../core/saga/machine.ts";
+import { decodePlan, encodePlan } from "../core/saga/plan.ts";
+import type { LogEntry, NewSaga, SagaRecord } from "../sagas/journal/journal.ts";
+import type { SagaContext, StoredSagaState } from "./contract.ts";
+import { fold } from "../sagas/journal/rows.ts";
+
+export interface Kept {
+  readonly name: string;
+  readonly definition: number;
+  readonly input: unknown;
+  readonly plan: string;
+  readonly begun: boolean;
+  readonly token: number;
+  readonly owner: string | null;
+  readonly recoveries: number;
+  readonly createdAtMs: number;
+  /** When nobody has it: the instant from which it may be taken. */
+  readonly dueAtMs: number | null;
+  readonly deadlineAtMs: number | null;
+  readonly log: readonly LogEntry[];
+}
+
+/** A saga as it was loaded: what the storage says of it, and what that means. */
+export interface Loaded {
+  readonly stored: StoredSagaState;
+  readonly kept: Kept;
+  readonly record: SagaRecord;
+}
+
+export function newKept(saga: NewSaga, nowMs: number): Kept {
+  const begun = saga.owner !== undefined;
+  return {
+    name: saga.name,
+    definition: saga.definition,
+    input: JSON.parse(saga.input),
+    plan: encodePlan(saga.plan),
+    begun,
+    token: saga.token,
+    owner: saga.owner ?? null,
+    recoveries: 0,
+    createdAtMs: nowMs,
+    dueAtMs: begun ? null : nowMs,
+    deadlineAtMs: saga.deadlineMs === undefined ? null : nowMs + saga.deadlineMs,
+    log: begun
+      ? openingLines(saga.plan).map((entry, n) => ({ ...entry, id: n + 2, token: saga.token, atMs: nowMs }))
+      : [],
+  };
+}
+
+/** Undefined where the saga was put into the storage by somebody else: there is no plan to run it by. */
+export function readKept(id: string, stored: StoredSagaState, nowMs: number): Loaded | undefined {
+  if (!isKept(stored.context)) return undefined;
+  const kept = stored.context as unknown as Kept;
+  const plan = decodePlan(kept.plan);
+  const last = kept.log.at(-1);
+  const record: SagaRecord = {
+    id,
+    name: kept.name,
+    definition: kept.definition,
+    input: kept.input,
+    plan,
+    begun: kept.begun,
+    version: last?.id ?? 1,
+    token: kept.token,
+    owner: kept.owner ?? undefined,
+    recoveryAttempts: kept.recoveries,
+    epoch: 0,
+    nowMs,
+    createdAtMs: kept.createdAtMs,
+    updatedAtMs: last?.atMs ?? kept.createdAtMs,
+    deadlineAtMs: kept.deadlineAtMs ?? undefined,
+    dueAtMs: kept.dueAtMs ?? undefined,
+    entries: kept.log,
+    state: fold(plan, kept.begun, kept.log, stored.status, kept.createdAtMs),
+  };
+  return { stored, kept, record };
+}
+
+function isKept(context: SagaContext): boolean {
+  return typeof context["plan"] === "string" && Array.isArray(context["log"]);
+}
+
+/** Nobody has it from now on. One that can still be taken may be after this long. */
+export function givenBack(
+  status: SagaRecord["state"]["status"],
+  dueAtMs: number,
+): Pick<Kept, "owner" | "dueAtMs"> {
+  return { owner: null, dueAtMs: CLAIMABLE.includes(status) ? dueAtMs : null };
+}
+
+/** The log as the storage's history shows it: a line that also begins a call is two. */
+export function linesOf({
+  begun,
+  plan,
+  entries,
+}: Pick<SagaRecord, "begun" | "plan" | "entries">): readonly Entry[] {
+  const started = ({ step, action }: Mark): Entry => ({ step, action, status: "STARTED", details: null });
+  const first = begun ? plan[0] : undefined;
+  return [
+    ...(first ? [started({ step: first.name, action: "act" })] : []),
+    ...entries.flatMap((entry) => (entry.next ? [entry, started(entry.next)] : [entry])),
+  ];
+}

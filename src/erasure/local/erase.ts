@@ -1,0 +1,133 @@
+/**
+ * The local phase of an erasure: validate everything, then tell, delete and overwrite, cancel what is pointless now,
+ * enqueue what is to be done elsewhere, tell. All of it in the caller's transaction and in one savepoint: whoever
+ * catches the error and commits commits nothing of it.
+ */
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import type { DataMap } from "../../core/erasure/data-map.ts";
+import { planErasure } from "../../core/erasure/plan.ts";
+import { checkSubjectId, matchRefs, type Matched } from "../../core/erasure/request.ts";
+import type { SubjectRef } from "../../core/outbox/entry.ts";
+import type { Outbox } from "../remote/outbox.ts";
+import type { ResolverRegistry } from "../remote/registry.ts";
+import type { Session } from "../../storage/database.ts";
+import { raw } from "../../storage/sql.ts";
+import { erasedPayload, event, skippedSteps } from "./events.ts";
+import { fitLive } from "./live-schema.ts";
+import { carryOut, checkGuards, checkSubject, type Erased } from "./local-phase.ts";
+import { beginErasure, keepUntil } from "../queries.ts";
+import type { Recorder } from "../recorder.ts";
+import { inSavepoint } from "./savepoint.ts";
+
+export interface RequestTools<Tx> {
+  readonly map: DataMap;
+  readonly registry: ResolverRegistry;
+  readonly outbox: Outbox<Tx>;
+  readonly recorder: Recorder;
+}
+
+export interface EnqueuedCall {
+  readonly entryId: string;
+  readonly resolver: string;
+}
+
+/** What an erasure did, and what is still to be done elsewhere. */
+export interface ErasureReport extends Omit<Erased, "firstUntilMs"> {
+  readonly subjectId: string;
+  /** 1 for the subject's first erasure. */
+  readonly generation: number;
+  readonly entries: readonly EnqueuedCall[];
+  /** Resolvers for which no ref was given. */
+  readonly skipped: readonly string[];
+  /** Nothing is left to be done elsewhere, of this erasure or of an earlier one. */
+  readonly completed: boolean;
+}
+
+export async function erase<Tx>(
+  tools: RequestTools<Tx>,
+  tx: Tx,
+  subjectId: string,
+  refs: readonly SubjectRef[],
+): Promise<ErasureReport> {
+  checkSubjectId(subjectId);
+  const matched = matchRefs(refs, tools.registry.names);
+  const session = tools.outbox.host.database.join(tx);
+  try {
+    return await inSavepoint(session, "amends_erasure", () =>
+      eraseIn(tools, tx, session, subjectId, matched),
+    );
+  } catch (error) {
+    const label = errorLabel(error);
+    const events = [
+      event("ERASURE", "REQUESTED", subjectId, { refs: matched.refs.length }),
+      event("ERASURE", "FAILED", subjectId, { error: label }),
+    ];
+    tools.recorder.note(events, { subjectId, label, isErasure: true });
+    throw error;
+  }
+}
+
+async function eraseIn<Tx>(
+  tools: RequestTools<Tx>,
+  tx: Tx,
+  session: Session,
+  subjectId: string,
+  { refs, skipped }: Matched,
+): Promise<ErasureReport> {
+  const { map, outbox, recorder } = tools;
+  const { dialect } = session;
+  await overwriteSecurely(session);
+  const fitted = await fitLive(session, map);
+  checkSubject(fitted, subjectId);
+  const plan = planErasure(fitted);
+  await checkGuards(session, plan, subjectId);
+
+  const [counted] = await session.query(beginErasure(dialect, subjectId));
+  const generation = Number(counted?.["generation"]);
+  await recorder.tell(session, [event("ERASURE", "REQUESTED", subjectId, { generation, refs: refs.length })]);
+  const { firstUntilMs, ...erased } = await carryOut(session, plan, subjectId);
+  if (firstUntilMs !== undefined) await session.query(keepUntil(dialect, subjectId, firstUntilMs));
+  const entries = await enqueue(tools, session, subjectId, refs, generation);
+  if (entries.length === 0) await outbox.cancelRectifications(tx, subjectId);
+  await recorder.tell(session, [
+    ...skippedSteps(
+      "ERASURE",
+      subjectId,
+      skipped.map((resolver) => [resolver, "no ref was given"] as const),
+    ),
+    event("ERASURE", "LOCAL_COMPLETED", subjectId, {
+      generation,
+      entries: entries.length,
+      ...erasedPayload({ ...erased, firstUntilMs }),
+    }),
+  ]);
+  const completed =
+    entries.length === 0 && (await outbox.completeLocally(tx, { subjectId, operation: "erase" }));
+  return { subjectId, generation, ...erased, entries, skipped, completed };
+}
+
+async function enqueue<Tx>(
+  { outbox }: RequestTools<Tx>,
+  session: Session,
+  subjectId: string,
+  refs: readonly SubjectRef[],
+  generation: number,
+): Promise<readonly EnqueuedCall[]> {
+  const ids = await outbox.enqueueIn(
+    session,
+    refs.map((ref) => ({ subjectId, resolver: ref.kind, ref, operation: "erase", generation })),
+  );
+  return refs.map(({ kind }, index) => ({ entryId: ids[index] as string, resolver: kind }));
+}
+
+/** SQLite leaves what was deleted in its file, unless the connection that deletes says otherwise. */
+export async function overwriteSecurely(session: Session): Promise<void> {
+  if (session.dialect.name !== "sqlite") return;
+  const [row = {}] = await session.query(raw("pragma secure_delete = on"));
+  if (Number(Object.values(row)[0]) !== 1) {
+    throw new AmendsError(
+      "DATABASE_UNSAFE",
+      "This SQLite cannot overwrite what it deletes (secure_delete): an erasure would leave everything in the file.",
+    );
+  }
+}

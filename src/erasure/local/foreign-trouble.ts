@@ -1,0 +1,51 @@
+/**
+ * What a database says about the user's own rows may hold what is in them ("Key (email)=(…) already exists"). It goes
+ * no further: an error names the table, the constraint and the database's code, and says whether trying again helps.
+ */
+import { AmendsError } from "../../core/errors.ts";
+import type { Row, Session } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
+
+/** Runs a statement on the user's table. */
+export async function ask(session: Session, statement: Sql, table: string): Promise<readonly Row[]> {
+  try {
+    return await session.query(statement);
+  } catch (error) {
+    throw withoutData(session, error, table);
+  }
+}
+
+/** Runs several; the last one's rows. */
+export async function askAll(
+  session: Session,
+  statements: readonly Sql[],
+  table: string,
+): Promise<readonly Row[]> {
+  let rows: readonly Row[] = [];
+  for (const statement of statements) rows = await ask(session, statement, table);
+  return rows;
+}
+
+function withoutData({ dialect }: Session, error: unknown, table: string): AmendsError {
+  const { kind, code } = dialect.trouble(error);
+  const { code: given, errcode, constraint } = error as Record<"code" | "errcode" | "constraint", unknown>;
+  const number = typeof errcode === "number" ? String(errcode) : String(given);
+  const cause = Object.assign(
+    new Error("The database's own message is left out: it may hold personal data."),
+    {
+      code: given,
+      ...(typeof errcode === "number" && { errcode }),
+    },
+  );
+  const rule = typeof constraint === "string" ? `, constraint ${constraint}` : "";
+  const advice =
+    kind === "permanent"
+      ? "Nothing was written. A constraint or a trigger of the table objects: see its definition."
+      : "Nothing was written. Roll the transaction back and try it again.";
+  return new AmendsError(
+    kind === "permanent" ? "DATABASE_REFUSED" : code,
+    `The database refused a statement on ${table} (${number}${rule}). ${advice}`,
+    { table, databaseCode: number, ...(rule && { constraint }) },
+    { cause },
+  );
+}

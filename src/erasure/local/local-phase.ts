@@ -1,0 +1,159 @@
+/**
+ * What a request does to the user's own tables: guards first, then the plan, statement by statement, in the caller's
+ * transaction. It tells what it did in numbers, never in values.
+ */
+import { AmendsError } from "../../core/errors.ts";
+import type { Fitted } from "../../core/erasure/fit.ts";
+import { orphaned, type DeleteRows, type ErasurePlan } from "../../core/erasure/plan.ts";
+import { subjectColumn } from "../../core/erasure/reach.ts";
+import type { CorrectRows } from "../../core/erasure/rectification.ts";
+import { subjectMisfit } from "../../core/erasure/value.ts";
+import type { Row, Session } from "../../storage/database.ts";
+import { ask, askAll } from "./foreign-trouble.ts";
+import {
+  correctionStatements,
+  guardStatement,
+  leafStatements,
+  leftStatement,
+  operationStatements,
+  retainedStatement,
+} from "./plan-queries.ts";
+
+/** Rows by table. */
+export type RowCounts = Readonly<Record<string, number>>;
+
+/** Something that the law demands to be kept. */
+export interface RetainedData {
+  readonly table: string;
+  readonly column: string;
+  readonly rows: number;
+  /** When the last of these rows is free; undefined where one has no anchor yet. */
+  readonly until: Date | undefined;
+  readonly reason: string;
+  readonly legalBasis: string;
+}
+
+export interface Erased {
+  readonly deleted: RowCounts;
+  readonly anonymized: RowCounts;
+  readonly retained: readonly RetainedData[];
+  /** When the first of the retained rows is free. */
+  readonly firstUntilMs: number | undefined;
+}
+
+/** The subject's id must be one that the columns can hold that it is looked for in. */
+export function checkSubject({ tables }: Fitted, subjectId: string): void {
+  for (const { reach } of tables) {
+    const { table, column, type } = subjectColumn(reach);
+    const why = subjectMisfit(subjectId, type);
+    if (why === undefined) continue;
+    throw new AmendsError("BAD_ID", `The subject's id ${why}: it is looked for in ${table}.${column}.`, {
+      table,
+      column,
+    });
+  }
+}
+
+/** Refuses where a row that stays would lose one that it refers to. Nothing has been written yet. */
+export async function checkGuards(session: Session, plan: ErasurePlan, subjectId: string): Promise<void> {
+  for (const guard of plan.guards) {
+    const found = await ask(session, guardStatement(session.dialect, guard, subjectId), guard.child);
+    if (found.length > 0) throw orphaned(guard);
+  }
+}
+
+export async function carryOut(session: Session, plan: ErasurePlan, subjectId: string): Promise<Erased> {
+  const counts = { delete: {} as Record<string, number>, anonymize: {} as Record<string, number> };
+  for (const operation of plan.operations) {
+    const { kind, table } = operation;
+    const leaves = kind === "delete" ? await deleteLeaves(session, operation, subjectId) : 0;
+    const rows = await askAll(session, operationStatements(session.dialect, operation, subjectId), table);
+    counts[kind][table] = leaves + Number(rows[0]?.["n"]);
+  }
+  return {
+    deleted: counts.delete,
+    anonymized: counts.anonymize,
+    ...(await readRetained(session, plan, subjectId)),
+  };
+}
+
+async function deleteLeaves(session: Session, operation: DeleteRows, subjectId: string): Promise<number> {
+  if (operation.among.length === 0) return 0;
+  let deleted = 0;
+  for (;;) {
+    const rows = await askAll(
+      session,
+      leafStatements(session.dialect, operation, subjectId),
+      operation.table,
+    );
+    const found = Number(rows[0]?.["n"]);
+    if (found === 0) return deleted;
+    deleted += found;
+  }
+}
+
+export async function readRetained(
+  session: Session,
+  plan: ErasurePlan,
+  subjectId: string,
+): Promise<Pick<Erased, "retained" | "firstUntilMs">> {
+  const retained: RetainedData[] = [];
+  const firsts: number[] = [];
+  for (const rows of plan.retained) {
+    const [row = {}] = await ask(session, retainedStatement(session.dialect, rows, subjectId), rows.table);
+    rows.retentions.forEach(({ column, reason, legalBasis }, index) => {
+      const held = Number(row[`rows_${index}`]);
+      if (held === 0) return;
+      const first = instantMs(row, `first_${index}`);
+      const last = instantMs(row, `last_${index}`);
+      if (first !== undefined) firsts.push(first);
+      const until = last === undefined ? undefined : new Date(last);
+      retained.push({ table: rows.table, column, rows: held, until, reason, legalBasis });
+    });
+  }
+  return { retained, firstUntilMs: firsts.length > 0 ? Math.min(...firsts) : undefined };
+}
+
+function instantMs(row: Row, field: string): number | undefined {
+  const value = row[field];
+  return value === null || value === undefined ? undefined : Number(value);
+}
+
+export async function correct(
+  session: Session,
+  plan: readonly CorrectRows[],
+  subjectId: string,
+): Promise<RowCounts> {
+  const corrected: Record<string, number> = {};
+  for (const rows of plan) {
+    const answer = await askAll(session, correctionStatements(session.dialect, rows, subjectId), rows.table);
+    corrected[rows.table] = Number(answer[0]?.["n"]);
+  }
+  return corrected;
+}
+
+/** Personal data that an erasure would still take away. */
+export interface LeftData {
+  readonly table: string;
+  /** Undefined where it is the whole row. */
+  readonly column: string | undefined;
+  readonly rows: number;
+}
+
+export async function readLeft(
+  session: Session,
+  plan: ErasurePlan,
+  subjectId: string,
+): Promise<readonly LeftData[]> {
+  const left: LeftData[] = [];
+  for (const operation of plan.operations) {
+    const { table } = operation;
+    const [row = {}] = await ask(session, leftStatement(session.dialect, operation, subjectId), table);
+    const counts =
+      operation.kind === "delete"
+        ? [{ column: undefined, rows: Number(row["n"]) }]
+        : operation.set.map(({ column }, index) => ({ column, rows: Number(row[`left_${index}`]) }));
+    left.push(...counts.filter(({ rows }) => rows > 0).map((count) => ({ table, ...count })));
+  }
+  return left;
+}

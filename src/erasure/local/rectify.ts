@@ -1,0 +1,132 @@
+/**
+ * The local phase of a rectification: the right values into every column of their categories that the subject reaches,
+ * retained ones too, and an entry for every outside system that can correct. The values go into the user's tables and
+ * into the entries, and nowhere else.
+ */
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { planRectification } from "../../core/erasure/rectification.ts";
+import { checkCorrections, checkSubjectId, matchRefs, type Matched } from "../../core/erasure/request.ts";
+import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";
+import { canRectify } from "../remote/registry.ts";
+import type { Session } from "../../storage/database.ts";
+import { overwriteSecurely, type EnqueuedCall, type RequestTools } from "./erase.ts";
+import { event, prefixed, skippedSteps } from "./events.ts";
+import { fitLive } from "./live-schema.ts";
+import { checkSubject, correct, type RowCounts } from "./local-phase.ts";
+import { beginRectification } from "../queries.ts";
+import { inSavepoint } from "./savepoint.ts";
+
+export interface RectifyOptions {
+  /**
+   * A subject who was erased has nothing left that could be wrong, so a rectification is refused. `retained`: correct
+   * what the law still keeps, and nothing else. `anew`: the person is back under the same id.
+   */
+  readonly afterErasure?: "retained" | "anew";
+}
+
+export interface RectificationReport {
+  readonly subjectId: string;
+  readonly generation: number;
+  readonly corrected: RowCounts;
+  readonly entries: readonly EnqueuedCall[];
+  /** Resolvers that cannot correct, or for which no ref was given. */
+  readonly skipped: readonly string[];
+  readonly completed: boolean;
+}
+
+export async function rectify<Tx>(
+  tools: RequestTools<Tx>,
+  tx: Tx,
+  subjectId: string,
+  corrections: readonly Correction[],
+  refs: readonly SubjectRef[],
+  options: RectifyOptions,
+): Promise<RectificationReport> {
+  checkSubjectId(subjectId);
+  checkCorrections(corrections, tools.map.categories);
+  const matched = matchRefs(refs, tools.registry.names);
+  const { afterErasure } = options;
+  if (afterErasure === "retained" && matched.refs.length > 0) {
+    throw new AmendsError(
+      "BAD_INPUT",
+      "What is retained is corrected here only: the outside systems were told to erase. Leave `refs` empty.",
+    );
+  }
+  const session = tools.outbox.host.database.join(tx);
+  try {
+    return await inSavepoint(session, "amends_rectification", () =>
+      rectifyIn(tools, tx, session, subjectId, corrections, matched, afterErasure),
+    );
+  } catch (error) {
+    const label = errorLabel(error);
+    const events = [
+      event("RECTIFICATION", "REQUESTED", subjectId, { categories: named(corrections) }),
+      event("RECTIFICATION", "FAILED", subjectId, { error: label }),
+    ];
+    tools.recorder.note(events, { subjectId, label, isErasure: false });
+    throw error;
+  }
+}
+
+async function rectifyIn<Tx>(
+  { map, registry, outbox, recorder }: RequestTools<Tx>,
+  tx: Tx,
+  session: Session,
+  subjectId: string,
+  corrections: readonly Correction[],
+  { refs, skipped }: Matched,
+  afterErasure: RectifyOptions["afterErasure"],
+): Promise<RectificationReport> {
+  await overwriteSecurely(session);
+  const fitted = await fitLive(session, map);
+  checkSubject(fitted, subjectId);
+  const plan = planRectification(fitted, corrections, afterErasure === "retained");
+
+  const [counted] = await session.query(beginRectification(session.dialect, subjectId));
+  if (Number(counted?.["erasures"]) > 0 && afterErasure === undefined) throw erasedBefore();
+  const generation = Number(counted?.["generation"]);
+  await recorder.tell(session, [
+    event("RECTIFICATION", "REQUESTED", subjectId, { generation, categories: named(corrections) }),
+  ]);
+  const corrected = await correct(session, plan, subjectId);
+  const able = refs.filter(({ kind }) => canRectify(registry.get(kind)));
+  const unable = [...new Set(refs.map(({ kind }) => kind))].filter((kind) => !canRectify(registry.get(kind)));
+  const ids = await outbox.enqueueIn(
+    session,
+    able.map((ref) => ({
+      subjectId,
+      resolver: ref.kind,
+      ref,
+      operation: "rectify",
+      corrections,
+      generation,
+    })),
+  );
+  const entries = able.map(({ kind }, index) => ({ entryId: ids[index] as string, resolver: kind }));
+  await recorder.tell(session, [
+    ...skippedSteps("RECTIFICATION", subjectId, [
+      ...unable.map((resolver) => [resolver, "it cannot rectify"] as const),
+      ...skipped.map((resolver) => [resolver, "no ref was given"] as const),
+    ]),
+    event("RECTIFICATION", "LOCAL_COMPLETED", subjectId, {
+      generation,
+      entries: entries.length,
+      ...prefixed("corrected", corrected),
+    }),
+  ]);
+  const completed =
+    entries.length === 0 && (await outbox.completeLocally(tx, { subjectId, operation: "rectify" }));
+  return { subjectId, generation, corrected, entries, skipped: [...unable, ...skipped], completed };
+}
+
+/** Names of categories, never their values. */
+function named(corrections: readonly Correction[]): string {
+  return corrections.map(({ category }) => category).join(", ");
+}
+
+function erasedBefore(): AmendsError {
+  return new AmendsError(
+    "SUBJECT_ERASED",
+    'This subject was erased: a rectification would put personal data back. Nothing was written. Say `afterErasure: "retained"` to correct what the law still keeps, or `afterErasure: "anew"` if the person is back under the same id.',
+  );
+}

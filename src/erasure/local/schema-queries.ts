@@ -1,0 +1,103 @@
+/** The questions about a database's own schema: from PostgreSQL's catalogs, and from SQLite's pragmas. */
+import type { Dialect } from "../../storage/database.ts";
+import { raw, sql, type Sql } from "../../storage/sql.ts";
+
+const NAMED = [
+  { name: "name", type: "text" },
+  { name: "regname", type: "text" },
+] as const;
+
+/** Tables as the data map calls them, found along the search path. */
+export function postgresTables(
+  dialect: Dialect,
+  names: readonly (readonly [name: string, quoted: string])[],
+): Sql {
+  return sql`select r.name, c.oid::text as oid, n.nspname as schema_name, c.relname as table_name, c.relkind::text as kind
+    from ${dialect.rows(NAMED, names)}
+    join pg_catalog.pg_class c on c.oid = to_regclass(r.regname)
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace`;
+}
+
+/** A domain is looked through, to the type beneath it. */
+export function postgresColumns(dialect: Dialect, oids: readonly string[]): Sql {
+  return sql`select a.attrelid::text as oid, a.attname as name, b.typname as type_name, b.typlen as type_bytes,
+      b.typcategory::text as category, t.typtype::text = 'd' as is_domain, b.typtype::text = 'e' as is_enum,
+      pg_catalog.format_type(a.atttypid, a.atttypmod) as sql_name, a.attnotnull or t.typnotnull as required,
+      a.attgenerated::text <> '' as generated,
+      case when b.typname in ('varchar', 'bpchar') then greatest(a.atttypmod, t.typtypmod) - 4 end as max_length,
+      (select json_agg(e.enumlabel order by e.enumsortorder)::text from pg_catalog.pg_enum e where e.enumtypid = b.oid) as labels
+    from pg_catalog.pg_attribute a
+    join pg_catalog.pg_type t on t.oid = a.atttypid
+    join pg_catalog.pg_type b on b.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
+    where ${dialect.among(raw("a.attrelid::text"), oids)} and a.attnum > 0 and not a.attisdropped
+    order by a.attrelid, a.attnum`;
+}
+
+/** From or to these tables. A partition repeats the keys of its table: those are left out. */
+export function postgresForeignKeys(dialect: Dialect, oids: readonly string[]): Sql {
+  const columns = (key: string, relation: string): Sql =>
+    raw(`(select json_agg(a.attname order by k.at)::text from unnest(f.${key}) with ordinality as k(num, at)
+      join pg_catalog.pg_attribute a on a.attrelid = f.${relation} and a.attnum = k.num)`);
+  return sql`select f.conrelid::text as child, f.confrelid::text as parent, f.confdeltype::text as on_delete,
+      cn.nspname as child_schema, c.relname as child_table, pn.nspname as parent_schema, p.relname as parent_table,
+      ${columns("conkey", "conrelid")} as columns, ${columns("confkey", "confrelid")} as referred,
+      (select bool_or(a.attnotnull) from pg_catalog.pg_attribute a where a.attrelid = f.conrelid and a.attnum = any(f.conkey)) as required
+    from pg_catalog.pg_constraint f
+    join pg_catalog.pg_class c on c.oid = f.conrelid
+    join pg_catalog.pg_class p on p.oid = f.confrelid
+    join pg_catalog.pg_namespace cn on cn.oid = c.relnamespace
+    join pg_catalog.pg_namespace pn on pn.oid = p.relnamespace
+    where f.contype = 'f' and f.conparentid = 0
+      and (${dialect.among(raw("f.conrelid::text"), oids)} or ${dialect.among(raw("f.confrelid::text"), oids)})
+    order by f.conrelid, f.oid`;
+}
+
+/** An index over an expression is told by the columns that the expression depends on. */
+export function postgresUniques(dialect: Dialect, oids: readonly string[]): Sql {
+  return sql`select i.indrelid::text as oid, i.indisprimary as is_primary,
+      (select json_agg(a.attname order by a.attnum)::text from pg_catalog.pg_attribute a
+        where a.attrelid = i.indrelid and a.attnum > 0
+          and (a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])
+            or i.indexprs is not null and exists (select 1 from pg_catalog.pg_depend d
+              where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = i.indexrelid
+                and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid = a.attnum))) as columns
+    from pg_catalog.pg_index i
+    where i.indisunique and ${dialect.among(raw("i.indrelid::text"), oids)} order by i.indexrelid`;
+}
+
+export function postgresChecks(dialect: Dialect, oids: readonly string[]): Sql {
+  return sql`select f.conrelid::text as oid, pg_catalog.pg_get_expr(f.conbin, f.conrelid) as expression,
+      (select json_agg(a.attname)::text from pg_catalog.pg_attribute a where a.attrelid = f.conrelid and a.attnum = any(f.conkey)) as columns
+    from pg_catalog.pg_constraint f
+    where f.contype = 'c' and ${dialect.among(raw("f.conrelid::text"), oids)} order by f.oid`;
+}
+
+export function sqliteTables(): Sql {
+  return raw("select name, type, sql from sqlite_schema where type in ('table', 'view')");
+}
+
+export function sqliteForeignKeys(): Sql {
+  return raw(`select m.name as child, f.id, f."table" as parent, f."from" as from_column, f."to" as to_column, f.on_delete
+    from sqlite_schema as m join pragma_foreign_key_list(m.name) as f where m.type = 'table'
+    order by m.name, f.id, f.seq`);
+}
+
+export function sqliteColumns(dialect: Dialect, tables: readonly string[]): Sql {
+  return sql`select m.name as table_name, p.name, p.type, p."notnull" as required, p.pk, p.hidden
+    from sqlite_schema as m join pragma_table_xinfo(m.name) as p
+    where m.type in ('table', 'view') and ${dialect.among(raw("m.name"), tables)} order by m.name, p.cid`;
+}
+
+export function sqliteUniques(dialect: Dialect, tables: readonly string[]): Sql {
+  return sql`select m.name as table_name, i.name as index_name, x.name as column_name, s.sql
+    from sqlite_schema as m join pragma_index_list(m.name) as i join pragma_index_xinfo(i.name) as x
+    left join sqlite_schema as s on s.type = 'index' and s.name = i.name
+    where m.type = 'table' and i."unique" = 1 and x.key = 1 and ${dialect.among(raw("m.name"), tables)}
+    order by m.name, i.seq, x.seqno`;
+}
+
+/** Does this value pass the rules of the column? Asked of the database itself, on a row that exists nowhere. */
+export function passesChecks(column: Sql, value: Sql, expressions: readonly string[]): Sql {
+  const all = expressions.map((expression) => `((${expression}) is not false)`).join(" and ");
+  return sql`select 1 as passes from (select ${value} as ${column}) as candidate where ${raw(all || "true")}`;
+}

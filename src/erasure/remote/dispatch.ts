@@ -1,0 +1,70 @@
+/** Calls the right method of the right resolver. It may hang, throw anything or return nonsense: it becomes an outcome. */
+import type { Outcome } from "../../core/outbox/decide.ts";
+import type { OutboxEntry } from "../../core/outbox/entry.ts";
+import { failureOf } from "../../outbox/outcome.ts";
+import { LOCAL_ONLY } from "./complete.ts";
+import { canErase, canRectify, canVerify, isRetentionOnly, type ResolverRegistry } from "./registry.ts";
+import { ResolverError, type ResolverCall } from "./resolver.ts";
+
+/** Never rejects. */
+export async function dispatch(
+  registry: ResolverRegistry,
+  entry: OutboxEntry,
+  call: ResolverCall,
+): Promise<Outcome> {
+  try {
+    if (entry.resolver === LOCAL_ONLY) return { kind: "done", already: true };
+    return await ask(registry, entry, call);
+  } catch (thrown) {
+    return failureOf(thrown);
+  }
+}
+
+async function ask(registry: ResolverRegistry, entry: OutboxEntry, call: ResolverCall): Promise<Outcome> {
+  const resolver = registry.get(entry.resolver);
+  const { ref, corrections, operation } = entry;
+  if (entry.verification !== undefined) {
+    if (!canVerify(resolver)) throw new ResolverError("CannotVerify");
+    const answer: unknown = await resolver.verifyAbsent(ref, call);
+    if (typeof answer !== "boolean") throw unfit();
+    return { kind: answer ? "absent" : "present" };
+  }
+  if (operation === "rectify") {
+    if (!canRectify(resolver)) throw new ResolverError("CannotRectify");
+    const answer: unknown = await resolver.rectifySubject(ref, corrections, call);
+    return { kind: "done", already: flag(answer, "alreadyConsistent") };
+  }
+  if (isRetentionOnly(resolver)) return expiry(await resolver.scheduleErasure(ref, call));
+  if (!canErase(resolver)) throw new ResolverError("CannotErase");
+  return { kind: "done", already: flag(await resolver.eraseSubject(ref, call), "alreadyAbsent") };
+}
+
+function expiry(answer: unknown): Outcome {
+  const { expiresAt } = (isObject(answer) ? answer : {}) as { expiresAt?: unknown };
+  if (expiresAt === undefined) {
+    if (!flag(answer, "alreadyAbsent")) throw unfit();
+    return { kind: "done", already: true };
+  }
+  const atMs = expiresAt instanceof Date ? expiresAt.getTime() : Number.NaN;
+  if (!Number.isFinite(atMs) || Math.abs(atMs) > INSTANT_MAX_MS) throw unfit();
+  return { kind: "expires", atMs };
+}
+
+/** The year 9999: every database and every notation can hold it. */
+const INSTANT_MAX_MS = 253_402_300_799_000;
+
+/** An answer is an object, and what it says about itself is true, false or nothing. */
+function flag(answer: unknown, name: string): boolean {
+  if (!isObject(answer)) throw unfit();
+  const value = (answer as Record<string, unknown>)[name];
+  if (value !== undefined && typeof value !== "boolean") throw unfit();
+  return value === true;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function unfit(): ResolverError {
+  return new ResolverError("UnfitAnswer", "The resolver returned what fits no contract.");
+}

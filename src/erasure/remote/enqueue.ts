@@ -1,0 +1,94 @@
+/** Writes entries in somebody's open transaction, and settles there what they take the place of. */
+import type { NewAuditEvent } from "../../audit/event.ts";
+import { isTransactional, type AnySink } from "../../audit/sink.ts";
+import { AmendsError } from "../../core/errors.ts";
+import type { NewOutboxEntry } from "../../core/outbox/entry.ts";
+import type { Session } from "../../storage/database.ts";
+import { checkEntry, encodeCorrections, type CheckedEntry } from "./check-entry.ts";
+import { insertEntries, knownIds, type EntryRow } from "../../outbox/queries.ts";
+import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
+
+export interface EnqueueTools {
+  newId(): string;
+  /** Of whatever is under way here. */
+  traceparent(): string | undefined;
+  readonly audit: AnySink | undefined;
+}
+
+export async function enqueueIn(
+  session: Session,
+  tools: EnqueueTools,
+  entries: readonly NewOutboxEntry[],
+): Promise<readonly string[]> {
+  const checked = entries.map((entry) => checkEntry(entry, () => tools.newId()));
+  if (checked.length === 0) return [];
+  refuseTwice(checked);
+  const chosen = checked.filter((_, index) => entries[index]?.entryId !== undefined);
+  if (chosen.length > 0) await refuseKnown(session, chosen);
+  const events: NewAuditEvent[] = [];
+  // A correction of the same thing that was committed in this very moment is older than ours: it gives way, too.
+  for (let left: readonly CheckedEntry[] = checked; left.length > 0;) {
+    const older = await supersedeFor(session, left);
+    events.push(...older.events);
+    const rows = left.map((entry) => rowOf(entry, older.takeovers.get(entry.entryId)));
+    const written = await session.query(insertEntries(session.dialect, rows, tools.traceparent()));
+    const ids = new Set(written.map((row) => row["entry_id"]));
+    left = left.filter(({ entryId }) => !ids.has(entryId));
+    if (left.length > 0) await refuseKnown(session, left);
+  }
+  await tell(session, tools.audit, events);
+  return checked.map(({ entryId }) => entryId);
+}
+
+/** What was superseded is on record, in the same transaction where the sink can. */
+export async function tell(
+  session: Session,
+  audit: AnySink | undefined,
+  events: readonly NewAuditEvent[],
+): Promise<void> {
+  if (events.length === 0 || !audit) return;
+  if (isTransactional(audit)) return audit.appendIn(session, events);
+  await audit.append(
+    events.map((event) => ({ ...event, dedupeKey: `${String(event.payload["entry_id"])}:${event.type}` })),
+  );
+}
+
+/** Two corrections of one thing in one call: which of them is the newer? */
+function refuseTwice(entries: readonly CheckedEntry[]): void {
+  const slots = entries.flatMap(({ slot }) => slot ?? []);
+  if (new Set(slots).size === slots.length) return;
+  throw new AmendsError(
+    "BAD_INPUT",
+    "Two rectify entries have the same subject, resolver and ref. Make one of them. Nothing was written.",
+  );
+}
+
+/** An id that the caller chose and that exists would fail the caller's transaction half-way. */
+async function refuseKnown(session: Session, entries: readonly CheckedEntry[]): Promise<void> {
+  const ids = entries.map(({ entryId }) => entryId);
+  const known = await session.query(knownIds(session.dialect, ids));
+  if (known.length === 0 && new Set(ids).size === ids.length) return;
+  throw new AmendsError(
+    "BAD_ID",
+    "entryId: an entry with this id exists already. Roll the transaction back, and choose another id or none.",
+  );
+}
+
+function rowOf(entry: CheckedEntry, takeover: Takeover | undefined): EntryRow {
+  const { entryId, resolver, subjectId, operation, ref, refExtra, slot, generation } = entry;
+  const corrections = mergeCorrections(takeover?.corrections ?? [], entry.corrections);
+  return [
+    entryId,
+    "erasure",
+    resolver,
+    subjectId,
+    operation,
+    ref.kind,
+    ref.value,
+    refExtra,
+    slot,
+    operation === "rectify" ? encodeCorrections(corrections) : null,
+    generation,
+    takeover?.busyUntilMs ?? null,
+  ];
+}

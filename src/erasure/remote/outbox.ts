@@ -1,0 +1,250 @@
+/**
+ * The transactional outbox for subjects' requests. Entries are written in the caller's own transaction, so that the
+ * local change and its follow-ups outside are committed together or not at all, and are claimed afterwards by a runner.
+ * Whoever settles names the claim: one that was lost changes nothing, and is told so by `false`.
+ */
+import type { AnySink } from "../../audit/sink.ts";
+import { DEFAULT_LEASE_MS } from "../../core/backoff.ts";
+import { durationMs, positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError, ConfigurationError } from "../../core/errors.ts";
+import { checkId } from "../../core/identity.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
+import type { Session } from "../../storage/database.ts";
+import { persist, type Patience } from "../../storage/retry.ts";
+import { HOST, patienceOf, type Host, type Hosting } from "../../runtime/part.ts";
+import { OutboxBooks } from "../../outbox/outcome-writer.ts";
+import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "../../outbox/entry-page.ts";
+import { checkUuid } from "../../core/identity.ts";
+import { SUBJECT_MAX } from "./check-entry.ts";
+import { enqueueIn, tell } from "./enqueue.ts";
+import { listAbandonedEntries, listScheduledEntries } from "../../outbox/queries.ts";
+import { completeIn } from "./complete.ts";
+import { requeue, type RequeueNote } from "./requeue.ts";
+import { toEntry } from "../../outbox/rows.ts";
+import { settleIn, type Request, type Settlement } from "../../outbox/settle.ts";
+import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
+import { cancelRectifications } from "./supersede.ts";
+
+export interface OutboxOptions {
+  /** Needed for `requeue`, and for superseding: each leaves an event. */
+  readonly audit?: AnySink;
+  /** Counts in another way than by asking the database. */
+  readonly statusCountsSource?: StatusCountsSource;
+}
+
+export interface ClaimOptions {
+  /** 5 minutes unless said otherwise. */
+  readonly lease?: Duration;
+}
+
+export interface SucceededOptions<Tx> {
+  /**
+   * Called inside the open transaction when this was the last entry that its subject's request waited for. What it
+   * throws takes the success back: the entry stays claimed until its lease is over.
+   */
+  readonly onSubjectComplete?: (tx: Tx) => unknown;
+}
+
+export type FailedOptions = { readonly error: string } & (
+  | { readonly waitMs: number; readonly nextAttemptAt?: never }
+  | { readonly nextAttemptAt: Date; readonly waitMs?: never }
+);
+
+export class Outbox<Tx = unknown> {
+  /** What it was made on; not for users. */
+  readonly host: Host<Tx>;
+  readonly books: OutboxBooks;
+  readonly #audit: AnySink | undefined;
+  readonly #counts: StatusCountsSource;
+  readonly #patience: Patience;
+  readonly #listeners: (() => void)[] = [];
+
+  constructor(amends: Hosting<Tx>, options: OutboxOptions = {}) {
+    refuseUnknown(options, ["audit", "statusCountsSource"], "new Outbox");
+    this.host = amends[HOST];
+    this.books = new OutboxBooks(this.host);
+    this.#audit = options.audit;
+    this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
+    this.#patience = patienceOf(this.host);
+  }
+
+  /** Calls back whenever something was enqueued here; not for users. */
+  onEnqueued(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /**
+   * Writes entries in the caller's open transaction; never commits. Returns their ids. A rectification takes the place
+   * of older ones of the same subject, resolver and ref; an erasure cancels the subject's open rectifications.
+   */
+  async enqueue(tx: Tx, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
+    return this.enqueueIn(this.host.database.join(tx), entries);
+  }
+
+  async enqueueIn(session: Session, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
+    const { host } = this;
+    const tools = {
+      newId: () => host.newId(),
+      traceparent: () => host.tracer.current(),
+      audit: this.#audit,
+    };
+    const ids = await enqueueIn(session, tools, entries);
+    if (ids.length > 0) await this.#wake(session);
+    return ids;
+  }
+
+  /**
+   * Cancels the subject's open rectifications and clears what they would have written, in the caller's transaction:
+   * for an erasure that has no entry of its own. Returns how many.
+   */
+  async cancelRectifications(tx: Tx, subjectId: string): Promise<number> {
+    checkId(subjectId, "subjectId", SUBJECT_MAX);
+    const session = this.host.database.join(tx);
+    const events = await cancelRectifications(session, subjectId);
+    await tell(session, this.#audit, events);
+    return events.length;
+  }
+
+  /**
+   * For a request that has no entry of its own: completes it in the caller's transaction, unless an entry of an earlier
+   * generation is still open. True where it is complete.
+   */
+  async completeLocally(tx: Tx, request: Request): Promise<boolean> {
+    checkId(request.subjectId, "subjectId", SUBJECT_MAX);
+    const session = this.host.database.join(tx);
+    return completeIn(session, this.#sink("A completion"), request, () => this.host.newId());
+  }
+
+  /** Takes up to `limit` due entries, fresh ones first, then oldest first. Each claim counts as an attempt. */
+  async claimBatch(
+    limit: number = 50,
+    { lease = DEFAULT_LEASE_MS }: ClaimOptions = {},
+  ): Promise<readonly OutboxEntry[]> {
+    if (!Number.isInteger(limit) || limit < 1)
+      throw new AmendsError("BAD_OPTION", "The limit of a claim must be a whole number, 1 or more.");
+    const rows = await this.books.claim("erasure", undefined, limit, positiveMs(lease, "lease"));
+    return rows.map(toEntry).toSorted(byAge);
+  }
+
+  /** The call has succeeded. False where the claim was lost. */
+  async markSucceeded(
+    entry: OutboxEntry,
+    { onSubjectComplete }: SucceededOptions<Tx> = {},
+  ): Promise<boolean> {
+    const { subjectId, operation } = entry;
+    const piece = { ...pieceOf(entry, "succeed"), completes: { subjectId, operation } };
+    const { database } = this.host;
+    const [booked] = await persist(
+      database,
+      () =>
+        database.transaction(
+          (session, tx) => settleIn(session, [piece], async () => void (await onSubjectComplete?.(tx))),
+          onSubjectComplete !== undefined,
+        ),
+      this.#patience,
+    );
+    return booked !== "lost";
+  }
+
+  /** The call has failed and is to be tried again. False where the claim was lost. */
+  async markFailed(entry: OutboxEntry, options: FailedOptions): Promise<boolean> {
+    const { error, waitMs, nextAttemptAt } = options;
+    const due =
+      nextAttemptAt === undefined
+        ? { waitMs: durationMs(waitMs, "waitMs") }
+        : { waitMs: 0, notBeforeMs: instantMs(nextAttemptAt, "nextAttemptAt") };
+    return this.#settle({ ...pieceOf(entry, "fail"), ...due, error: checkLabel(error) });
+  }
+
+  /** The data will have expired then: the entry is parked until it can be verified. False where the claim was lost. */
+  async markScheduled(entry: OutboxEntry, resumeAt: Date): Promise<boolean> {
+    return this.#settle({
+      ...pieceOf(entry, "park"),
+      waitMs: 0,
+      notBeforeMs: instantMs(resumeAt, "resumeAt"),
+    });
+  }
+
+  /** Trying again cannot help: a person is needed. False where the claim was lost. */
+  async markAbandoned(entry: OutboxEntry, { error }: { readonly error: string }): Promise<boolean> {
+    return this.#settle({ ...pieceOf(entry, "abandon"), error: checkLabel(error) });
+  }
+
+  /**
+   * Gives abandoned erase entries a fresh budget, under the same ids. All or none; ids that are unknown or no longer
+   * abandoned are skipped. Returns the entries that were requeued.
+   */
+  async requeue(ids: Iterable<string>, note: RequeueNote = {}): Promise<readonly OutboxEntry[]> {
+    const audit = this.#sink("A requeue");
+    const { database } = this.host;
+    const given = [...new Set([...ids].map((id) => checkUuid(id, "An entry's id")))];
+    if (given.length === 0) return [];
+    database.refuseInside?.();
+    return requeue(database, this.#patience, audit, given, note);
+  }
+
+  /** Entries that need a person, oldest first. */
+  async listAbandoned(options: PageOptions = {}): Promise<EntryPage> {
+    return this.#list("enqueued_at", listAbandonedEntries, options);
+  }
+
+  /** Parked entries, nearest horizon first. */
+  async listScheduled(options: PageOptions = {}): Promise<EntryPage> {
+    return this.#list("next_attempt_at", listScheduledEntries, options);
+  }
+
+  /** How many entries there are in each status; every status is there. */
+  async statusCounts(): Promise<StatusCounts> {
+    return this.#counts.statusCounts();
+  }
+
+  async #list(by: string, statement: typeof listAbandonedEntries, options: PageOptions): Promise<EntryPage> {
+    refuseUnknown(options, ["limit", "after"], "A page of the outbox");
+    const limit = checkLimit(options.limit ?? 100);
+    const { database } = this.host;
+    const list = statement(database.dialect, { kind: "erasure", limit, after: readCursor(options.after) });
+    return pageOf(await persist(database, () => database.query(list), this.#patience), by, limit);
+  }
+
+  /** Runners of this process and of others look sooner: a hint, no more. */
+  async #wake(session: Session): Promise<void> {
+    const notice = session.dialect.notify();
+    if (notice) await session.query(notice);
+    for (const listener of this.#listeners) listener();
+  }
+
+  #sink(what: string): AnySink {
+    if (this.#audit) return this.#audit;
+    throw new ConfigurationError(
+      `${what} must leave an event, and this Outbox has no audit sink. Give it one: new Outbox(amends, { audit }).`,
+    );
+  }
+
+  async #settle(piece: Settlement): Promise<boolean> {
+    return (await this.books.settle({ ...piece, hasty: true })) !== "lost";
+  }
+}
+
+function byAge(a: OutboxEntry, b: OutboxEntry): number {
+  return a.enqueuedAt.getTime() - b.enqueuedAt.getTime() || (a.entryId < b.entryId ? -1 : 1);
+}
+
+function pieceOf({ entryId, token }: OutboxEntry, event: Settlement["event"]): Settlement {
+  return { entryId, token, event };
+}
+
+function instantMs(instant: Date, field: string): number {
+  const ms = instant instanceof Date ? instant.getTime() : Number.NaN;
+  if (Number.isFinite(ms)) return ms;
+  throw new AmendsError("BAD_OPTION", `${field} must be a Date.`);
+}
+
+/** A message may carry somebody's data; a label cannot. */
+function checkLabel(label: unknown): string {
+  if (typeof label === "string" && /^[A-Za-z0-9][\w.:-]{0,254}$/.test(label)) return label;
+  throw new AmendsError(
+    "BAD_OPTION",
+    "`error` must be a label, such as an error's class name: letters, digits, dots, dashes and underscores, at most 255.",
+  );
+}

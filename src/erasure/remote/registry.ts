@@ -1,0 +1,77 @@
+/** The outside systems that this process can reach, by the name that refs know them by. */
+import { AmendsError, ConfigurationError } from "../../core/errors.ts";
+import { checkName } from "../../core/identity.ts";
+import {
+  ResolverError,
+  type AnyResolver,
+  type RectifyingResolver,
+  type Resolver,
+  type RetentionOnlyResolver,
+  type VerifyingResolver,
+} from "./resolver.ts";
+
+export class ResolverRegistry {
+  readonly #resolvers: Map<string, AnyResolver> = new Map();
+
+  constructor(resolvers: readonly AnyResolver[] = []) {
+    for (const resolver of resolvers) this.register(resolver);
+  }
+
+  register(resolver: AnyResolver): this {
+    const name = checkName((resolver as Partial<AnyResolver> | undefined)?.name, "The name of a resolver");
+    if (!canErase(resolver) && !isRetentionOnly(resolver)) {
+      throw new AmendsError(
+        "BAD_DEFINITION",
+        `Resolver ${name} must have eraseSubject, or scheduleErasure where the system can only let data expire.`,
+      );
+    }
+    if (this.#resolvers.has(name)) {
+      throw new ConfigurationError(
+        `A resolver named ${name} is registered already. Give each system a name of its own.`,
+      );
+    }
+    this.#resolvers.set(name, resolver);
+    return this;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#resolvers.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.#resolvers.has(name);
+  }
+
+  /** Throws a ResolverError where there is none: trying again cannot help. */
+  get(name: string): AnyResolver {
+    const resolver = this.#resolvers.get(name);
+    if (!resolver) throw new ResolverError("UnknownResolver", `No resolver is named ${name}.`);
+    return resolver;
+  }
+
+  /** Is the value of its refs personal data? */
+  hasPersonalRefs(name: string): boolean {
+    return this.#resolvers.get(name)?.personalRef === true;
+  }
+}
+
+export function canErase(resolver: AnyResolver): resolver is Resolver {
+  return has(resolver, "eraseSubject");
+}
+
+/** It is never asked to erase, whatever else it has. */
+export function isRetentionOnly(resolver: AnyResolver): resolver is RetentionOnlyResolver {
+  return has(resolver, "scheduleErasure");
+}
+
+export function canRectify(resolver: AnyResolver): resolver is RectifyingResolver {
+  return has(resolver, "rectifySubject");
+}
+
+export function canVerify(resolver: AnyResolver): resolver is VerifyingResolver {
+  return has(resolver, "verifyAbsent");
+}
+
+function has(resolver: AnyResolver, method: string): boolean {
+  return typeof (resolver as unknown as Record<string, unknown> | undefined)?.[method] === "function";
+}

@@ -1,0 +1,255 @@
+/**
+ * Carries out what is due in the outbox: claim, call, decide, settle. It owns no loop and no schedule: `runOnce` is for
+ * a cron job, a test or a serverless function, and `attach` lets the worker of the same Amends drive it. Both go through
+ * one desk, so leases are renewed while calls run, and a claim that was lost is told so.
+ *
+ * Cost: a claim of any size is one commit and one round trip; outcomes that arrive together share one commit.
+ */
+import type { NewAuditEvent } from "../../audit/event.ts";
+import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.ts";
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import { decide, decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
+import type { OutboxEntry } from "../../core/outbox/entry.ts";
+import { within } from "../../storage/clock.ts";
+import type { Row } from "../../storage/database.ts";
+import type { Desk, Hold } from "../../runtime/lease-pool.ts";
+import type { Duty } from "../../runtime/duty.ts";
+import { readTraceparent } from "../../runtime/trace.ts";
+import { tryHook } from "../../runtime/hook.ts";
+import { abandonedSignal, type AbandonedHook } from "./abandoned.ts";
+import { eventsOf, keyed } from "./announce.ts";
+import { Attempt } from "../../outbox/attempt.ts";
+import { policyOf, type BackoffPolicy, type BackoffSettings } from "../../outbox/backoff-policy.ts";
+import { completionOf, LOCAL_ONLY } from "./complete.ts";
+import { labelOf, tellThrown } from "../../outbox/outcome.ts";
+import { dispatch } from "./dispatch.ts";
+import { entryDesk, runBatch, type ClaimedEntry, type DeskHost } from "../../outbox/entry-pool.ts";
+import type { Outbox } from "./outbox.ts";
+import { canVerify, type ResolverRegistry } from "./registry.ts";
+import { isReadable, toEntry } from "../../outbox/rows.ts";
+import { scrubbedRef } from "./scrub.ts";
+import type { Booked, Settlement } from "../../outbox/settle.ts";
+
+export interface SagaRunnerOptions {
+  /** How often an entry is tried before it is abandoned. 8 unless said otherwise. */
+  readonly maxAttempts?: number;
+  /** How many entries one `runOnce` takes. 50 unless said otherwise. */
+  readonly batchSize?: number;
+  /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
+  readonly backoff?: BackoffPolicy | BackoffSettings;
+  readonly onAbandoned?: AbandonedHook;
+  /** A request is complete only when every resolver that can verify has found the data gone. */
+  readonly requireVerification?: boolean;
+  /** A call that takes longer is told to stop, and counts as failed. As long as the lease unless said otherwise. */
+  readonly callTimeout?: Duration;
+}
+
+/** What a runner needs of its outbox. */
+export interface RunnerOutbox extends Pick<Outbox, "books" | "onEnqueued"> {
+  readonly host: DeskHost;
+}
+
+const OPTIONS = ["maxAttempts", "batchSize", "backoff", "onAbandoned", "requireVerification", "callTimeout"];
+
+export class SagaRunner {
+  readonly #registry: ResolverRegistry;
+  readonly #outbox: RunnerOutbox;
+  readonly #audit: AnySink;
+  readonly #host: DeskHost;
+  readonly #backoff: BackoffPolicy;
+  readonly #attemptMax: number;
+  readonly #batchSize: number;
+  readonly #timeoutMs: number;
+  readonly #isVerifiedFirst: boolean;
+  readonly #onAbandoned: AbandonedHook | undefined;
+  readonly #desk: Desk<ClaimedEntry>;
+  #isAttached = false;
+
+  constructor(
+    registry: ResolverRegistry,
+    outbox: RunnerOutbox,
+    audit: AnySink,
+    options: SagaRunnerOptions = {},
+  ) {
+    refuseUnknown(options, OPTIONS, "new SagaRunner");
+    const { maxAttempts = 8, batchSize = 50, callTimeout } = options;
+    const backoff = policyOf(options.backoff, "new SagaRunner");
+    this.#registry = registry;
+    this.#outbox = outbox;
+    this.#audit = audit;
+    this.#host = outbox.host;
+    this.#backoff = backoff;
+    this.#attemptMax = wholeNumber(maxAttempts, "maxAttempts");
+    this.#batchSize = wholeNumber(batchSize, "batchSize");
+    this.#timeoutMs = callTimeout === undefined ? backoff.leaseMs : positiveMs(callTimeout, "callTimeout");
+    this.#isVerifiedFirst = options.requireVerification ?? false;
+    this.#onAbandoned = options.onAbandoned;
+    this.#desk = entryDesk({
+      name: "outbox",
+      kind: "erasure",
+      host: outbox.host,
+      books: outbox.books,
+      leaseMs: backoff.leaseMs,
+      run: (row, hold) => this.#run(row, hold),
+    });
+    outbox.onEnqueued(() => this.#desk.dueIn(COMMIT_SOON_MS));
+  }
+
+  /** What a worker drives. */
+  get duty(): Duty {
+    return this.#desk;
+  }
+
+  /** Claims that were lost to another runner: the fence held. */
+  get lost(): number {
+    return this.#desk.lost;
+  }
+
+  /** The worker of the outbox's Amends drives it from its next start on. */
+  attach(): this {
+    if (!this.#isAttached) this.#host.employ(this.#desk);
+    this.#isAttached = true;
+    return this;
+  }
+
+  /** Claims one batch, makes its calls at once, books each outcome as it arrives, and returns how many there were. */
+  runOnce(): Promise<number> {
+    return runBatch(this.#desk, this.#host, this.#batchSize);
+  }
+
+  async #run(row: Row, hold: Hold): Promise<void> {
+    let entry = toEntry(row);
+    const before: Decision | undefined = isReadable(row)
+      ? decideBefore(entry, { attemptMax: this.#attemptMax })
+      : { event: "abandon", error: "UnreadableEntry" };
+    if (before) return this.#conclude(entry, hold, { kind: "refused", label: "" }, before);
+    for (;;) {
+      const { operation, resolver, entryId, attempts } = entry;
+      const ended = await this.#host.tracer.run(
+        () => ({
+          name: `${entry.verification === undefined ? operation : "verify"} ${resolver}`,
+          kind: "client",
+          labels: { "amends.resolver": resolver, "amends.operation": operation },
+          attributes: { "amends.entry_id": entryId, "amends.attempt": attempts },
+          parent: readTraceparent(row["traceparent"]),
+        }),
+        () => this.#call(entry, hold),
+        (one) => labelOf(one?.outcome),
+      );
+      if (!ended) return;
+      const { outcome, decision } = ended;
+      tellThrown("resolver", resolver, entry, outcome, decision);
+      if (decision.event !== "verify") return this.#conclude(entry, hold, outcome, decision);
+      if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
+      entry = { ...entry, verification: decision.verification };
+    }
+  }
+
+  /** Undefined where it was interrupted: that is no outcome. */
+  async #call(entry: OutboxEntry, hold: Hold): ReturnType<Attempt["decided"]> {
+    const { clock, graceMs } = this.#host;
+    const attempt = new Attempt({ clock, hold, timeoutMs: this.#timeoutMs, graceMs });
+    const call = {
+      key: entry.entryId,
+      attempt: entry.attempts,
+      subjectId: entry.subjectId,
+      get signal(): AbortSignal {
+        return attempt.signal;
+      },
+    };
+    return attempt.decided(
+      () => dispatch(this.#registry, entry, call),
+      (outcome) => decide(entry, outcome, this.#policyFor(entry)),
+      () => this.#outbox.books.noteRunning(entry),
+    );
+  }
+
+  #policyFor(entry: OutboxEntry): Policy {
+    const asks = entry.operation === "erase" && this.#verifies(entry.resolver);
+    return {
+      attemptMax: this.#attemptMax,
+      backoff: this.#backoff.schedule,
+      verifies: asks ? (this.#isVerifiedFirst ? "required" : "pending") : undefined,
+    };
+  }
+
+  #verifies(resolver: string): boolean {
+    return this.#registry.has(resolver) && canVerify(this.#registry.get(resolver));
+  }
+
+  async #conclude(entry: OutboxEntry, hold: Hold, outcome: Outcome, decision: Decision): Promise<void> {
+    if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
+    if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
+    const hook = this.#onAbandoned;
+    if (decision.event !== "abandon" || !hook) return;
+    const isFine = await tryHook(this.#host.clock, () => hook(abandonedSignal(entry, decision.error)));
+    if (!isFine) this.#host.warn({ entryId: entry.entryId }, "amends: onAbandoned failed");
+  }
+
+  /** False where the claim was lost, which is counted, or the sink did not take it. */
+  async #isBooked(entry: OutboxEntry, hold: Hold, outcome: Outcome, decision: Decision): Promise<boolean> {
+    const booked = await this.#book(entry, outcome, decision);
+    if (booked === "lost") hold.stop("lost");
+    return booked !== "lost" && booked !== "untold";
+  }
+
+  /** With a foreign sink the events go out first, and a completion is told before what completes is booked. */
+  async #book(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<Booked | "untold"> {
+    const events = entry.resolver === LOCAL_ONLY ? [] : eventsOf(entry, outcome, decision);
+    const piece = this.#pieceOf(entry, decision, events);
+    const { books } = this.#outbox;
+    if (isTransactional(this.#audit)) return books.settle({ ...piece, sink: this.#audit });
+    if (!(await this.#tell(this.#audit, entry, events))) return "untold";
+    const booked = await books.settle({ ...piece, asks: piece.completes !== undefined });
+    if (booked !== "completes") return booked;
+    if (!(await this.#tell(this.#audit, entry, [completionOf(entry)]))) return "untold";
+    return books.settle(piece);
+  }
+
+  /** False where the sink did not take it: the entry stays claimed, and its lease heals it. */
+  async #tell(sink: AuditSink, entry: OutboxEntry, events: readonly NewAuditEvent[]): Promise<boolean> {
+    if (events.length === 0) return true;
+    let isTold = false;
+    const telling = (async () => {
+      await sink.append(events.map((event) => keyed(entry, event)));
+      isTold = true;
+    })().catch((error: unknown) => {
+      const { entryId } = entry;
+      this.#host.warn(
+        { entryId, error: errorLabel(error) },
+        "amends: the audit sink failed; trying again later",
+      );
+    });
+    await within(this.#host.clock, this.#timeoutMs, telling);
+    return isTold;
+  }
+
+  #pieceOf(entry: OutboxEntry, decision: Decision, events: readonly NewAuditEvent[]): Settlement {
+    const { entryId, token, verification } = entry;
+    // A success that only awaits a verdict nobody requires has completed its request already, if it was the last.
+    const completes =
+      decision.event === "verify" ? decision.verification === "pending" : verification !== "pending";
+    const mayComplete = (decision.event === "succeed" || decision.event === "verify") && completes;
+    const refValue = this.#registry.hasPersonalRefs(entry.resolver)
+      ? scrubbedRef(decision.event, entry.operation)
+      : undefined;
+    return {
+      entryId,
+      token,
+      events,
+      ...decision,
+      ...(refValue !== undefined && { refValue }),
+      ...(mayComplete && { completes: entry, completion: completionOf(entry) }),
+    };
+  }
+}
+
+/** A caller's transaction commits a little later, and nobody tells us when. */
+const COMMIT_SOON_MS = 20;
+
+function wholeNumber(value: number, field: string): number {
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new AmendsError("BAD_OPTION", `${field} must be a whole number, 1 or more.`);
+}

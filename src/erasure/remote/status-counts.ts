@@ -1,0 +1,23 @@
+/** How many entries there are in each status, counted by the database in one query. */
+import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
+import { persist } from "../../storage/retry.ts";
+import type { Host } from "../../runtime/part.ts";
+import { countStatuses } from "../../outbox/queries.ts";
+
+export type StatusCounts = Readonly<Record<OutboxStatus, number>>;
+
+/** Replaces the counting: by a replica, a cache, or another tool of the user's. Every status must be there. */
+export interface StatusCountsSource {
+  statusCounts(): Promise<StatusCounts>;
+}
+
+export function databaseCounts({ database }: Pick<Host, "database">): StatusCountsSource {
+  return {
+    async statusCounts() {
+      const rows = await persist(database, () => database.query(countStatuses(database.dialect, "erasure")));
+      const counts = Object.fromEntries(outboxMachine.states.map((status) => [status, 0]));
+      for (const row of rows) counts[row["status"] as OutboxStatus] = Number(row["entries"]);
+      return counts as StatusCounts;
+    },
+  };
+}

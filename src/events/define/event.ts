@@ -1,0 +1,188 @@
+/**
+ * Events are typed values: a name, a schema from any Standard Schema library, and what every event has (an id, and
+ * once it is on its way a time, a correlation and a causation). What is stored is what the constructor was given, as
+ * JSON; whoever reads it gets what the schema makes of that, in the newest version.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { AmendsError } from "../../core/errors.ts";
+import { isUuid, RESERVED_FIELDS, SEAL, type ReservedField, type Sealed } from "../../core/flow/sealed.ts";
+import { checkId, checkName } from "../../core/identity.ts";
+import { encodeJson, type Stored } from "../../core/json.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import { newId } from "../../runtime/identifiers.ts";
+
+/** What every event has besides its own fields. */
+export interface EventMeta<Name extends string = string> {
+  readonly type: Name;
+  readonly id: string;
+  /** When it was published, by the database's clock; undefined until then. */
+  readonly time: Date | undefined;
+  /** What it belongs to: one process, one chain of events. */
+  readonly correlation: string | undefined;
+  /** The id of the event that it answers. */
+  readonly causation: string | undefined;
+}
+
+export type EventValue<Name extends string = string, Data = unknown> = Readonly<Data> & EventMeta<Name>;
+
+/** An event as a handler gets it: on its way, so its time and its correlation are known. */
+export type DeliveredEvent<Name extends string = string, Data = unknown> = EventValue<Name, Data> & {
+  readonly time: Date;
+  readonly correlation: string;
+};
+
+export interface NewEventOptions {
+  /** A UUID. The same id published twice is one event. A new one is made where none is given. */
+  readonly id?: string;
+  /** What it belongs to: events of one correlation reach each handler in their order. */
+  readonly correlation?: string;
+}
+
+/** Makes events of one kind: `OrderPlaced({ orderId })`. */
+export interface EventType<Name extends string = string, Input = never, Data = unknown> {
+  (data: Input, options?: NewEventOptions): EventValue<Name, Data>;
+  readonly type: Name;
+  readonly version: number;
+  /** What the schema makes of stored data. Throws where it no longer fits. */
+  read(payload: string | null, version: number): unknown;
+  /** The fields that must be given. */
+  requires(): readonly string[];
+  /** Only for the compiler. */
+  readonly types?: { readonly data: Data; readonly accepts: (data: Input) => void };
+}
+
+/** Any event type, whatever its fields. */
+export type AnyEvent = EventType;
+
+export type NameOf<E extends AnyEvent> = E["type"];
+export type DataOf<E extends AnyEvent> = NonNullable<E["types"]>["data"];
+export type ValueOf<E extends AnyEvent> = EventValue<NameOf<E>, DataOf<E>>;
+export type DeliveredOf<E extends AnyEvent> = DeliveredEvent<NameOf<E>, DataOf<E>>;
+
+export interface EventOptions {
+  /** 1 unless said otherwise. */
+  readonly version?: number;
+  /** Makes data of this version out of what an older one stored. */
+  readonly upcast?: (data: unknown, version: number) => unknown;
+}
+
+/** What keeps a schema from describing an event, as a text that the compiler shows; unknown where nothing does. */
+type Fits<Input, Data> = [Extract<keyof Data, ReservedField>] extends [never]
+  ? [Stored<Input>] extends [Input]
+    ? unknown
+    : "What this schema takes does not survive being stored as JSON: take texts, numbers, booleans, lists and objects, and transform them"
+  : `The field ${Extract<keyof Data, ReservedField>} belongs to the event itself: give this one another name`;
+
+const VERSION_MAX = 1_000;
+
+/** Defines a kind of event. */
+export function event<const Name extends string, Input, Data>(
+  name: Name,
+  schema: StandardSchemaV1<Input, Data> & Fits<Input, Data>,
+  options: EventOptions = {},
+): EventType<Name, Input, Data> {
+  checkName(name, "An event's name");
+  refuseUnknown(options, ["version", "upcast"], `Event ${name}`);
+  const standard = (schema as Partial<StandardSchemaV1> | undefined)?.["~standard"];
+  if (typeof standard?.validate !== "function") {
+    throw bad(
+      name,
+      "give it a schema from a Standard Schema library, such as Zod, Valibot or ArkType, for its fields",
+    );
+  }
+  const { version = 1, upcast } = options;
+  if (!Number.isInteger(version) || version < 1 || version > VERSION_MAX) {
+    throw bad(name, `its version must be a whole number from 1 to ${VERSION_MAX}`);
+  }
+  if (upcast !== undefined && typeof upcast !== "function") throw bad(name, "`upcast` must be a function");
+  if (version > 1 && !upcast) {
+    throw bad(name, "a version above 1 needs an `upcast`, which reads what older versions have stored");
+  }
+  const parse = (data: unknown): object => validate(name, standard, data);
+  const door = { field: `The data of event ${name}`, code: "BAD_INPUT" } as const;
+  const make = (data: unknown, given?: NewEventOptions): unknown => {
+    const { id, correlation } = given === undefined ? ITS_OWN : checkedOptions(name, given);
+    const fields = parse(data);
+    // What was given is stored, not what the schema made of it: reading it goes through the schema again.
+    const payload = encodeJson(data, door) as string;
+    const seal = { type: name, version, id: id ?? newId(), payload, correlation };
+    return valueOf(fields, seal, undefined, correlation, undefined);
+  };
+  const read = (payload: string | null, stored: number): unknown => {
+    const data = payload === null ? {} : (JSON.parse(payload) as unknown);
+    return parse(stored < version && upcast ? upcast(data, stored) : data);
+  };
+  const requires = (): readonly string[] => {
+    const result = standard.validate({});
+    if (result instanceof Promise || !result.issues) return [];
+    return result.issues.flatMap(({ path }) => (path?.[0] === undefined ? [] : [segment(path[0])]));
+  };
+  return Object.assign(make, { type: name, version, read, requires }) as unknown as EventType<
+    Name,
+    Input,
+    Data
+  >;
+}
+
+const ITS_OWN: { readonly id: string | undefined; readonly correlation: string | undefined } = {
+  id: undefined,
+  correlation: undefined,
+};
+
+function checkedOptions(name: string, given: NewEventOptions): typeof ITS_OWN {
+  refuseUnknown(given, ["id", "correlation"], `Event ${name}`);
+  const { id, correlation } = given;
+  if (id !== undefined && !isUuid(id))
+    throw new AmendsError("BAD_ID", `The id of an event must be a UUID in small letters.`);
+  return {
+    id,
+    correlation: correlation === undefined ? undefined : checkId(correlation, `The correlation of ${name}`),
+  };
+}
+
+function validate(name: string, standard: StandardSchemaV1["~standard"], data: unknown): object {
+  const result = standard.validate(data);
+  if (result instanceof Promise) throw bad(name, "its schema must not be asynchronous");
+  if (result.issues) {
+    // Only where it is wrong: what was given instead may be anybody's.
+    const paths = result.issues
+      .map(({ path }) => (path ?? []).map(segment).join(".") || "the whole")
+      .join(", ");
+    throw new AmendsError("BAD_INPUT", `The data of event ${name} does not fit its schema: ${paths}.`, {
+      name,
+    });
+  }
+  const { value } = result;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new AmendsError("BAD_INPUT", `The data of event ${name} must be an object with fields.`, { name });
+  }
+  const taken = RESERVED_FIELDS.find((field) => Object.hasOwn(value, field));
+  if (taken !== undefined) {
+    throw bad(name, `the field ${taken} belongs to the event itself: give this one another name`);
+  }
+  return value;
+}
+
+function segment(part: PropertyKey | { readonly key: PropertyKey }): string {
+  return String(typeof part === "object" ? part.key : part);
+}
+
+/**
+ * An event's fields and what every event has, as one value that nobody changes. What every event has stands first: so
+ * the values of all events begin with the same shape, and making one costs a third.
+ */
+export function valueOf(
+  fields: object,
+  seal: Sealed,
+  time: Date | undefined,
+  correlation: string | undefined,
+  causation: string | undefined,
+): EventValue {
+  const { type, id } = seal;
+  // The seal stands last: fields that were taken from another event may bring that one's along.
+  return Object.freeze({ type, id, time, correlation, causation, ...fields, [SEAL]: seal });
+}
+
+function bad(name: string, why: string): AmendsError {
+  return new AmendsError("BAD_DEFINITION", `Event ${name}: ${why}.`, { name });
+}

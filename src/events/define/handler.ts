@@ -1,0 +1,150 @@
+/**
+ * A handler takes one event and answers with one of two: its success event in `ok`, or its failure event in `err`.
+ * It knows nothing of sagas; whether it belongs to one is decided where sagas are registered.
+ */
+import type { RetryPolicy } from "../../core/saga/interpreter.ts";
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { sealOf } from "../../core/flow/sealed.ts";
+import { checkName } from "../../core/identity.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import { isErr, isOk, type Err, type Ok } from "../../core/result.ts";
+import type { AnySaga, RetryOptions, TransactionKind } from "../../sagas/define/definition.ts";
+import type { SagaOutcome } from "../../sagas/view/outcome.ts";
+import { DEFAULT_RETRY, readRetry } from "../../sagas/define/settings.ts";
+import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";
+import { SagaContractViolation } from "./violation.ts";
+
+/** Where a handler puts events besides the one that it returns. */
+export interface HandlerOutbox {
+  /** Goes out together with the handler's outcome, or not at all. */
+  append(...events: readonly EventValue[]): void;
+}
+
+export interface HandlerContext<Tx = undefined> {
+  /** The open transaction of a handler that asked for one. */
+  readonly tx: Tx;
+  /** For side effects: audit entries, notices. */
+  readonly outbox: HandlerOutbox;
+  /** Stable over retries and restarts, distinct per event and handler: pass it on as the idempotency key. */
+  readonly key: string;
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** Fires when the call's time is up, when its claim was lost, or when the worker shuts down. */
+  readonly signal: AbortSignal;
+}
+
+/** For handlers of our own: runs a saga of steps to its end, or gives the place up until later. */
+export const RUN_SAGA: unique symbol = Symbol.for("amends.run-saga") as never;
+
+export type RunSaga = (saga: AnySaga, input: unknown, id: string) => Promise<SagaOutcome>;
+
+export type Answer<Success extends AnyEvent, Failure extends AnyEvent> =
+  | Ok<ValueOf<Success>>
+  | Err<ValueOf<Failure>>;
+
+export interface HandlerOptions<
+  On extends AnyEvent,
+  Success extends AnyEvent,
+  Failure extends AnyEvent,
+  Tx = undefined,
+> {
+  /** The event that it takes. */
+  readonly on: On;
+  /** What it answers with when it has done what it is for. */
+  readonly ok: Success;
+  /** What it answers with when it was refused: nothing of what it did in its transaction is kept. */
+  readonly err: Failure;
+  handle(
+    event: DeliveredOf<On>,
+    context: HandlerContext<Tx>,
+  ): Answer<Success, Failure> | Promise<Answer<Success, Failure>>;
+  /** How often it is tried when it throws. */
+  readonly retry?: RetryOptions;
+  /** The longest that one try may take: then its signal fires, and the try counts as failed. */
+  readonly timeout?: Duration;
+  /** It runs in a transaction that commits together with its answer, exactly once. */
+  readonly transaction?: TransactionKind<Tx>;
+}
+
+export interface Handler<
+  On extends AnyEvent = AnyEvent,
+  Success extends AnyEvent = AnyEvent,
+  Failure extends AnyEvent = AnyEvent,
+> {
+  readonly name: string;
+  readonly on: On;
+  readonly ok: Success;
+  readonly err: Failure;
+  readonly retry: RetryPolicy;
+  readonly timeoutMs: number | undefined;
+  readonly transaction: TransactionKind<unknown> | undefined;
+  handle(event: never, context: never): unknown;
+}
+
+export type AnyHandler = Handler;
+
+const OPTIONS = ["on", "ok", "err", "handle", "retry", "timeout", "transaction"];
+
+/** Defines a handler. Its name is what its deliveries are kept under: do not change it while some are open. */
+export function handler<
+  On extends AnyEvent,
+  Success extends AnyEvent,
+  Failure extends AnyEvent,
+  Tx = undefined,
+>(name: string, options: HandlerOptions<On, Success, Failure, Tx>): Handler<On, Success, Failure> {
+  checkName(name, "A handler's name");
+  const where = `Handler ${name}`;
+  refuseUnknown(options, OPTIONS, where);
+  for (const field of ["on", "ok", "err"] as const) {
+    if (!isEventType(options[field])) {
+      throw new AmendsError(
+        "BAD_DEFINITION",
+        `${where}: \`${field}\` must be an event, made by \`event(…)\`.`,
+      );
+    }
+  }
+  const { on, ok, err, transaction } = options;
+  if (typeof options.handle !== "function") {
+    throw new AmendsError("BAD_DEFINITION", `${where}: \`handle\` must be a function.`);
+  }
+  if (ok.type === err.type) {
+    throw new AmendsError("BAD_DEFINITION", `${where}: success and failure must be two different events.`);
+  }
+  return {
+    name,
+    on,
+    ok,
+    err,
+    retry: readRetry(options.retry, DEFAULT_RETRY, `${where}: retry`),
+    timeoutMs: options.timeout === undefined ? undefined : positiveMs(options.timeout, `${where}: timeout`),
+    transaction,
+    handle: options.handle.bind(options),
+  };
+}
+
+export function isEventType(value: unknown): value is AnyEvent {
+  const { type, read } = (typeof value === "function" ? value : {}) as Partial<AnyEvent>;
+  return typeof type === "string" && typeof read === "function";
+}
+
+export type HandlerAnswer = { readonly end: "ok" | "err"; readonly event: EventValue };
+
+/** What a handler returned, or a SagaContractViolation where it is neither of the two events that it may return. */
+export function readAnswer({ name, ok, err }: AnyHandler, returned: unknown): HandlerAnswer {
+  const end = isOk(returned) ? "ok" : isErr(returned) ? "err" : undefined;
+  if (end === undefined) {
+    throw new SagaContractViolation(
+      `Handler ${name} returned neither \`ok(${ok.type}(…))\` nor \`err(${err.type}(…))\`.`,
+    );
+  }
+  const event: unknown = isOk(returned) ? returned.value : isErr(returned) ? returned.error : undefined;
+  const given = sealOf(event)?.type;
+  const wanted = end === "ok" ? ok.type : err.type;
+  if (given !== wanted) {
+    throw new SagaContractViolation(
+      `Handler ${name} returned \`${end}\` of ${given ?? "something that is no event"}, but promises ${wanted}.`,
+    );
+  }
+  return { end, event: event as EventValue };
+}

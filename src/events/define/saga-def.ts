@@ -1,0 +1,219 @@
+/**
+ * A saga over events: what starts it, by which field its events belong together, which handlers do its steps, and what
+ * it says when it has ended. Handlers know nothing of it.
+ */
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { sealOf } from "../../core/flow/sealed.ts";
+import type { FlowFailure } from "../../core/flow/state.ts";
+import { checkId, checkName } from "../../core/identity.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { Checked, FieldOf, IdOf } from "./chain.ts";
+import type { AnyEvent, EventValue } from "./event.ts";
+import { isEventType } from "./handler.ts";
+import { SagaStep } from "./saga-step.ts";
+import { SagaContractViolation } from "./violation.ts";
+
+export type SagaSteps = readonly [SagaStep, ...SagaStep[]];
+
+/** How an id that is no text is kept. */
+export interface IdSerialisation<Id> {
+  serialize(id: Id): string;
+  deserialize(raw: string): Id;
+}
+
+type Compensator<Id> = (id: Id, step: SagaStep) => EventValue | undefined;
+
+interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps extends SagaSteps> {
+  readonly trigger: Trigger;
+  /** The field that says which process an event belongs to. Every event of the saga has it. */
+  readonly correlate: Field;
+  /** Each takes what the one before it gives. */
+  readonly steps: Steps & Checked<Trigger, Field, Steps>;
+  /** What is said when all steps are done. */
+  onCompleted(id: IdOf<Trigger, Field>): EventValue;
+  /** What is said when everything that was done is undone. */
+  onFailed(id: IdOf<Trigger, Field>, failure: FlowFailure): EventValue;
+  /** Makes the command that undoes a step, where it needs more than the id. Undefined: there is nothing to undo. */
+  onCompensate?(id: IdOf<Trigger, Field>, step: SagaStep): EventValue | undefined;
+  /** The longest that the saga may take until its last step is done: then it turns back. */
+  readonly deadline?: Duration;
+}
+
+type Identified<Id> = [Id] extends [string]
+  ? { readonly id?: IdSerialisation<Id> }
+  : { readonly id: IdSerialisation<Id> };
+
+export type EventSagaOptions<
+  Trigger extends AnyEvent,
+  Field extends FieldOf<Trigger>,
+  Steps extends SagaSteps,
+> = Basics<Trigger, Field, Steps> & Identified<IdOf<Trigger, Field>>;
+
+/** As the engine sees it. */
+interface Given {
+  readonly trigger: AnyEvent;
+  readonly correlate: string;
+  readonly steps: readonly SagaStep[];
+  onCompleted(id: unknown): EventValue;
+  onFailed(id: unknown, failure: FlowFailure): EventValue;
+  readonly onCompensate?: Compensator<unknown> | undefined;
+  readonly id?: IdSerialisation<unknown>;
+  readonly deadline?: Duration;
+}
+
+const OPTIONS = [
+  "trigger",
+  "correlate",
+  "steps",
+  "onCompleted",
+  "onFailed",
+  "onCompensate",
+  "deadline",
+  "id",
+];
+
+export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
+  readonly name: string;
+  readonly trigger: Trigger;
+  readonly correlationField: string;
+  readonly steps: readonly SagaStep[];
+  readonly deadlineMs: number | undefined;
+  readonly #given: Given;
+  /** Only for the compiler. */
+  readonly types?: { readonly id: Id };
+
+  constructor(name: string, given: Given & { readonly trigger: Trigger }) {
+    this.name = checkName(name, "A saga's name");
+    const where = `Saga ${name}`;
+    refuseUnknown(given, OPTIONS, where);
+    if (!isEventType(given.trigger)) throw bad(where, "`trigger` must be an event, made by `event(…)`");
+    if (typeof given.correlate !== "string" || given.correlate === "")
+      throw bad(where, "`correlate` must name a field");
+    const { steps } = given;
+    if (!Array.isArray(steps) || steps.length === 0 || !steps.every((one) => one instanceof SagaStep)) {
+      throw bad(where, "`steps` must be a list of at least one `step(…)`");
+    }
+    if (typeof given.onCompleted !== "function" || typeof given.onFailed !== "function") {
+      throw bad(where, "`onCompleted` and `onFailed` must be functions that make an event");
+    }
+    this.#given = given;
+    this.trigger = given.trigger;
+    this.correlationField = given.correlate;
+    this.steps = given.steps;
+    this.deadlineMs =
+      given.deadline === undefined ? undefined : positiveMs(given.deadline, `${where}: deadline`);
+    this.#checkChain(where);
+  }
+
+  /** The commands that undo are made by a function of the saga's own. */
+  get makesCommands(): boolean {
+    return this.#given.onCompensate !== undefined;
+  }
+
+  step(name: string): SagaStep | undefined {
+    return this.steps.find((one) => one.name === name);
+  }
+
+  serializeId(id: unknown): string {
+    const { id: kept } = this.#given;
+    const raw: unknown = kept ? kept.serialize(id) : id;
+    if (typeof raw !== "string") {
+      throw new SagaContractViolation(
+        `Saga ${this.name}: ${this.correlationField} is no text. Give the saga \`id: { serialize, deserialize }\`.`,
+      );
+    }
+    return checkId(raw, `Saga ${this.name}: ${this.correlationField}`);
+  }
+
+  deserializeId(raw: string): unknown {
+    return this.#given.id ? this.#given.id.deserialize(raw) : raw;
+  }
+
+  /** Which process an event of this saga belongs to, as it is stored. */
+  getProcessId(event: object): string {
+    const id = (event as Readonly<Record<string, unknown>>)[this.correlationField];
+    if (id === undefined || id === null) {
+      throw new SagaContractViolation(
+        `Saga ${this.name}: the event ${sealOf(event)?.type ?? ""} has no ${this.correlationField}, by which the saga correlates.`,
+      );
+    }
+    return this.serializeId(id);
+  }
+
+  /** Throws unless a step's answer belongs to the process that the step was done for. */
+  checkProcess(event: object, processId: string): void {
+    if (this.getProcessId(event) === processId) return;
+    throw new SagaContractViolation(
+      `Saga ${this.name}: a handler answered with ${sealOf(event)?.type ?? ""} of another ${this.correlationField} than it was called for.`,
+    );
+  }
+
+  onCompleted(processId: string): EventValue {
+    return this.#made("onCompleted", this.#given.onCompleted(this.deserializeId(processId)));
+  }
+
+  onFailed(processId: string, failure: FlowFailure): EventValue {
+    return this.#made("onFailed", this.#given.onFailed(this.deserializeId(processId), failure));
+  }
+
+  /** The command that undoes a step; undefined where there is nothing to undo. */
+  onCompensate(processId: string, step: SagaStep): EventValue | undefined {
+    const id = this.deserializeId(processId);
+    const { onCompensate } = this.#given;
+    const command = onCompensate
+      ? onCompensate(id, step)
+      : step.compensation?.({ [this.correlationField]: id } as never);
+    if (command === undefined) return undefined;
+    const made = this.#made("onCompensate", command);
+    if (made.type !== step.compensation?.type) {
+      throw new SagaContractViolation(
+        `Saga ${this.name}: onCompensate made ${made.type} for step ${step.name}, which declares ${step.compensation?.type ?? "no compensation"}.`,
+      );
+    }
+    return made;
+  }
+
+  #made(what: string, event: EventValue): EventValue {
+    if (sealOf(event) !== undefined) return event;
+    throw new SagaContractViolation(`Saga ${this.name}: ${what} must return an event, made by \`event(…)\`.`);
+  }
+
+  #checkChain(where: string): void {
+    let [by, given] = ["the trigger", this.trigger.type];
+    const names = new Set<string>();
+    for (const { name, handler, compensation } of this.steps) {
+      const more = this.makesCommands
+        ? undefined
+        : compensation?.requires().find((field) => field !== this.correlationField);
+      if (more !== undefined) {
+        throw new SagaContractViolation(
+          `${where}: ${compensation?.type ?? ""} needs more than ${this.correlationField}, at least ${more}: make it in \`onCompensate\`.`,
+        );
+      }
+      if (names.has(name)) throw bad(where, `there are two steps named ${name}`);
+      names.add(name);
+      if (handler.on.type !== given) {
+        throw new SagaContractViolation(
+          `${where}: step ${name} takes ${handler.on.type}, but ${by} gives ${given}.`,
+        );
+      }
+      [by, given] = [`step ${name}`, handler.ok.type];
+    }
+  }
+}
+
+export type AnySagaDef = SagaDef;
+
+function bad(where: string, why: string): AmendsError {
+  return new AmendsError("BAD_DEFINITION", `${where}: ${why}.`);
+}
+
+/** Defines a saga over events. */
+export function eventSaga<
+  Trigger extends AnyEvent,
+  const Field extends FieldOf<Trigger>,
+  const Steps extends SagaSteps,
+>(name: string, options: EventSagaOptions<Trigger, Field, Steps>): SagaDef<Trigger, IdOf<Trigger, Field>> {
+  return new SagaDef(name, options as unknown as Given & { readonly trigger: Trigger });
+}

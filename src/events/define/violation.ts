@@ -1,0 +1,9 @@
+/** Somebody broke what a handler or a saga promises: an event that was not declared, or one at the wrong time. */
+import { Terminal } from "../../core/errors.ts";
+
+export class SagaContractViolation extends Terminal {
+  constructor(message: string, options?: ErrorOptions) {
+    super("SagaContractViolation", message, options);
+    this.name = "SagaContractViolation";
+  }
+}

@@ -1,0 +1,51 @@
+/** A saga over events, and one run of it, as Mermaid text: the same input always gives the same text. */
+import type { AnySagaDef } from "./define/saga-def.ts";
+import type { FlowView } from "./view.ts";
+
+/** Which event leads to which handler, with the way back: commands are dashed. */
+export function flowDiagram(saga: AnySagaDef): string {
+  const { steps, trigger } = saga;
+  const lines = ["flowchart LR", `  e0([${trigger.type}]) --> s0[${steps[0]?.name ?? ""}]`];
+  for (const [index, step] of steps.entries()) {
+    const isLast = index === steps.length - 1;
+    const next = isLast ? "completed" : `s${index + 1}[${steps[index + 1]?.name ?? ""}]`;
+    lines.push(`  s${index} -- ${step.success.type} --> ${next}`);
+    const back = steps.slice(0, index).findLastIndex(({ compensation }) => compensation !== undefined);
+    lines.push(`  s${index} -. ${step.failure.type} .-> ${back < 0 ? "failed" : `u${back}`}`);
+  }
+  for (const [index, { name, compensation }] of steps.entries()) {
+    if (!compensation) continue;
+    const back = steps.slice(0, index).findLastIndex((step) => step.compensation !== undefined);
+    lines.push(`  u${index}[/undo ${name}/] -. ${compensation.type} .-> ${back < 0 ? "failed" : `u${back}`}`);
+  }
+  lines.push("  completed((completed))", "  failed((failed))");
+  return `${lines.join("\n")}\n`;
+}
+
+/** Every event of one run in its order, and who handled it. */
+export function flowRunDiagram({ saga, run, status, events, failure, notes }: FlowView): string {
+  const lines = ["sequenceDiagram", `  participant O as ${saga}`];
+  const handlers = [...new Set(events.flatMap(({ handler }) => handler ?? []))];
+  const place = new Map(handlers.map((name, index) => [name, `H${index}`]));
+  for (const [name, id] of place) lines.push(`  participant ${id} as ${name}`);
+  lines.push(`  Note over O: run ${run}`);
+  for (const { event, handler, status: state, error } of events) {
+    const target = handler === undefined ? undefined : place.get(handler);
+    if (target === undefined) {
+      lines.push(`  O->>O: ${event}`);
+      continue;
+    }
+    lines.push(`  O->>${target}: ${event}`);
+    if (state === "succeeded") lines.push(`  ${target}-->>O: answered`);
+    else lines.push(`  ${target}--xO: ${error === undefined ? state : `${state}, ${plain(error)}`}`);
+  }
+  for (const { action, reason } of notes) lines.push(`  Note over O: ${action}, ${plain(reason)}`);
+  const why = failure ? `, ${failure.step} ${plain(failure.error)}` : "";
+  lines.push(`  Note over O: ${status}${why}`);
+  return `${lines.join("\n")}\n`;
+}
+
+/** Mermaid reads these as its own: ends of lines and statements, comments and directives, entities and markup. */
+function plain(text: string): string {
+  return text.replaceAll(/[;\n\r#%{}<>]/g, " ");
+}

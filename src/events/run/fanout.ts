@@ -1,0 +1,95 @@
+/** Who gets an event: one row for each handler that takes it, or one for whoever will, where nobody here does. */
+import { deliveryId, sealOf, type Sealed } from "../../core/flow/sealed.ts";
+import { newId } from "../../runtime/identifiers.ts";
+import type { Fanout, NewRow, NewRun } from "./delivery.ts";
+import type { EventValue } from "../define/event.ts";
+import type { AnyHandler } from "../define/handler.ts";
+import type { SagaRegistry } from "../define/registry.ts";
+import type { AnySagaDef } from "../define/saga-def.ts";
+
+/** Where an event comes from. */
+export interface Origin {
+  readonly correlation: string | undefined;
+  readonly causation: string | undefined;
+  /** The run that it is sent out for. */
+  readonly run?:
+    | { readonly sagaId: string; readonly saga: AnySagaDef; readonly processId: string }
+    | undefined;
+}
+
+export const FROM_OUTSIDE: Origin = { correlation: undefined, causation: undefined };
+
+export function fanOut(registry: SagaRegistry, events: readonly EventValue[], origin: Origin): Fanout {
+  const rows: NewRow[] = [];
+  const runs: NewRun[] = [];
+  for (const event of events) {
+    const seal = sealOf(event) as Sealed;
+    const takers = registry.subscribers(seal.type);
+    if (takers.length === 0)
+      rows.push(rowOf(seal, undefined, origin, correlationOf(seal, origin), origin.run?.sagaId, false));
+    for (const taker of takers) {
+      const row = deliveryOf(registry, event, seal, taker, origin);
+      rows.push(row);
+      if (row.opens) runs.push(runOf(registry, row));
+    }
+  }
+  return { rows, runs };
+}
+
+function deliveryOf(
+  registry: SagaRegistry,
+  event: EventValue,
+  seal: Sealed,
+  { name }: AnyHandler,
+  origin: Origin,
+): NewRow {
+  const place = registry.mapping.get(name);
+  if (!place) return rowOf(seal, name, origin, correlationOf(seal, origin), origin.run?.sagaId, false);
+  const { saga, step } = place;
+  const correlation = saga.getProcessId(event);
+  if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true);
+  // Only what the saga itself sends belongs to its run; whoever sends the same event from outside finds no run waiting.
+  const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
+  return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false);
+}
+
+function correlationOf(seal: Sealed, origin: Origin): string | undefined {
+  return origin.run?.processId ?? seal.correlation ?? origin.correlation;
+}
+
+function rowOf(
+  seal: Sealed,
+  handler: string | undefined,
+  { causation }: Origin,
+  correlation: string | undefined,
+  sagaId: string | undefined,
+  opens: boolean,
+): NewRow {
+  return {
+    id: handler === undefined ? seal.id : deliveryId(seal.id, handler),
+    eventId: seal.id,
+    name: seal.type,
+    version: seal.version,
+    payload: seal.payload,
+    handler,
+    correlation,
+    causation,
+    sagaId,
+    opens,
+  };
+}
+
+function runOf(registry: SagaRegistry, row: NewRow): NewRun {
+  const { saga, step } = registry.mapping.get(row.handler as string) as NonNullable<
+    ReturnType<SagaRegistry["mapping"]["get"]>
+  >;
+  return {
+    sagaId: row.sagaId as string,
+    sagaType: saga.name,
+    processId: row.correlation as string,
+    triggerId: row.eventId,
+    entryId: row.id,
+    stepMs: step.deadlineMs,
+    deadlineMs: saga.deadlineMs,
+  };
+}

@@ -1,0 +1,14 @@
+/** The span of a handler's call, for whoever traces. */
+import type { SpanNote } from "../../runtime/trace.ts";
+import type { Delivery } from "./delivery.ts";
+import type { AnyHandler } from "../define/handler.ts";
+
+export function spanOf({ name }: AnyHandler, { id, name: event, attempts, trace }: Delivery): SpanNote {
+  return {
+    name: `handle ${name}`,
+    kind: "consumer",
+    labels: { "amends.handler": name, "amends.event": event },
+    attributes: { "amends.entry_id": id, "amends.attempt": attempts },
+    parent: trace,
+  };
+}

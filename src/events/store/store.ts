@@ -1,0 +1,161 @@
+/** Runs and deliveries in a database: outcomes travel through the group writer, everything else is rare. */
+import { renewalLimitMs } from "../../storage/claim.ts";
+import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import { GroupWriter } from "../../storage/group-writer.ts";
+import { persist, type Patience } from "../../storage/retry.ts";
+import type { Sql } from "../../storage/sql.ts";
+import type { Delivery, NewRow, RunRecord, Settlement } from "../run/delivery.ts";
+import { claimDeliveries, renewDeliveries, selectRunOf, selectRuns, type Known } from "./queries.ts";
+import { toDelivery, toRun } from "./rows.ts";
+import { settleTogether, type Piece, type Settled } from "./settle.ts";
+
+/** So many outcomes that wait are worth a second commit beside the first, where the database has several writers. */
+const CROWD = 250;
+const NO_CLAIMS: readonly NewRow[] = [];
+
+export interface SagaStoreOptions {
+  readonly db: Database;
+  readonly leaseMs: number;
+  readonly signal: AbortSignal;
+  readonly onTrouble: (error: unknown, attempt: number) => void;
+}
+
+export class SagaStore {
+  readonly #db: Database;
+  readonly #leaseMs: number;
+  readonly #patience: Patience;
+  readonly #writer: GroupWriter<Piece, Settled>;
+
+  constructor({ db, leaseMs, signal, onTrouble }: SagaStoreOptions) {
+    this.#db = db;
+    this.#leaseMs = leaseMs;
+    this.#patience = { attemptMax: 8, signal, onTrouble };
+    this.#writer = new GroupWriter<Piece, Settled>({
+      db,
+      flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs, true),
+      bytes: bytesOf,
+      signal,
+      onTrouble,
+      // A publication has somebody who waits for it; an outcome has not.
+      hasty: ({ settlement }) => settlement.delivery === undefined,
+      ...(db.dialect.name === "postgres" && { crowd: CROWD }),
+    });
+  }
+
+  get flushes(): number {
+    return this.#writer.flushes;
+  }
+
+  get dialect(): Dialect {
+    return this.#db.dialect;
+  }
+
+  drained(): Promise<void> {
+    return this.#writer.drained();
+  }
+
+  settle(settlement: Settlement, claims: readonly NewRow[] = NO_CLAIMS): Promise<Settled> {
+    return this.#writer.submit({ settlement, claims });
+  }
+
+  /** In a transaction that is open already. Whoever is refused must roll it back. */
+  async settleIn(
+    session: Session,
+    settlement: Settlement,
+    claims: readonly NewRow[] = NO_CLAIMS,
+  ): Promise<Settled> {
+    const piece = { settlement, claims };
+    const [settled] = await settleTogether(session.dialect, inTurn(session), [piece], this.#leaseMs, false);
+    return settled as Settled;
+  }
+
+  /** One outcome in a transaction of its own: true where it holds. */
+  async steer(settlement: Settlement): Promise<boolean> {
+    const refused = Symbol("refused");
+    try {
+      await this.#persist(() =>
+        this.#db.transaction(async (session) => {
+          const { applied } = await this.settleIn(session, settlement);
+          if (!applied) throw new Refused(refused);
+        }),
+      );
+      return true;
+    } catch (error) {
+      const cause = error instanceof Refused ? error : (error as { cause?: unknown } | undefined)?.cause;
+      if (cause instanceof Refused && cause.mark === refused) return false;
+      throw error;
+    }
+  }
+
+  /** Deliveries that are due, each with the run that waits for it. */
+  async claim(known: Known, limit: number, except: readonly string[] = []): Promise<readonly Delivery[]> {
+    const rows = await this.#query(claimDeliveries(this.#db.dialect, known, limit, this.#leaseMs, except));
+    const claimed = rows.map(toDelivery);
+    const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
+    if (ids.length === 0) return claimed;
+    const runs = await this.runs(ids);
+    return claimed.map((one) => ({
+      ...one,
+      run: one.sagaId === undefined ? undefined : runs.get(one.sagaId),
+    }));
+  }
+
+  async renew(held: readonly Delivery[]): Promise<ReadonlySet<string>> {
+    if (held.length === 0) return new Set();
+    const statement = renewDeliveries(this.#db.dialect, held, this.#leaseMs);
+    const rows = await this.#query(statement, renewalLimitMs(this.#leaseMs));
+    return new Set(rows.map((row) => row["entry_id"] as string));
+  }
+
+  async runs(sagaIds: readonly string[]): Promise<ReadonlyMap<string, RunRecord>> {
+    const rows = await this.#query(selectRuns(this.#db.dialect, sagaIds));
+    const hereMs = this.#db.clock.monotonicMs();
+    return new Map(rows.map((row) => [row["saga_id"] as string, toRun(row, hereMs)]));
+  }
+
+  /** The newest run of a process. */
+  async get(sagaType: string, processId: string): Promise<RunRecord | undefined> {
+    const [row] = await this.#query(selectRunOf(this.#db.dialect, sagaType, processId));
+    return row && toRun(row, this.#db.clock.monotonicMs());
+  }
+
+  query(statement: Sql): Promise<readonly Row[]> {
+    return this.#query(statement);
+  }
+
+  #query(statement: Sql, limitMs?: number): Promise<readonly Row[]> {
+    return this.#persist(() => this.#db.query(statement, limitMs));
+  }
+
+  #persist<T>(work: () => Promise<T>): Promise<T> {
+    return persist(this.#db, work, this.#patience);
+  }
+}
+
+/** Rolls the transaction back. */
+class Refused extends Error {
+  readonly mark: symbol;
+
+  constructor(mark: symbol) {
+    super("refused");
+    this.mark = mark;
+  }
+}
+
+type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
+
+function batched(db: Database): Execute {
+  return async (statements) => (statements.length === 0 ? [] : db.batch(statements));
+}
+
+export function inTurn(session: Pick<Session, "query">): Execute {
+  return async (statements) => {
+    const results: (readonly Row[])[] = [];
+    for (const statement of statements) results.push(await session.query(statement));
+    return results;
+  };
+}
+
+function bytesOf({ settlement: { out } }: Piece): number {
+  return out.rows.reduce((sum, { payload }) => sum + payload.length + 200, 200);
+}

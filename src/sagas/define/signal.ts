@@ -1,0 +1,31 @@
+/** Signals: what somebody outside tells a saga that waits for it, with a typed payload. */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { AmendsError } from "../../core/errors.ts";
+import { checkName } from "../../core/identity.ts";
+
+export interface SignalType<Name extends string = string, Input = unknown, Payload = unknown> {
+  readonly name: Name;
+  readonly schema: StandardSchemaV1<Input, Payload>;
+}
+
+/** Any signal, whatever its payload. */
+export type AnySignal = SignalType;
+
+/** Defines a signal: a name, and a schema for its payload (any Standard Schema library). */
+export function signal<const Name extends string, Input, Payload>(
+  name: Name,
+  schema: StandardSchemaV1<Input, Payload>,
+): SignalType<Name, Input, Payload> {
+  checkName(name, "A signal's name");
+  if (!isSchema(schema)) {
+    throw new AmendsError(
+      "BAD_DEFINITION",
+      `Signal ${name} needs a schema for its payload from a Standard Schema library, such as Zod, Valibot or ArkType.`,
+    );
+  }
+  return { name, schema };
+}
+
+export function isSchema(schema: unknown): schema is StandardSchemaV1 {
+  return typeof (schema as Partial<StandardSchemaV1> | undefined)?.["~standard"]?.validate === "function";
+}

@@ -1,0 +1,317 @@
+/** Sagas in a database: checkpoints travel through the group writer, everything else is rare. */
+import { claimCount } from "../../core/claim-token.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { control, type Entry } from "../../core/saga/entry.ts";
+import { openingLines } from "../../core/saga/group.ts";
+import { sagaMachine } from "../../core/saga/machine.ts";
+import { evolve } from "../../core/saga/state.ts";
+import type { Arrival } from "../../core/saga/wait.ts";
+import { renewalLimitMs } from "../../storage/claim.ts";
+import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
+import { GroupWriter } from "../../storage/group-writer.ts";
+import { persist, type Patience } from "../../storage/retry.ts";
+import type { Sql } from "../../storage/sql.ts";
+import { flush, flushInside, insertLines, type Execute, type Piece } from "./flush.ts";
+import {
+  OUTSIDER,
+  type Checkpoint,
+  type Hold,
+  type Intrusion,
+  type Journal,
+  type Kind,
+  type LogEntry,
+  type NewSaga,
+  type SagaRecord,
+} from "./journal.ts";
+import { moveFor } from "./move.ts";
+import { claimSagas, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
+import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
+import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
+
+/** So many checkpoints that wait are worth a second commit beside the first, where the database has several writers. */
+const CROWD = 250;
+
+export interface DatabaseJournalOptions {
+  readonly db: Database;
+  readonly signal?: AbortSignal;
+  readonly onTrouble?: (error: unknown, attempt: number) => void;
+}
+
+export class DatabaseJournal implements Journal {
+  readonly #db: Database;
+  /** A start may have to wait for somebody else's transaction with the same id: no checkpoint waits with it. */
+  readonly #starts: GroupWriter<Piece, boolean>;
+  readonly #lines: GroupWriter<Piece, boolean>;
+  readonly #patience: Patience;
+
+  constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
+    this.#db = db;
+    this.#patience = { attemptMax: 8, signal, onTrouble };
+    const options = {
+      db,
+      flush: (pieces: readonly Piece[]) => flushInEpoch(db, pieces),
+      bytes: bytesOf,
+      ...(signal && { signal }),
+      ...(onTrouble && { onTrouble }),
+    };
+    this.#starts = new GroupWriter<Piece, boolean>({ ...options, hasty: () => true });
+    this.#lines = new GroupWriter<Piece, boolean>({
+      ...options,
+      hasty: () => false,
+      ...(db.dialect.name === "postgres" && { crowd: CROWD }),
+    });
+  }
+
+  get flushes(): number {
+    return this.#starts.flushes + this.#lines.flushes;
+  }
+
+  async create(saga: NewSaga): Promise<boolean> {
+    // At the door, because whoever flushes it later is somebody else, and would wait for the caller's connection.
+    this.#db.refuseInside?.();
+    return this.#starts.submit({ start: saga });
+  }
+
+  createIn(session: Session, saga: NewSaga): Promise<boolean> {
+    return this.#flushIn(session, { start: saga });
+  }
+
+  append(checkpoint: Checkpoint): Promise<boolean> {
+    return this.#lines.submit({ checkpoint });
+  }
+
+  appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean> {
+    return this.#flushIn(session, { checkpoint });
+  }
+
+  async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
+    if (cannotExist(id)) return undefined;
+    const { dialect } = this.#db;
+    const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
+    const { epoch = 0 } = this.#db;
+    const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));
+    const [rows, lines] = (await read) as [readonly Row[], readonly Row[]];
+    // What was read while the database was replaced is of neither.
+    if (!session && epoch !== (this.#db.epoch ?? 0)) return this.load(id);
+    return rows[0] && { ...toRecord(rows[0], lines.map(toLogEntry)), epoch };
+  }
+
+  claim(
+    kinds: readonly Kind[],
+    limit: number,
+    owner: string,
+    leaseMs: number,
+    except: readonly string[] = [],
+  ): Promise<readonly SagaRecord[]> {
+    const { dialect } = this.#db;
+    return this.#persist(() =>
+      this.#db.transaction(async (session) => {
+        const { epoch = 0 } = this.#db;
+        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs, except));
+        if (rows.length === 0) return [];
+        return (await takeOver(session, rows, owner)).map((record) => ({ ...record, epoch }));
+      }),
+    );
+  }
+
+  async renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#persist(() =>
+      this.#db.query(renewSagas(this.#db.dialect, holds, leaseMs), renewalLimitMs(leaseMs)),
+    );
+    return new Map(rows.map((row) => [row["id"] as string, Number(row["version"])]));
+  }
+
+  intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
+    // The answer to a commit may be lost: a line of ours that is there already is not decided on again.
+    let sent: LogEntry | undefined;
+    const isOurs = ({ id: version, token, step, details }: LogEntry): boolean =>
+      version === sent?.id && token === OUTSIDER && step === sent.step && details === sent.details;
+    const decideOnce = (record: SagaRecord): Intrusion | undefined =>
+      record.entries.some(isOurs) ? undefined : decide(record);
+    return this.#persist(() =>
+      this.#db.transaction(async (session) => {
+        const record = await this.#intrudeOnce(session, id, decideOnce);
+        sent = record.entries.at(-1);
+        return record;
+      }),
+    );
+  }
+
+  async arrivals(id: string): Promise<readonly Arrival[]> {
+    const rows = await this.#persist(() => this.#db.query(selectSignals(this.#db.dialect, id)));
+    return rows.map(toArrival);
+  }
+
+  drained(): Promise<void> {
+    return Promise.all([this.#starts.drained(), this.#lines.drained()]).then(() => undefined);
+  }
+
+  async #intrudeOnce(
+    session: Session,
+    id: string,
+    decide: (record: SagaRecord) => Intrusion | undefined,
+  ): Promise<SagaRecord> {
+    const { dialect } = session;
+    const [row] = cannotExist(id) ? [] : await session.query(selectSaga(dialect, id, true));
+    if (!row) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+    // A worker may add lines without the lock that we hold, but every such line is at the version that we want.
+    for (;;) {
+      const lines = await session.query(selectLogs(dialect, [id]));
+      const record = toRecord(row, lines.map(toLogEntry));
+      const intrusion = decide(record);
+      if (!intrusion) return record;
+      const version = record.version + 1;
+      const state = evolve(record.state, intrusion.entry);
+      const line = { sagaId: id, version, token: OUTSIDER, entry: intrusion.entry };
+      const written = await session.query(insertLines(dialect, [line]));
+      if (written.length === 0) continue;
+      const running = record.owner !== undefined && state.status === record.state.status;
+      await session.query(moveFor(dialect, { id, version, from: record.state.status, state, running }));
+      if (sagaMachine.isTerminal(state.status)) await session.query(forgetInterests(dialect, [id]));
+      const notice = dialect.notify();
+      if (notice) await session.query(notice);
+      const added = { ...intrusion.entry, id: version, token: OUTSIDER, atMs: record.nowMs };
+      return { ...record, version, state, entries: [...record.entries, added] };
+    }
+  }
+
+  async #flushIn(session: Session, piece: Piece): Promise<boolean> {
+    if (isStale(piece, this.#db.epoch ?? 0)) return false;
+    const [done] = await flushInside(session.dialect, inTurn(session), [piece]);
+    return done === true;
+  }
+
+  #persist<T>(work: () => Promise<T>): Promise<T> {
+    return persist(this.#db, work, this.#patience);
+  }
+}
+
+/** A checkpoint of an earlier epoch is refused: its saga is read again before anything more is written. */
+async function flushInEpoch(db: Database, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+  const { epoch = 0 } = db;
+  const current = pieces.every((piece) => !isStale(piece, epoch))
+    ? pieces
+    : pieces.filter((piece) => !isStale(piece, epoch));
+  try {
+    const answers =
+      current.length === 0
+        ? []
+        : await flush(db.dialect, (statements) => db.batch(statements, epoch), current);
+    if (current === pieces) return answers;
+    const written = new Map(current.map((piece, index) => [piece, answers[index] === true]));
+    return pieces.map((piece) => written.get(piece) ?? false);
+  } catch (error) {
+    if (!(error instanceof DatabaseReplaced)) throw error;
+    return flushInEpoch(db, pieces);
+  }
+}
+
+function isStale(piece: Piece, epoch: number): boolean {
+  return "checkpoint" in piece && piece.checkpoint.epoch !== epoch;
+}
+
+/** PostgreSQL does not even compare with such a text. */
+function cannotExist(id: string): boolean {
+  return id.includes("\0");
+}
+
+function bytesOf(piece: Piece): number {
+  if ("start" in piece) return piece.start.input.length + 200;
+  const { entry, more } = piece.checkpoint;
+  let bytes = (entry.details?.length ?? 0) + 200;
+  if (more) for (const { details } of more) bytes += (details?.length ?? 0) + 200;
+  return bytes;
+}
+
+function inTurn(session: Pick<Session, "query">): Execute {
+  return async (statements: readonly Sql[]) => {
+    const results: (readonly Row[])[] = [];
+    for (const statement of statements) results.push(await session.query(statement));
+    return results;
+  };
+}
+
+/** Writes the line that fences the last owner off, at the version after whatever that owner wrote last. */
+async function takeOver(
+  session: Session,
+  rows: readonly Row[],
+  owner: string,
+): Promise<readonly SagaRecord[]> {
+  const taken: SagaRecord[] = [];
+  let open = rows;
+  for (let round = 1; open.length > 0; round++) {
+    const logs = await readLogs(session, open, round > 1);
+    const unreadable: string[] = [];
+    const foreign: string[] = [];
+    const claims = open.flatMap((row) => {
+      const id = row["id"] as string;
+      try {
+        const before = toRecord(row, logs.get(id) ?? []);
+        return [{ row, before, entries: claimLines(before, owner, claimCount(Number(row["token"])) > 1) }];
+      } catch (error) {
+        // One damaged saga must not keep the others from being claimed.
+        (error instanceof ForeignLines ? foreign : unreadable).push(id);
+        return [];
+      }
+    });
+    for (const [kind, ids] of [
+      ["unreadable", unreadable],
+      ["foreign-lines", foreign],
+    ] as const)
+      if (ids.length > 0) await session.query(stallDamaged(session.dialect, kind, ids));
+    const lines = claims.flatMap(({ row, before, entries }) =>
+      entries.map((entry, index) => ({
+        sagaId: before.id,
+        version: before.version + 1 + index,
+        token: Number(row["token"]),
+        entry,
+      })),
+    );
+    const written = new Set(
+      (await session.query(insertLines(session.dialect, lines))).map((row) => row["saga_id"] as string),
+    );
+    for (const { row, before, entries } of claims) {
+      if (!written.has(before.id)) continue;
+      const token = Number(row["token"]);
+      const version = before.version + entries.length;
+      taken.push({ ...before, version, token, state: entries.reduce(evolve, before.state) });
+    }
+    // The last owner wrote in the very moment: its line counts, and ours goes after it. All lines are read then.
+    const done = new Set([...written, ...unreadable, ...foreign]);
+    open = open.filter((row) => !done.has(row["id"] as string));
+  }
+  return taken;
+}
+
+async function readLogs(
+  session: Session,
+  rows: readonly Row[],
+  all: boolean,
+): Promise<Map<string, LogEntry[]>> {
+  const grouped = new Map<string, LogEntry[]>();
+  // A first claim is of a saga that nobody has run: it has no lines yet.
+  const ids = rows
+    .filter((row) => all || claimCount(Number(row["token"])) > 1 || Number(row["version"]) > 1)
+    .map((row) => row["id"] as string);
+  if (ids.length === 0) return grouped;
+  for (const row of await session.query(selectLogs(session.dialect, ids))) {
+    const id = row["saga_id"] as string;
+    const entries = grouped.get(id) ?? [];
+    entries.push(toLogEntry(row));
+    grouped.set(id, entries);
+  }
+  return grouped;
+}
+
+/**
+ * The first act of a saga begins with its first claim, unless its time was up before, and so do those that act together
+ * with it. There are several lines only for a saga that nobody has had: no last owner can write in between.
+ */
+export function claimLines(before: SagaRecord, owner: string, again: boolean): readonly Entry[] {
+  const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });
+  const first = before.plan[0];
+  const expired = before.deadlineAtMs !== undefined && before.deadlineAtMs <= before.nowMs;
+  const begins = before.state.status === "PENDING" && first !== undefined && !before.state.cancel && !expired;
+  if (!begins) return [entry];
+  return [{ ...entry, next: { step: first.name, action: "act" } }, ...openingLines(before.plan)];
+}

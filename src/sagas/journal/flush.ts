@@ -1,0 +1,372 @@
+/**
+ * The hot statements: many sagas' starts and checkpoints in one transaction. A line of the log is inserted at the
+ * version that it makes; a claim writes such a line too, so a worker that lost its saga finds its next version taken,
+ * for ever. Almost always no version is taken, so the lines are inserted plainly, which costs the database half as
+ * much as insertions that expect a conflict. Where one is taken, nothing of the flush is committed, and it is done again saga by saga:
+ * those whose version is taken are refused, the others are written.
+ *
+ * Safe to repeat after a commit whose fate is unknown: a line that is there under our own token is ours.
+ */
+import { openingLines } from "../../core/saga/group.ts";
+import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
+import { encodePlan } from "../../core/saga/plan.ts";
+import type { Column, Dialect, Row, Violation } from "../../storage/database.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
+import { contextOf, forgetInterests, insertInterests } from "./signal-queries.ts";
+
+export type Piece = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
+
+/** Runs statements in one transaction and returns the rows of each. */
+export type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
+
+export async function flush(
+  dialect: Dialect,
+  execute: Execute,
+  pieces: readonly Piece[],
+): Promise<readonly boolean[]> {
+  const sorted = sort(pieces);
+  try {
+    // Among many starts, one whose id exists is nothing unusual, and must not cost the others a second try.
+    const isAlone = pieces.length === 1;
+    const statements = [...startStatements(dialect, sorted, isAlone), ...plainStatements(dialect, sorted)];
+    const results = await execute(withNotice(dialect, sorted, statements));
+    if (isAlone || sorted.starts.length === 0) return pieces.map(() => true);
+    const created = names(results[0], "id");
+    return pieces.map((piece) => !("start" in piece) || created.delete(piece.start.id));
+  } catch (error) {
+    if (!isRefusal(dialect.violated(error))) throw error;
+    return flushTolerantly(dialect, execute, pieces, sorted);
+  }
+}
+
+/** In a transaction of somebody else's, a failed statement would spoil the whole: conflicts are expected from the start. */
+export function flushInside(
+  dialect: Dialect,
+  execute: Execute,
+  pieces: readonly Piece[],
+): Promise<readonly boolean[]> {
+  return flushTolerantly(dialect, execute, pieces, sort(pieces));
+}
+
+/** An id or a version is taken: nothing else is a refusal. */
+function isRefusal(violation: Violation | undefined): boolean {
+  if (violation?.kind !== "unique") return false;
+  return violation.name === "saga_logs" || violation.name === "saga_executions";
+}
+
+interface Sorted {
+  readonly starts: readonly NewSaga[];
+  readonly appends: readonly Checkpoint[];
+  readonly moves: readonly Checkpoint[];
+  readonly emissions: readonly (readonly unknown[])[];
+}
+
+function sort(pieces: readonly Piece[]): Sorted {
+  const starts: NewSaga[] = [];
+  const appends: Checkpoint[] = [];
+  const moves: Checkpoint[] = [];
+  const emissions: (readonly unknown[])[] = [];
+  for (const piece of pieces) {
+    if ("start" in piece) {
+      starts.push(piece.start);
+      continue;
+    }
+    const { checkpoint } = piece;
+    (checkpoint.move ? moves : appends).push(checkpoint);
+    for (const emission of checkpoint.emissions) emissions.push(emissionRow(checkpoint, emission));
+  }
+  // Rows are locked in this order, by every flush of every process.
+  moves.sort((a, b) => (a.sagaId < b.sagaId ? -1 : 1));
+  return { starts, appends, moves, emissions };
+}
+
+function startStatements(dialect: Dialect, { starts }: Sorted, plainly: boolean): Sql[] {
+  if (starts.length === 0) return [];
+  const interested = starts.filter(({ interests }) => interests.length > 0);
+  const openings = starts.filter(({ plan }) => plan[0]?.group).flatMap(openingRows);
+  const statements = [insertSagas(dialect, starts, plainly)];
+  if (interested.length > 0) statements.push(insertInterests(dialect, interested));
+  if (openings.length > 0) statements.push(insertOpenings(dialect, openings));
+  return statements;
+}
+
+/** What ends now no longer waits for any event; the others never did. */
+function endStatements(dialect: Dialect, { moves }: Sorted): Sql[] {
+  const ended = moves.filter(
+    ({ move, state }) =>
+      move && sagaMachine.isTerminal(move.to) && state.plan.some(({ wait }) => wait?.kind === "event"),
+  );
+  return ended.length === 0
+    ? []
+    : [
+        forgetInterests(
+          dialect,
+          ended.map(({ sagaId }) => sagaId),
+        ),
+      ];
+}
+
+/** The saga's row first, then its line, in the order in which a claim takes them: the two cannot wait for each other. */
+function plainStatements(dialect: Dialect, sorted: Sorted): Sql[] {
+  const { appends, moves, emissions } = sorted;
+  const statements: Sql[] = [];
+  if (moves.length > 0) {
+    const lines = insertPlainLines(dialect, [...appends, ...moves]);
+    statements.push(...dialect.together(moveSagas(dialect, moves, false), lines));
+  } else if (appends.length > 0) statements.push(insertPlainLines(dialect, appends));
+  if (emissions.length > 0) statements.push(insertEmissions(dialect, emissions));
+  statements.push(...endStatements(dialect, sorted));
+  return statements;
+}
+
+function withNotice(
+  dialect: Dialect,
+  { starts, emissions }: Sorted,
+  statements: readonly Sql[],
+): readonly Sql[] {
+  const isNews = emissions.length > 0 || starts.some((saga) => saga.owner === undefined);
+  const notice = isNews ? dialect.notify() : undefined;
+  return notice ? [...statements, notice] : statements;
+}
+
+async function flushTolerantly(
+  dialect: Dialect,
+  execute: Execute,
+  pieces: readonly Piece[],
+  sorted: Sorted,
+): Promise<readonly boolean[]> {
+  const { starts, appends, moves, emissions } = sorted;
+  const statements = startStatements(dialect, sorted, false);
+  const add = (when: boolean, make: () => Sql): number => (when ? statements.push(make()) - 1 : -1);
+  const appended = add(appends.length > 0, () => insertLines(dialect, appends));
+  const fenced = add(moves.length > 0, () => insertFencedLines(dialect, moves));
+  const further = [...appends, ...moves].flatMap(furtherRows);
+  add(further.length > 0, () => insertFurtherLines(dialect, further));
+  add(moves.length > 0, () => moveSagas(dialect, moves, true));
+  add(emissions.length > 0, () => insertEmissions(dialect, emissions));
+  statements.push(...endStatements(dialect, sorted));
+  const results = await execute(withNotice(dialect, sorted, statements));
+  const created = names(starts.length > 0 ? results[0] : [], "id");
+  // Two claims of one saga may be in one flush, the lost one and its successor: each is answered for its own line.
+  const written = new Set([...(results[appended] ?? []), ...(results[fenced] ?? [])].map(lineName));
+  const isMissing = (line: Checkpoint): boolean =>
+    !written.has(`${line.sagaId}#${line.version}#${line.token}`);
+  const missing = [...appends, ...moves].filter(isMissing);
+  if (missing.length > 0) {
+    for (const row of (await execute([findOurs(dialect, missing)]))[0] ?? []) written.add(lineName(row));
+  }
+  return pieces.map((piece) =>
+    "start" in piece ? created.delete(piece.start.id) : !isMissing(piece.checkpoint),
+  );
+}
+
+function lineName(row: Row): string {
+  return `${row["saga_id"] as string}#${Number(row["id"])}#${Number(row["token"])}`;
+}
+
+function names(rows: readonly Row[] | undefined, column: string): Set<string> {
+  return new Set((rows ?? []).map((row) => row[column] as string));
+}
+
+const START: readonly Column[] = [
+  { name: "id", type: "text" },
+  { name: "name", type: "text" },
+  { name: "definition", type: "int" },
+  { name: "context", type: "text" },
+  { name: "plan", type: "text" },
+  { name: "owner", type: "text" },
+  { name: "token", type: "bigint" },
+  { name: "lease_ms", type: "text" },
+  { name: "deadline_ms", type: "text" },
+];
+
+/** Created with its first act begun where an owner runs it at once; PENDING and due where any worker may. */
+function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: boolean): Sql {
+  const rows = starts.map((saga) => [
+    saga.id,
+    saga.name,
+    saga.definition,
+    contextOf(saga.input),
+    encodePlan(saga.plan),
+    saga.owner ?? null,
+    saga.token,
+    saga.owner === undefined ? 0 : saga.leaseMs,
+    saga.deadlineMs ?? null,
+  ]);
+  const now = dialect.now();
+  const isOwned = raw("r.owner is not null");
+  const deadline = sql`case when r.deadline_ms is null then null else ${dialect.plusMs(now, raw("r.deadline_ms"))} end`;
+  return sql`insert into ${dialect.table("saga_executions")}
+      (id, name, definition, status, context, plan, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
+    select r.id, r.name, r.definition, case when ${isOwned} then 'RUNNING' else 'PENDING' end, r.context, r.plan,
+      ${isOwned}, r.token, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
+    from ${dialect.rows(START, rows)} ${plainly ? empty : raw("where true on conflict (id) do nothing returning id")}`;
+}
+
+const LINE: readonly Column[] = [
+  { name: "saga_id", type: "text" },
+  { name: "id", type: "int" },
+  { name: "token", type: "bigint" },
+  { name: "step_name", type: "text" },
+  { name: "action", type: "text" },
+  { name: "status", type: "text" },
+  { name: "details", type: "text" },
+  { name: "next_step", type: "text" },
+  { name: "next_action", type: "text" },
+];
+
+const FENCED_LINE: readonly Column[] = [...LINE, { name: "from_status", type: "text" }];
+const LINE_KEY: readonly Column[] = LINE.slice(0, 3);
+
+const LINE_NAMES = LINE.map(({ name }) => name).join(", ");
+const LINE_VALUES = LINE.map(({ name }) => `r.${name}`).join(", ");
+
+function lineRow({
+  sagaId,
+  version,
+  token,
+  entry,
+}: Pick<Checkpoint, "sagaId" | "version" | "token" | "entry">): unknown[] {
+  const { step, action, status, details, next } = entry;
+  return [sagaId, version, token, step, action, status, details, next?.step ?? null, next?.action ?? null];
+}
+
+/** The lines of a flush that expects no conflict: one taken version fails the statement. */
+function insertPlainLines(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
+  const rows = lines.map(lineRow);
+  for (const line of lines)
+    if (line.more) rows.push(...furtherRows(line).map((row) => row.slice(0, LINE.length)));
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, rows)}`;
+}
+
+const FURTHER_LINE: readonly Column[] = [...LINE, { name: "head", type: "int" }];
+
+/** Lines that come with another one, each with the version of that one. */
+function furtherRows({ sagaId, version, token, more }: Checkpoint): readonly unknown[][] {
+  return (more ?? []).map((entry, index) => [
+    ...lineRow({ sagaId, version: version + 1 + index, token, entry }),
+    version,
+  ]);
+}
+
+/** The first line is the fence of all: nobody else can have written behind it what it had not read. */
+function insertFurtherLines(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FURTHER_LINE, rows)}
+    where exists (
+      select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.saga_id and l.id = r.head and l.token = r.token)
+    on conflict do nothing`;
+}
+
+/** A saga that begins with a group begins with several acts. */
+function openingRows({ id, plan, owner, token }: NewSaga): readonly unknown[][] {
+  if (owner === undefined) return [];
+  return openingLines(plan).map((entry, index) => lineRow({ sagaId: id, version: 2 + index, token, entry }));
+}
+
+/** Only for what was created so: where the id belonged to another saga, nothing is added to that one's log. */
+function insertOpenings(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, rows)}
+    where exists (select 1 from ${dialect.table("saga_executions")} as c where c.id = r.saga_id and c.token = r.token)
+    on conflict do nothing`;
+}
+
+/** Lines that need no look at the saga's row: their version alone is the fence. A taken one is left out. */
+export function insertLines(
+  dialect: Dialect,
+  lines: readonly Pick<Checkpoint, "sagaId" | "version" | "token" | "entry">[],
+): Sql {
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, lines.map(lineRow))} where true
+    on conflict do nothing returning saga_id, id, token`;
+}
+
+/** Lines that come with a change of the saga's row: the row is locked first, and must be as the writer knows it. */
+function insertFencedLines(dialect: Dialect, moves: readonly Checkpoint[]): Sql {
+  const rows = moves.map((one) => [...lineRow(one), (one.move as Move).from]);
+  return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
+    select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FENCED_LINE, rows)}
+    join ${dialect.table("saga_executions")} as c on c.id = r.saga_id and c.token = r.token and c.status = r.from_status
+    where c.status in (${literals(LEAVABLE)}) ${dialect.forUpdateOf("c")}
+    on conflict do nothing returning saga_id, id, token`;
+}
+
+/** States that have an arrow out of them: the guard of every update. */
+const LEAVABLE = sagaMachine.states.filter((state) => !sagaMachine.isTerminal(state));
+
+const MOVE: readonly Column[] = [
+  { name: "id", type: "text" },
+  { name: "version", type: "int" },
+  { name: "token", type: "bigint" },
+  { name: "from_status", type: "text" },
+  { name: "to_status", type: "text" },
+  { name: "release_ms", type: "text" },
+  { name: "error", type: "text" },
+  { name: "recovered", type: "int" },
+  { name: "awaits", type: "text" },
+  { name: "seen", type: "int" },
+];
+
+/**
+ * Moves sagas' rows. A saga that nobody may claim has no owner and no gate. With `written`, only those whose line is
+ * there; without, whoever moves a row that is no longer ours finds the line's version taken right after. A row only
+ * ever moves to a later version: a repeat, after an answer was lost, must not take back what a person did meanwhile.
+ */
+function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
+  const rows = moves.map(({ sagaId, version, token, move }) => {
+    const { from, to, releaseMs, error, recovered, awaits } = move as Move;
+    const waits = [awaits?.name ?? null, awaits?.seen ?? null];
+    return [sagaId, version, token, from, to, releaseMs ?? null, error, recovered ? 1 : 0, ...waits];
+  });
+  const isWritten = sql`and exists (
+    select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.id and l.id = r.version and l.token = r.token)`;
+  const closed = sql`r.to_status not in (${literals(CLAIMABLE)})`;
+  // A row that somebody sent a signal to in this very moment is looked at as it is then: no signal can be overlooked.
+  const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
+    when c.signals > r.seen then ${dialect.now()} else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
+  return sql`update ${dialect.table("saga_executions")} as c
+    set status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
+      owner = case when ${closed} or r.release_ms is not null then null else c.owner end,
+      error = coalesce(r.error, c.error),
+      recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}
+    from ${dialect.rows(MOVE, rows)}
+    where c.id = r.id and c.token = r.token and c.status = r.from_status and c.version < r.version
+      ${written ? isWritten : empty}`;
+}
+
+const EMISSION: readonly Column[] = [
+  { name: "entry_id", type: "uuid" },
+  { name: "name", type: "text" },
+  { name: "saga_id", type: "text" },
+  { name: "payload", type: "text" },
+  { name: "version", type: "int" },
+  { name: "token", type: "bigint" },
+  { name: "event_version", type: "int" },
+];
+
+function emissionRow(
+  { sagaId, version, token }: Checkpoint,
+  { entryId, type, payload, version: eventVersion }: Emission,
+): readonly unknown[] {
+  return [entryId, type, sagaId, payload, version, token, eventVersion];
+}
+
+function insertEmissions(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+  return sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, saga_id, payload, event_id, event_version, enqueued_at)
+    select r.entry_id, 'event', r.name, r.saga_id, r.payload, r.entry_id, r.event_version, ${dialect.now()} from ${dialect.rows(EMISSION, rows)}
+    where exists (
+      select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.saga_id and l.id = r.version and l.token = r.token)
+    on conflict do nothing`;
+}
+
+/** Of lines that were not inserted now: those that an earlier, unanswered commit of ours has written. */
+function findOurs(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
+  return sql`select l.saga_id, l.id, l.token from ${dialect.rows(
+    LINE_KEY,
+    lines.map((one) => lineRow(one).slice(0, 3)),
+  )}
+    join ${dialect.table("saga_logs")} as l on l.saga_id = r.saga_id and l.id = r.id and l.token = r.token`;
+}

@@ -1,0 +1,28 @@
+/** A saga that was created just now and runs where it was started, as reading it back would give it. */
+import { openingLines } from "../../core/saga/group.ts";
+import { evolve, initial } from "../../core/saga/state.ts";
+import type { NewSaga, SagaRecord } from "./journal.ts";
+
+export function freshRecord(saga: NewSaga, epoch: number): Omit<SagaRecord, "entries"> {
+  const opening = openingLines(saga.plan);
+  const state = initial(saga.plan, true);
+  return {
+    id: saga.id,
+    name: saga.name,
+    definition: saga.definition,
+    input: JSON.parse(saga.input),
+    plan: saga.plan,
+    begun: true,
+    version: 1 + opening.length,
+    token: saga.token,
+    owner: saga.owner,
+    recoveryAttempts: 0,
+    epoch,
+    nowMs: 0,
+    createdAtMs: 0,
+    updatedAtMs: 0,
+    deadlineAtMs: saga.deadlineMs,
+    dueAtMs: undefined,
+    state: opening.length === 0 ? state : opening.reduce(evolve, state),
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * What the engine asks of whatever keeps its sagas: create, append, load, claim, renew. A checkpoint is one line of
+ * the log at the next version; where that version is taken already, it is refused and nothing of it is written.
+ */
+import type { Entry } from "../../core/saga/entry.ts";
+import type { SagaStatus } from "../../core/saga/machine.ts";
+import type { Plan } from "../../core/saga/plan.ts";
+import type { SagaState } from "../../core/saga/state.ts";
+import type { Arrival } from "../../core/saga/wait.ts";
+import type { Session } from "../../storage/database.ts";
+
+/** Lines that come from outside the worker carry a token that no worker has. */
+export const OUTSIDER = -1;
+
+/** A line of the log as it was read: the version that it made, and the token under which it was written. */
+export type LogEntry = Entry & { readonly id: number; readonly token: number };
+
+/** A saga as it was read: its row, its log, and what they add up to. */
+export interface SagaRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly definition: number;
+  readonly input: unknown;
+  readonly plan: Plan;
+  readonly begun: boolean;
+  readonly version: number;
+  /** The newest token that has written: whoever holds an older one has lost the saga. */
+  readonly token: number;
+  readonly owner: string | undefined;
+  readonly recoveryAttempts: number;
+  /** The database's epoch when it was read. */
+  readonly epoch: number;
+  /** Instants by the database's clock, and that clock's own reading, so that only differences are used. */
+  readonly nowMs: number;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly deadlineAtMs: number | undefined;
+  readonly dueAtMs: number | undefined;
+  readonly entries: readonly LogEntry[];
+  readonly state: SagaState;
+}
+
+/** An event that a saga will wait for. */
+export interface Interest {
+  readonly eventType: string;
+  readonly field: string;
+  /** As JSON, so that a number is not taken for a text. */
+  readonly value: string;
+  readonly step: string;
+  /** Where the step stands in the plan. */
+  readonly place: number;
+}
+
+export interface NewSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly definition: number;
+  readonly input: string;
+  readonly plan: Plan;
+  readonly deadlineMs: number | undefined;
+  /** Begun at once by this owner under this lease; otherwise any worker may claim it. */
+  readonly owner: string | undefined;
+  /** The owner's claim; 0 where there is none. */
+  readonly token: number;
+  readonly leaseMs: number;
+  readonly interests: readonly Interest[];
+}
+
+/** An event for the outbox, written in the same commit as the line that it belongs to. */
+export interface Emission {
+  readonly entryId: string;
+  readonly type: string;
+  readonly payload: string | null;
+  /** Of the event's kind: 1 where it has none of its own. */
+  readonly version: number;
+}
+
+export interface Checkpoint {
+  readonly sagaId: string;
+  /** Of the database that the writer has read the saga from: in another epoch it is refused, and read again. */
+  readonly epoch: number;
+  readonly token: number;
+  /** The version that its line makes. */
+  readonly version: number;
+  readonly entry: Entry;
+  /** Lines at the versions after it, written exactly if it is: where several steps act at once. */
+  readonly more?: readonly Entry[] | undefined;
+  readonly emissions: readonly Emission[];
+  readonly move: Move | undefined;
+  /** What the lines add up to, for storages that keep the context in one piece. */
+  readonly state: SagaState;
+}
+
+/** What changes besides the log: the saga's own row. */
+export interface Move {
+  readonly from: SagaStatus;
+  readonly to: SagaStatus;
+  /** Give the saga back, to be claimed after this long. Undefined: the owner keeps it. */
+  readonly releaseMs: number | undefined;
+  /** What it waits for while nobody has it. What came after the last that was seen makes it due at once. */
+  readonly awaits?: { readonly name: string; readonly seen: number } | undefined;
+  /** JSON of why it failed or stalled. */
+  readonly error: string | null;
+  /** It got on: the budget of recoveries is whole again. */
+  readonly recovered: boolean;
+}
+
+export interface Kind {
+  readonly name: string;
+  readonly version: number;
+}
+
+export interface Hold {
+  readonly id: string;
+  readonly token: number;
+}
+
+export interface Journal {
+  /** True where it was created now, false where a saga with this id exists already. */
+  create(saga: NewSaga): Promise<boolean>;
+  /** In the caller's own transaction. */
+  createIn(session: Session, saga: NewSaga): Promise<boolean>;
+  /** False where somebody else has written that version: nothing was changed. */
+  append(checkpoint: Checkpoint): Promise<boolean>;
+  /** In a transaction that also holds a step's own effects. */
+  appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
+  /** With a session, as that transaction sees it. */
+  load(id: string, session?: Session): Promise<SagaRecord | undefined>;
+  claim(
+    kinds: readonly Kind[],
+    limit: number,
+    owner: string,
+    leaseMs: number,
+    /** Sagas that are not taken, though they may be due. */
+    except?: readonly string[],
+  ): Promise<readonly SagaRecord[]>;
+  /** The versions of those that are still held; whoever is missing was lost. */
+  renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Changes a saga from outside its worker: looks at it under a lock, and writes the line that `decide` returns.
+   * A saga that nobody runs at the moment becomes due at once.
+   */
+  intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord>;
+  /** Everything that was sent to a saga, in its order. */
+  arrivals(id: string): Promise<readonly Arrival[]>;
+  drained(): Promise<void>;
+}
+
+export interface Intrusion {
+  readonly entry: Entry;
+}

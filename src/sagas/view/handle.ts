@@ -1,0 +1,236 @@
+/**
+ * A saga that was started or found: follow it, wait for it, cancel it. Readers see a step only once it is durable.
+ * What happens in this process reaches them at once; what happens in another is found by looking.
+ */
+import { sleep, type Clock } from "../../storage/clock.ts";
+import { AmendsError } from "../../core/errors.ts";
+import type { Failure } from "../../core/saga/entry.ts";
+import type { Entry } from "../../core/saga/entry.ts";
+import type { Plan, PlannedStep } from "../../core/saga/plan.ts";
+import { readReceived, type Wait } from "../../core/saga/wait.ts";
+import type { Engine, Started } from "../engine/engine.ts";
+import type { Journal, SagaRecord } from "../journal/journal.ts";
+import type { News } from "../engine/saga-events.ts";
+import type { OperatorNote, Operators } from "./operators.ts";
+import { failureOf, outcomeOf, type SagaFailure, type SagaOutcome } from "./outcome.ts";
+
+/** One thing that happened to a step, durably. */
+export interface StepNews {
+  readonly name: string;
+  readonly action: "act" | "compensate";
+  /** `WAITING`: nothing is called, and nothing goes on before its time has come or somebody has told the saga. */
+  readonly status: "COMPLETED" | "FAILED" | "WAITING";
+  /** What the act returned, or what was waited for. */
+  readonly result?: unknown;
+  /** What is waited for, and for how long at most. */
+  readonly waitsFor?: Pick<Wait, "kind" | "target" | "limitMs">;
+  /** Why the call failed. */
+  readonly error?: SagaFailure | { readonly kind: "retry"; readonly label: string; readonly waitMs: number };
+  /** The step that takes the failed one's place. */
+  readonly fallback?: string;
+}
+
+export interface WaitOptions {
+  /** Stops waiting; the saga goes on. */
+  readonly signal?: AbortSignal;
+}
+
+export interface HandleTools {
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly operators: Operators;
+  readonly clock: Clock;
+}
+
+const LOOK_AGAIN_MIN_MS = 50;
+const LOOK_AGAIN_MAX_MS = 1_000;
+
+export class SagaRun<Results = unknown, E = unknown> {
+  readonly id: string;
+  /** False where a saga with this id existed already. */
+  readonly created: boolean;
+  readonly #tools: HandleTools;
+  readonly #started: Started;
+
+  constructor(tools: HandleTools, started: Started) {
+    this.#tools = tools;
+    this.#started = started;
+    this.id = started.id;
+    this.created = started.created;
+  }
+
+  /** Waits for the end: COMPLETED, FAILED, or STALLED, which waits for a person. */
+  async result(options: WaitOptions = {}): Promise<SagaOutcome<Results, E>> {
+    const { run } = this.#started;
+    if (run && !options.signal) {
+      await Promise.race([run.gone, run.lost]);
+      const outcome = run.departure === "ended" ? outcomeOf(this.id, run.state) : undefined;
+      // A stalled saga may have been helped on since.
+      if (outcome && outcome.status !== "STALLED") return outcome as SagaOutcome<Results, E>;
+    }
+    for await (const { state } of this.#follow(Infinity, options.signal)) {
+      const outcome = outcomeOf(this.id, state);
+      if (outcome) return outcome as SagaOutcome<Results, E>;
+    }
+    throw stoppedWaiting();
+  }
+
+  /** The same, but not for longer than this: then undefined. */
+  async resultWithin(ms: number): Promise<SagaOutcome<Results, E> | undefined> {
+    const enough = new AbortController();
+    const cancel = this.#tools.clock.after(ms, () => enough.abort());
+    try {
+      return await this.result({ signal: enough.signal });
+    } catch (error) {
+      if (enough.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  /**
+   * Follows the steps from where this handle found the saga: all of them for one that was started now, nothing for
+   * one that had ended. Leaving the loop leaves the saga running.
+   */
+  async *stream(options: WaitOptions = {}): AsyncGenerator<StepNews, void, void> {
+    let isFirst = this.#started.sinceVersion === 0;
+    for await (const { entries, state } of this.#follow(this.#started.sinceVersion, options.signal)) {
+      if (isFirst) yield* firstNews(entries, state);
+      isFirst = false;
+      for (const entry of entries) yield* newsOf(entry, state.plan);
+      if (outcomeOf(this.id, state)) return;
+    }
+  }
+
+  /** Like `stream`, but a reader that throws makes the saga compensate, and is thrown on. */
+  async each(reader: (step: StepNews) => unknown, options: WaitOptions = {}): Promise<void> {
+    for await (const step of this.stream(options)) {
+      try {
+        await reader(step);
+      } catch (error) {
+        await this.cancel({ reason: "the reader of its steps failed" }).catch(ignoreRefusal);
+        throw error;
+      }
+    }
+  }
+
+  /** Undoes the saga, unless it has passed its pivot: then it is refused. */
+  async cancel(note: Partial<OperatorNote> = {}): Promise<void> {
+    await this.#tools.operators.cancel(this.id, { reason: "cancelled", ...note });
+  }
+
+  /** Where the saga is now. */
+  async status(): Promise<SagaRecord["state"]["status"]> {
+    return (await this.#load()).state.status;
+  }
+
+  /** Yields whatever is new since a version, now and whenever there is more. */
+  async *#follow(
+    sinceVersion: number,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<{ entries: readonly Entry[]; state: SagaRecord["state"] }, void, void> {
+    const { engine, clock } = this.#tools;
+    const heard: News[] = [];
+    let wake: () => void = () => undefined;
+    const unsubscribe = engine.newsroom.subscribe(this.id, (news) => {
+      heard.push(news);
+      wake();
+    });
+    let seen = sinceVersion;
+    let waitMs = LOOK_AGAIN_MIN_MS;
+    let mustLook = true;
+    try {
+      for (;;) {
+        if (mustLook) {
+          const record = await this.#load();
+          const entries = record.entries.filter((entry) => entry.id > seen);
+          if (record.version > seen) waitMs = LOOK_AGAIN_MIN_MS;
+          seen = Math.max(seen, record.version);
+          yield { entries, state: record.state };
+        }
+        if (signal?.aborted) throw stoppedWaiting();
+        if (heard.length === 0) {
+          const nap = new AbortController();
+          wake = () => nap.abort();
+          signal?.addEventListener("abort", wake, { once: true });
+          await sleep(clock, waitMs, nap.signal);
+          signal?.removeEventListener("abort", wake);
+          waitMs = Math.min(waitMs * 2, LOOK_AGAIN_MAX_MS);
+        }
+        mustLook = heard.length === 0;
+        for (const news of heard.splice(0)) {
+          // A line that follows on what was seen needs no look at the database.
+          if (news.version === seen + 1 && news.entry) {
+            seen = news.version;
+            yield { entries: [news.entry], state: news.state };
+          } else if (news.version > seen || !news.entry) mustLook = true;
+        }
+      }
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  async #load(): Promise<SagaRecord> {
+    const record = await this.#tools.journal.load(this.id);
+    if (!record) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id: this.id });
+    return record;
+  }
+}
+
+/** A saga that was created with its first step begun has no line that says so. */
+function* firstNews(
+  entries: readonly Entry[],
+  { plan, steps }: SagaRecord["state"],
+): Generator<StepNews, void, void> {
+  const [first] = plan;
+  if (!first?.wait || steps[0]?.act === "none") return;
+  const isTold = entries.some(
+    ({ step, status, next }) => next?.step === first.name || (step === first.name && status === "STARTED"),
+  );
+  if (!isTold) yield waitingNews(first, first.wait);
+}
+
+/** What a line tells: how a call or a wait ended, and that a wait has begun. */
+function* newsOf(entry: Entry, plan: Plan): Generator<StepNews, void, void> {
+  const { step: name, status, next } = entry;
+  const planned = plan.find((step) => step.name === name);
+  if (planned && status !== "STARTED") yield endNews(entry, planned);
+  const begun = status === "STARTED" ? name : next?.step;
+  const waiting = plan.find((step) => step.name === begun && step.wait);
+  if (waiting?.wait) yield waitingNews(waiting, waiting.wait);
+}
+
+function waitingNews({ name }: PlannedStep, { kind, target, limitMs }: Wait): StepNews {
+  const waitsFor = {
+    kind,
+    ...(target !== undefined && { target }),
+    ...(limitMs !== undefined && { limitMs }),
+  };
+  return { name, action: "act", status: "WAITING", waitsFor };
+}
+
+function endNews({ step: name, action, status, details }: Entry, { wait }: PlannedStep): StepNews {
+  if (status === "COMPLETED") {
+    const returned = details === null ? undefined : (JSON.parse(details) as unknown);
+    const result = wait ? readReceived(details).value : returned;
+    return { name, action, status, ...(result !== undefined && action === "act" && { result }) };
+  }
+  const failure = JSON.parse(details as string) as Failure;
+  const error =
+    failure.kind === "retry"
+      ? { kind: failure.kind, label: failure.label, waitMs: failure.waitMs ?? 0 }
+      : (failureOf(failure) as SagaFailure);
+  const { instead } = failure;
+  return { name, action, status: "FAILED", error, ...(instead !== undefined && { fallback: instead }) };
+}
+
+function stoppedWaiting(): AmendsError {
+  return new AmendsError("CLOSED", "The wait for this saga was stopped. The saga goes on.");
+}
+
+/** Too late to cancel: the reader's own error is what counts. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof AmendsError)) throw error;
+}

@@ -1,0 +1,120 @@
+/** What a saga's end is to whoever waits for it. */
+import type { Failure } from "../../core/saga/entry.ts";
+import type { PlannedStep } from "../../core/saga/plan.ts";
+import type { SagaState } from "../../core/saga/state.ts";
+
+/** Why a saga turned back: a step answered with `err`, or there was trouble, of which only the label is kept. */
+export type SagaFailure<E = unknown> =
+  | { readonly kind: "err"; readonly value: E; readonly label: string }
+  | {
+      readonly kind: "terminal" | "exhausted" | "unfit" | "open" | "deadline" | "cancelled";
+      readonly label: string;
+      readonly message?: string;
+    };
+
+export interface UndoFailure {
+  readonly step: string;
+  readonly label: string;
+  readonly kind: string;
+  readonly message?: string;
+}
+
+export type SagaOutcome<Results = unknown, E = unknown> =
+  | { readonly status: "COMPLETED"; readonly id: string; readonly results: Results }
+  | {
+      /** Everything that may have happened has been undone. */
+      readonly status: "FAILED";
+      readonly id: string;
+      readonly step: string | undefined;
+      readonly error: SagaFailure<E>;
+    }
+  | {
+      /** It waits for a person: see `amends.attention`. */
+      readonly status: "STALLED";
+      readonly id: string;
+      readonly step: string | undefined;
+      readonly reason: string;
+      /** Why it turned back, where it did. */
+      readonly error: SagaFailure<E> | undefined;
+      readonly undoErrors: readonly UndoFailure[];
+    };
+
+/** Undefined while the saga is under way. */
+export function outcomeOf(id: string, state: SagaState): SagaOutcome | undefined {
+  switch (state.status) {
+    case "COMPLETED":
+      return { status: "COMPLETED", id, results: resultsOf(state) };
+    case "FAILED":
+      return { status: "FAILED", id, step: state.failure?.step, error: failureOf(state.failure) ?? RESOLVED };
+    case "STALLED":
+      return {
+        status: "STALLED",
+        id,
+        step: state.stall?.step ?? state.failure?.step,
+        reason: stallReason(state),
+        error: failureOf(state.failure),
+        undoErrors: undoErrorsOf(state),
+      };
+    default:
+      return undefined;
+  }
+}
+
+const RESOLVED: SagaFailure = { kind: "cancelled", label: "ResolvedByHand" };
+
+export function resultsOf(state: SagaState): Record<string, unknown> {
+  const results: Record<string, unknown> = {};
+  for (const [index, step] of state.steps.entries()) {
+    if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
+      results[resultName(state.plan[index] as PlannedStep)] = step.result;
+  }
+  return results;
+}
+
+/** What a fallback returns is the result of the step whose place it took. */
+export function resultName({ name, instead }: Pick<PlannedStep, "name" | "instead">): string {
+  return instead ?? name;
+}
+
+export function failureOf(failure: Failure | undefined): SagaFailure | undefined {
+  if (!failure) return undefined;
+  const { kind, label, error, message } = failure;
+  if (kind === "err") return { kind, value: error, label };
+  return { kind: kind === "retry" ? "exhausted" : kind, label, ...(message !== undefined && { message }) };
+}
+
+export function undoErrorsOf(state: SagaState): readonly UndoFailure[] {
+  return state.steps.flatMap(({ undo, undoFailure }, index) => {
+    if (undo !== "failed" || !undoFailure) return [];
+    const { kind, label, message } = undoFailure;
+    return [
+      {
+        step: (state.plan[index] as PlannedStep).name,
+        kind,
+        label,
+        ...(message !== undefined && { message }),
+      },
+    ];
+  });
+}
+
+export function stallReason({ stall }: SagaState): string {
+  switch (stall?.kind) {
+    case "undo-failed":
+      return `the undo of step ${String(stall.step)} failed (${String(stall.label)})`;
+    case "forward-only":
+      return `step ${String(stall.step)} failed (${String(stall.label)}) where the saga can only go forward`;
+    case "running":
+      return `step ${String(stall.step)} has not returned${sinceText(stall.sinceMs)}: nothing is undone while it may be running`;
+    case "misfit":
+      return `its definition no longer fits: ${String(stall.reason)}`;
+    case "recoveries":
+      return `${String(stall.reason)} without getting on`;
+    default:
+      return stall?.reason ?? "unknown";
+  }
+}
+
+function sinceText(sinceMs: number | undefined): string {
+  return sinceMs === undefined ? "" : ` since ${new Date(sinceMs).toISOString()}`;
+}

@@ -1,0 +1,85 @@
+/** The suite that a resolver of one's own must pass, against the real system's sandbox or a stand-in of it. */
+import assert from "node:assert/strict";
+import type { Correction } from "../../core/outbox/entry.ts";
+import { waitForReal, within, type ConformanceCase } from "./case.ts";
+import { eraseCases, plainCases } from "./resolver-cases-erase.ts";
+import { expiryCases, rectifyCases, verifyCases } from "./resolver-cases-further.ts";
+import { abortCases, faultCases } from "./resolver-cases-trouble.ts";
+import {
+  canErase,
+  canRectify,
+  canSchedule,
+  canVerify,
+  contextOf,
+  type ResolverCase,
+  type ResolverTrial,
+} from "./resolver-trial.ts";
+
+export interface ResolverConformanceOptions {
+  /** For a resolver with `scheduleErasure` instead of `eraseSubject`. */
+  readonly retentionOnly?: boolean;
+  /** For a resolver with `rectifySubject`: two corrections or more, in categories that it knows. */
+  readonly corrections?: readonly [Correction, Correction, ...Correction[]];
+  /** For a resolver with `verifyAbsent`. */
+  readonly verifies?: boolean;
+  /** False where the system cannot be made to fail: the cases about its trouble are then left out of the list. */
+  readonly hasFaults?: boolean;
+  /** Lets time pass. Real time unless given; with a virtual clock, `(ms) => clock.advance(ms)`. */
+  readonly wait?: (ms: number) => Promise<void>;
+  /** The system's time, for horizons: real unless given. */
+  readonly nowMs?: () => number;
+  /** How long a case may take before it counts as hanging: 20 seconds unless said otherwise. */
+  readonly limitMs?: number;
+}
+
+/** Each case makes a resolver of its own with its system, and closes it at its end. */
+export type MakeResolver = () => Promise<ResolverTrial>;
+
+export function resolverConformance(
+  makeResolver: MakeResolver,
+  options: ResolverConformanceOptions = {},
+): readonly ConformanceCase[] {
+  const { retentionOnly = false, corrections = [], verifies = false, hasFaults = true } = options;
+  const { wait = waitForReal, nowMs = Date.now, limitMs = 20_000 } = options;
+  const cases: readonly ResolverCase[] = [
+    capabilities({ retentionOnly, rectifies: corrections.length > 0, verifies }),
+    ...eraseCases,
+    ...(retentionOnly ? expiryCases : plainCases),
+    ...(corrections.length > 0 ? rectifyCases : []),
+    ...(verifies ? verifyCases : []),
+    ...abortCases,
+    ...(hasFaults ? faultCases : []),
+  ];
+  return cases.map(({ name, show }) => ({
+    name,
+    async run() {
+      const trial = await makeResolver();
+      try {
+        await within("resolver", limitMs, show(contextOf(trial, { corrections, wait, nowMs })));
+      } finally {
+        await trial.close();
+      }
+    },
+  }));
+}
+
+/** What is not said would silently not be looked at. */
+function capabilities(said: { retentionOnly: boolean; rectifies: boolean; verifies: boolean }): ResolverCase {
+  return {
+    name: "[E-12] the resolver can do what is said of it, and nothing that is not said",
+    async show({ resolver }) {
+      const compare = (has: boolean, is: boolean, method: string, option: string): void =>
+        assert.equal(
+          has,
+          is,
+          has
+            ? `the resolver has ${method}: give ${option}`
+            : `the resolver has no ${method}, as ${option} says`,
+        );
+      compare(canSchedule(resolver), said.retentionOnly, "scheduleErasure", "retentionOnly: true");
+      compare(!canErase(resolver), said.retentionOnly, "way but eraseSubject", "retentionOnly: true");
+      compare(canRectify(resolver), said.rectifies, "rectifySubject", "corrections");
+      compare(canVerify(resolver), said.verifies, "verifyAbsent", "verifies: true");
+    },
+  };
+}

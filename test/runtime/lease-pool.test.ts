@@ -1,0 +1,113 @@
+import { virtualClock } from "amends/testing";
+import { expect, it, vi } from "vitest";
+import { Desk, type Claimed, type Hold } from "../../src/runtime/lease-pool.ts";
+import { DutyLoop } from "../../src/runtime/loop.ts";
+
+interface Bench {
+  readonly desk: Desk<Claimed>;
+  readonly limits: number[];
+  readonly holds: Hold[];
+}
+
+/** Rows that work until they are told to end. */
+function deskWith(due: number, claimMax?: number): Bench & { end(): void } {
+  const limits: number[] = [];
+  const holds: Hold[] = [];
+  let left = due;
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const desk = new Desk<Claimed>({
+    name: "rows",
+    clock: virtualClock(),
+    leaseMs: 60_000,
+    ...(claimMax === undefined ? {} : { claimMax }),
+    claim: async (limit) => {
+      limits.push(limit);
+      const taken = Math.min(limit, left);
+      left -= taken;
+      return Array.from({ length: taken }, (_, n) => ({ id: `${limits.length}-${n}`, token: 1 }));
+    },
+    renew: async () => new Set(),
+    run: async (_, hold) => {
+      holds.push(hold);
+      await ended;
+    },
+    release: async () => undefined,
+    drained: async () => undefined,
+    onBug: (error) => expect.unreachable(String(error)),
+  });
+  return { desk, limits, holds, end };
+}
+
+it("[K-04] a claim takes at most what the desk allows, and the next follows at once while there is room", async () => {
+  const { desk, limits, holds, end } = deskWith(9, 2);
+  const stopping = new AbortController();
+  const loop = new DutyLoop(desk, {
+    clock: virtualClock(),
+    owner: "x",
+    pollMs: 1_000,
+    warn: () => undefined,
+  });
+  const running = loop.run(5, stopping.signal);
+  await vi.waitFor(() => expect(holds).toHaveLength(5));
+  expect(limits).toEqual([2, 2, 1]);
+  end();
+  await vi.waitFor(() => expect(holds).toHaveLength(9));
+  expect(Math.max(...limits)).toBe(2);
+  stopping.abort();
+  await running;
+});
+
+it("[K-04] without a bound a claim takes all that there is room for", async () => {
+  const { desk, limits, end } = deskWith(9);
+  desk.accept(
+    5,
+    () => undefined,
+    () => undefined,
+  );
+  expect(await desk.claim()).toHaveLength(5);
+  expect([limits, desk.room]).toEqual([[5], 0]);
+  end();
+});
+
+it("[K-08] a hold tells whoever asked that its call must stop, and its signal says so before and after", async () => {
+  const { desk, holds, end } = deskWith(2);
+  const [early, late] = await desk.claim(2);
+  const told = vi.fn<() => void>();
+  early?.onStop(told);
+  const signal = early?.signal;
+  expect(signal?.aborted).toBe(false);
+  early?.stop("shutdown");
+  late?.stop("lost");
+  expect(told).toHaveBeenCalledTimes(1);
+  expect(signal?.aborted).toBe(true);
+  expect(signal?.reason).toMatchObject({ name: "AbortError", message: "amends: shutdown" });
+  expect(late?.signal.reason).toMatchObject({ name: "AbortError", message: "amends: lost" });
+  early?.onStop(undefined);
+  early?.stop("lost");
+  expect(told).toHaveBeenCalledTimes(1);
+  expect(holds).toHaveLength(2);
+  end();
+});
+
+it("[K-08] a place that is handed on is taken once: neither twice by the two, nor free for a third", async () => {
+  const { desk, holds, end } = deskWith(2);
+  desk.accept(
+    2,
+    () => undefined,
+    () => undefined,
+  );
+  await desk.claim(1);
+  const [first] = holds;
+  expect(desk.room).toBe(1);
+  const handed = desk.reserve(1, first);
+  expect(desk.room).toBe(1);
+  expect(desk.reserve(1, first)).toBeDefined();
+  expect(desk.room).toBe(0);
+  expect(desk.reserve(1)).toBeUndefined();
+  const [second] = handed?.fill([{ id: "next", token: 1 }]) ?? [];
+  end();
+  await second?.gone;
+});
