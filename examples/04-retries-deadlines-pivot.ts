@@ -35,7 +35,7 @@ const bounded = saga("bounded", z.object({}), { deadline: "1h" })
   });
 
 /** Terminal: trying again cannot help, so it is not tried. */
-const hopeless = saga("hopeless", z.object({})).step("call", {
+const failing = saga("hopeless", z.object({})).step("call", {
   act: () => {
     throw new Terminal("account-closed");
   },
@@ -54,7 +54,7 @@ const pivoted = saga("pivoted", z.object({}), { retry: { attempts: 2, base: "10m
 
 const amends = new Amends({
   database: sqlite(process.argv[2] ?? ":memory:"),
-  sagas: [patient, timed, bounded, hopeless, pivoted],
+  sagas: [patient, timed, bounded, failing, pivoted],
 });
 await amends.migrate();
 await amends.worker().start();
@@ -68,6 +68,6 @@ async function show(name: string, run: SagaRun): Promise<void> {
 await show("patient", await amends.start(patient, {}, { id: "p" }));
 await show("timed", await amends.start(timed, {}));
 await show("bounded", await amends.start(bounded, {}));
-await show("hopeless", await amends.start(hopeless, {}));
+await show("hopeless", await amends.start(failing, {}));
 await show("pivoted", await amends.start(pivoted, {}));
 await amends.close();

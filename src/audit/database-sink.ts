@@ -7,7 +7,7 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../runtime/part.ts";
+import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
 import {
@@ -27,7 +27,7 @@ export interface DatabaseAuditOptions {
 }
 
 export class DatabaseAuditSink implements TransactionalSink {
-  readonly #host: Host;
+  readonly #host: PartContext;
   readonly #key: string | Uint8Array | undefined;
 
   constructor(amends: Hosting, options: DatabaseAuditOptions = {}) {
@@ -54,7 +54,7 @@ export class DatabaseAuditSink implements TransactionalSink {
       isSent = true;
       await this.#write(session, rows);
     };
-    await persist(database, () => database.transaction(write), patienceOf(this.#host));
+    await persist(database, () => database.transaction(write), retryLimitsOf(this.#host));
   }
 
   #rowsOf(events: readonly NewAuditEvent[]): readonly EventRow[] {

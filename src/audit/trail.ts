@@ -3,7 +3,7 @@ import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../runtime/part.ts";
+import { HOST, type PartContext, type Hosting } from "../runtime/part.ts";
 import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./event.ts";
 import { listEvents } from "./queries.ts";
 import { toAuditEvent } from "./rows.ts";
@@ -26,7 +26,7 @@ export interface TrailPage {
 const LIMIT_MAX = 1_000;
 
 export class AuditTrail {
-  readonly #host: Host;
+  readonly #host: PartContext;
 
   constructor(amends: Hosting) {
     this.#host = amends[HOST];

@@ -15,7 +15,7 @@ import { readBody } from "./http/body.ts";
 import { Guard } from "./session/guard.ts";
 import { Live } from "./live/live.ts";
 import { listen, nodeListener, type ConsoleServer, type ListenOptions } from "./http/node-http.ts";
-import { Office } from "./context.ts";
+import { ConsoleContext } from "./context.ts";
 import { checkOperator, ROLES, type Operator } from "./session/operator.ts";
 import { checkOptions, type CheckedOptions, type ConsoleOptions } from "./options.ts";
 import { Origins } from "./http/origin.ts";
@@ -56,8 +56,8 @@ export class Console {
   constructor(amends: Amends, options: ConsoleOptions) {
     const checked = checkOptions(options);
     const host = amends[HOST];
-    const office = new Office(amends, ["sagas", "outbox", "erasures", "flows", "webhooks"]);
-    const { clock } = office.db;
+    const context = new ConsoleContext(amends, ["sagas", "outbox", "erasures", "flows", "webhooks"]);
+    const { clock } = context.db;
     // Every browser that looks listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);
     this.#amends = amends;
@@ -72,10 +72,10 @@ export class Console {
       authorize: checked.authorize,
     });
     this.#assets = new Assets(checked.assets);
-    this.#live = new Live(office, (error) => host.onTrouble(error, 1));
+    this.#live = new Live(context, (error) => host.onTrouble(error, 1));
     host.closing.addEventListener("abort", () => this.close(), { once: true });
     this.routes = allRoutes({
-      office,
+      context,
       tokens: this.#tokens,
       sessions,
       origins: this.#origins,

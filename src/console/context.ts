@@ -22,7 +22,7 @@ const OVERDUE_MAX = 100;
 /** Nothing becomes overdue from one second to the next. */
 const OVERDUE_FRESH_MS = 60_000;
 
-export class Office {
+export class ConsoleContext {
   readonly amends: Amends;
   readonly db: Database;
   readonly actions: ActionLog;
@@ -91,7 +91,7 @@ export function whoOf({ who }: { readonly who: Operator | undefined }): Operator
 
 /** What somebody did, on record before it is done. */
 export async function recorded<T>(
-  { actions }: Office,
+  { actions }: ConsoleContext,
   call: Call<unknown, { readonly reason: string }>,
   action: string,
   kind: string,

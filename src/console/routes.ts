@@ -22,24 +22,24 @@ export interface RouteTools extends SessionTools {
 }
 
 export function allRoutes(tools: RouteTools): readonly Route[] {
-  const { office, live, closing, stuckAfterMs, version, requeues } = tools;
+  const { context, live, closing, stuckAfterMs, version, requeues } = tools;
   const routes: readonly Route[] = [
     ...sessionRoutes(tools),
-    ...overviewRoutes(office),
-    ...sagaRoutes(office),
-    ...attentionRoutes(office),
-    ...outboxRoutes(office, requeues),
-    ...erasureRoutes(office, requeues !== undefined),
-    ...flowRoutes(office),
-    ...webhookRoutes(office),
-    ...auditRoutes(office, {
-      ...sagaRevealers(office),
-      ...entryRevealers(office),
-      ...flowRevealers(office),
-      ...webhookRevealers(office),
+    ...overviewRoutes(context),
+    ...sagaRoutes(context),
+    ...attentionRoutes(context),
+    ...outboxRoutes(context, requeues),
+    ...erasureRoutes(context, requeues !== undefined),
+    ...flowRoutes(context),
+    ...webhookRoutes(context),
+    ...auditRoutes(context, {
+      ...sagaRevealers(context),
+      ...entryRevealers(context),
+      ...flowRevealers(context),
+      ...webhookRevealers(context),
     }),
-    ...liveRoutes(live, office.db.clock, closing),
-    ...healthRoutes({ office, stuckAfterMs, version, routes: () => routes }),
+    ...liveRoutes(live, context.db.clock, closing),
+    ...healthRoutes({ context, stuckAfterMs, version, routes: () => routes }),
   ];
   return routes;
 }

@@ -17,16 +17,16 @@ import type { SagaOperations, SagaStorage } from "./contract.ts";
 import { claimLines } from "../sagas/journal/database-journal.ts";
 import { codeOf, fenced } from "./fence.ts";
 import {
-  OUTSIDER,
+  OPERATOR_TOKEN,
   type Checkpoint,
-  type Hold,
-  type Intrusion,
+  type Claimed,
+  type OperatorLine,
   type Journal,
   type Kind,
   type NewSaga,
   type SagaRecord,
 } from "../sagas/journal/journal.ts";
-import { givenBack, linesOf, newKept, readKept, type Kept, type Loaded } from "./stored-saga.ts";
+import { givenBack, linesOf, newKept, readKept, type StoredSaga, type Loaded } from "./stored-saga.ts";
 
 /** More than any budget: sagas that used theirs up are to be seen, and stalled. */
 const NO_LIMIT = 1_000_000;
@@ -36,7 +36,7 @@ interface Line {
   readonly entries: readonly Entry[];
   readonly token: number;
   readonly status: SagaStatus;
-  readonly changes: Partial<Kept>;
+  readonly changes: Partial<StoredSaga>;
   /** By the worker that wrote the lines before it. */
   readonly isOwn?: boolean;
 }
@@ -86,7 +86,7 @@ export class ContractJournal implements Journal {
     if (found?.record.version !== version - 1) return false;
     const { status } = state;
     const isGone = move?.releaseMs !== undefined || !CLAIMABLE.includes(status);
-    const changes: Partial<Kept> = {
+    const changes: Partial<StoredSaga> = {
       ...(isGone && givenBack(status, this.#now() + (move?.releaseMs ?? 0))),
       ...(move?.recovered && { recoveries: 0 }),
     };
@@ -174,7 +174,7 @@ export class ContractJournal implements Journal {
     return this.#storage.getSagasForRecovery(NO_LIMIT, NO_LIMIT, staleSeconds, name);
   }
 
-  async renew(holds: readonly Hold[]): Promise<ReadonlyMap<string, number>> {
+  async renew(holds: readonly Claimed[]): Promise<ReadonlyMap<string, number>> {
     const versions = await Promise.all(holds.map(({ id, token }) => this.#renewOne(id, token)));
     return new Map(holds.flatMap(({ id }, index) => (versions[index] ? [[id, versions[index]]] : [])));
   }
@@ -191,18 +191,21 @@ export class ContractJournal implements Journal {
     }
   }
 
-  async intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
+  async appendByOperator(
+    id: string,
+    decide: (record: SagaRecord) => OperatorLine | undefined,
+  ): Promise<SagaRecord> {
     for (;;) {
       const found = await this.#find(id);
       if (!found) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
       const { kept, record } = found;
-      const intrusion = decide(record);
-      if (!intrusion) return record;
-      const { entry } = intrusion;
+      const decided = decide(record);
+      if (!decided) return record;
+      const { entry } = decided;
       const { status } = evolve(record.state, entry);
       const isRunning = kept.owner !== null && status === record.state.status;
       const changes = isRunning ? {} : { ...givenBack(status, this.#now()), recoveries: 0 };
-      const line = { entries: [entry], token: OUTSIDER, status, changes };
+      const line = { entries: [entry], token: OPERATOR_TOKEN, status, changes };
       if (!(await this.#write(id, found, line))) continue;
       this.#notBefore.delete(id);
       return (await this.load(id)) ?? record;

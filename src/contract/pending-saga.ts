@@ -15,7 +15,7 @@ import { toLogEntry, toRecord } from "../sagas/journal/rows.ts";
 
 const STEP_MAX = 255;
 
-export class Draft {
+export class PendingSaga {
   readonly id: string;
   readonly name: string;
   /** The version that the database has; 0 where it does not have the saga yet. */
@@ -40,15 +40,15 @@ export class Draft {
   }
 
   /** Without its lines it can be changed all the same, but has no history to show. */
-  static of(row: Row, lines: readonly Row[] = []): Draft {
-    return new Draft(row, lines.map(toLogEntry), Number(row["version"]));
+  static of(row: Row, lines: readonly Row[] = []): PendingSaga {
+    return new PendingSaga(row, lines.map(toLogEntry), Number(row["version"]));
   }
 
-  static create(sagaId: string, name: string, context: SagaContext, nowMs: number): Draft {
+  static create(sagaId: string, name: string, context: SagaContext, nowMs: number): PendingSaga {
     const id = checkId(sagaId, "The id of a saga");
     checkName(name, "A saga's name");
     const state = { status: "PENDING", context: encodeContext(context), version: 1, recovery_attempts: 0 };
-    return new Draft({ id, name, ...state, plan: "", now_at: nowMs }, [], 0);
+    return new PendingSaga({ id, name, ...state, plan: "", now_at: nowMs }, [], 0);
   }
 
   /** Amends' engine runs it: its log adds up to its state, and a foreign line would break it. */

@@ -2,14 +2,14 @@
 import { CLAIMABLE } from "../core/saga/machine.ts";
 import type { Dialect } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import type { Draft } from "./pending-saga.ts";
+import type { PendingSaga } from "./pending-saga.ts";
 
 /** No registered saga has version 0: what was written through the storage contract is not the engine's to claim. */
 const NO_DEFINITION = 0;
 
 export function insertDraft(
   dialect: Dialect,
-  { id, name, status, context, version, recoveryAttempts }: Draft,
+  { id, name, status, context, version, recoveryAttempts }: PendingSaga,
 ): Sql {
   return sql`insert into ${dialect.table("saga_executions")}
       (id, name, definition, status, context, version, recovery_attempts, created_at, updated_at)
@@ -20,7 +20,7 @@ export function insertDraft(
 /** Only over the version that the draft was made from. */
 export function updateDraft(
   dialect: Dialect,
-  { id, base, status, context, version, recoveryAttempts }: Draft,
+  { id, base, status, context, version, recoveryAttempts }: PendingSaga,
 ): Sql {
   return sql`update ${dialect.table("saga_executions")}
     set status = ${status}, context = ${context}, version = ${version}, recovery_attempts = ${recoveryAttempts}, updated_at = ${dialect.now()}

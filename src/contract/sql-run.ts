@@ -7,26 +7,26 @@ import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import type { SagaContext, SagaLogEntry, SagaStorageRun, StoredSagaState } from "./contract.ts";
-import { Draft } from "./pending-saga.ts";
+import { PendingSaga } from "./pending-saga.ts";
 
 export interface RunTools {
-  read(id: string): Promise<Draft>;
+  read(id: string): Promise<PendingSaga>;
   /** All of them or none. */
-  write(drafts: readonly Draft[]): Promise<void>;
+  write(drafts: readonly PendingSaga[]): Promise<void>;
   nowMs(): number;
 }
 
 export class SqlRun implements SagaStorageRun {
   readonly #tools: RunTools;
   /** What this run changed, or looked at in order to change it: since then nobody else may have. */
-  readonly #drafts = new Map<string, Draft>();
+  readonly #drafts = new Map<string, PendingSaga>();
 
   constructor(tools: RunTools) {
     this.#tools = tools;
   }
 
   async createSaga(sagaId: string, name: string, context: SagaContext): Promise<void> {
-    const draft = Draft.create(sagaId, name, context, this.#tools.nowMs());
+    const draft = PendingSaga.create(sagaId, name, context, this.#tools.nowMs());
     if (await this.#exists(sagaId)) {
       throw new AmendsError("SAGA_CONFLICT", "A saga with this id exists already.", { id: sagaId });
     }
@@ -72,11 +72,11 @@ export class SqlRun implements SagaStorageRun {
     this.#drafts.clear();
   }
 
-  async #look(id: string): Promise<Draft> {
+  async #look(id: string): Promise<PendingSaga> {
     return this.#drafts.get(id) ?? this.#tools.read(id);
   }
 
-  async #hold(id: string): Promise<Draft> {
+  async #hold(id: string): Promise<PendingSaga> {
     const draft = await this.#look(id);
     // Another call of this run may have been faster: one saga has one draft.
     const held = this.#drafts.get(id) ?? draft;

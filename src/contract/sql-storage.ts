@@ -7,7 +7,7 @@ import type { Database, Row, Session } from "../storage/database.ts";
 import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { SagaContext, SagaLogEntry, SagaStorage, SagaStorageRun, StoredSagaState } from "./contract.ts";
-import { Draft } from "./pending-saga.ts";
+import { PendingSaga } from "./pending-saga.ts";
 import { insertLines } from "../sagas/journal/flush.ts";
 import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
@@ -22,7 +22,7 @@ export class SqlSagaStorage implements SagaStorage {
   }
 
   async createSaga(sagaId: string, name: string, context: SagaContext): Promise<void> {
-    await this.#write([Draft.create(sagaId, name, context, this.#nowMs())]);
+    await this.#write([PendingSaga.create(sagaId, name, context, this.#nowMs())]);
   }
 
   async updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void> {
@@ -87,28 +87,28 @@ export class SqlSagaStorage implements SagaStorage {
     return work(run);
   }
 
-  async #read(id: string): Promise<Draft> {
+  async #read(id: string): Promise<PendingSaga> {
     await this.#prepare();
     const { dialect } = this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
     const [rows, lines] = await persist(this.#db, () => this.#db.batch(statements));
     const [row] = rows as readonly Row[];
     if (!row) throw notFound(id);
-    return Draft.of(row, lines);
+    return PendingSaga.of(row, lines);
   }
 
   /** Looks at the saga under its lock, and writes what `change` makes of it. */
-  async #change(id: string, change: (draft: Draft) => void): Promise<void> {
+  async #change(id: string, change: (draft: PendingSaga) => void): Promise<void> {
     await this.#transaction(async (session) => {
       const [row] = await session.query(selectSaga(session.dialect, id, true));
       if (!row) throw notFound(id);
-      const draft = Draft.of(row);
+      const draft = PendingSaga.of(row);
       change(draft);
       await save(session, draft);
     });
   }
 
-  async #write(drafts: readonly Draft[]): Promise<void> {
+  async #write(drafts: readonly PendingSaga[]): Promise<void> {
     // Rows are locked in this order, by every run of every process.
     const ordered = drafts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     await this.#transaction(async (session) => {
@@ -157,7 +157,7 @@ export class SqlSagaStorage implements SagaStorage {
   }
 }
 
-async function save(session: Session, draft: Draft): Promise<void> {
+async function save(session: Session, draft: PendingSaga): Promise<void> {
   const { id, base, added } = draft;
   const isNew = base === 0;
   const statement = isNew ? insertDraft : updateDraft;

@@ -7,7 +7,7 @@ import type { LogEntry, NewSaga, SagaRecord } from "../sagas/journal/journal.ts"
 import type { SagaContext, StoredSagaState } from "./contract.ts";
 import { fold } from "../sagas/journal/rows.ts";
 
-export interface Kept {
+export interface StoredSaga {
   readonly name: string;
   readonly definition: number;
   readonly input: unknown;
@@ -26,11 +26,11 @@ export interface Kept {
 /** A saga as it was loaded: what the storage says of it, and what that means. */
 export interface Loaded {
   readonly stored: StoredSagaState;
-  readonly kept: Kept;
+  readonly kept: StoredSaga;
   readonly record: SagaRecord;
 }
 
-export function newKept(saga: NewSaga, nowMs: number): Kept {
+export function newKept(saga: NewSaga, nowMs: number): StoredSaga {
   const begun = saga.owner !== undefined;
   return {
     name: saga.name,
@@ -53,7 +53,7 @@ export function newKept(saga: NewSaga, nowMs: number): Kept {
 /** Undefined where the saga was put into the storage by somebody else: there is no plan to run it by. */
 export function readKept(id: string, stored: StoredSagaState, nowMs: number): Loaded | undefined {
   if (!isKept(stored.context)) return undefined;
-  const kept = stored.context as unknown as Kept;
+  const kept = stored.context as unknown as StoredSaga;
   const plan = decodePlan(kept.plan);
   const last = kept.log.at(-1);
   const record: SagaRecord = {
@@ -87,7 +87,7 @@ function isKept(context: SagaContext): boolean {
 export function givenBack(
   status: SagaRecord["state"]["status"],
   dueAtMs: number,
-): Pick<Kept, "owner" | "dueAtMs"> {
+): Pick<StoredSaga, "owner" | "dueAtMs"> {
   return { owner: null, dueAtMs: CLAIMABLE.includes(status) ? dueAtMs : null };
 }
 

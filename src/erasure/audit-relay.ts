@@ -7,12 +7,12 @@ import type { NewAuditEvent } from "../audit/event.ts";
 import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "../audit/sink.ts";
 import { DEFAULT_LEASE_MS, delayMs, type Backoff } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
-import { entryDesk, type ClaimedEntry } from "../outbox/entry-pool.ts";
-import type { OutboxBooks } from "../outbox/outcome-writer.ts";
+import { entryPool, type ClaimedEntry } from "../outbox/entry-pool.ts";
+import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { insertEntries } from "../outbox/queries.ts";
 import type { Row, Session } from "../storage/database.ts";
-import type { Desk } from "../runtime/lease-pool.ts";
-import type { Host } from "../runtime/part.ts";
+import type { LeasePool } from "../runtime/lease-pool.ts";
+import type { PartContext } from "../runtime/part.ts";
 
 /** Names with `$` are Amends' own. */
 const NAME = "$audit";
@@ -21,16 +21,16 @@ const COMMIT_SOON_MS = 20;
 const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 
 export class AuditRelay implements TransactionalSink {
-  readonly duty: Desk<ClaimedEntry>;
+  readonly duty: LeasePool<ClaimedEntry>;
   readonly #sink: AuditSink;
-  readonly #books: OutboxBooks;
-  readonly #host: Host;
+  readonly #books: OutboxWriter;
+  readonly #host: PartContext;
 
-  constructor(host: Host, books: OutboxBooks, sink: AuditSink, leaseMs: number = DEFAULT_LEASE_MS) {
+  constructor(host: PartContext, books: OutboxWriter, sink: AuditSink, leaseMs: number = DEFAULT_LEASE_MS) {
     this.#host = host;
     this.#books = books;
     this.#sink = sink;
-    this.duty = entryDesk({
+    this.duty = entryPool({
       name: "audit relay",
       kind: "call",
       names: () => [NAME],

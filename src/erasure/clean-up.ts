@@ -7,19 +7,19 @@
  * and again when the calls to other systems have ended and what they carried is gone. PostgreSQL does the like by
  * itself (vacuum), out of our reach.
  */
-import type { OutboxBooks } from "../outbox/outcome-writer.ts";
+import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { raw, type Sql } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
-import { patienceOf, type Host } from "../runtime/part.ts";
+import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { findVirtualTable, listUnclean, markClean } from "./queries.ts";
 
 const BATCH = 500;
 
 export interface CleanUpOptions {
-  readonly host: Host;
-  readonly books: Pick<OutboxBooks, "flushes">;
+  readonly host: PartContext;
+  readonly books: Pick<OutboxWriter, "flushes">;
   /** Infinite where the file is not to be rebuilt unasked. */
   readonly rebuildEveryMs: number;
 }
@@ -107,7 +107,7 @@ export class CleanUp implements Duty {
   }
 
   #query(statement: Sql): Promise<readonly Row[]> {
-    return persist(this.#db, () => this.#db.query(statement), patienceOf(this.#options.host));
+    return persist(this.#db, () => this.#db.query(statement), retryLimitsOf(this.#options.host));
   }
 }
 

@@ -16,13 +16,13 @@ import { checkSubjectId } from "../core/erasure/request.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
 import { policyOf } from "../outbox/backoff-policy.ts";
-import { OutboxBooks } from "../outbox/outcome-writer.ts";
+import { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { Outbox } from "./remote/outbox.ts";
 import { ResolverRegistry } from "./remote/registry.ts";
 import type { AnyResolver } from "./remote/resolver.ts";
 import { SagaRunner, type SagaRunnerOptions } from "./remote/runner.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Host, type Hosting } from "../runtime/part.ts";
+import { HOST, type PartContext, type Hosting } from "../runtime/part.ts";
 import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
 import { erase, type ErasureReport, type RequestTools } from "./local/erase.ts";
@@ -81,7 +81,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   readonly outbox: Outbox<Tx>;
   /** Makes the calls to other systems. The worker drives it; without one, call its `runOnce`. */
   readonly runner: SagaRunner;
-  readonly #host: Host<Tx>;
+  readonly #host: PartContext<Tx>;
   readonly #amends: Hosting<Tx>;
   readonly #tools: RequestTools<Tx>;
   readonly #audit: AnySink;
@@ -96,22 +96,22 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     const backoff = policyOf(options.backoff, "new Erasure");
     this.#amends = amends;
     this.#host = amends[HOST];
-    const host = this.#host as Host;
+    const host = this.#host as PartContext;
     const registry = new ResolverRegistry(resolvers);
     this.#audit = audit ?? new DatabaseAuditSink(amends);
-    const books = new OutboxBooks(host);
+    const books = new OutboxWriter(host);
     // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
     const relay = isTransactional(this.#audit)
       ? undefined
       : new AuditRelay(host, books, this.#audit, backoff.leaseMs);
     const sink = relay ?? (this.#audit as TransactionalSink);
-    if (relay) host.employ(relay.duty);
+    if (relay) host.addDuty(relay.duty);
     this.outbox = new Outbox(amends, { audit: sink });
     this.runner = new SagaRunner(registry, this.outbox, this.#audit, { ...rest, backoff }).attach();
     const rebuildEveryMs =
       rebuildEvery === "never" ? Number.POSITIVE_INFINITY : durationMs(rebuildEvery, "rebuildEvery");
     this.#cleanUp = new CleanUp({ host, books: this.outbox.books, rebuildEveryMs });
-    host.employ(this.#cleanUp);
+    host.addDuty(this.#cleanUp);
     const recorder = new Recorder(host, sink);
     this.#tools = { map: dataMap, registry, outbox: this.outbox, recorder };
   }

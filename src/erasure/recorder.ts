@@ -9,17 +9,17 @@ import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
 import type { Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { patienceOf, type Host } from "../runtime/part.ts";
+import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { findNote, noteFailure, type Failure } from "./queries.ts";
 
 export class Recorder {
-  readonly #host: Host;
+  readonly #host: PartContext;
   readonly #sink: TransactionalSink;
   readonly #notes: Set<Promise<void>> = new Set();
   /** Notes are written outside of the transaction that the caller may be in, also for whoever looks for that. */
   readonly #outside: AsyncResource = new AsyncResource("amends.erasure");
 
-  constructor(host: Host, sink: TransactionalSink) {
+  constructor(host: PartContext, sink: TransactionalSink) {
     this.#host = host;
     this.#sink = sink;
   }
@@ -56,8 +56,8 @@ export class Recorder {
       await this.tell(session, events);
     };
     try {
-      const patience = { ...patienceOf(host), attemptMax: Number.POSITIVE_INFINITY };
-      await persist(database, () => database.transaction(write), patience);
+      const retryLimits = { ...retryLimitsOf(host), attemptMax: Number.POSITIVE_INFINITY };
+      await persist(database, () => database.transaction(write), retryLimits);
     } catch {
       const { subjectId, label } = failure;
       host.warn({ subjectId, error: label }, "amends: a request failed, and that could not be put on record");

@@ -42,7 +42,7 @@ export class EventFlow<Tx = unknown> {
 
   /** Deliveries that were lost to another process: the fence held, and nothing of them was booked here. */
   get lost(): number {
-    return this.#engine.desk.lost;
+    return this.#engine.pool.lost;
   }
 
   /**
@@ -65,7 +65,7 @@ export class EventFlow<Tx = unknown> {
     const session = this.#db.join(tx);
     for (const part of parts(out))
       await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part, trace });
-    this.#engine.desk.dueIn(COMMIT_SOON_MS);
+    this.#engine.pool.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }
 
@@ -113,7 +113,7 @@ export class EventFlow<Tx = unknown> {
       ? await this.#engine.store.query(requeueDelivery(this.#db.dialect, id, text))
       : [];
     if (rows.length === 0 && !(isUuid(id) && (await this.#isNoted("delivery", id, text)))) throw notNow(id);
-    this.#engine.desk.dueIn(0);
+    this.#engine.pool.dueIn(0);
   }
 
   /**
@@ -142,7 +142,7 @@ export class EventFlow<Tx = unknown> {
     } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0) {
       if (!(await this.#isNoted("delivery", id, text))) throw notNow(id);
     }
-    this.#engine.desk.dueIn(0);
+    this.#engine.pool.dueIn(0);
   }
 
   /** What a person did, when by the database's clock, and why. */
@@ -186,7 +186,7 @@ export class EventFlow<Tx = unknown> {
     if (!decided) throw notNow(run.sagaId);
     const done = await this.#engine.store.steer({ delivery: undefined, to: RELEASED, ...decided });
     if (!done && !(await this.#isNoted("run", run.sagaId, text))) throw notNow(run.sagaId);
-    this.#engine.desk.dueIn(0);
+    this.#engine.pool.dueIn(0);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Makes the event flow of one Amends: its registry, its engine, and what the worker drives for it. */
 import type { AnySaga } from "../sagas/define/definition.ts";
-import type { Host } from "../runtime/part.ts";
+import type { PartContext } from "../runtime/part.ts";
 import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
 import { EventFlow } from "./flow.ts";
 import type { AnyHandler } from "./define/handler.ts";
@@ -12,7 +12,7 @@ export interface EventFlowOptions<Tx> extends Pick<
   EventEngineOptions,
   "leaseMs" | "errorCodes" | "runSaga" | "tellSagas" | "onAttention"
 > {
-  readonly host: Host<Tx>;
+  readonly host: PartContext<Tx>;
   readonly handlers: readonly AnyHandler[];
   readonly eventSagas: readonly AnySagaDef[];
   /** Sagas of steps, which may wait for events. */
@@ -22,7 +22,7 @@ export interface EventFlowOptions<Tx> extends Pick<
 export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
   const { host, handlers, eventSagas, sagas, ...given } = options;
   const { database, clock, closing, graceMs } = host;
-  const warn: Host["warn"] = (fields, message) => host.warn(fields, message);
+  const warn: PartContext["warn"] = (fields, message) => host.warn(fields, message);
   const { dialect } = database;
   const registry = new SagaRegistry(handlers, eventSagas, dialect.name, sagas);
   const engine = new EventEngine({
@@ -37,8 +37,8 @@ export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
     onBug: (error) => host.onBug(error),
   });
   if (!registry.isEmpty) {
-    host.employ(engine.desk);
-    host.employ(new Reaper({ engine, dialect, clock, warn }));
+    host.addDuty(engine.pool);
+    host.addDuty(new Reaper({ engine, dialect, clock, warn }));
   }
   return new EventFlow(engine, database);
 }

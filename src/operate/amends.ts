@@ -27,7 +27,7 @@ import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../runtime/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../runtime/part.ts";
+import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
 import { untraced, type Tracer } from "../runtime/trace.ts";
 import { readArchived, type ArchivedSaga } from "./archive.ts";
@@ -259,7 +259,7 @@ export class Amends<Tx = unknown> {
     await this.#database?.close();
   }
 
-  #host(): Host<Tx> {
+  #host(): PartContext<Tx> {
     const database = this.#database;
     return {
       get database(): Database<Tx> {
@@ -271,7 +271,7 @@ export class Amends<Tx = unknown> {
       closing: this.#closing.signal,
       newId,
       answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
-      employ: (duty) => this.#duties.push(duty),
+      addDuty: (duty) => this.#duties.push(duty),
       onTrouble: (error, attempt) => this.#warn(error, attempt),
       onBug: (error) => this.#bug(error),
       warn: (fields, message) => this.#logger.warn(fields, message),
@@ -280,7 +280,7 @@ export class Amends<Tx = unknown> {
 
   #signalTools(): SignalTools<Tx> {
     const host = this[HOST];
-    return { db: host.database, engine: this.#engine, patience: patienceOf(host), newId };
+    return { db: host.database, engine: this.#engine, retryLimits: retryLimitsOf(host), newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

@@ -10,7 +10,7 @@ import type { SagaView } from "../sagas/view/view.ts";
 import { persist } from "../storage/retry.ts";
 import { raw } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../runtime/part.ts";
+import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./retention-chores.ts";
 import { checkPolicy, type RetentionPolicy } from "./retention-policy.ts";
 
@@ -35,7 +35,7 @@ export class Retention implements Duty {
   readonly name: string = "retention";
   readonly capacity: number = 1;
   readonly renewEveryMs: number = 3_600_000;
-  readonly #host: Host;
+  readonly #host: PartContext;
   readonly #chores: readonly Chore[];
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #isAccepted = false;
@@ -50,7 +50,7 @@ export class Retention implements Duty {
     this.#host = amends[HOST];
     const transact = transactAs(this.#host, role);
     this.#chores = choresOf(checkPolicy(policy), { transact, batch, inspect: (id) => amends.inspect(id) });
-    this.#host.employ(this);
+    this.#host.addDuty(this);
   }
 
   get room(): number {
@@ -101,7 +101,7 @@ export class Retention implements Duty {
   }
 }
 
-function transactAs(host: Host, role: string | undefined): Transact {
+function transactAs(host: PartContext, role: string | undefined): Transact {
   const { database } = host;
   if (role !== undefined && (database.dialect.name !== "postgres" || !ROLE.test(role))) {
     throw new AmendsError(
@@ -109,7 +109,7 @@ function transactAs(host: Host, role: string | undefined): Transact {
       "`role` must be the plain name of a role of PostgreSQL; SQLite has none.",
     );
   }
-  const patience = patienceOf(host);
+  const retryLimits = retryLimitsOf(host);
   return (work) =>
     persist(
       database,
@@ -118,6 +118,6 @@ function transactAs(host: Host, role: string | undefined): Transact {
           if (role !== undefined) await session.query(raw(`set local role "${role}"`));
           return work(session);
         }),
-      patience,
+      retryLimits,
     );
 }

@@ -4,13 +4,13 @@
  * the lease renewed: nothing is given up while its call is known to run.
  */
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
-import type { Hold, StopReason } from "../runtime/lease-pool.ts";
+import type { Lease, StopReason } from "../runtime/lease-pool.ts";
 import { TimedCall, type CallLimits } from "../runtime/timed-call.ts";
 
 const TIMED_OUT: Outcome = { kind: "trouble", label: "TimedOut" };
 
 export interface AttemptOptions extends CallLimits {
-  readonly hold: Hold;
+  readonly lease: Lease;
 }
 
 /** What a call came to. */
@@ -40,18 +40,18 @@ export class Attempt extends TimedCall<Ended, StopReason> {
     decide: (outcome: Outcome) => Decision,
     onRunning: () => Promise<void>,
   ): Promise<{ readonly outcome: Outcome; readonly decision: Decision } | undefined> {
-    const { hold } = this.#options;
-    if (hold.stopped !== undefined) return undefined;
+    const { lease } = this.#options;
+    if (lease.stopped !== undefined) return undefined;
     const answered = call().then((outcome): Ended => ({ outcome: this.#read(outcome) }));
-    hold.onStop(() => this.#interrupt(answered));
+    lease.onStop(() => this.#interrupt(answered));
     const { outcome, late } = await this.within(this.#options, answered);
     if (!outcome) return undefined;
     const decision = decide(outcome);
     if (!late) return { outcome, decision };
-    hold.linger(late);
+    lease.keepOrphan(late);
     if (decision.event !== "abandon") return { outcome, decision };
     await onRunning();
-    const end = (await hold.unlessLost(late))?.outcome;
+    const end = (await lease.unlessLost(late))?.outcome;
     return end && { outcome: end, decision: decide(end) };
   }
 
@@ -60,10 +60,10 @@ export class Attempt extends TimedCall<Ended, StopReason> {
   }
 
   #interrupt(answered: Promise<Ended>): void {
-    const { hold } = this.#options;
-    this.stop(hold.stopped ?? "lost");
-    if (hold.stopped !== "lost") return;
-    hold.linger(answered);
+    const { lease } = this.#options;
+    this.stop(lease.stopped ?? "lost");
+    if (lease.stopped !== "lost") return;
+    lease.keepOrphan(answered);
     this.end(INTERRUPTED);
   }
 

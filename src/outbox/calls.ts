@@ -11,20 +11,20 @@ import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
 import type { Row, Session } from "../storage/database.ts";
-import { persist, type Patience } from "../storage/retry.ts";
-import type { Desk, Hold } from "../runtime/lease-pool.ts";
+import { persist, type RetryLimits } from "../storage/retry.ts";
+import type { LeasePool, Lease } from "../runtime/lease-pool.ts";
 import type { Duty } from "../runtime/duty.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../runtime/part.ts";
+import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { readTraceparent } from "../runtime/trace.ts";
 import { tryHook } from "../runtime/hook.ts";
 import { Attempt } from "./attempt.ts";
 import { policyOf, type BackoffPolicy, type BackoffSettings } from "./backoff-policy.ts";
-import { OutboxBooks } from "./outcome-writer.ts";
+import { OutboxWriter } from "./outcome-writer.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
 import { toCall, type CallEntry } from "./call-row.ts";
 import { checkUuid } from "../core/identity.ts";
 import { failureOf, labelOf, tellThrown } from "./outcome.ts";
-import { entryDesk, runBatch, type ClaimedEntry } from "./entry-pool.ts";
+import { entryPool, runBatch, type ClaimedEntry } from "./entry-pool.ts";
 import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
 import { insertEntries, listAbandonedEntries } from "./queries.ts";
 import { CallRequeue } from "./requeue-calls.ts";
@@ -53,14 +53,14 @@ export interface CallPage {
 }
 
 export class Calls<Tx = unknown> {
-  readonly #host: Host<Tx>;
-  readonly #books: OutboxBooks;
+  readonly #host: PartContext<Tx>;
+  readonly #books: OutboxWriter;
   readonly #known: ReadonlyMap<string, CallDefinition>;
   readonly #backoff: BackoffPolicy;
   readonly #batchSize: number;
   readonly #onAbandoned: CallsOptions["onAbandoned"];
-  readonly #desk: Desk<ClaimedEntry>;
-  readonly #patience: Patience;
+  readonly #pool: LeasePool<ClaimedEntry>;
+  readonly #retryLimits: RetryLimits;
   #isAttached = false;
 
   constructor(amends: Hosting<Tx>, options: CallsOptions) {
@@ -69,35 +69,35 @@ export class Calls<Tx = unknown> {
     const backoff = policyOf(options.backoff, "new Calls");
     const host = amends[HOST];
     this.#host = host;
-    this.#books = new OutboxBooks(host);
+    this.#books = new OutboxWriter(host);
     this.#known = byName(calls);
     this.#backoff = backoff;
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
-    this.#patience = patienceOf(host);
-    this.#desk = entryDesk({
+    this.#retryLimits = retryLimitsOf(host);
+    this.#pool = entryPool({
       name: "calls",
       kind: "call",
       names: () => [...this.#known.keys()],
       host,
       books: this.#books,
       leaseMs: backoff.leaseMs,
-      run: (row, hold) => this.#run(row, hold),
+      run: (row, lease) => this.#run(row, lease),
     });
   }
 
   get duty(): Duty {
-    return this.#desk;
+    return this.#pool;
   }
 
   /** Claims that were lost to another worker: the fence held. */
   get lost(): number {
-    return this.#desk.lost;
+    return this.#pool.lost;
   }
 
   /** The worker of this Amends drives them from its next start on. */
   attach(): this {
-    if (!this.#isAttached) this.#host.employ(this.#desk);
+    if (!this.#isAttached) this.#host.addDuty(this.#pool);
     this.#isAttached = true;
     return this;
   }
@@ -122,13 +122,13 @@ export class Calls<Tx = unknown> {
     await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
-    this.#desk.dueIn(COMMIT_SOON_MS);
+    this.#pool.dueIn(COMMIT_SOON_MS);
     return entryId;
   }
 
   /** Claims one batch of the calls that this process knows, makes them, and returns how many there were. */
   runOnce(): Promise<number> {
-    return runBatch(this.#desk, this.#host, this.#batchSize);
+    return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 
   /** Calls that need a person, oldest first. */
@@ -140,7 +140,7 @@ export class Calls<Tx = unknown> {
       limit,
       after: readCursor(options.after),
     });
-    const rows = await persist(database, () => database.query(list), this.#patience);
+    const rows = await persist(database, () => database.query(list), this.#retryLimits);
     return { entries: rows.map(toCall), next: cursorOf(rows, "enqueued_at", limit) };
   }
 
@@ -166,17 +166,17 @@ export class Calls<Tx = unknown> {
       }
       return done;
     };
-    const done = await persist(database, () => database.transaction(work), this.#patience);
-    if (done.length > 0) this.#desk.dueIn(0);
+    const done = await persist(database, () => database.transaction(work), this.#retryLimits);
+    if (done.length > 0) this.#pool.dueIn(0);
     return done;
   }
 
-  async #run(row: Row, hold: Hold): Promise<void> {
+  async #run(row: Row, lease: Lease): Promise<void> {
     const entry = toCall(row);
     const definition = this.#known.get(entry.name) as CallDefinition;
     const { attemptMax } = definition;
     const before = decideBefore(entry, { attemptMax });
-    if (before) return this.#conclude(entry, hold, before);
+    if (before) return this.#conclude(entry, lease, before);
     const ended = await this.#host.tracer.run(
       () => ({
         name: `call ${entry.name}`,
@@ -185,19 +185,19 @@ export class Calls<Tx = unknown> {
         attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
         parent: readTraceparent(row["traceparent"]),
       }),
-      () => this.#call(definition, entry, hold),
+      () => this.#call(definition, entry, lease),
       (one) => labelOf(one?.outcome),
     );
     if (!ended) return;
     const { outcome, decision } = ended;
     tellThrown("call", entry.name, entry, outcome, decision);
-    return this.#conclude(entry, hold, decision);
+    return this.#conclude(entry, lease, decision);
   }
 
-  async #call(definition: CallDefinition, entry: CallEntry, hold: Hold): ReturnType<Attempt["decided"]> {
+  async #call(definition: CallDefinition, entry: CallEntry, lease: Lease): ReturnType<Attempt["decided"]> {
     const { clock, graceMs } = this.#host;
     const timeoutMs = definition.timeoutMs ?? this.#backoff.leaseMs;
-    const attempt = new Attempt({ clock, hold, timeoutMs, graceMs });
+    const attempt = new Attempt({ clock, lease, timeoutMs, graceMs });
     const { attemptMax } = definition;
     const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
     return attempt.decided(
@@ -207,10 +207,10 @@ export class Calls<Tx = unknown> {
     );
   }
 
-  async #conclude(entry: CallEntry, hold: Hold, decision: Decision): Promise<void> {
+  async #conclude(entry: CallEntry, lease: Lease, decision: Decision): Promise<void> {
     const { entryId, token, name, attempts } = entry;
-    if ((await this.#books.settle({ entryId, token, ...decision })) === "lost") return hold.stop("lost");
-    if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
+    if ((await this.#books.settle({ entryId, token, ...decision })) === "lost") return lease.stop("lost");
+    if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
     if (decision.event !== "abandon") return;
     const { error } = decision;
     this.#host.warn({ entryId, call: name, error }, "amends: a call was abandoned and needs a person");

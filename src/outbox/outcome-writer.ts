@@ -6,32 +6,32 @@ import type { OutboxKind } from "../core/outbox/entry.ts";
 import { renewalLimitMs } from "../storage/claim.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { GroupWriter } from "../storage/group-writer.ts";
-import { persist, type Patience } from "../storage/retry.ts";
-import { patienceOf, type Host } from "../runtime/part.ts";
+import { persist, type RetryLimits } from "../storage/retry.ts";
+import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { claimEntries, noteRunning, renewEntries, type HeldEntry } from "./queries.ts";
 import { settle, type Booked, type Settlement } from "./settle.ts";
 
 /** So many outcomes that wait are worth a second commit beside the first, where the database has several writers. */
-const CROWD = 250;
-const PIECE_BYTES = 300;
+const PARALLEL_FROM = 250;
+const ITEM_BYTES = 300;
 
-export class OutboxBooks {
+export class OutboxWriter {
   readonly #db: Database;
-  readonly #patience: Patience;
+  readonly #retryLimits: RetryLimits;
   readonly #writer: GroupWriter<Settlement, Booked>;
 
-  constructor(host: Pick<Host, "database" | "closing" | "onTrouble">) {
+  constructor(host: Pick<PartContext, "database" | "closing" | "onTrouble">) {
     const { database } = host;
     this.#db = database;
-    this.#patience = patienceOf(host);
+    this.#retryLimits = retryLimitsOf(host);
     this.#writer = new GroupWriter({
       db: database,
-      flush: (pieces) => settle(database, pieces),
-      bytes: () => PIECE_BYTES,
+      flush: (items) => settle(database, items),
+      bytes: () => ITEM_BYTES,
       signal: host.closing,
       onTrouble: (error, attempt) => host.onTrouble(error, attempt),
-      hasty: ({ hasty }) => hasty === true,
-      ...(database.dialect.name === "postgres" && { crowd: CROWD }),
+      failFast: ({ failFast }) => failFast === true,
+      ...(database.dialect.name === "postgres" && { parallelFrom: PARALLEL_FROM }),
     });
   }
 
@@ -65,8 +65,8 @@ export class OutboxBooks {
     await this.#persist(() => this.#db.query(noteRunning(this.#db.dialect, entryId, token)));
   }
 
-  settle(piece: Settlement): Promise<Booked> {
-    return this.#writer.submit(piece);
+  settle(item: Settlement): Promise<Booked> {
+    return this.#writer.submit(item);
   }
 
   drained(): Promise<void> {
@@ -74,6 +74,6 @@ export class OutboxBooks {
   }
 
   #persist<T>(work: () => Promise<T>): Promise<T> {
-    return persist(this.#db, work, this.#patience);
+    return persist(this.#db, work, this.#retryLimits);
   }
 }

@@ -47,15 +47,15 @@ export interface Settlement {
   /** Do not book what would complete the request, say so: somebody must be told first. */
   readonly asks?: boolean | undefined;
   /** Somebody waits for the answer. */
-  readonly hasty?: boolean | undefined;
+  readonly failFast?: boolean | undefined;
 }
 
 /** `lost`: the claim does not hold any more, nothing was written. `completes`: not booked, because it was asked. */
 export type Booked = "booked" | "completed" | "lost" | "completes";
 
-export async function settle(db: Database, pieces: readonly Settlement[]): Promise<readonly Booked[]> {
-  const isPlain = pieces.every(({ events, completes }) => !completes && (events ?? []).length === 0);
-  return isPlain ? settleIn(db, pieces) : db.transaction((session) => settleIn(session, pieces));
+export async function settle(db: Database, items: readonly Settlement[]): Promise<readonly Booked[]> {
+  const isPlain = items.every(({ events, completes }) => !completes && (events ?? []).length === 0);
+  return isPlain ? settleIn(db, items) : db.transaction((session) => settleIn(session, items));
 }
 
 /** `onComplete` runs inside the transaction: what it throws takes the booking back. */
@@ -67,22 +67,22 @@ export async function settleIn(
   const { dialect } = session;
   const sorted = given.toSorted((a, b) => (a.entryId < b.entryId ? -1 : 1));
   const waiting = await lockRequests(session, sorted);
-  const withheld = new Set(sorted.filter((piece) => piece.asks && isLast(piece, sorted, waiting)));
-  const pieces = sorted.filter((piece) => !withheld.has(piece));
-  const rows = pieces.length > 0 ? await session.query(settleEntries(dialect, pieces)) : [];
+  const withheld = new Set(sorted.filter((item) => item.asks && isLast(item, sorted, waiting)));
+  const items = sorted.filter((item) => !withheld.has(item));
+  const rows = items.length > 0 ? await session.query(settleEntries(dialect, items)) : [];
   const written = new Map(rows.map(held));
   const isWritten = ({ entryId, token }: Settlement): boolean => written.get(entryId) === token;
-  const done = pieces.filter(isWritten);
+  const done = items.filter(isWritten);
   const completing = completed(done, waiting);
   await append(session, done, completing);
   for (const { completes } of completing) if (completes) await onComplete?.(completes);
-  const missing = done.length < pieces.length ? pieces.filter((piece) => !isWritten(piece)) : [];
+  const missing = done.length < items.length ? items.filter((item) => !isWritten(item)) : [];
   const before = missing.length > 0 ? await session.query(findOurs(dialect, missing)) : [];
   for (const row of before) written.set(...held(row));
-  return given.map((piece) => {
-    if (withheld.has(piece)) return "completes";
-    if (!isWritten(piece)) return "lost";
-    return completing.has(piece) ? "completed" : "booked";
+  return given.map((item) => {
+    if (withheld.has(item)) return "completes";
+    if (!isWritten(item)) return "lost";
+    return completing.has(item) ? "completed" : "booked";
   });
 }
 
@@ -98,11 +98,11 @@ function requestName({ subjectId, operation }: Request): string {
 /** The entries that each request waits for, by request: ids and the tokens that hold them. */
 type Waiting = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-async function lockRequests(session: Session, pieces: readonly Settlement[]): Promise<Waiting> {
+async function lockRequests(session: Session, items: readonly Settlement[]): Promise<Waiting> {
   const waiting = new Map<string, Map<string, number>>();
-  for (const { completes } of pieces) if (completes) waiting.set(requestName(completes), new Map());
+  for (const { completes } of items) if (completes) waiting.set(requestName(completes), new Map());
   if (waiting.size === 0) return waiting;
-  for (const row of await session.query(lockStatement(session.dialect, pieces))) {
+  for (const row of await session.query(lockStatement(session.dialect, items))) {
     const name = requestName({
       subjectId: row["subject_id"] as string,
       operation: row["operation"] as OutboxOperation,
@@ -113,37 +113,37 @@ async function lockRequests(session: Session, pieces: readonly Settlement[]): Pr
 }
 
 /** Those whose booking completes their request: the last of each request that has nothing else to wait for. */
-function completed(pieces: readonly Settlement[], waiting: Waiting): ReadonlySet<Settlement> {
-  const last = new Map<string, { piece: Settlement; left: number }>();
-  for (const piece of pieces) {
-    if (!piece.completes) continue;
-    const name = requestName(piece.completes);
+function completed(items: readonly Settlement[], waiting: Waiting): ReadonlySet<Settlement> {
+  const last = new Map<string, { item: Settlement; left: number }>();
+  for (const item of items) {
+    if (!item.completes) continue;
+    const name = requestName(item.completes);
     const entries = waiting.get(name);
     const left = last.get(name)?.left ?? entries?.size ?? Infinity;
-    last.set(name, { piece, left: entries?.has(piece.entryId) ? left - 1 : left });
+    last.set(name, { item, left: entries?.has(item.entryId) ? left - 1 : left });
   }
-  return new Set([...last.values()].filter(({ left }) => left === 0).map(({ piece }) => piece));
+  return new Set([...last.values()].filter(({ left }) => left === 0).map(({ item }) => item));
 }
 
 /** Would its booking, together with the others', complete the request? Only a claim that still holds can. */
-function isLast(piece: Settlement, pieces: readonly Settlement[], waiting: Waiting): boolean {
+function isLast(item: Settlement, items: readonly Settlement[], waiting: Waiting): boolean {
   const holds = ({ entryId, token, completes }: Settlement): boolean =>
     completes !== undefined && waiting.get(requestName(completes))?.get(entryId) === token;
-  return completed(pieces.filter(holds), waiting).has(piece);
+  return completed(items.filter(holds), waiting).has(item);
 }
 
 async function append(
   session: Session,
-  pieces: readonly Settlement[],
+  items: readonly Settlement[],
   completing: ReadonlySet<Settlement>,
 ): Promise<void> {
   const bySink = new Map<TransactionalSink, NewAuditEvent[]>();
-  for (const piece of pieces) {
-    if (!piece.sink) continue;
-    const events = bySink.get(piece.sink) ?? [];
-    bySink.set(piece.sink, events);
-    events.push(...(piece.events ?? []));
-    if (completing.has(piece) && piece.completion) events.push(piece.completion);
+  for (const item of items) {
+    if (!item.sink) continue;
+    const events = bySink.get(item.sink) ?? [];
+    bySink.set(item.sink, events);
+    events.push(...(item.events ?? []));
+    if (completing.has(item) && item.completion) events.push(item.completion);
   }
   for (const [sink, events] of bySink) if (events.length > 0) await sink.appendIn(session, events);
 }
@@ -152,9 +152,9 @@ async function append(
  * Every row that this flush will touch, and every row that a request waits for, in one order. Subjects are looked up
  * one by one in their index, and ids by the key: a plan made on an empty table would scan the open rows instead.
  */
-function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
+function lockStatement(dialect: Dialect, items: readonly Settlement[]): Sql {
   const table = dialect.table("outbox");
-  const requests = pieces.flatMap(({ completes }) => completes ?? []);
+  const requests = items.flatMap(({ completes }) => completes ?? []);
   const waiting = OPERATIONS.flatMap((operation) => {
     const subjects = requests.filter((one) => one.operation === operation).map(({ subjectId }) => subjectId);
     if (subjects.length === 0) return [];
@@ -163,7 +163,7 @@ function lockStatement(dialect: Dialect, pieces: readonly Settlement[]): Sql {
         and ${dialect.among(raw("w.subject_id"), [...new Set(subjects)])} and w.status in (${literals(BLOCKING)})`,
     ];
   });
-  const own = pieces.map(({ entryId }) => entryId);
+  const own = items.map(({ entryId }) => entryId);
   const all = join([...waiting, sql`select r.row_id from ${idRows(dialect, own)}`], " union ");
   return sql`with ids(row_id) as materialized (${all})
     select c.entry_id, c.subject_id, c.operation, c.token from ids join ${table} as c on c.entry_id = ids.row_id
@@ -183,8 +183,8 @@ const SETTLE: readonly Column[] = [
   { name: "ref_value", type: "text" },
 ];
 
-function settleRow(piece: Settlement): readonly unknown[] {
-  const { entryId, token, event, waitMs, notBeforeMs, error, verification, refValue } = piece;
+function settleRow(item: Settlement): readonly unknown[] {
+  const { entryId, token, event, waitMs, notBeforeMs, error, verification, refValue } = item;
   return [
     entryId,
     token,
@@ -203,8 +203,8 @@ function settleRow(piece: Settlement): readonly unknown[] {
  * input while it is abandoned, for a requeue. A verification's mark is set once: told again after a lost answer, it is
  * found and not written anew.
  */
-function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
-  const rows = dialect.rows(SETTLE, pieces.map(settleRow));
+function settleEntries(dialect: Dialect, items: readonly Settlement[]): Sql {
+  const rows = dialect.rows(SETTLE, items.map(settleRow));
   const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
   const soonest = dialect.plusMs(dialect.now(), raw("r.wait_ms"));
   const horizon = dialect.instantOf(raw("r.not_before_ms"));
@@ -224,8 +224,8 @@ function settleEntries(dialect: Dialect, pieces: readonly Settlement[]): Sql {
     returning entry_id, token`;
 }
 
-function findOurs(dialect: Dialect, pieces: readonly Settlement[]): Sql {
-  return sql`select c.entry_id, c.token from ${dialect.rows(SETTLE, pieces.map(settleRow))}
+function findOurs(dialect: Dialect, items: readonly Settlement[]): Sql {
+  return sql`select c.entry_id, c.token from ${dialect.rows(SETTLE, items.map(settleRow))}
     join ${dialect.table("outbox")} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status
     where r.event <> 'verify' or c.verification = r.verification`;
 }

@@ -17,7 +17,7 @@ export interface Claimed {
 /** Why a call was told to stop. `shutdown` is no outcome: the row is given back. */
 export type StopReason = "lost" | "shutdown";
 
-export interface DeskOptions<Piece extends Claimed> {
+export interface LeasePoolOptions<Item extends Claimed> {
   readonly name: string;
   readonly capacity?: number | undefined;
   readonly clock: Clock;
@@ -25,13 +25,13 @@ export interface DeskOptions<Piece extends Claimed> {
   /** A claim takes at most so many: while they are settled, there is room for the next. No limit unless given. */
   readonly claimMax?: number;
   /** Takes up to so many due rows, but none of these: calls for them that were lost still run here. */
-  readonly claim: (limit: number, except: readonly string[]) => Promise<readonly Piece[]>;
+  readonly claim: (limit: number, except: readonly string[]) => Promise<readonly Item[]>;
   /** Extends the leases of these; answers with the ids that are still ours. */
-  readonly renew: (pieces: readonly Piece[]) => Promise<ReadonlySet<string>>;
+  readonly renew: (items: readonly Item[]) => Promise<ReadonlySet<string>>;
   /** Does the work and books what came of it. What it throws is a bug: the lease heals it. */
-  readonly run: (piece: Piece, hold: Hold) => Promise<void>;
+  readonly run: (item: Item, lease: Lease) => Promise<void>;
   /** Gives back what was told to stop and has no outcome. */
-  readonly release: (piece: Piece) => Promise<void>;
+  readonly release: (item: Item) => Promise<void>;
   /** Resolves once nothing that was booked is still on its way to the database. */
   readonly drained: () => Promise<void>;
   readonly onBug: (error: unknown) => void;
@@ -44,7 +44,7 @@ const CLAIM_SHARE = 7 / 8;
 const GRACE_MS = 1_000;
 
 /** One claimed row at work. */
-export class Hold implements Leaving {
+export class Lease implements Leaving {
   leasedAtMs: number;
   #told: Stoppable<StopReason> | undefined;
   #isLost = false;
@@ -52,7 +52,7 @@ export class Hold implements Leaving {
   #onLost: (() => void)[] | undefined;
   #gone: { readonly done: Promise<void>; readonly tell: () => void } | undefined;
   #hasLeft = false;
-  #lingering: Promise<unknown> | undefined;
+  #orphanedCall: Promise<unknown> | undefined;
 
   constructor(leasedAtMs: number) {
     this.leasedAtMs = leasedAtMs;
@@ -106,12 +106,12 @@ export class Hold implements Leaving {
   }
 
   /** The call has not returned. Nobody waits for it, but its place stays taken until it does. */
-  linger(call: Promise<unknown>): void {
-    this.#lingering = call.catch(() => undefined);
+  keepOrphan(call: Promise<unknown>): void {
+    this.#orphanedCall = call.catch(() => undefined);
   }
 
-  get lingering(): Promise<unknown> | undefined {
-    return this.#lingering;
+  get orphanedCall(): Promise<unknown> | undefined {
+    return this.#orphanedCall;
   }
 }
 
@@ -121,16 +121,16 @@ function deferred(): { readonly done: Promise<void>; readonly tell: () => void }
   return { done, tell };
 }
 
-export class Desk<Piece extends Claimed> implements Duty {
+export class LeasePool<Item extends Claimed> implements Duty {
   readonly name: string;
   readonly capacity: number | undefined;
   readonly renewEveryMs: number;
-  readonly #options: DeskOptions<Piece>;
-  readonly #holds: Map<Hold, Piece> = new Map();
+  readonly #options: LeasePoolOptions<Item>;
+  readonly #leases: Map<Lease, Item> = new Map();
   /** Rows that are being booked, whose places belong to what comes after them already. */
-  readonly #handedOn: Set<Hold> = new Set();
+  readonly #handedOn: Set<Lease> = new Set();
   /** Their claims are settled; only their calls are still here. */
-  readonly #left: Set<Hold> = new Set();
+  readonly #left: Set<Lease> = new Set();
   #accepted = 0;
   #claiming = 0;
   #draining = false;
@@ -139,7 +139,7 @@ export class Desk<Piece extends Claimed> implements Duty {
   /** Claims that were lost to another worker: the fence held. */
   lost = 0;
 
-  constructor(options: DeskOptions<Piece>) {
+  constructor(options: LeasePoolOptions<Item>) {
     checkLease(options.leaseMs, `The lease of ${options.name}`);
     this.#options = options;
     this.name = options.name;
@@ -155,7 +155,7 @@ export class Desk<Piece extends Claimed> implements Duty {
   }
 
   get room(): number {
-    const taken = this.#holds.size - this.#handedOn.size + this.#claiming;
+    const taken = this.#leases.size - this.#handedOn.size + this.#claiming;
     const free = this.#draining ? 0 : Math.max(0, this.#accepted - taken);
     // While a claim is under way its places are taken: some are left for rows that are written as ours (`reserve`).
     return Math.min(Math.ceil(free * CLAIM_SHARE), this.#options.claimMax ?? free);
@@ -166,14 +166,14 @@ export class Desk<Piece extends Claimed> implements Duty {
     this.#onDue(ms);
   }
 
-  async claim(limit: number = this.room): Promise<readonly Hold[]> {
+  async claim(limit: number = this.room): Promise<readonly Lease[]> {
     if (limit <= 0) return [];
     this.#claiming += limit; // these places are taken until it is known how many the claim fills
     try {
       // The lease counts from before the claim: its answer may have been long on its way.
       const askedAtMs = this.#options.clock.monotonicMs();
-      const pieces = await this.#options.claim(limit, this.#stillHeard());
-      return pieces.map((piece) => this.#launch(piece, askedAtMs));
+      const items = await this.#options.claim(limit, this.#stillHeard());
+      return items.map((item) => this.#launch(item, askedAtMs));
     } finally {
       this.#claiming -= limit;
     }
@@ -181,7 +181,7 @@ export class Desk<Piece extends Claimed> implements Duty {
 
   #stillHeard(): readonly string[] {
     const heard: string[] = [];
-    for (const [hold, piece] of this.#holds) if (hold.stopped === "lost") heard.push(piece.id);
+    for (const [lease, item] of this.#leases) if (lease.stopped === "lost") heard.push(item.id);
     return heard;
   }
 
@@ -189,9 +189,9 @@ export class Desk<Piece extends Claimed> implements Duty {
    * Keeps a place for rows that are about to be written as ours already; undefined where there is none. Whoever asks
    * while it books its own row, and is done then, hands its place on.
    */
-  reserve(count: number, from?: Hold): Reservation<Piece> | undefined {
-    const given = from && this.#holds.has(from) && !this.#handedOn.has(from) ? from : undefined;
-    const taken = this.#holds.size - this.#handedOn.size + this.#claiming - (given ? 1 : 0);
+  reserve(count: number, from?: Lease): Reservation<Item> | undefined {
+    const given = from && this.#leases.has(from) && !this.#handedOn.has(from) ? from : undefined;
+    const taken = this.#leases.size - this.#handedOn.size + this.#claiming - (given ? 1 : 0);
     if (this.#draining || this.#accepted - taken < count) return undefined;
     if (given) this.#handedOn.add(given);
     this.#claiming += count;
@@ -206,35 +206,35 @@ export class Desk<Piece extends Claimed> implements Duty {
         if (given) this.#handedOn.delete(given);
         close();
       },
-      fill: (pieces) => {
+      fill: (items) => {
         close();
-        return pieces.map((piece) => this.#launch(piece, askedAtMs));
+        return items.map((item) => this.#launch(item, askedAtMs));
       },
     };
   }
 
-  #launch(piece: Piece, leasedAtMs: number): Hold {
-    const hold = new Hold(leasedAtMs);
-    this.#holds.set(hold, piece);
-    void this.#carry(piece, hold);
-    return hold;
+  #launch(item: Item, leasedAtMs: number): Lease {
+    const lease = new Lease(leasedAtMs);
+    this.#leases.set(lease, item);
+    void this.#carry(item, lease);
+    return lease;
   }
 
-  async #carry(piece: Piece, hold: Hold): Promise<void> {
+  async #carry(item: Item, lease: Lease): Promise<void> {
     const { run, release, onBug } = this.#options;
     try {
-      await run(piece, hold);
-      if (hold.stopped === "shutdown") await release(piece);
+      await run(item, lease);
+      if (lease.stopped === "shutdown") await release(item);
     } catch (error) {
       onBug(error);
     }
-    if (hold.stopped === "lost") this.lost++;
-    this.#left.add(hold);
-    hold.leave();
-    if (hold.lingering) await hold.lingering;
-    this.#left.delete(hold);
-    this.#handedOn.delete(hold);
-    this.#holds.delete(hold);
+    if (lease.stopped === "lost") this.lost++;
+    this.#left.add(lease);
+    lease.leave();
+    if (lease.orphanedCall) await lease.orphanedCall;
+    this.#left.delete(lease);
+    this.#handedOn.delete(lease);
+    this.#leases.delete(lease);
     this.#onFree();
   }
 
@@ -242,16 +242,16 @@ export class Desk<Piece extends Claimed> implements Duty {
   async renew(): Promise<void> {
     const { clock, leaseMs, renew } = this.#options;
     const now = clock.monotonicMs();
-    const isDue = ([hold]: [Hold, Piece]): boolean =>
-      hold.stopped === undefined && !this.#left.has(hold) && now - hold.leasedAtMs >= leaseMs / RENEWALS;
+    const isDue = ([lease]: [Lease, Item]): boolean =>
+      lease.stopped === undefined && !this.#left.has(lease) && now - lease.leasedAtMs >= leaseMs / RENEWALS;
     // Rows are locked in this order by everybody, so that nobody waits in a circle.
-    const due = [...this.#holds].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
+    const due = [...this.#leases].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
     if (due.length === 0) return;
-    const leases = due.map(([hold]) => hold);
-    const held = await renewOrLetGo(clock, leaseMs, leases, () => renew(due.map(([, piece]) => piece)));
-    for (const [hold, piece] of due) {
-      if (held.has(piece.id) && hold.stopped !== "lost") hold.leasedAtMs = now;
-      else if (this.#holds.has(hold) && !this.#left.has(hold)) hold.stop("lost");
+    const leases = due.map(([lease]) => lease);
+    const held = await renewOrLetGo(clock, leaseMs, leases, () => renew(due.map(([, item]) => item)));
+    for (const [lease, item] of due) {
+      if (held.has(item.id) && lease.stopped !== "lost") lease.leasedAtMs = now;
+      else if (this.#leases.has(lease) && !this.#left.has(lease)) lease.stop("lost");
     }
   }
 
@@ -259,9 +259,9 @@ export class Desk<Piece extends Claimed> implements Duty {
     this.#draining = true;
     const { clock, drained } = this.#options;
     const goneWithin = (ms: number): Promise<void> =>
-      within(clock, ms, Promise.all([...this.#holds.keys()].map((hold) => hold.gone)));
+      within(clock, ms, Promise.all([...this.#leases.keys()].map((lease) => lease.gone)));
     await goneWithin(deadlineMs);
-    for (const hold of this.#holds.keys()) hold.stop("shutdown");
+    for (const lease of this.#leases.keys()) lease.stop("shutdown");
     await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#accepted = 0;
     // A database that stays away must not keep the process: what is not durable is not booked, and the leases heal it.
@@ -270,7 +270,7 @@ export class Desk<Piece extends Claimed> implements Duty {
 }
 
 /** Places that were kept. Exactly one of the two is called. */
-export interface Reservation<Piece extends Claimed> {
-  fill(pieces: readonly Piece[]): readonly Hold[];
+export interface Reservation<Item extends Claimed> {
+  fill(items: readonly Item[]): readonly Lease[];
   cancel(): void;
 }

@@ -4,13 +4,13 @@
  */
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import type { Patience } from "../storage/retry.ts";
+import type { RetryLimits } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 import type { Tracer } from "./trace.ts";
 
 export const HOST: unique symbol = Symbol.for("amends.host") as never;
 
-export interface Host<Tx = unknown> {
+export interface PartContext<Tx = unknown> {
   /** Throws NOT_SUPPORTED where sagas live in a storage of the user's own. */
   readonly database: Database<Tx>;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ export interface Host<Tx = unknown> {
   readonly closing: AbortSignal;
   newId(): string;
   /** The worker of this Amends drives it from its next start on. */
-  employ(duty: Duty): void;
+  addDuty(duty: Duty): void;
   /** How long ago the database last answered the worker that runs here; undefined where none runs. */
   answeredMsAgo(): number | undefined;
   /** Trouble with the database that passes, told to the logger. */
@@ -34,7 +34,7 @@ export interface Host<Tx = unknown> {
 }
 
 /** How a part beside the Amends waits for the database. */
-export function patienceOf(host: Pick<Host, "closing" | "onTrouble">): Patience {
+export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">): RetryLimits {
   return {
     attemptMax: 8,
     signal: host.closing,
@@ -43,5 +43,5 @@ export function patienceOf(host: Pick<Host, "closing" | "onTrouble">): Patience 
 }
 
 export interface Hosting<Tx = unknown> {
-  readonly [HOST]: Host<Tx>;
+  readonly [HOST]: PartContext<Tx>;
 }

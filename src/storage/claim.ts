@@ -69,18 +69,18 @@ function nextToken(): Sql {
 }
 
 /** What to write into a new row that whoever writes it takes at once: it is claimed from the start. */
-export interface Birth {
+export interface InitialClaim {
   readonly columns: Sql;
   readonly values: Sql;
   readonly returning: Sql;
 }
 
-export function bornClaimed(
+export function insertClaimed(
   dialect: Dialect,
   leaseMs: number,
   more: { readonly columns: Sql; readonly values: Sql },
   returning: Sql,
-): Birth {
+): InitialClaim {
   const now = dialect.now();
   return {
     columns: sql`token, last_attempt_at, next_attempt_at, ${more.columns}`,

@@ -34,7 +34,7 @@ export interface Column {
 }
 
 /** The stage of the one row that answers for a whole chain. */
-export const ALL_AS_USUAL = "all as usual";
+export const ALL_EXPECTED = "all as usual";
 
 /** One write of a chain. */
 export interface Stage {

@@ -10,37 +10,37 @@ import process from "node:process";
 import { AmendsError } from "../core/errors.ts";
 import { sleep } from "./clock.ts";
 import type { Database } from "./database.ts";
-import { BRIEFLY, persist } from "./retry.ts";
+import { BRIEF_RETRIES, persist } from "./retry.ts";
 
-interface Waiting<Piece, Answer> {
-  readonly piece: Piece;
+interface Waiting<Item, Answer> {
+  readonly item: Item;
   readonly bytes: number;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
 
-export interface GroupWriterOptions<Piece, Answer> {
+export interface GroupWriterOptions<Item, Answer> {
   readonly db: Pick<Database, "dialect" | "clock">;
-  readonly flush: (pieces: readonly Piece[]) => Promise<readonly Answer[]>;
-  readonly bytes: (piece: Piece) => number;
+  readonly flush: (items: readonly Item[]) => Promise<readonly Answer[]>;
+  readonly bytes: (item: Item) => number;
   readonly signal?: AbortSignal;
   /** So many waiting pieces are worth a second flush beside the first; never where the database has one writer. */
-  readonly crowd?: number;
+  readonly parallelFrom?: number;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
   /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
-  readonly hasty: (piece: Piece) => boolean;
+  readonly failFast: (item: Item) => boolean;
 }
 
 const HOLD_MS = 1_000;
-const PIECES_MAX = 1_000;
+const ITEMS_MAX = 1_000;
 /** A flush that takes longer than this waits for something else than the disk. */
 const SLOW_MS = 250;
 const FLIGHTS_MAX = 3;
 const BYTES_MAX = 4 * 1_048_576;
 
-export class GroupWriter<Piece, Answer> {
-  readonly #options: GroupWriterOptions<Piece, Answer>;
-  #waiting: Waiting<Piece, Answer>[] = [];
+export class GroupWriter<Item, Answer> {
+  readonly #options: GroupWriterOptions<Item, Answer>;
+  #waiting: Waiting<Item, Answer>[] = [];
   #flying = 0;
   #held = 0;
   #slow = 0;
@@ -49,13 +49,13 @@ export class GroupWriter<Piece, Answer> {
   /** How many transactions were committed, for whoever measures. */
   flushes = 0;
 
-  constructor(options: GroupWriterOptions<Piece, Answer>) {
+  constructor(options: GroupWriterOptions<Item, Answer>) {
     this.#options = options;
   }
 
-  submit(piece: Piece): Promise<Answer> {
+  submit(item: Item): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ piece, bytes: this.#options.bytes(piece), resolve, reject });
+      this.#waiting.push({ item, bytes: this.#options.bytes(item), resolve, reject });
       this.#plan();
     });
   }
@@ -88,7 +88,7 @@ export class GroupWriter<Piece, Answer> {
   #mayFly(): boolean {
     const busy = this.#flying - this.#slow;
     if (this.#flying >= FLIGHTS_MAX) return false;
-    return busy === 0 || (busy === 1 && this.#waiting.length >= (this.#options.crowd ?? Infinity));
+    return busy === 0 || (busy === 1 && this.#waiting.length >= (this.#options.parallelFrom ?? Infinity));
   }
 
   async #fly(): Promise<void> {
@@ -107,11 +107,11 @@ export class GroupWriter<Piece, Answer> {
     else if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #take(): Waiting<Piece, Answer>[] {
-    const most = Math.min(PIECES_MAX, this.#share());
+  #take(): Waiting<Item, Answer>[] {
+    const most = Math.min(ITEMS_MAX, this.#share());
     let count = 0;
     for (let bytes = 0; count < this.#waiting.length && count < most; count++) {
-      bytes += (this.#waiting[count] as Waiting<Piece, Answer>).bytes;
+      bytes += (this.#waiting[count] as Waiting<Item, Answer>).bytes;
       if (bytes > BYTES_MAX && count > 0) break;
     }
     const taken = this.#waiting.slice(0, count);
@@ -121,20 +121,22 @@ export class GroupWriter<Piece, Answer> {
 
   /** A crowd that came at once is parted, so that this process works on one part while the database has the other. */
   #share(): number {
-    const { crowd = Infinity } = this.#options;
+    const { parallelFrom = Infinity } = this.#options;
     const isFirst = this.#flying - this.#slow === 1;
-    return isFirst && this.#waiting.length >= 2 * crowd ? Math.ceil(this.#waiting.length / 2) : Infinity;
+    return isFirst && this.#waiting.length >= 2 * parallelFrom
+      ? Math.ceil(this.#waiting.length / 2)
+      : Infinity;
   }
 
-  async #flush(group: readonly Waiting<Piece, Answer>[]): Promise<void> {
+  async #flush(group: readonly Waiting<Item, Answer>[]): Promise<void> {
     const { db, flush, signal, onTrouble } = this.#options;
     try {
-      const pieces = group.map((one) => one.piece);
-      const answers = await persist(db, () => flush(pieces), {
-        ...BRIEFLY,
+      const items = group.map((one) => one.item);
+      const answers = await persist(db, () => flush(items), {
+        ...BRIEF_RETRIES,
         signal,
         onTrouble,
-        splits: pieces.length > 1,
+        splits: items.length > 1,
       });
       this.flushes++;
       group.forEach((one, index) => one.resolve(answers[index] as Answer));
@@ -147,17 +149,17 @@ export class GroupWriter<Piece, Answer> {
   }
 
   /** The database stays away: whoever is in a hurry is told, the others wait for it without being in anybody's way. */
-  #hold(group: readonly Waiting<Piece, Answer>[], error: unknown): void {
-    const { hasty, signal } = this.#options;
-    const tell = (piece: Piece): boolean => signal?.aborted === true || hasty(piece);
-    const patient = group.filter((one) => !tell(one.piece));
-    for (const one of group) if (tell(one.piece)) one.reject(error);
+  #hold(group: readonly Waiting<Item, Answer>[], error: unknown): void {
+    const { failFast, signal } = this.#options;
+    const tell = (item: Item): boolean => signal?.aborted === true || failFast(item);
+    const patient = group.filter((one) => !tell(one.item));
+    for (const one of group) if (tell(one.item)) one.reject(error);
     if (patient.length === 0) return;
     this.#held++;
     void this.#returnLater(patient);
   }
 
-  async #returnLater(patient: readonly Waiting<Piece, Answer>[]): Promise<void> {
+  async #returnLater(patient: readonly Waiting<Item, Answer>[]): Promise<void> {
     await sleep(this.#options.db.clock, HOLD_MS, this.#options.signal);
     this.#held--;
     this.#waiting = [...patient, ...this.#waiting];

@@ -10,7 +10,7 @@ import type { Database, Dialect } from "./database.ts";
 
 const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
 
-export interface Patience {
+export interface RetryLimits {
   /** How many tries; a worker's own bookkeeping has no limit but its signal. */
   readonly attemptMax: number;
   readonly signal?: AbortSignal | undefined;
@@ -20,12 +20,12 @@ export interface Patience {
 }
 
 /** For calls that somebody waits for: a restart of the database fits in, an outage does not. */
-export const BRIEFLY: Patience = { attemptMax: 8 };
+export const BRIEF_RETRIES: RetryLimits = { attemptMax: 8 };
 
 export async function persist<T>(
   db: Pick<Database, "dialect" | "clock">,
   work: () => Promise<T>,
-  patience: Patience = BRIEFLY,
+  retryLimits: RetryLimits = BRIEF_RETRIES,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -35,11 +35,11 @@ export async function persist<T>(
       const trouble = db.dialect.trouble(error);
       if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
         throw refusal(db.dialect.name, trouble.code, error);
-      patience.onTrouble?.(error, attempt);
-      if (patience.splits && trouble.blocked) throw error;
-      if (attempt >= patience.attemptMax || patience.signal?.aborted)
+      retryLimits.onTrouble?.(error, attempt);
+      if (retryLimits.splits && trouble.blocked) throw error;
+      if (attempt >= retryLimits.attemptMax || retryLimits.signal?.aborted)
         throw refusal(db.dialect.name, trouble.code, error);
-      await sleep(db.clock, delayMs(SCHEDULE, attempt), patience.signal);
+      await sleep(db.clock, delayMs(SCHEDULE, attempt), retryLimits.signal);
     }
   }
 }

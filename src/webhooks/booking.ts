@@ -13,13 +13,13 @@ import { BEHIND } from "./orchestrator/outcome-queries.ts";
 import type { Applied, Orchestrator, Verdicts } from "./orchestrator/orchestrator.ts";
 import type { Publisher } from "./publishing.ts";
 import type { Disabled, Subscriptions } from "./subscriptions/subscriptions.ts";
-import type { Courier } from "./worker/courier.ts";
+import type { DeliverySender } from "./worker/courier.ts";
 
 export interface BookingParts {
   readonly db: Database;
   readonly signal: AbortSignal;
   readonly jobs: JobLayer;
-  readonly courier: Courier;
+  readonly deliverySender: DeliverySender;
   readonly orchestrator: Orchestrator;
   readonly deadLetters: DeadLetters;
   readonly subscriptions: Subscriptions;
@@ -35,7 +35,7 @@ export interface BookingParts {
 export const DISABLED_EVENT = "amends.subscription.disabled";
 
 /** So many waiting results are worth a second flush beside the first. */
-const CROWD = 64;
+const PARALLEL_FROM = 64;
 const BYTES_BESIDES = 500;
 
 interface Booked {
@@ -53,9 +53,9 @@ export class Booking {
     this.#writer = new GroupWriter<JobReport, Verdict>({
       db: parts.db,
       signal: parts.signal,
-      crowd: CROWD,
+      parallelFrom: PARALLEL_FROM,
       onTrouble: (error, attempt) => parts.onTrouble(error, attempt),
-      hasty: () => false,
+      failFast: () => false,
       bytes: ({ attempt }) => (attempt.responseBody?.length ?? 0) + BYTES_BESIDES,
       flush: (reports) => this.#flush(reports),
     });
@@ -80,7 +80,7 @@ export class Booking {
       (await this.#inHope(reports, decided)) ?? (await this.#withCare(reports, decided));
     if (applied.more) onDue(0);
     else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
-    await this.#disableHopeless(reports);
+    await this.#disableFailing(reports);
     const verdicts = await this.#verdictsOn(reports, settled);
     const exhausted = new Set(decided.exhausted);
     const dead = reports.filter(
@@ -92,10 +92,10 @@ export class Booking {
 
   async #verdictsOn(reports: readonly JobReport[], settled: Booked["settled"]): Promise<readonly Verdict[]> {
     if (settled === "all") return reports.map(() => "accepted");
-    const { db, courier } = this.#parts;
+    const { db, deliverySender } = this.#parts;
     const others = reports.filter(({ report }) => !settled.has(report)).map(({ report }) => report);
     // Also one whose commit had succeeded when its answer was lost: it is on record as accepted.
-    const verdicts = others.length > 0 ? await courier.verdicts(db, others) : undefined;
+    const verdicts = others.length > 0 ? await deliverySender.verdicts(db, others) : undefined;
     return reports.map(({ report }) =>
       settled.has(report) ? "accepted" : (verdicts?.get(report) ?? "foreign"),
     );
@@ -106,13 +106,13 @@ export class Booking {
    * end. Undefined, with nothing written, where one was late, repeated or foreign; or where the database cannot.
    */
   async #inHope(reports: readonly JobReport[], decided: Verdicts): Promise<Booked | undefined> {
-    const { db, jobs, courier, orchestrator, deadLetters } = this.#parts;
+    const { db, jobs, deliverySender, orchestrator, deadLetters } = this.#parts;
     const { dialect } = db;
     if (!dialect.linked(true, false)) return undefined;
     const stages = [
       jobs.settleInHope(dialect, reports),
       ...orchestrator.applyInHope(dialect, reports, decided),
-      courier.recordInHope(dialect, reports),
+      deliverySender.recordInHope(dialect, reports),
     ];
     try {
       const [answers] = await gather(db, (session) => {
@@ -133,13 +133,13 @@ export class Booking {
 
   /** What counts is decided report by report. */
   async #withCare(reports: readonly JobReport[], decided: Verdicts): Promise<Booked> {
-    const { db, jobs, courier, orchestrator, deadLetters } = this.#parts;
+    const { db, jobs, deliverySender, orchestrator, deadLetters } = this.#parts;
     const [settled, applied] = await gather(db, (session) =>
       Promise.all([
         jobs.settle(session, reports),
         orchestrator.apply(session, reports, decided),
         deadLetters.record(session, decided.exhausted),
-        courier.record(session, reports),
+        deliverySender.record(session, reports),
       ]),
     );
     return { settled, applied };
@@ -149,12 +149,12 @@ export class Booking {
    * After the commit, in one of its own together with the notice: a process that dies in between leaves it to whoever
    * meets the next failure.
    */
-  async #disableHopeless(reports: readonly JobReport[]): Promise<void> {
+  async #disableFailing(reports: readonly JobReport[]): Promise<void> {
     const { db, subscriptions, publisher, onDisabled } = this.#parts;
     const { failed } = byHealth(reports);
     if (failed.length === 0) return;
     const gone = lanesOf(failed.filter(({ result }) => result.final === true));
-    const lasting = await subscriptions.hopeless(db, lanesOf(failed));
+    const lasting = await subscriptions.failing(db, lanesOf(failed));
     if (gone.length + lasting.length === 0) return;
     const disabled = await db.transaction(async (session) => {
       const done = await subscriptions.disable(session, gone, lasting);

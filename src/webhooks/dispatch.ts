@@ -6,14 +6,14 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { sql } from "../storage/sql.ts";
-import { Desk, type Hold } from "../runtime/lease-pool.ts";
+import { LeasePool, type Lease } from "../runtime/lease-pool.ts";
 import type { Booking } from "./booking.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
 import { anyJobDue } from "./jobs/queries.ts";
 import type { Orchestrator } from "./orchestrator/orchestrator.ts";
 import { anythingDue, type Manner } from "./orchestrator/queries.ts";
-import type { Courier, Errand } from "./worker/courier.ts";
+import type { DeliverySender, DeliveryTask } from "./worker/courier.ts";
 
 export interface DispatchParts {
   readonly db: Database;
@@ -23,7 +23,7 @@ export interface DispatchParts {
   readonly capacity: number;
   readonly orchestrator: Orchestrator;
   readonly jobs: JobLayer;
-  readonly courier: Courier;
+  readonly deliverySender: DeliverySender;
   readonly deadLetters: DeadLetters;
   readonly booking: () => Booking;
   readonly onDead: (deliveryIds: readonly string[]) => void;
@@ -34,39 +34,41 @@ export interface DispatchParts {
 /** Another process creates jobs at this very moment, or there are further lanes: look again after so long. */
 const AGAIN_MS = 5;
 
-export function dispatchDesk(parts: DispatchParts): Desk<Errand> {
-  const { db, clock, signal, jobs, courier, booking, onTrouble } = parts;
-  const patience = { attemptMax: 8, signal, onTrouble };
+export function dispatchDesk(parts: DispatchParts): LeasePool<DeliveryTask> {
+  const { db, clock, signal, jobs, deliverySender, booking, onTrouble } = parts;
+  const retryLimits = { attemptMax: 8, signal, onTrouble };
   /** The last claim filled every place: there is more, and nobody needs to look whether there is. */
   let isFull = false;
-  const desk: Desk<Errand> = new Desk<Errand>({
+  const pool: LeasePool<DeliveryTask> = new LeasePool<DeliveryTask>({
     name: "webhooks",
     capacity: parts.capacity,
     clock,
     leaseMs: parts.leaseMs,
     claim: async (limit, except) => {
-      const lookIn = (ms: number): void => desk.dueIn(ms);
+      const lookIn = (ms: number): void => pool.dueIn(ms);
       const errands = await persist(
         db,
         () => claim(parts, limit, except, isFull ? ALL_DUE : undefined, lookIn),
-        patience,
+        retryLimits,
       );
       isFull = errands.length === limit;
       return errands;
     },
-    renew: (errands) => persist(db, () => jobs.renew(db, errands), patience),
-    run: (errand, hold) => run(parts, errand, hold),
-    release: (errand) => persist(db, () => jobs.release(db, errand), patience),
+    renew: (errands) => persist(db, () => jobs.renew(db, errands), retryLimits),
+    run: (task, lease) => run(parts, task, lease),
+    release: (task) => persist(db, () => jobs.release(db, task), retryLimits),
     drained: () => booking().drained(),
     onBug: parts.onBug,
   });
-  return desk;
+  return pool;
 
-  async function run({ jobs: layer }: DispatchParts, errand: Errand, hold: Hold): Promise<void> {
-    const synthetic = layer.syntheticResult(errand.job);
-    const report = synthetic ? courier.report(errand, synthetic) : await courier.carry(errand, hold);
+  async function run({ jobs: layer }: DispatchParts, task: DeliveryTask, lease: Lease): Promise<void> {
+    const synthetic = layer.syntheticResult(task.job);
+    const report = synthetic
+      ? deliverySender.report(task, synthetic)
+      : await deliverySender.carry(task, lease);
     // A call that was told to stop because the worker stops has no outcome: the job is given back.
-    if (!report || (hold.stopped === "shutdown" && !report.result.ok)) return;
+    if (!report || (lease.stopped === "shutdown" && !report.result.ok)) return;
     await booking().book(report);
   }
 }
@@ -95,23 +97,23 @@ async function claim(
   except: readonly string[],
   known: Due | undefined,
   lookIn: (ms: number) => void,
-): Promise<readonly Errand[]> {
-  const { db, orchestrator, jobs, courier, deadLetters } = parts;
+): Promise<readonly DeliveryTask[]> {
+  const { db, orchestrator, jobs, deliverySender, deadLetters } = parts;
   const { dialect } = db;
   const due = known ?? (await lookForDue(db));
   if (!due.deliveries && !due.jobs) return [];
   let dead: readonly string[] = [];
   let lookInMs: number | undefined;
-  const take = async (session: Session, manner: Manner): Promise<readonly Errand[]> => {
+  const take = async (session: Session, mode: Manner): Promise<readonly DeliveryTask[]> => {
     // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
     const waiting = due.jobs ? await jobs.lease(session, limit, except) : [];
-    if (!due.deliveries || waiting.length >= limit) return courier.read(session, waiting);
+    if (!due.deliveries || waiting.length >= limit) return deliverySender.read(session, waiting);
     const room = limit - waiting.length;
-    const created = await orchestrator.createJobs(session, room, jobs.birth(dialect), manner);
+    const created = await orchestrator.createJobs(session, room, jobs.initialClaim(dialect), mode);
     await deadLetters.record(session, created.dead);
     dead = created.dead;
     lookInMs = created.again ? AGAIN_MS : created.pacedMs;
-    return courier.read(session, [...waiting, ...jobs.taken(created.born)]);
+    return deliverySender.read(session, [...waiting, ...jobs.taken(created.born)]);
   };
   const errands = await db
     .transaction((session) => take(session, "hopeful"))

@@ -4,7 +4,7 @@ import { wants } from "../core/delivery/filter.ts";
 import { AmendsError } from "../core/errors.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import type { Database, Session } from "../storage/database.ts";
-import { persist, type Patience } from "../storage/retry.ts";
+import { persist, type RetryLimits } from "../storage/retry.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
 import {
@@ -23,7 +23,7 @@ import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 
 export interface OperatorParts {
   readonly db: Database;
-  readonly patience: Patience;
+  readonly retryLimits: RetryLimits;
   readonly orchestrator: Orchestrator;
   readonly deadLetters: DeadLetters;
   readonly subscriptions: Subscriptions;
@@ -150,7 +150,7 @@ export class WebhookOperators {
 
   /** An answer that is lost is told: made again, it would be done twice. */
   #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return persist(this.#parts.db, () => this.#noticed(work), { ...this.#parts.patience, attemptMax: 1 });
+    return persist(this.#parts.db, () => this.#noticed(work), { ...this.#parts.retryLimits, attemptMax: 1 });
   }
 
   #noticed<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -163,7 +163,7 @@ export class WebhookOperators {
   }
 
   #persist<T>(work: () => Promise<T>): Promise<T> {
-    return persist(this.#parts.db, work, this.#parts.patience);
+    return persist(this.#parts.db, work, this.#parts.retryLimits);
   }
 }
 

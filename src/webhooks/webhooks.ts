@@ -6,9 +6,9 @@ import { checkSerial } from "../core/delivery/serial.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import type { Session } from "../storage/database.ts";
-import { persist, type Patience } from "../storage/retry.ts";
-import type { Desk } from "../runtime/lease-pool.ts";
-import type { Host } from "../runtime/part.ts";
+import { persist, type RetryLimits } from "../storage/retry.ts";
+import type { LeasePool } from "../runtime/lease-pool.ts";
+import type { PartContext } from "../runtime/part.ts";
 import { Booking } from "./booking.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
@@ -27,7 +27,7 @@ import type { SubscriptionFilter } from "./subscriptions/queries.ts";
 import type { Subscription } from "./subscriptions/rows.ts";
 import { CONCURRENCY_MAX, type SubscriptionSettings } from "./subscriptions/settings.ts";
 import { Subscriptions, type Disabled } from "./subscriptions/subscriptions.ts";
-import { Courier, type Errand } from "./worker/courier.ts";
+import { DeliverySender, type DeliveryTask } from "./worker/courier.ts";
 
 /** A subscription with the secret that its receiver needs: it is shown this once. */
 export interface NewSubscription extends Subscription {
@@ -44,25 +44,25 @@ const DISABLE_FAILURES = 10;
 const PRUNE_BATCHES = 200;
 
 export class Webhooks<Tx = unknown> {
-  readonly #host: Host<Tx>;
-  readonly #patience: Patience;
+  readonly #host: PartContext<Tx>;
+  readonly #retryLimits: RetryLimits;
   readonly #sender: Sender;
   readonly #orchestrator: Orchestrator;
   readonly #subscriptions: Subscriptions;
   readonly #publisher: Publisher;
   readonly #operators: WebhookOperators;
-  readonly #desk: Desk<Errand>;
+  readonly #pool: LeasePool<DeliveryTask>;
   readonly #onDisabled: WebhooksOptions["onDisabled"];
 
-  constructor(host: Host<Tx>, owner: string, options: WebhooksOptions = {}) {
+  constructor(host: PartContext<Tx>, owner: string, options: WebhooksOptions = {}) {
     const settings = readSettings(options);
     const { clock, closing: signal } = host;
     const newId = (): string => host.newId();
     const onTrouble = (error: unknown, attempt: number): void => host.onTrouble(error, attempt);
     const onBug = (error: unknown): void => host.onBug(error);
-    const db = host.database as Host["database"];
+    const db = host.database as PartContext["database"];
     this.#host = host;
-    this.#patience = { attemptMax: 8, signal, onTrouble };
+    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
     this.#onDisabled = options.onDisabled;
     this.#sender = options.sender ?? createSender({ clock, ...options.sending });
     const box = secretBox(options.secretKey, "webhooks.secretKey");
@@ -88,13 +88,13 @@ export class Webhooks<Tx = unknown> {
     const [orchestrator, subscriptions] = [this.#orchestrator, this.#subscriptions];
     this.#operators = new WebhookOperators({
       db,
-      patience: this.#patience,
+      retryLimits: this.#retryLimits,
       orchestrator,
       deadLetters,
       subscriptions,
     });
     const jobs = new JobLayer({ leaseMs, leaseMax: settings.leaseMax, owner });
-    const courier = new Courier({
+    const deliverySender = new DeliverySender({
       sender: this.#sender,
       box,
       clock,
@@ -106,15 +106,15 @@ export class Webhooks<Tx = unknown> {
     });
     const onDead = (ids: readonly string[]): void =>
       host.warn({ deliveries: ids }, "amends: webhook deliveries were given up; see the dead letters");
-    const shared = { db, signal, orchestrator, jobs, courier, deadLetters, onDead, onTrouble };
+    const shared = { db, signal, orchestrator, jobs, deliverySender, deadLetters, onDead, onTrouble };
     const booking: Booking = new Booking({
       ...shared,
       subscriptions,
       publisher: this.#publisher,
-      onDue: (ms) => this.#desk.dueIn(ms),
+      onDue: (ms) => this.#pool.dueIn(ms),
       onDisabled: (disabled) => disabled.forEach((one) => this.#tellDisabled(one)),
     });
-    this.#desk = dispatchDesk({
+    this.#pool = dispatchDesk({
       ...shared,
       clock,
       leaseMs,
@@ -122,7 +122,7 @@ export class Webhooks<Tx = unknown> {
       booking: () => booking,
       onBug,
     });
-    host.employ(this.#desk);
+    host.addDuty(this.#pool);
   }
 
   /**
@@ -149,14 +149,14 @@ export class Webhooks<Tx = unknown> {
   async subscription(id: string): Promise<Subscription> {
     const db = this.#host.database;
     checkSerial(id, "a subscription");
-    return (await persist(db, () => this.#subscriptions.read(db, id), this.#patience)).view;
+    return (await persist(db, () => this.#subscriptions.read(db, id), this.#retryLimits)).view;
   }
 
   async subscriptions({ limit = 100, ...filter }: Partial<SubscriptionFilter> = {}): Promise<
     readonly Subscription[]
   > {
     const db = this.#host.database;
-    return persist(db, () => this.#subscriptions.list(db, { limit, ...filter }), this.#patience);
+    return persist(db, () => this.#subscriptions.list(db, { limit, ...filter }), this.#retryLimits);
   }
 
   /** Changes what is named; what is set to undefined returns to its default. Deliveries under way are not taken back. */
@@ -268,7 +268,7 @@ export class Webhooks<Tx = unknown> {
     const ms = positiveMs(policy.olderThan, "olderThan");
     const { database } = this.#host;
     const transact = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
-      persist(database, () => database.transaction(work), this.#patience);
+      persist(database, () => database.transaction(work), this.#retryLimits);
     return prune(transact, ms, PRUNE_BATCHES);
   }
 
@@ -290,19 +290,21 @@ export class Webhooks<Tx = unknown> {
 
   /** Something may be due now. */
   #woken<T>(value: T): T {
-    this.#desk.dueIn(0);
+    this.#pool.dueIn(0);
     return value;
   }
 
   /** Safe to repeat: what was done before is found done. */
   async #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const db = this.#host.database;
-    return this.#woken(await persist(db, () => db.transaction(work), this.#patience));
+    return this.#woken(await persist(db, () => db.transaction(work), this.#retryLimits));
   }
 
   /** An answer that is lost is told: made again, it would be done twice. */
   async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const db = this.#host.database;
-    return this.#woken(await persist(db, () => db.transaction(work), { ...this.#patience, attemptMax: 1 }));
+    return this.#woken(
+      await persist(db, () => db.transaction(work), { ...this.#retryLimits, attemptMax: 1 }),
+    );
   }
 }

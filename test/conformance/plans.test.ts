@@ -6,7 +6,7 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
-import { flush, flushInside, type Execute, type Piece } from "../../src/sagas/journal/flush.ts";
+import { flush, flushInside, type Execute, type Item } from "../../src/sagas/journal/flush.ts";
 import { claimSagas, renewSagas, selectLogs } from "../../src/sagas/journal/queries.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../src/storage/sql.ts";
@@ -124,7 +124,7 @@ async function flushesOf({ dialect }: Database, count: number): Promise<readonly
     sent.push(...statements);
     return statements.map(() => []);
   };
-  const pieces = Array.from({ length: count }, (_, n): Piece[] => {
+  const pieces = Array.from({ length: count }, (_, n): Item[] => {
     const entry = { step: "one", action: "act", status: "COMPLETED", details: null } as const;
     const checkpoint = { epoch: 0, token: FIRST_CLAIM, version: 4, entry, state: initial(chain.plan, true) };
     const move = {

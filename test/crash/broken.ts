@@ -103,9 +103,9 @@ export const TOLD_AFTER_THE_COMMIT: readonly Patch[] = [
   },
   {
     file: "outbox/settle.js",
-    from: "db.transaction((session) => settleIn(session, pieces));",
+    from: "db.transaction((session) => settleIn(session, items));",
     to: `db.transaction(async (session) => {
-        const answers = await settleIn(session, pieces);
+        const answers = await settleIn(session, items);
         const later = session.later ?? [];
         session.later = [];
         return [answers, later];
@@ -150,11 +150,11 @@ export const LATE_SUCCESS_KEPT: readonly Patch[] = [
 export const MOVED_BEFORE_IT_SENT: readonly Patch[] = [
   {
     file: "events/store/store.js",
-    from: "flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs, true),",
-    to: `flush: async (pieces) => {
-                const bare = pieces.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));
+    from: "flush: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),",
+    to: `flush: async (items) => {
+                const bare = items.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));
                 const answers = await settleTogether(db.dialect, batched(db), bare, leaseMs, true);
-                const rest = pieces.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: [] }));
+                const rest = items.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: [] }));
                 await settleTogether(db.dialect, batched(db), rest, leaseMs, true);
                 return answers;
             },`,

@@ -68,7 +68,7 @@ export async function runLane(given: LaneOptions): Promise<LaneReport> {
   };
   const options = { ...rolesOf(play), lease: leaseMs, middleware: [recorder(effects, atCall)] };
   const amends = new Amends({ ...options, database });
-  const employed = play.employ?.(amends, leaseMs);
+  const employed = play.addDuty?.(amends, leaseMs);
   const { concurrency, poll = 200 } = play;
   const lost = (): number => amends.events.lost + (employed?.lost ?? 0);
   const stage: Stage = {

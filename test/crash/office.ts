@@ -23,7 +23,7 @@ export function schedule(leaseMs: number): Required<Pick<SagaRunnerOptions, "bac
   return { backoff: new BackoffPolicy({ baseDelay: 20, maxDelay: 40, lease: leaseMs }), callTimeout: "5m" };
 }
 
-export interface Errand {
+export interface DeliveryTask {
   readonly resolvers: readonly AnyResolver[];
   readonly entries: readonly Pick<NewOutboxEntry, "resolver">[];
   readonly options?: Omit<SagaRunnerOptions, "backoff" | "callTimeout">;
@@ -33,7 +33,10 @@ export interface Errand {
 }
 
 /** Entries of one subject, written in a caller's transaction, and a runner that carries them out. */
-export function errand(world: World, { resolvers, entries, options, concurrency = 1, repair }: Errand): Play {
+export function errand(
+  world: World,
+  { resolvers, entries, options, concurrency = 1, repair }: DeliveryTask,
+): Play {
   let outbox: Outbox | undefined;
   const requeueAll = async (): Promise<void> => {
     repair?.();
@@ -43,7 +46,7 @@ export function errand(world: World, { resolvers, entries, options, concurrency 
   };
   return {
     concurrency,
-    employ(amends, leaseMs) {
+    addDuty(amends, leaseMs) {
       const audit = new DatabaseAuditSink(amends);
       outbox = new Outbox(amends, { audit });
       const given = { maxAttempts: ATTEMPT_MAX, ...options, ...schedule(leaseMs) };

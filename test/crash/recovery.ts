@@ -46,7 +46,7 @@ export class Recovery {
     this.#thief = this.#play.eventSaga
       ? new FlowThief(database, this.#play)
       : new Thief(this.#operator, database);
-    this.#play.employ?.(this.#amends, LEASE_MS);
+    this.#play.addDuty?.(this.#amends, LEASE_MS);
   }
 
   static async open(scenario: Scenario, place: Place): Promise<Recovery> {

@@ -30,7 +30,7 @@ export interface Play {
   /** How often the process that is killed looks for work. */
   readonly poll?: number;
   /** Makes what stands beside an Amends, for whichever process that works on this scenario. */
-  employ?(amends: Amends, leaseMs: number): Employed;
+  addDuty?(amends: Amends, leaseMs: number): Employed;
   /** How many entries the process that is killed works on at once: with one, its points come in one order. */
   readonly concurrency?: number;
   /** What the process does until it has finished or is killed. */

@@ -17,14 +17,14 @@ const Failed = event("Failed", order);
 onEachDatabase((database) => {
   it("[F-03][S-26] a saga's step may be a saga of steps, however long that takes", async () => {
     const clock = virtualClock();
-    const hold = gate();
+    const lease = gate();
     const undone: string[] = [];
     const ship = saga("ship", order)
       .step("pack", { act: () => ({ parcel: "p-1" }), compensate: () => void undone.push("pack") })
       .step("send", {
         act: async ({ input }) => {
           if (input.order === "o-2") return err("no-courier");
-          await hold.pass();
+          await lease.pass();
           return ok();
         },
       });
@@ -48,13 +48,13 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, sagas: [ship], eventSagas: [delivery] });
     await database.worker(amends);
     await amends.events.publish(undefined, [Paid({ order: "o-1" }), Paid({ order: "o-2" })]);
-    await hold.reached;
+    await lease.reached;
     // Longer than a place is held for it: it is parked, and looked at again.
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await sent(db)).some((one) => one.endsWith("(scheduled)"));
     });
-    hold.open();
+    lease.open();
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await amends.events.runs(delivery, "o-1"))[0]?.status === "completed";

@@ -69,8 +69,8 @@ onEachDatabase((database) => {
   });
 
   it("[F-13] a success that comes after the run has turned back is undone as well, and nothing is undone before it", async () => {
-    const hold = gate();
-    const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const lease = gate();
+    const one = convention({ tables: () => lease.pass() }, { tables: 5_000 });
     const other = convention({}, { tables: 5_000 });
     const { first, second, secondClock } = await pair(
       database,
@@ -79,33 +79,33 @@ onEachDatabase((database) => {
     );
     await database.worker(first);
     await first.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     secondClock.jump(6_000);
     await database.worker(second);
     const turned = await runIn(second, other.saga, "c-1", "compensating");
     expect(turned).toMatchObject({ completedSteps: ["create_schema"], undoSteps: ["create_schema"] });
     expect([...one.calls, ...other.calls]).toEqual(["schema 1", "tables 1"]);
-    hold.open();
+    lease.open();
     const run = await runIn(second, other.saga, "c-1", "failed");
     expect(run.completedSteps).toEqual(["create_schema", "create_feature_tables"]);
     expect([...one.calls.slice(2), ...other.calls]).toEqual(["undoTables 1", "undoSchema 1"]);
   });
 
   it("[F-13][F-16] a try that fails after its run has turned back is not waited for: undoing begins at once", async () => {
-    const hold = gate();
-    const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const lease = gate();
+    const one = convention({ tables: () => lease.pass() }, { tables: 5_000 });
     const { first, second, secondClock } = await pair(database, {
       eventSagas: [one.saga],
       handlers: one.undoers,
     });
     await database.worker(first, { poll: "1h" });
     await first.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     secondClock.jump(6_000);
     await second.worker().runOnce();
     await runIn(second, one.saga, "c-1", "compensating");
     // Its clock stands still: whatever was to come again would never be due here.
-    hold.fail(new Error("trouble"));
+    lease.fail(new Error("trouble"));
     await runIn(first, one.saga, "c-1", "failed");
     expect(one.calls).toEqual(["schema 1", "tables 1", "undoTables 1", "undoSchema 1"]);
   });
@@ -129,8 +129,8 @@ onEachDatabase((database) => {
   });
 
   it("[F-12][F-13] a handler whose worker is gone when the run has turned back is in doubt: it is undone, not run again", async () => {
-    const hold = gate();
-    const one = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const lease = gate();
+    const one = convention({ tables: () => lease.pass() }, { tables: 5_000 });
     const other = convention({}, { tables: 5_000 });
     const { first, second, secondClock, lapse } = await pair(
       database,
@@ -140,7 +140,7 @@ onEachDatabase((database) => {
     // With one place, which the call keeps, the first worker takes nothing else.
     await database.worker(first, { concurrency: 1 });
     await first.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     secondClock.jump(6_000);
     await database.worker(second);
     await runIn(second, other.saga, "c-1", "compensating");
@@ -151,7 +151,7 @@ onEachDatabase((database) => {
     });
     // The handler itself is called no more.
     expect([...one.calls.slice(2), ...other.calls].toSorted()).toEqual(["undoSchema 1", "undoTables 1"]);
-    hold.open();
+    lease.open();
   });
 
   it("[K-08] a try that takes too long is told so, and counts as failed", async () => {
@@ -178,14 +178,14 @@ onEachDatabase((database) => {
 
   it("[F-16] a success that comes after the run's time is up turns the run back, and is undone", async () => {
     const clock = virtualClock();
-    const hold = gate();
-    const { saga, undoers, calls } = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const lease = gate();
+    const { saga, undoers, calls } = convention({ tables: () => lease.pass() }, { tables: 5_000 });
     const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
     await database.worker(amends, { poll: "1h" });
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     await clock.advance(5_000);
-    hold.open();
+    lease.open();
     const run = await runIn(amends, saga, "c-1", "failed");
     expect(run.failure).toEqual({ step: "create_feature_tables", error: "DeadlinePassed" });
     expect(calls.slice(2)).toEqual(["undoTables 1", "undoSchema 1"]);
@@ -193,24 +193,24 @@ onEachDatabase((database) => {
 
   it("[F-16][K-08] a handler that does not return when its run's time is up is waited for: nothing is undone beside it", async () => {
     const clock = virtualClock();
-    const hold = gate();
-    const { saga, undoers, calls } = convention({ tables: () => hold.pass() }, { tables: 5_000 });
+    const lease = gate();
+    const { saga, undoers, calls } = convention({ tables: () => lease.pass() }, { tables: 5_000 });
     const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
     await database.worker(amends);
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     for (let tick = 0; tick < 5; tick++) await clock.advance(10_000);
     const turned = await runIn(amends, saga, "c-1", "compensating");
     expect(turned).toMatchObject({ undoSteps: ["create_schema"] });
     expect(calls).toEqual(["schema 1", "tables 1"]);
-    hold.open();
+    lease.open();
     await runIn(amends, saga, "c-1", "failed");
     expect(calls.slice(2)).toEqual(["undoTables 1", "undoSchema 1"]);
   });
 
   it("[F-12][K-08] a handler's last try is not given up while it is known to run: its end counts", async () => {
     const clock = virtualClock();
-    const hold = gate<"ok">();
+    const lease = gate<"ok">();
     const calls: string[] = [];
     const slow = handler("Slow", {
       on: Registered,
@@ -220,7 +220,7 @@ onEachDatabase((database) => {
       retry: { attempts: 1 },
       handle: async ({ srn }) => {
         calls.push("slow");
-        await hold.pass();
+        await lease.pass();
         return ok(SchemaCreated({ srn, fields: 1 }));
       },
     });
@@ -228,10 +228,10 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, handlers: [slow] });
     await database.worker(amends);
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     for (let tick = 0; tick < 5; tick++) await clock.advance(10_000);
     expect(await sent(db)).toEqual(["ConventionRegistered > Slow (in_flight)"]);
-    hold.open("ok");
+    lease.open("ok");
     await waitFor(async () => (await sent(db)).length === 2);
     expect(calls).toEqual(["slow"]);
     expect((await sent(db))[0]).toBe("ConventionRegistered > Slow");

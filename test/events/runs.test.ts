@@ -32,17 +32,17 @@ onEachDatabase((database) => {
   });
 
   it("[F-14] a process has one open run; when it has ended the process can run again, under the next number", async () => {
-    const hold = gate();
-    const made = convention({ schema: () => hold.pass() });
+    const lease = gate();
+    const made = convention({ schema: () => lease.pass() });
     const { saga, calls } = made;
     const db = await database.open();
     const amends = await database.amends({ database: db, eventSagas: [saga] });
     await database.worker(amends);
     await amends.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     const [second] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
     expect(await amends.events.inspect(second?.id ?? "")).toBeUndefined();
-    hold.open();
+    lease.open();
     await runIn(amends, saga, "c-1", "completed");
     expect(calls).toEqual(["schema 1", "tables 1"]);
     expect(await sent(db)).toContain("ConventionRegistered > CreateSchema (superseded)");
@@ -98,8 +98,8 @@ onEachDatabase((database) => {
   });
 
   it("[F-08][K-06] a worker that lost its delivery books nothing: the run moves once, by the one that took it over", async () => {
-    const hold = gate();
-    const one = convention({ schema: () => hold.pass() });
+    const lease = gate();
+    const one = convention({ schema: () => lease.pass() });
     const other = convention();
     const db = await database.open();
     const { first, second, lapse } = await pair(
@@ -109,12 +109,12 @@ onEachDatabase((database) => {
     );
     await database.worker(first);
     await first.events.publish(undefined, Registered({ srn: "c-1" }));
-    await hold.reached;
+    await lease.reached;
     lapse();
     await database.worker(second);
     await runIn(second, other.saga, "c-1", "completed");
     const before = await sent(db);
-    hold.open();
+    lease.open();
     await waitFor(async () => one.calls.length === 1);
     const [run] = await second.events.runs(other.saga, "c-1");
     expect(run).toMatchObject({

@@ -83,19 +83,19 @@ onEachDatabase((database) => {
   it.runIf(database.name === "postgres")(
     "[F-07][K-06] a handler whose delivery was taken over commits nothing",
     async () => {
-      const hold = gate();
+      const lease = gate();
       const db = await database.open();
       await makeEffects(db);
-      const slow = make(async (tx) => (await effect(tx, "slow"), await hold.pass(), "ok"));
+      const slow = make(async (tx) => (await effect(tx, "slow"), await lease.pass(), "ok"));
       const quick = make(async (tx) => (await effect(tx, "quick"), "ok"));
       const { first, second, lapse } = await pair(database, { eventSagas: [slow] }, { eventSagas: [quick] });
       const worker = await database.worker(first);
       const [run] = await first.events.publish(undefined, Begun({ id_: "p" }));
-      await hold.reached;
+      await lease.reached;
       lapse();
       await database.worker(second);
       await waitFor(async () => (await second.events.inspect(run?.id ?? ""))?.status === "completed");
-      hold.open();
+      lease.open();
       await worker.stop();
       expect(await effects(db)).toEqual(["quick"]);
       expect(await sent(db)).toEqual(["Begun > writing", "Written", "Done"]);
@@ -110,7 +110,7 @@ onEachDatabase((database) => {
       const db = await database.open();
       await makeEffects(db);
       const calls: string[] = [];
-      const make1 = (name: string, hold: typeof slow): ReturnType<typeof handler> =>
+      const make1 = (name: string, lease: typeof slow): ReturnType<typeof handler> =>
         handler("writing", {
           on: Begun,
           ok: Written,
@@ -119,7 +119,7 @@ onEachDatabase((database) => {
           handle: async (e, { tx }) => {
             calls.push(name);
             await effect(tx, name);
-            await hold.pass();
+            await lease.pass();
             return ok(Written({ id_: e.id_ }));
           },
         });

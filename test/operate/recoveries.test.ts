@@ -79,7 +79,7 @@ onEachDatabase((database) => {
       deaths++;
       return held.pass();
     };
-    const shaky = saga("shaky", z.object({}), { recoveries: 1 })
+    const unconfirmedRecovery = saga("shaky", z.object({}), { recoveries: 1 })
       .step("one", { act })
       .step("two", { act })
       .step("three", { act });
@@ -88,11 +88,11 @@ onEachDatabase((database) => {
       [0, 1, 2, 3].map(async (lapses) => {
         const clock = virtualClock();
         clock.jump(lapses * LEASE_MS);
-        return database.amends({ sagas: [shaky], clock });
+        return database.amends({ sagas: [unconfirmedRecovery], clock });
       }),
     );
     const [first, , , last] = workers as [Amends, Amends, Amends, Amends];
-    await first.start(shaky, {}, { id: "one" });
+    await first.start(unconfirmedRecovery, {}, { id: "one" });
     // Each gets one step further than the one before, and dies in the next.
     for (const [index, amends] of workers.entries()) {
       await database.worker(amends);

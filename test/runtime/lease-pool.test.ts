@@ -1,24 +1,24 @@
 import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
-import { Desk, type Claimed, type Hold } from "../../src/runtime/lease-pool.ts";
+import { LeasePool, type Claimed, type Lease } from "../../src/runtime/lease-pool.ts";
 import { DutyLoop } from "../../src/runtime/loop.ts";
 
 interface Bench {
-  readonly desk: Desk<Claimed>;
+  readonly pool: LeasePool<Claimed>;
   readonly limits: number[];
-  readonly holds: Hold[];
+  readonly holds: Lease[];
 }
 
 /** Rows that work until they are told to end. */
 function deskWith(due: number, claimMax?: number): Bench & { end(): void } {
   const limits: number[] = [];
-  const holds: Hold[] = [];
+  const holds: Lease[] = [];
   let left = due;
   let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const desk = new Desk<Claimed>({
+  const pool = new LeasePool<Claimed>({
     name: "rows",
     clock: virtualClock(),
     leaseMs: 60_000,
@@ -30,21 +30,21 @@ function deskWith(due: number, claimMax?: number): Bench & { end(): void } {
       return Array.from({ length: taken }, (_, n) => ({ id: `${limits.length}-${n}`, token: 1 }));
     },
     renew: async () => new Set(),
-    run: async (_, hold) => {
-      holds.push(hold);
+    run: async (_, lease) => {
+      holds.push(lease);
       await ended;
     },
     release: async () => undefined,
     drained: async () => undefined,
     onBug: (error) => expect.unreachable(String(error)),
   });
-  return { desk, limits, holds, end };
+  return { pool, limits, holds, end };
 }
 
 it("[K-04] a claim takes at most what the desk allows, and the next follows at once while there is room", async () => {
-  const { desk, limits, holds, end } = deskWith(9, 2);
+  const { pool, limits, holds, end } = deskWith(9, 2);
   const stopping = new AbortController();
-  const loop = new DutyLoop(desk, {
+  const loop = new DutyLoop(pool, {
     clock: virtualClock(),
     owner: "x",
     pollMs: 1_000,
@@ -61,20 +61,20 @@ it("[K-04] a claim takes at most what the desk allows, and the next follows at o
 });
 
 it("[K-04] without a bound a claim takes all that there is room for", async () => {
-  const { desk, limits, end } = deskWith(9);
-  desk.accept(
+  const { pool, limits, end } = deskWith(9);
+  pool.accept(
     5,
     () => undefined,
     () => undefined,
   );
-  expect(await desk.claim()).toHaveLength(5);
-  expect([limits, desk.room]).toEqual([[5], 0]);
+  expect(await pool.claim()).toHaveLength(5);
+  expect([limits, pool.room]).toEqual([[5], 0]);
   end();
 });
 
 it("[K-08] a hold tells whoever asked that its call must stop, and its signal says so before and after", async () => {
-  const { desk, holds, end } = deskWith(2);
-  const [early, late] = await desk.claim(2);
+  const { pool, holds, end } = deskWith(2);
+  const [early, late] = await pool.claim(2);
   const told = vi.fn<() => void>();
   early?.onStop(told);
   const signal = early?.signal;
@@ -93,20 +93,20 @@ it("[K-08] a hold tells whoever asked that its call must stop, and its signal sa
 });
 
 it("[K-08] a place that is handed on is taken once: neither twice by the two, nor free for a third", async () => {
-  const { desk, holds, end } = deskWith(2);
-  desk.accept(
+  const { pool, holds, end } = deskWith(2);
+  pool.accept(
     2,
     () => undefined,
     () => undefined,
   );
-  await desk.claim(1);
+  await pool.claim(1);
   const [first] = holds;
-  expect(desk.room).toBe(1);
-  const handed = desk.reserve(1, first);
-  expect(desk.room).toBe(1);
-  expect(desk.reserve(1, first)).toBeDefined();
-  expect(desk.room).toBe(0);
-  expect(desk.reserve(1)).toBeUndefined();
+  expect(pool.room).toBe(1);
+  const handed = pool.reserve(1, first);
+  expect(pool.room).toBe(1);
+  expect(pool.reserve(1, first)).toBeDefined();
+  expect(pool.room).toBe(0);
+  expect(pool.reserve(1)).toBeUndefined();
   const [second] = handed?.fill([{ id: "next", token: 1 }]) ?? [];
   end();
   await second?.gone;

@@ -37,7 +37,7 @@ export interface Book {
   readonly violations: readonly string[];
 }
 
-const OUTSIDER = -1;
+const OPERATOR_TOKEN = -1;
 const OUTSIDE = new Set(["$cancel", "$turn", "$retry", "$skip", "$resolve"]);
 const TERMINAL = new Set(["COMPLETED", "FAILED"]);
 
@@ -78,7 +78,7 @@ export class Reader {
   #claims = 0;
   #owned: boolean;
   #recoveries = 0;
-  #shaky = false;
+  #unconfirmedRecovery = false;
   #unsure = false;
 
   constructor(record: SagaRecord, recoveryMax: number) {
@@ -139,7 +139,7 @@ export class Reader {
 
   /** Whoever claims gets the next token, and from then on nobody writes under an older one. */
   #fence(entry: LogEntry, what: string): void {
-    if (entry.token === OUTSIDER) {
+    if (entry.token === OPERATOR_TOKEN) {
       if (!OUTSIDE.has(entry.step)) this.#say("I3", `${what} was written by nobody's claim`);
       return;
     }
@@ -271,9 +271,9 @@ export class Reader {
       this.#claims++;
       if (this.#owned) this.#recoveries++;
       this.#owned = true;
-      this.#shaky = this.#recoveries > 0;
+      this.#unconfirmedRecovery = this.#recoveries > 0;
       this.#budget(following, what);
-    } else if (entry.token === OUTSIDER) {
+    } else if (entry.token === OPERATOR_TOKEN) {
       if (["$skip", "$resolve"].includes(entry.step)) this.#byHand = true;
       if (this.#owned && this.#state.status === before.status) return;
       this.#owned = false;
@@ -281,8 +281,8 @@ export class Reader {
     } else if (entry.step === "$release") this.#owned = false;
     else if (this.#beginsWait(entry) || this.#isMember(entry)) this.#mayRest(entry, following);
     else if (entry.status === "FAILED") this.#mayRelease(entry, following);
-    else if (entry.status === "COMPLETED" && !entry.step.startsWith("$") && this.#shaky) {
-      this.#shaky = false;
+    else if (entry.status === "COMPLETED" && !entry.step.startsWith("$") && this.#unconfirmedRecovery) {
+      this.#unconfirmedRecovery = false;
       this.#recoveries = 0;
     }
     if (TERMINAL.has(this.#state.status) || this.#state.status === "STALLED") this.#owned = false;

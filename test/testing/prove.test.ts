@@ -94,12 +94,12 @@ it(
   "[T-02] an undo in the wrong order is found by an invariant that throws, and its words are told",
   patient,
   async () => {
-    const hasty = ({ log }: Shop) =>
+    const failFast = ({ log }: Shop) =>
       saga("hasty", nothing, soon)
         .step("pay", { act: () => 1, compensate: () => void log.push("refunded") })
         .step("reserve", { act: () => 1, compensate: () => void log.push("released") })
         .step("ship", { act: () => err("no courier") });
-    const report = await prove(hasty, {
+    const report = await prove(failFast, {
       input: {},
       world: openShop,
       invariant: ({ log }) => {

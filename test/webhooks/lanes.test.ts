@@ -21,7 +21,7 @@ onEachDatabase((database) => {
     const of = (id: string): number => taken.filter(({ job }) => job.subscriptionId === id).length;
     expect([of(busy), of(calm)]).toEqual([3, 1]);
     expect(await take(100)).toEqual([]);
-    for (const errand of taken.slice(0, 2)) await tell(errand, OK);
+    for (const task of taken.slice(0, 2)) await tell(task, OK);
     expect((await take(100)).length).toBeGreaterThan(0);
   });
 
@@ -53,8 +53,8 @@ onEachDatabase((database) => {
       responseHeaders: null,
       responseBody: null,
     };
-    const { courier, book } = parts(db);
-    for (const errand of taken) await book(courier.report(errand, { ok: false, code: "http_500" }, sent));
+    const { deliverySender, book } = parts(db);
+    for (const task of taken) await book(deliverySender.report(task, { ok: false, code: "http_500" }, sent));
     const [probe, ...others] = await take();
     expect([probe !== undefined, others]).toEqual([true, []]);
     if (probe) await tell(probe, OK);

@@ -30,7 +30,7 @@ onDatabase("postgres", (database) => {
         seen.add(`${id} ${token}`);
       }
       await Promise.all(
-        taken.map((errand, index) => (racers[index % 4] ?? first).tell(errand, round % 7 === 0 ? BAD : OK)),
+        taken.map((task, index) => (racers[index % 4] ?? first).tell(task, round % 7 === 0 ? BAD : OK)),
       );
       clock.jump(10_000);
     }
@@ -45,9 +45,7 @@ onDatabase("postgres", (database) => {
     for (let n = 0; n < 30; n++) await publish();
     const taken = (await racers[0]?.take(100)) ?? [];
     const verdicts = await Promise.all(
-      taken.map((errand) =>
-        Promise.all(racers.map(({ tell }, index) => tell(errand, index === 0 ? OK : BAD))),
-      ),
+      taken.map((task) => Promise.all(racers.map(({ tell }, index) => tell(task, index === 0 ? OK : BAD)))),
     );
     for (const of of verdicts) expect(of.toSorted()).toEqual(["accepted", "repeated", "repeated"]);
     expect(await states()).toHaveLength(30);

@@ -29,14 +29,14 @@ onEachDatabase((database) => {
     await subscribe("a");
     await publish();
     const { take, tell } = parts(db);
-    const [errand] = await take();
-    if (!errand) throw new Error("nothing was due");
+    const [task] = await take();
+    if (!task) throw new Error("nothing was due");
     const report = newId();
-    expect(await tell(errand, BAD, report)).toBe("accepted");
+    expect(await tell(task, BAD, report)).toBe("accepted");
     const before = await rows("webhook_delivery_sagas");
-    expect(await tell(errand, BAD, report)).toBe("accepted");
-    expect(await tell(errand, BAD)).toBe("repeated");
-    expect(await tell(errand, OK)).toBe("repeated");
+    expect(await tell(task, BAD, report)).toBe("accepted");
+    expect(await tell(task, BAD)).toBe("repeated");
+    expect(await tell(task, OK)).toBe("repeated");
     expect(await rows("webhook_delivery_sagas")).toEqual(before);
     expect(await states()).toEqual(["PendingRetry 1"]);
     expect((await rows("webhook_attempts")).map((row) => row["verdict"])).toEqual([
@@ -51,11 +51,11 @@ onEachDatabase((database) => {
     await subscribe("a");
     await publish();
     const { take, tell } = parts(db);
-    const [errand] = await take();
-    if (!errand) throw new Error("nothing was due");
+    const [task] = await take();
+    if (!task) throw new Error("nothing was due");
     const report = newId();
-    await Promise.all(Array.from({ length: 5 }, () => tell(errand, OK, report)));
-    const others = await Promise.all(Array.from({ length: 5 }, () => tell(errand, BAD)));
+    await Promise.all(Array.from({ length: 5 }, () => tell(task, OK, report)));
+    const others = await Promise.all(Array.from({ length: 5 }, () => tell(task, BAD)));
     expect(others).toEqual(Array(5).fill("repeated"));
     expect(await states()).toEqual(["Completed 1"]);
   });
@@ -167,12 +167,12 @@ onEachDatabase((database) => {
       },
     });
     const { take } = parts(db);
-    const { book, courier } = parts(lossy, "test", (ids) => told.push(...ids));
+    const { book, deliverySender } = parts(lossy, "test", (ids) => told.push(...ids));
     const [failing, dying] = await take();
     if (!failing || !dying) throw new Error("nothing was due");
     const telling = Promise.all([
-      book(courier.report(failing, BAD, SENT)),
-      book(courier.report(dying, { ...BAD, final: true }, SENT)),
+      book(deliverySender.report(failing, BAD, SENT)),
+      book(deliverySender.report(dying, { ...BAD, final: true }, SENT)),
     ]);
     await vi.waitFor(async () => {
       await clock.advance(50);
@@ -190,11 +190,11 @@ onEachDatabase((database) => {
     const { db, subscribe, publish } = await stage(database);
     for (const name of ["a", "b"]) await subscribe(name);
     await publish();
-    const { take, tell, book, courier } = parts(db);
+    const { take, tell, book, deliverySender } = parts(db);
     const [unsent, sent] = await take();
     if (!unsent || !sent) throw new Error("nothing was due");
     expect(await tell(unsent, { ok: false, code: "lease_expired" })).toBe("accepted");
-    expect(await book(courier.report(sent, BAD, SENT))).toBe("accepted");
+    expect(await book(deliverySender.report(sent, BAD, SENT))).toBe("accepted");
     const lanes = await db.query(sql`select * from ${db.dialect.table("webhook_lanes")}`);
     expect(lanes.map((row) => String(row["subscription_id"]))).toEqual([sent.job.subscriptionId]);
   });

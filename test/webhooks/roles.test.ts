@@ -137,17 +137,17 @@ onDatabase("postgres", (database) => {
     await migrate(db, { roles: true });
     await subscribe("a");
     await publish();
-    const { orchestrator, jobs, courier, deadLetters } = parts(db);
+    const { orchestrator, jobs, deliverySender, deadLetters } = parts(db);
     await db.transaction(async (session) => {
       const as = (role: string): Promise<unknown> => session.query(raw(`set local role amends_${role}`));
       await as("webhook_orchestrator");
       await orchestrator.createJobs(session, 10);
       await as("webhook_worker");
-      const [errand] = await courier.read(session, await jobs.lease(session, 10));
-      if (!errand) throw new Error("nothing was due");
-      const report = courier.report(errand, { ok: false, code: "gone", final: true });
+      const [task] = await deliverySender.read(session, await jobs.lease(session, 10));
+      if (!task) throw new Error("nothing was due");
+      const report = deliverySender.report(task, { ok: false, code: "gone", final: true });
       await jobs.settle(session, [report]);
-      await courier.record(session, [report]);
+      await deliverySender.record(session, [report]);
       await as("webhook_orchestrator");
       await orchestrator.apply(session, [report]);
       await as("webhook_dead_letters");

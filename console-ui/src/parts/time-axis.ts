@@ -71,7 +71,7 @@ export function storyOf(timeline: readonly TimelineLine[], createdAt: string): S
   return { lanes: [...lanes.values()], marks, fromMs, toMs, running };
 }
 
-export interface Piece {
+export interface Item {
   readonly fromMs: number;
   readonly toMs: number;
   /** Share of the width, from 0 to 1. */
@@ -81,7 +81,7 @@ export interface Piece {
 }
 
 export interface Scale {
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly Item[];
   readonly at: (ms: number) => number;
 }
 
@@ -110,7 +110,7 @@ function piecesOf(fromMs: number, toMs: number, cuts: readonly (readonly [number
   const cutMs = cuts.reduce((sum, [from, to]) => sum + to - from, 0);
   const cutShare = Math.min(0.5, cuts.length * CUT_SHARE);
   const perMs = (1 - cutShare) / Math.max(1, toMs - fromMs - cutMs);
-  const pieces: Piece[] = [];
+  const pieces: Item[] = [];
   let share = 0;
   let reached = fromMs;
   const add = (until: number, width: number, cut: boolean): void => {

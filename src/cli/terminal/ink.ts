@@ -17,15 +17,15 @@ const CODES = {
 
 export type Colour = keyof typeof CODES;
 
-interface Piece {
+interface Item {
   readonly text: string;
   readonly colour: Colour | undefined;
 }
 
 export class Ink {
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly Item[];
 
-  constructor(pieces: readonly Piece[]) {
+  constructor(pieces: readonly Item[]) {
     this.pieces = pieces;
   }
 
@@ -37,12 +37,12 @@ export class Ink {
   sized(width: number, right: boolean = false): Ink {
     const missing = width - this.width;
     if (missing < 0) return this.#cut(width);
-    const space: Piece = { text: " ".repeat(missing), colour: undefined };
+    const space: Item = { text: " ".repeat(missing), colour: undefined };
     return new Ink(right ? [space, ...this.pieces] : [...this.pieces, space]);
   }
 
   #cut(width: number): Ink {
-    const pieces: Piece[] = [];
+    const pieces: Item[] = [];
     let left = width;
     for (const { text, colour } of this.pieces) {
       const cut = fit(text, left);
@@ -65,7 +65,7 @@ export type Value = string | number | Ink;
 
 /** Our own words with values between them. */
 export function ink(words: TemplateStringsArray, ...values: readonly Value[]): Ink {
-  const pieces = words.flatMap((word, index): Piece[] => {
+  const pieces = words.flatMap((word, index): Item[] => {
     const value = values[index];
     const own = { text: word, colour: undefined };
     return value === undefined ? [own] : [own, ...piecesOf(value)];
@@ -79,7 +79,7 @@ export function paint(colour: Colour | undefined, value: Value): Ink {
   return new Ink(colour === undefined ? pieces : pieces.map(({ text }) => ({ text, colour })));
 }
 
-function piecesOf(value: Value): readonly Piece[] {
+function piecesOf(value: Value): readonly Item[] {
   if (value instanceof Ink) return value.pieces;
   return [{ text: visible(String(value)), colour: undefined }];
 }

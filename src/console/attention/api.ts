@@ -1,14 +1,14 @@
 /** GET api/attention: whatever needs a person, in one list. */
 import type { AttentionItem } from "../../operate/attention.ts";
 import type { AttentionLine, Page } from "../contract.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { limit, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { urlsOf } from "../webhooks/api.ts";
 import { safeUrl } from "../webhooks/lines.ts";
 
-export function attentionRoutes(office: Office): readonly Route[] {
-  const { amends } = office;
+export function attentionRoutes(context: ConsoleContext): readonly Route[] {
+  const { amends } = context;
   return [
     route({
       method: "GET",
@@ -21,7 +21,7 @@ export function attentionRoutes(office: Office): readonly Route[] {
         const { limit: max, after } = query;
         const found = await amends.attention.list({ limit: max, ...(after !== undefined && { after }) });
         const letters = found.items.filter((item) => item.kind === "dead-letter");
-        const urls = await urlsOf(office, letters);
+        const urls = await urlsOf(context, letters);
         return { items: found.items.map((item) => lineOf(item, urls)), next: found.next ?? null };
       },
     }),

@@ -2,7 +2,7 @@
 import { listActions, toAction } from "../../audit/action-queries.ts";
 import type { ActionLine, Page, Revealed } from "../contract.ts";
 import { cursor, writeCursor } from "../http/cursor.ts";
-import { whoOf, type Office } from "../context.ts";
+import { whoOf, type ConsoleContext } from "../context.ts";
 import { limit, needed, oneOf, reason, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { sagaOf } from "../sagas/api.ts";
@@ -11,12 +11,12 @@ import { revealSaga } from "../sagas/detail.ts";
 /** What can be revealed, by the part that keeps it. */
 export type Revealers = Readonly<Record<string, (id: string) => Promise<Revealed>>>;
 
-export function sagaRevealers(office: Office): Revealers {
-  return { saga: async (id) => revealSaga((await sagaOf(office, id)).view) };
+export function sagaRevealers(context: ConsoleContext): Revealers {
+  return { saga: async (id) => revealSaga((await sagaOf(context, id)).view) };
 }
 
-export function auditRoutes(office: Office, revealers: Revealers): readonly Route[] {
-  const { actions, db } = office;
+export function auditRoutes(context: ConsoleContext, revealers: Revealers): readonly Route[] {
+  const { actions, db } = context;
   return [
     route({
       method: "GET",
@@ -27,7 +27,7 @@ export function auditRoutes(office: Office, revealers: Revealers): readonly Rout
       query: { by: text(255), action: text(64), target: text(255), limit: limit(), after: cursor() },
       handle: async ({ query }): Promise<Page<ActionLine>> => {
         const { limit: max, ...filter } = query;
-        const rows = await office.query(listActions(db.dialect, { ...filter, limit: max + 1 }));
+        const rows = await context.query(listActions(db.dialect, { ...filter, limit: max + 1 }));
         const last = rows.length > max ? rows[max - 1] : undefined;
         return {
           items: rows.slice(0, max).map((row) => {

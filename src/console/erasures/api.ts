@@ -7,7 +7,7 @@ import type { Page } from "../contract.ts";
 import type { AuditEventLine, ErasureLine, SubjectTrail } from "../contract-parts.ts";
 import { cursor, writeCursor } from "../http/cursor.ts";
 import { listNewestEvents, listRequests } from "./queries.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { toOutboxLine } from "../outbox/lines.ts";
 import { listOpenOf } from "../outbox/queries.ts";
 import { integer, limit, oneOf, text } from "../http/param.ts";
@@ -19,8 +19,8 @@ const LOOKED_MAX = 500;
 /** What one page of a subject shows: whoever has more has it in the trail. */
 const SHOWN_MAX = 1_000;
 
-export function erasureRoutes(office: Office, canRequeue: boolean): readonly Route[] {
-  const { db } = office;
+export function erasureRoutes(context: ConsoleContext, canRequeue: boolean): readonly Route[] {
+  const { db } = context;
   return [
     route({
       method: "GET",
@@ -41,8 +41,8 @@ export function erasureRoutes(office: Office, canRequeue: boolean): readonly Rou
           beforeMs: undefined,
           after: after && { atMs: after.atMs, seq: Number(after.id) },
         };
-        const nowMs = nowOf(office);
-        const rows = await office.query(listRequests(db.dialect, filter, LOOKED_MAX));
+        const nowMs = nowOf(context);
+        const rows = await context.query(listRequests(db.dialect, filter, LOOKED_MAX));
         const fits = rows.filter((row) => status === undefined || isOf(toErasure(row, nowMs), status));
         const shown = fits.slice(0, max);
         const last = fits.length > max ? shown.at(-1) : rows.length === LOOKED_MAX ? rows.at(-1) : undefined;
@@ -60,13 +60,13 @@ export function erasureRoutes(office: Office, canRequeue: boolean): readonly Rou
       answers: "SubjectTrail",
       handle: async ({ id }): Promise<SubjectTrail> => {
         const { dialect } = db;
-        const nowMs = nowOf(office);
+        const nowMs = nowOf(context);
         const filter = { subjectId: id, beforeMs: undefined, after: undefined };
-        const requests = await office.query(listRequests(dialect, filter, LOOKED_MAX));
-        const events = await office.query(
+        const requests = await context.query(listRequests(dialect, filter, LOOKED_MAX));
+        const events = await context.query(
           listNewestEvents(dialect, { subjectId: id, type: undefined, after: undefined }, SHOWN_MAX),
         );
-        const entries = await office.query(listOpenOf(dialect, id, SHOWN_MAX));
+        const entries = await context.query(listOpenOf(dialect, id, SHOWN_MAX));
         if (events.length === 0 && entries.length === 0) throw notFound("subject with this id");
         return {
           subjectId: id,
@@ -90,7 +90,7 @@ export function erasureRoutes(office: Office, canRequeue: boolean): readonly Rou
       },
       handle: async ({ query }): Promise<Page<AuditEventLine>> => {
         const { subject: subjectId, type, after, limit: max } = query;
-        const rows = await office.query(listNewestEvents(db.dialect, { subjectId, type, after }, max + 1));
+        const rows = await context.query(listNewestEvents(db.dialect, { subjectId, type, after }, max + 1));
         const last = rows.length > max ? rows[max - 1] : undefined;
         return { items: rows.slice(0, max).map(toEventLine), next: last ? String(last["seq"]) : null };
       },
@@ -99,7 +99,7 @@ export function erasureRoutes(office: Office, canRequeue: boolean): readonly Rou
 }
 
 /** Only for what is shown: nothing is decided by it. */
-function nowOf({ db }: Office): number {
+function nowOf({ db }: ConsoleContext): number {
   return (db.clock.virtualNowMs ?? Date.now)();
 }
 

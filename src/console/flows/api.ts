@@ -11,7 +11,7 @@ import type { FlowDetail, FlowLine } from "../contract-parts.ts";
 import { cursor, writeCursor } from "../http/cursor.ts";
 import { errorOf, toFlowDetail, toFlowLine } from "./lines.ts";
 import { findFlows, FLOW_SCAN_MAX, listFlows, selectFlowEvents, type FlowFilter } from "./queries.ts";
-import { recorded, type Office } from "../context.ts";
+import { recorded, type ConsoleContext } from "../context.ts";
 import { parsed } from "../outbox/lines.ts";
 import { limit, reason, someOf, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
@@ -20,14 +20,14 @@ import { plain } from "../sagas/search.ts";
 /** Fewer letters are in too many types to mean one. */
 const TYPE_PART_MIN = 3;
 
-export function flowRoutes(office: Office): readonly Route[] {
+export function flowRoutes(context: ConsoleContext): readonly Route[] {
   const shared = {
     method: "POST",
     access: "operate",
     answers: "FlowDetail",
     body: { reason: reason() },
   } as const;
-  const { events } = office.amends;
+  const { events } = context.amends;
   return [
     route({
       method: "GET",
@@ -47,8 +47,8 @@ export function flowRoutes(office: Office): readonly Route[] {
         const statuses = status.length > 0 ? status : flowMachine.states;
         const types = type === undefined ? undefined : [type];
         return q === undefined
-          ? listed(office, { statuses, types, after }, query.limit)
-          : searched(office, q, { statuses, types, after }, query.limit);
+          ? listed(context, { statuses, types, after }, query.limit)
+          : searched(context, q, { statuses, types, after }, query.limit);
       },
     }),
     route({
@@ -57,18 +57,18 @@ export function flowRoutes(office: Office): readonly Route[] {
       access: "read",
       summary: "One run: its events, its picture, and what may be done.",
       answers: "FlowDetail",
-      handle: async ({ id }) => detailOf(office, id),
+      handle: async ({ id }) => detailOf(context, id),
     }),
     route({
       ...shared,
       path: "/api/flows/{id}/retry",
       summary: "Asks once more for the undo that failed.",
       handle: async (call) => {
-        await recorded(office, call, "retry", "flow", async (note) => {
-          await rowOf(office, call.id);
+        await recorded(context, call, "retry", "flow", async (note) => {
+          await rowOf(context, call.id);
           await events.retry(call.id, note);
         });
-        return detailOf(office, call.id);
+        return detailOf(context, call.id);
       },
     }),
     route({
@@ -76,21 +76,21 @@ export function flowRoutes(office: Office): readonly Route[] {
       path: "/api/flows/{id}/resolve",
       summary: "A person has undone the step: the run goes on with what is left to undo.",
       handle: async (call) => {
-        await recorded(office, call, "resolve", "flow", async (note) => {
-          await rowOf(office, call.id);
+        await recorded(context, call, "resolve", "flow", async (note) => {
+          await rowOf(context, call.id);
           await events.resolve(call.id, note);
         });
-        return detailOf(office, call.id);
+        return detailOf(context, call.id);
       },
     }),
   ];
 }
 
-export function flowRevealers(office: Office): Revealers {
-  const { db, query } = office;
+export function flowRevealers(context: ConsoleContext): Revealers {
+  const { db, query } = context;
   return {
     flow: async (id) => {
-      const row = await rowOf(office, id);
+      const row = await rowOf(context, id);
       const sent = await query(selectFlowEvents(db.dialect, trailOf(row)));
       return { fields: { error: errorOf(toFlowLine(row, undefined), sent) ?? null } };
     },
@@ -102,40 +102,45 @@ export function flowRevealers(office: Office): Revealers {
   };
 }
 
-async function rowOf({ db, query }: Office, id: string): Promise<Row> {
+async function rowOf({ db, query }: ConsoleContext, id: string): Promise<Row> {
   const [row] = await query(selectRun(db.dialect, id));
   if (!row) throw notFound("run with this id");
   return row;
 }
 
-async function detailOf(office: Office, id: string): Promise<FlowDetail> {
-  const row = await rowOf(office, id);
-  const sent = await office.query(selectFlowEvents(office.db.dialect, trailOf(row)));
-  return toFlowDetail(row, sent, stepsOf(office, row));
+async function detailOf(context: ConsoleContext, id: string): Promise<FlowDetail> {
+  const row = await rowOf(context, id);
+  const sent = await context.query(selectFlowEvents(context.db.dialect, trailOf(row)));
+  return toFlowDetail(row, sent, stepsOf(context, row));
 }
 
-function stepsOf({ amends }: Office, row: Row): ReturnType<typeof amends.events.steps> {
+function stepsOf({ amends }: ConsoleContext, row: Row): ReturnType<typeof amends.events.steps> {
   return amends.events.steps(row["saga_type"] as string);
 }
 
 /** What was typed is a part of types, where it fits some; else the beginning of a process's id, or a run's id. */
-async function searched(office: Office, q: string, filter: FlowFilter, max: number): Promise<Page<FlowLine>> {
-  const known = await office.flowTypes();
+async function searched(
+  context: ConsoleContext,
+  q: string,
+  filter: FlowFilter,
+  max: number,
+): Promise<Page<FlowLine>> {
+  const known = await context.flowTypes();
   const word = plain(q);
   const named = word.length < TYPE_PART_MIN ? [] : known.filter((type) => plain(type).includes(word));
   const wanted = filter.types ?? known;
   if (named.length > 0) {
-    return listed(office, { ...filter, types: named.filter((type) => wanted.includes(type)) }, max);
+    return listed(context, { ...filter, types: named.filter((type) => wanted.includes(type)) }, max);
   }
-  const rows = await office.query(findFlows(office.db.dialect, q.trim(), wanted, filter, max + 1));
-  return pageOf(office, rows, max);
+  const rows = await context.query(findFlows(context.db.dialect, q.trim(), wanted, filter, max + 1));
+  return pageOf(context, rows, max);
 }
 
-async function listed(office: Office, filter: FlowFilter, max: number): Promise<Page<FlowLine>> {
-  const rows = await office.query(listFlows(office.db.dialect, filter, max + 1));
+async function listed(context: ConsoleContext, filter: FlowFilter, max: number): Promise<Page<FlowLine>> {
+  const rows = await context.query(listFlows(context.db.dialect, filter, max + 1));
   const edge = rows.find((row) => Number(row["edge"]) === 1);
   const found = pageOf(
-    office,
+    context,
     rows.filter((row) => row !== edge),
     max,
   );
@@ -144,11 +149,11 @@ async function listed(office: Office, filter: FlowFilter, max: number): Promise<
   return { items: found.items, next: cursorOf(edge) };
 }
 
-function pageOf(office: Office, rows: readonly Row[], max: number): Page<FlowLine> {
+function pageOf(context: ConsoleContext, rows: readonly Row[], max: number): Page<FlowLine> {
   const shown = rows.slice(0, max);
   const last = shown.at(-1);
   return {
-    items: shown.map((row) => toFlowLine(row, stepsOf(office, row))),
+    items: shown.map((row) => toFlowLine(row, stepsOf(context, row))),
     next: last && rows.length > max ? cursorOf(last) : null,
   };
 }

@@ -3,7 +3,7 @@ import { answer, json } from "../http/answer.ts";
 import type { Health } from "../contract.ts";
 import { readiness } from "./health.ts";
 import { metricsText } from "./metrics.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { openApi } from "../http/openapi.ts";
 import { route, type Route } from "../http/route.ts";
 import { Shared } from "../http/shared.ts";
@@ -11,7 +11,7 @@ import { Shared } from "../http/shared.ts";
 const FRESH_MS = 1_000;
 
 export interface HealthTools {
-  readonly office: Office;
+  readonly context: ConsoleContext;
   readonly stuckAfterMs: number;
   readonly version: string;
   /** All routes, these included. */
@@ -19,10 +19,10 @@ export interface HealthTools {
 }
 
 export function healthRoutes(tools: HealthTools): readonly Route[] {
-  const { office, stuckAfterMs, version } = tools;
-  const { clock } = office.db;
-  const checks = new Shared(clock, FRESH_MS, () => readiness(office, stuckAfterMs));
-  const metrics = new Shared(clock, FRESH_MS, () => metricsText(office));
+  const { context, stuckAfterMs, version } = tools;
+  const { clock } = context.db;
+  const checks = new Shared(clock, FRESH_MS, () => readiness(context, stuckAfterMs));
+  const metrics = new Shared(clock, FRESH_MS, () => metricsText(context));
   return [
     route({
       method: "GET",

@@ -4,17 +4,17 @@
  */
 import { HOST } from "../../runtime/part.ts";
 import type { Health } from "../contract.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { dueAges } from "../../operate/backlog.ts";
 
 type Check = NonNullable<Health["checks"]>[number];
 
-export async function readiness(office: Office, stuckAfterMs: number): Promise<readonly Check[]> {
-  return [...(await dueChecks(office, stuckAfterMs)), ...workerCheck(office, stuckAfterMs)];
+export async function readiness(context: ConsoleContext, stuckAfterMs: number): Promise<readonly Check[]> {
+  return [...(await dueChecks(context, stuckAfterMs)), ...workerCheck(context, stuckAfterMs)];
 }
 
 /** One for each part: what lies still in one is not made good by another that gets on. */
-async function dueChecks({ db }: Office, stuckAfterMs: number): Promise<readonly Check[]> {
+async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<readonly Check[]> {
   try {
     // Once and no more: whoever asks wants to know how it is, not to wait until it is better.
     const ages = await dueAges({ dialect: db.dialect, query: (statement) => db.query(statement) });
@@ -28,7 +28,7 @@ async function dueChecks({ db }: Office, stuckAfterMs: number): Promise<readonly
   }
 }
 
-function workerCheck({ amends }: Office, stuckAfterMs: number): readonly Check[] {
+function workerCheck({ amends }: ConsoleContext, stuckAfterMs: number): readonly Check[] {
   const agoMs = amends[HOST].answeredMsAgo();
   if (agoMs === undefined) return [];
   return [{ name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${seconds(agoMs)} ago` }];

@@ -9,7 +9,7 @@ import { HOST } from "../../runtime/part.ts";
 import { dueAges } from "../../operate/backlog.ts";
 import { selectDueSagas } from "../../operate/backlog-queries.ts";
 import { countFlows } from "../flows/queries.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { countEntries } from "../outbox/queries.ts";
 import { backlogOf, COUNT_MAX } from "../overview/overview.ts";
 import { countStatuses } from "../sagas/queries.ts";
@@ -35,14 +35,14 @@ const COUNTED: Readonly<Record<string, string>> = {
 
 const OPEN: readonly SagaStatus[] = [...CLAIMABLE, "STALLED"];
 
-export async function metricsText(office: Office): Promise<string> {
-  const { amends, db } = office;
-  const [counts = {}] = await office.query(countStatuses(db.dialect, OPEN, COUNT_MAX));
-  const backlog = backlogOf(await office.query(selectDueSagas(db.dialect, COUNT_MAX)));
-  const ages = await dueAges({ dialect: db.dialect, query: office.query });
-  const [entries = {}] = await office.query(countEntries(db.dialect, OUTBOX_KINDS, COUNT_MAX));
-  const [flows = {}] = await office.query(countFlows(db.dialect, COUNT_MAX));
-  const [deliveries = {}] = await office.query(countDeliveries(db.dialect, COUNT_MAX));
+export async function metricsText(context: ConsoleContext): Promise<string> {
+  const { amends, db } = context;
+  const [counts = {}] = await context.query(countStatuses(db.dialect, OPEN, COUNT_MAX));
+  const backlog = backlogOf(await context.query(selectDueSagas(db.dialect, COUNT_MAX)));
+  const ages = await dueAges({ dialect: db.dialect, query: context.query });
+  const [entries = {}] = await context.query(countEntries(db.dialect, OUTBOX_KINDS, COUNT_MAX));
+  const [flows = {}] = await context.query(countFlows(db.dialect, COUNT_MAX));
+  const [deliveries = {}] = await context.query(countDeliveries(db.dialect, COUNT_MAX));
   const counters = amends.counters as unknown as Readonly<Record<string, number>>;
   const answeredMsAgo = amends[HOST].answeredMsAgo();
   const metrics: Metric[] = [

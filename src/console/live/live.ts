@@ -9,7 +9,7 @@ import { sleep } from "../../storage/clock.ts";
 import type { Row } from "../../storage/database.ts";
 import type { LiveChange, Part, SagaLine } from "../contract.ts";
 import { selectNews } from "./queries.ts";
-import { countOf, type Office } from "../context.ts";
+import { countOf, type ConsoleContext } from "../context.ts";
 import { COUNT_MAX } from "../overview/overview.ts";
 import { iso, toLine } from "../sagas/lines.ts";
 
@@ -34,7 +34,7 @@ const NEVER_MS = Date.UTC(9_999, 0);
 const KEPT_MAX = 256;
 
 export class Live {
-  readonly #office: Office;
+  readonly #context: ConsoleContext;
   readonly #clock: Clock;
   readonly #onTrouble: (error: unknown) => void;
   readonly #listeners = new Set<Listener>();
@@ -50,9 +50,9 @@ export class Live {
   #attention = "";
   #signs = new Map<string, string>();
 
-  constructor(office: Office, onTrouble: (error: unknown) => void) {
-    this.#office = office;
-    this.#clock = office.db.clock;
+  constructor(context: ConsoleContext, onTrouble: (error: unknown) => void) {
+    this.#context = context;
+    this.#clock = context.db.clock;
     this.#onTrouble = onTrouble;
   }
 
@@ -105,15 +105,17 @@ export class Live {
 
   /** Looks once, and tells. */
   async look(): Promise<void> {
-    const { db } = this.#office;
+    const { db } = this.#context;
     const first = this.#sinceMs === undefined;
     const watched = [...new Set([...this.#listeners].flatMap(({ saga }) => saga ?? []))];
     const limits = { changes: CHANGES_MAX + 1, attention: COUNT_MAX + 1 };
-    const rows = await this.#office.query(selectNews(db.dialect, this.#sinceMs ?? NEVER_MS, watched, limits));
+    const rows = await this.#context.query(
+      selectNews(db.dialect, this.#sinceMs ?? NEVER_MS, watched, limits),
+    );
     const counted = rows.find((row) => row["what"] === "attention");
     const nowMs = Number(counted?.["updated_at"]);
     this.#sinceMs = nowMs - OVERLAP_MS;
-    const overdue = await this.#office.overdue();
+    const overdue = await this.#context.overdue();
     const attention = countOf(Number(counted?.["number"]) + overdue, 2 * COUNT_MAX);
     const changed = this.#fresh(rows.filter((row) => row["what"] === "saga"));
     const versions = this.#moved(rows.filter((row) => row["what"] === "watched"));

@@ -10,7 +10,7 @@ import { badInput, notFound, Refused } from "../http/answer.ts";
 import type { Revealers } from "../audit/api.ts";
 import type { Page } from "../contract.ts";
 import type { OutboxLine } from "../contract-parts.ts";
-import { recorded, type Office } from "../context.ts";
+import { recorded, type ConsoleContext } from "../context.ts";
 import { revealEntry, toOutboxLine } from "./lines.ts";
 import {
   ENTRY_SCAN_MAX,
@@ -46,7 +46,7 @@ const EVENT_ACTIONS = {
     "A person is done with an event that was given up; where a run waits for it, its step counts as failed.",
 } as const;
 
-export function outboxRoutes(office: Office, requeues: Requeues | undefined): readonly Route[] {
+export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undefined): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -65,7 +65,7 @@ export function outboxRoutes(office: Office, requeues: Requeues | undefined): re
       handle: async ({ query }) => {
         const { status: statuses, kind, subject: subjectId, resolver, after } = query;
         return pageOf(
-          office,
+          context,
           { statuses, kind, subjectId, resolver, after },
           query.limit,
           requeues !== undefined,
@@ -78,7 +78,7 @@ export function outboxRoutes(office: Office, requeues: Requeues | undefined): re
       access: "read",
       summary: "One entry of the outbox.",
       answers: "OutboxLine",
-      handle: async ({ id }) => toOutboxLine(await rowOf(office, id), requeues !== undefined),
+      handle: async ({ id }) => toOutboxLine(await rowOf(context, id), requeues !== undefined),
     }),
     route({
       method: "POST",
@@ -88,8 +88,10 @@ export function outboxRoutes(office: Office, requeues: Requeues | undefined): re
       answers: "OutboxLine",
       body: { reason: reason() },
       handle: async (call) => {
-        await recorded(office, call, "requeue", "entry", (note) => requeue(office, requeues, call.id, note));
-        return toOutboxLine(await rowOf(office, call.id), requeues !== undefined);
+        await recorded(context, call, "requeue", "entry", (note) =>
+          requeue(context, requeues, call.id, note),
+        );
+        return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
       },
     }),
     ...(["retry", "resolve"] as const).map((action) =>
@@ -101,29 +103,29 @@ export function outboxRoutes(office: Office, requeues: Requeues | undefined): re
         answers: "OutboxLine",
         body: { reason: reason() },
         handle: async (call) => {
-          await recorded(office, call, action, "event", async (note) => {
-            await rowOf(office, call.id);
-            await office.amends.events[action](call.id, note);
+          await recorded(context, call, action, "event", async (note) => {
+            await rowOf(context, call.id);
+            await context.amends.events[action](call.id, note);
           });
-          return toOutboxLine(await rowOf(office, call.id), requeues !== undefined);
+          return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
         },
       }),
     ),
   ];
 }
 
-export function entryRevealers(office: Office): Revealers {
-  return { entry: async (id) => ({ fields: revealEntry(await rowOf(office, id)) }) };
+export function entryRevealers(context: ConsoleContext): Revealers {
+  return { entry: async (id) => ({ fields: revealEntry(await rowOf(context, id)) }) };
 }
 
 async function requeue(
-  office: Office,
+  context: ConsoleContext,
   requeues: Requeues | undefined,
   id: string,
   note: { readonly reason: string; readonly by: string },
 ): Promise<void> {
-  const { kind } = await rowOf(office, id);
-  if (kind === "call") return requeueCall(office, id);
+  const { kind } = await rowOf(context, id);
+  if (kind === "call") return requeueCall(context, id);
   if (!requeues) {
     const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
     throw new Refused(501, { code: "NOT_SUPPORTED", message });
@@ -133,7 +135,7 @@ async function requeue(
 }
 
 /** A call needs nothing but its row: whoever makes it takes it up again. */
-async function requeueCall({ db }: Office, id: string): Promise<void> {
+async function requeueCall({ db }: ConsoleContext, id: string): Promise<void> {
   const requeuing = new CallRequeue([id]);
   const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
   if (done.length === 0) throw notAbandoned();
@@ -143,14 +145,14 @@ function notAbandoned(): Refused {
   return new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
 }
 
-async function rowOf({ db, query }: Office, id: string): Promise<Row> {
+async function rowOf({ db, query }: ConsoleContext, id: string): Promise<Row> {
   const [row] = isUuid(id) ? await query(selectEntry(db.dialect, id)) : [];
   if (!row) throw notFound("entry with this id");
   return row;
 }
 
 async function pageOf(
-  { db: { dialect }, query }: Office,
+  { db: { dialect }, query }: ConsoleContext,
   filter: EntryFilter,
   max: number,
   canRequeue: boolean,

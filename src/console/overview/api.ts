@@ -1,7 +1,7 @@
 /** GET api/overview: one answer for all who look. */
 import type { Overview, OverviewHistory, Window } from "../contract.ts";
 import { historyOf } from "./history.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { overviewOf, WINDOWS } from "./overview.ts";
 import { oneOf } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
@@ -11,18 +11,18 @@ const FRESH_MS = 1_000;
 /** A stretch that is over does not change. */
 const HISTORY_FRESH_MS = 10_000;
 
-export function overviewRoutes(office: Office): readonly Route[] {
+export function overviewRoutes(context: ConsoleContext): readonly Route[] {
   const windows = Object.keys(WINDOWS) as Window[];
   const shared = new Map<Window, Shared<Overview>>(
     windows.map((window) => [
       window,
-      new Shared(office.db.clock, FRESH_MS, () => overviewOf(office, window)),
+      new Shared(context.db.clock, FRESH_MS, () => overviewOf(context, window)),
     ]),
   );
   const histories = new Map<Window, Shared<OverviewHistory>>(
     windows.map((window) => [
       window,
-      new Shared(office.db.clock, HISTORY_FRESH_MS, () => historyOf(office, window)),
+      new Shared(context.db.clock, HISTORY_FRESH_MS, () => historyOf(context, window)),
     ]),
   );
   return [

@@ -9,7 +9,7 @@ import { ageOf } from "../../operate/backlog.ts";
 import { selectDueSagas } from "../../operate/backlog-queries.ts";
 import { countAttention } from "../attention/queries.ts";
 import type { Bucket, Count, Latency, Overview, Window } from "../contract.ts";
-import { countOf, type Office } from "../context.ts";
+import { countOf, type ConsoleContext } from "../context.ts";
 import { countEntries } from "../outbox/queries.ts";
 import { countFlows } from "../flows/queries.ts";
 import { iso } from "../sagas/lines.ts";
@@ -39,20 +39,20 @@ export function stretchesOf(window: Window, nowMs: number): number {
   return (Math.floor(nowMs / widthMs) - count + 1) * widthMs;
 }
 
-export async function overviewOf(office: Office, window: Window): Promise<Overview> {
-  const { dialect } = office.db;
+export async function overviewOf(context: ConsoleContext, window: Window): Promise<Overview> {
+  const { dialect } = context.db;
   const { widthMs, count } = WINDOWS[window];
-  const [counts = {}] = await office.query(countStatuses(dialect, sagaMachine.states, COUNT_MAX));
+  const [counts = {}] = await context.query(countStatuses(dialect, sagaMachine.states, COUNT_MAX));
   const nowMs = Number(counts["now_at"]);
   const fromMs = stretchesOf(window, nowMs);
-  const buckets = await office.query(
+  const buckets = await context.query(
     countBuckets(dialect, ["COMPLETED", "FAILED", "STALLED"], { fromMs, widthMs, count, max: BUCKET_MAX }),
   );
-  const durations = await office.query(listDurations(dialect, fromMs, SAMPLE_MAX));
+  const durations = await context.query(listDurations(dialect, fromMs, SAMPLE_MAX));
   const byStatus = Object.fromEntries(
     sagaMachine.states.map((status) => [status, statusCount(counts, status)]),
   ) as Overview["sagas"]["byStatus"];
-  const [entries = {}] = await office.query(countEntries(dialect, OUTBOX_KINDS, COUNT_MAX));
+  const [entries = {}] = await context.query(countEntries(dialect, OUTBOX_KINDS, COUNT_MAX));
   const outbox = Object.fromEntries(
     OPEN_ENTRIES.map((status) => [status, countOf(entries[status], COUNT_MAX)]),
   ) as NonNullable<Overview["outbox"]>;
@@ -65,11 +65,11 @@ export async function overviewOf(office: Office, window: Window): Promise<Overvi
       buckets: buckets.map((row) => bucketOf(row, fromMs, widthMs)),
       latency: latencyOf(durations.map((row) => Number(row["took"]))),
     },
-    backlog: backlogOf(await office.query(selectDueSagas(dialect, COUNT_MAX))),
+    backlog: backlogOf(await context.query(selectDueSagas(dialect, COUNT_MAX))),
     outbox,
-    flows: await flowsOf(office),
-    deliveries: await deliveriesOf(office),
-    attention: await attentionOf(office),
+    flows: await flowsOf(context),
+    deliveries: await deliveriesOf(context),
+    attention: await attentionOf(context),
   };
 }
 
@@ -82,7 +82,7 @@ function statusCount(counts: Row, status: SagaStatus): Count {
 }
 
 /** Open ones are counted together, as those of sagas are. */
-async function flowsOf({ db, query }: Office): Promise<NonNullable<Overview["flows"]>> {
+async function flowsOf({ db, query }: ConsoleContext): Promise<NonNullable<Overview["flows"]>> {
   const [counts = {}] = await query(countFlows(db.dialect, COUNT_MAX));
   const isCut = Number(counts["open"]) > COUNT_MAX;
   const entries = flowMachine.states.map((status) => {
@@ -92,7 +92,7 @@ async function flowsOf({ db, query }: Office): Promise<NonNullable<Overview["flo
   return Object.fromEntries(entries) as NonNullable<Overview["flows"]>;
 }
 
-async function deliveriesOf({ db, query }: Office): Promise<NonNullable<Overview["deliveries"]>> {
+async function deliveriesOf({ db, query }: ConsoleContext): Promise<NonNullable<Overview["deliveries"]>> {
   const [counts = {}] = await query(countDeliveries(db.dialect, COUNT_MAX));
   const entries = deliveryMachine.states.map((status) => [
     status,
@@ -102,9 +102,9 @@ async function deliveriesOf({ db, query }: Office): Promise<NonNullable<Overview
 }
 
 /** How much needs a person altogether. */
-async function attentionOf(office: Office): Promise<Count> {
-  const [row] = await office.query(countAttention(office.db.dialect, COUNT_MAX + 1));
-  return countOf(Number(row?.["number"]) + (await office.overdue()), 2 * COUNT_MAX);
+async function attentionOf(context: ConsoleContext): Promise<Count> {
+  const [row] = await context.query(countAttention(context.db.dialect, COUNT_MAX + 1));
+  return countOf(Number(row?.["number"]) + (await context.overdue()), 2 * COUNT_MAX);
 }
 
 /** Where counting stopped, the pace up to there stands for the rest of the stretch. */

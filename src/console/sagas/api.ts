@@ -5,7 +5,7 @@ import type { SagaView } from "../../sagas/view/view.ts";
 import { notFound } from "../http/answer.ts";
 import type { SagaDetail, SagaPage } from "../contract.ts";
 import { cursor } from "../http/cursor.ts";
-import { whoOf, type Office } from "../context.ts";
+import { whoOf, type ConsoleContext } from "../context.ts";
 import type { Operator } from "../session/operator.ts";
 import { anyJson, instant, integer, limit, needed, oneOf, reason, someOf, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
@@ -14,7 +14,7 @@ import { pageOf } from "./page.ts";
 
 const NOTE = { reason: reason(), version: integer(1, Number.MAX_SAFE_INTEGER) };
 
-export function sagaRoutes(office: Office): readonly Route[] {
+export function sagaRoutes(context: ConsoleContext): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -32,7 +32,7 @@ export function sagaRoutes(office: Office): readonly Route[] {
         after: cursor(),
       },
       handle: async ({ query, who }): Promise<SagaPage> =>
-        pageOf(office, {
+        pageOf(context, {
           q: query.q,
           name: query.name,
           statuses: query.status,
@@ -50,16 +50,16 @@ export function sagaRoutes(office: Office): readonly Route[] {
       summary: "One saga: what it is, what happened, and what may be done.",
       answers: "SagaDetail",
       handle: async ({ id }): Promise<SagaDetail> => {
-        const { view, archivedAt } = await sagaOf(office, id);
+        const { view, archivedAt } = await sagaOf(context, id);
         return detailOf(view, archivedAt);
       },
     }),
-    ...actionRoutes(office),
+    ...actionRoutes(context),
   ];
 }
 
 /** Where it ran, or in the archive. */
-export async function sagaOf({ amends }: Office, id: string): Promise<FoundSaga> {
+export async function sagaOf({ amends }: ConsoleContext, id: string): Promise<FoundSaga> {
   const view = await amends.inspect(id);
   const found = view ? { view, archivedAt: undefined } : await amends.archived(id);
   if (!found) throw notFound("saga with this id");
@@ -71,7 +71,7 @@ export interface FoundSaga {
   readonly archivedAt: Date | undefined;
 }
 
-function actionRoutes({ amends, actions }: Office): readonly Route[] {
+function actionRoutes({ amends, actions }: ConsoleContext): readonly Route[] {
   /** On record before it is done; the saga's own log has it as well. */
   const recorded = async (
     action: string,

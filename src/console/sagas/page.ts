@@ -4,7 +4,7 @@ import type { Row } from "../../storage/database.ts";
 import { listArchived, listArchivedByPrefix } from "./archive-queries.ts";
 import type { SagaPage } from "../contract.ts";
 import type { Cursor } from "../http/cursor.ts";
-import type { Office } from "../context.ts";
+import type { ConsoleContext } from "../context.ts";
 import { cursorOf, iso, toLine } from "./lines.ts";
 import { listByPrefix, listLines, SCAN_MAX, searchLines, type Fragment, type SagaFilter } from "./queries.ts";
 import { anyField, readSearch } from "./search.ts";
@@ -23,9 +23,9 @@ export interface SagaQuestion {
 /** More than these, and what was typed says too little. */
 const NAMES_MAX = 20;
 
-export async function pageOf(office: Office, question: SagaQuestion): Promise<SagaPage> {
+export async function pageOf(context: ConsoleContext, question: SagaQuestion): Promise<SagaPage> {
   const { q, name, statuses, fromMs, toMs, limit, after } = question;
-  const search = readSearch(q ?? "", q === undefined ? [] : await office.names(), question.mayReveal);
+  const search = readSearch(q ?? "", q === undefined ? [] : await context.names(), question.mayReveal);
   const wanted = statuses.length > 0 ? statuses : sagaMachine.states;
   const names = search.names ?? (name === undefined ? undefined : [name]);
   const filter: SagaFilter = {
@@ -38,16 +38,16 @@ export async function pageOf(office: Office, question: SagaQuestion): Promise<Sa
   if (filter.statuses.length === 0 || filter.names?.length === 0) return EMPTY;
   const { fields, prefix } = search;
   if (prefix !== undefined && fields.length === 0) {
-    const found = await byPrefix(office, prefix, filter, limit);
+    const found = await byPrefix(context, prefix, filter, limit);
     // Nothing begins like it: it may be a value. On a later page the first one has decided.
     if (found.items.length > 0) return found;
-    return byFields(office, [anyField(prefix)], filter, limit);
+    return byFields(context, [anyField(prefix)], filter, limit);
   }
-  if (fields.length > 0) return byFields(office, fields, filter, limit);
-  const { dialect } = office.db;
-  const rows = await office.query(listLines(dialect, filter, limit + 1));
+  if (fields.length > 0) return byFields(context, fields, filter, limit);
+  const { dialect } = context.db;
+  const rows = await context.query(listLines(dialect, filter, limit + 1));
   const archived = listArchived(dialect, filter, limit + 1);
-  return mergedPage(rows, archived ? await office.query(archived) : [], byChange, limit);
+  return mergedPage(rows, archived ? await context.query(archived) : [], byChange, limit);
 }
 
 type Order = (a: Row, b: Row) => number;
@@ -70,24 +70,24 @@ function mergedPage(live: readonly Row[], archived: readonly Row[], order: Order
 const EMPTY: SagaPage = { items: [], next: null, searchedTo: null };
 
 async function byPrefix(
-  office: Office,
+  context: ConsoleContext,
   prefix: string,
   filter: SagaFilter,
   limit: number,
 ): Promise<SagaPage> {
-  const { dialect } = office.db;
-  const rows = await office.query(listByPrefix(dialect, prefix, filter, limit + 1));
-  const archived = await office.query(listArchivedByPrefix(dialect, prefix, filter, limit + 1));
+  const { dialect } = context.db;
+  const rows = await context.query(listByPrefix(dialect, prefix, filter, limit + 1));
+  const archived = await context.query(listArchivedByPrefix(dialect, prefix, filter, limit + 1));
   return mergedPage(rows, archived, byId, limit);
 }
 
 async function byFields(
-  office: Office,
+  context: ConsoleContext,
   fields: readonly (readonly Fragment[])[],
   filter: SagaFilter,
   limit: number,
 ): Promise<SagaPage> {
-  const rows = await office.query(searchLines(office.db.dialect, filter, fields, limit + 1));
+  const rows = await context.query(searchLines(context.db.dialect, filter, fields, limit + 1));
   const edge = rows.find((row) => Number(row["edge"]) === 1);
   const hits = rows.filter((row) => row !== edge);
   const found = page(hits, limit, null);

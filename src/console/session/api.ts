@@ -1,7 +1,7 @@
 /** Signing in and out, and who is signed in. */
 import type { Session } from "../contract.ts";
 import { json } from "../http/answer.ts";
-import { whoOf, type Office } from "../context.ts";
+import { whoOf, type ConsoleContext } from "../context.ts";
 import type { Operator } from "./operator.ts";
 import type { Origins } from "../http/origin.ts";
 import { needed, text } from "../http/param.ts";
@@ -10,7 +10,7 @@ import type { CookiePlace, Sessions, SignedIn } from "./sessions.ts";
 import type { Tokens } from "./tokens.ts";
 
 export interface SessionTools {
-  readonly office: Office;
+  readonly context: ConsoleContext;
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly origins: Origins;
@@ -21,13 +21,13 @@ export interface SessionTools {
 }
 
 export function sessionRoutes(tools: SessionTools): readonly Route[] {
-  const { office, tokens, sessions, origins } = tools;
+  const { context, tokens, sessions, origins } = tools;
   const describe = async (who: Operator, session: SignedIn | undefined): Promise<Session> => ({
     name: who.name,
     roles: who.roles,
     expiresAt: session ? new Date(session.untilMs).toISOString() : null,
-    parts: office.parts,
-    sagas: await office.names(),
+    parts: context.parts,
+    sagas: await context.names(),
     version: tools.version,
   });
   const read = (request: Request): SignedIn | undefined => sessions.read(request, origins.isSecure(request));

@@ -13,12 +13,12 @@ export interface ConsoleToken extends Operator {
   readonly token: string;
 }
 
-interface Kept {
+interface StoredSaga {
   readonly hash: Buffer;
   readonly operator: Operator;
 }
 
-interface Invitation extends Kept {
+interface Invitation extends StoredSaga {
   readonly untilMs: number;
 }
 
@@ -31,7 +31,7 @@ const CALLERS_MAX = 1_000;
 
 export class Tokens {
   readonly #clock: Clock;
-  readonly #tokens: readonly Kept[];
+  readonly #tokens: readonly StoredSaga[];
   #invitations: Invitation[] = [];
   /** When each caller failed lately. */
   readonly #failures = new Map<string, number[]>();
@@ -60,7 +60,7 @@ export class Tokens {
     this.#refuseGuessing(caller);
     const hash = hashOf(token.slice(0, TOKEN_MAX));
     const invitations = alsoInvitations ? this.#live() : [];
-    let found: Kept | undefined;
+    let found: StoredSaga | undefined;
     // Every one is compared, so that the time does not tell which one came close.
     for (const kept of [...this.#tokens, ...invitations]) if (timingSafeEqual(kept.hash, hash)) found = kept;
     if (!found) {

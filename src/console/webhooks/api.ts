@@ -7,7 +7,7 @@ import type { Revealers } from "../audit/api.ts";
 import type { Json, Page } from "../contract.ts";
 import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../contract-parts.ts";
 import { mask } from "../http/mask.ts";
-import { recorded, type Office } from "../context.ts";
+import { recorded, type ConsoleContext } from "../context.ts";
 import { instant, limit, needed, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { parsedPayload, safeUrl, toAttemptLine, toDeliveryLine, toSubscriptionLine } from "./lines.ts";
@@ -39,12 +39,12 @@ function serialCursor(): Param<string | undefined> {
   };
 }
 
-export function webhookRoutes(office: Office): readonly Route[] {
-  return [...subscriptionRoutes(office), ...deliveryRoutes(office)];
+export function webhookRoutes(context: ConsoleContext): readonly Route[] {
+  return [...subscriptionRoutes(context), ...deliveryRoutes(context)];
 }
 
-function subscriptionRoutes(office: Office): readonly Route[] {
-  const { webhooks } = office.amends;
+function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
+  const { webhooks } = context.amends;
   const shared = {
     method: "POST",
     access: "operate",
@@ -90,7 +90,7 @@ function subscriptionRoutes(office: Office): readonly Route[] {
       summary: "Nothing is sent until it is enabled; what it is owed waits.",
       handle: async (call) =>
         toSubscriptionLine(
-          await recorded(office, call, "pause", "subscription", (note) =>
+          await recorded(context, call, "pause", "subscription", (note) =>
             webhooks.pause(checkSerial(call.id), note),
           ),
         ),
@@ -101,7 +101,9 @@ function subscriptionRoutes(office: Office): readonly Route[] {
       summary: "Sending goes on.",
       handle: async (call) =>
         toSubscriptionLine(
-          await recorded(office, call, "enable", "subscription", () => webhooks.enable(checkSerial(call.id))),
+          await recorded(context, call, "enable", "subscription", () =>
+            webhooks.enable(checkSerial(call.id)),
+          ),
         ),
     }),
     route({
@@ -110,7 +112,7 @@ function subscriptionRoutes(office: Office): readonly Route[] {
       summary: "Ends the subscription for good.",
       handle: async (call) =>
         toSubscriptionLine(
-          await recorded(office, call, "delete", "subscription", (note) =>
+          await recorded(context, call, "delete", "subscription", (note) =>
             webhooks.unsubscribe(checkSerial(call.id), note),
           ),
         ),
@@ -123,7 +125,7 @@ function subscriptionRoutes(office: Office): readonly Route[] {
       body: { reason: reason(), since: needed(instant()) },
       handle: async (call): Promise<Resent> => {
         const since = new Date(call.body.since);
-        const deliveries = await recorded(office, call, "resend", "subscription", (note) =>
+        const deliveries = await recorded(context, call, "resend", "subscription", (note) =>
           webhooks.resendSince(checkSerial(call.id), { since }, note),
         );
         return { deliveries };
@@ -132,8 +134,8 @@ function subscriptionRoutes(office: Office): readonly Route[] {
   ];
 }
 
-function deliveryRoutes(office: Office): readonly Route[] {
-  const { webhooks } = office.amends;
+function deliveryRoutes(context: ConsoleContext): readonly Route[] {
+  const { webhooks } = context.amends;
   const shared = {
     method: "POST",
     access: "operate",
@@ -157,7 +159,7 @@ function deliveryRoutes(office: Office): readonly Route[] {
       },
       handle: async ({ query }): Promise<Page<DeliveryLine>> => {
         const { subscription: subscriptionId, status: statuses, event: eventId, after } = query;
-        return pageOf(office, { subscriptionId, statuses, eventId, after }, query.limit);
+        return pageOf(context, { subscriptionId, statuses, eventId, after }, query.limit);
       },
     }),
     route({
@@ -166,17 +168,17 @@ function deliveryRoutes(office: Office): readonly Route[] {
       access: "read",
       summary: "One delivery with everything that was tried.",
       answers: "DeliveryDetail",
-      handle: async ({ id }) => detailOf(office, id),
+      handle: async ({ id }) => detailOf(context, id),
     }),
     route({
       ...shared,
       path: `${path}/{id}/resend`,
       summary: "A delivery that has ended, once more: answers with the new one.",
       handle: async (call) => {
-        const made = await recorded(office, call, "resend", "delivery", (note) =>
+        const made = await recorded(context, call, "resend", "delivery", (note) =>
           webhooks.resend(checkSerial(call.id), note),
         );
-        return detailOf(office, made);
+        return detailOf(context, made);
       },
     }),
     route({
@@ -184,37 +186,39 @@ function deliveryRoutes(office: Office): readonly Route[] {
       path: `${path}/{id}/dismiss`,
       summary: "Settles a dead letter without sending anything.",
       handle: async (call) => {
-        await recorded(office, call, "dismiss", "delivery", async (note) => {
-          const letter = await letterOf(office, await deliveryOf(office, call.id));
+        await recorded(context, call, "dismiss", "delivery", async (note) => {
+          const letter = await letterOf(context, await deliveryOf(context, call.id));
           if (letter?.status !== "Open") {
             throw new Refused(409, { code: "NOT_ALLOWED_NOW", message: "It is no open dead letter." });
           }
           await webhooks.dismiss(letter.id, note);
         });
-        return detailOf(office, call.id);
+        return detailOf(context, call.id);
       },
     }),
   ];
 }
 
-export function webhookRevealers(office: Office): Revealers {
+export function webhookRevealers(context: ConsoleContext): Revealers {
   return {
-    delivery: async (id) => ({ fields: { payload: await payloadOf(office, await deliveryOf(office, id)) } }),
+    delivery: async (id) => ({
+      fields: { payload: await payloadOf(context, await deliveryOf(context, id)) },
+    }),
     attempt: async (id) => {
-      const [row] = await office.query(selectResponse(office.db.dialect, checkSerial(id)));
+      const [row] = await context.query(selectResponse(context.db.dialect, checkSerial(id)));
       if (!row) throw notFound("attempt with this id");
       return { fields: { response: (row["response_body"] as string | null) ?? null } };
     },
   };
 }
 
-async function deliveryOf({ amends }: Office, id: string): Promise<Delivery> {
+async function deliveryOf({ amends }: ConsoleContext, id: string): Promise<Delivery> {
   const delivery = await amends.webhooks.delivery(checkSerial(id));
   if (!delivery) throw notFound("delivery with this id");
   return delivery;
 }
 
-async function payloadOf({ amends }: Office, { eventId }: Delivery): Promise<Json> {
+async function payloadOf({ amends }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
   const event = await amends.webhooks.event(eventId);
   return event ? parsedPayload(event.payload) : null;
 }
@@ -225,19 +229,26 @@ interface Letter {
   readonly status: DeadLetterStatus;
 }
 
-async function letterOf({ db, query }: Office, { id, status }: Delivery): Promise<Letter | undefined> {
+async function letterOf(
+  { db, query }: ConsoleContext,
+  { id, status }: Delivery,
+): Promise<Letter | undefined> {
   if (status !== "DeadLettered") return undefined;
   const [row] = await query(selectLetter(db.dialect, id));
   return row && { id: String(row["id"]), status: row["status"] as DeadLetterStatus };
 }
 
-async function pageOf(office: Office, filter: DeliveryQuestion, max: number): Promise<Page<DeliveryLine>> {
-  const { db, query } = office;
+async function pageOf(
+  context: ConsoleContext,
+  filter: DeliveryQuestion,
+  max: number,
+): Promise<Page<DeliveryLine>> {
+  const { db, query } = context;
   const rows = await query(listDeliveryLines(db.dialect, filter, max + 1));
   const edge = rows.find((row) => Number(row["edge"]) === 1);
   const hits = rows.filter((row) => row !== edge);
   const shown = hits.slice(0, max).map(toDelivery);
-  const urls = await urlsOf(office, shown);
+  const urls = await urlsOf(context, shown);
   const isCut = edge !== undefined && Number(edge["looked"]) >= DELIVERY_SCAN_MAX;
   const next = hits.length > max ? shown.at(-1)?.id : isCut ? String(edge["id"]) : undefined;
   return {
@@ -248,7 +259,7 @@ async function pageOf(office: Office, filter: DeliveryQuestion, max: number): Pr
 
 /** Where the subscriptions of deliveries lead, without what may be a secret. */
 export async function urlsOf(
-  { db, query }: Office,
+  { db, query }: ConsoleContext,
   deliveries: readonly Pick<Delivery, "subscriptionId">[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
@@ -256,17 +267,17 @@ export async function urlsOf(
   return new Map(rows.map((row) => [String(row["id"]), safeUrl(row["url"] as string)]));
 }
 
-async function detailOf(office: Office, id: string): Promise<DeliveryDetail> {
-  const { db, query, amends } = office;
-  const delivery = await deliveryOf(office, id);
-  const urls = await urlsOf(office, [delivery]);
+async function detailOf(context: ConsoleContext, id: string): Promise<DeliveryDetail> {
+  const { db, query, amends } = context;
+  const delivery = await deliveryOf(context, id);
+  const urls = await urlsOf(context, [delivery]);
   const attempts = await amends.webhooks.attempts(delivery.id);
-  const letter = await letterOf(office, delivery);
+  const letter = await letterOf(context, delivery);
   const [again] = await query(selectRequeued(db.dialect, delivery.id));
   const hasEnded = deliveryMachine.isTerminal(delivery.status);
   return {
     ...toDeliveryLine(delivery, urls.get(delivery.subscriptionId) ?? ""),
-    payload: mask(await payloadOf(office, delivery)),
+    payload: mask(await payloadOf(context, delivery)),
     requeuedFrom: delivery.requeuedFrom ?? null,
     requeuedAs: again ? String(again["id"]) : null,
     deadLetter: letter?.status ?? null,

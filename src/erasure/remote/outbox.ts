@@ -11,9 +11,9 @@ import { checkId } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
 import type { Session } from "../../storage/database.ts";
-import { persist, type Patience } from "../../storage/retry.ts";
-import { HOST, patienceOf, type Host, type Hosting } from "../../runtime/part.ts";
-import { OutboxBooks } from "../../outbox/outcome-writer.ts";
+import { persist, type RetryLimits } from "../../storage/retry.ts";
+import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../../runtime/part.ts";
+import { OutboxWriter } from "../../outbox/outcome-writer.ts";
 import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "../../outbox/entry-page.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { SUBJECT_MAX } from "./check-entry.ts";
@@ -53,20 +53,20 @@ export type FailedOptions = { readonly error: string } & (
 
 export class Outbox<Tx = unknown> {
   /** What it was made on; not for users. */
-  readonly host: Host<Tx>;
-  readonly books: OutboxBooks;
+  readonly host: PartContext<Tx>;
+  readonly books: OutboxWriter;
   readonly #audit: AnySink | undefined;
   readonly #counts: StatusCountsSource;
-  readonly #patience: Patience;
+  readonly #retryLimits: RetryLimits;
   readonly #listeners: (() => void)[] = [];
 
   constructor(amends: Hosting<Tx>, options: OutboxOptions = {}) {
     refuseUnknown(options, ["audit", "statusCountsSource"], "new Outbox");
     this.host = amends[HOST];
-    this.books = new OutboxBooks(this.host);
+    this.books = new OutboxWriter(this.host);
     this.#audit = options.audit;
     this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
-    this.#patience = patienceOf(this.host);
+    this.#retryLimits = retryLimitsOf(this.host);
   }
 
   /** Calls back whenever something was enqueued here; not for users. */
@@ -133,16 +133,16 @@ export class Outbox<Tx = unknown> {
     { onSubjectComplete }: SucceededOptions<Tx> = {},
   ): Promise<boolean> {
     const { subjectId, operation } = entry;
-    const piece = { ...pieceOf(entry, "succeed"), completes: { subjectId, operation } };
+    const item = { ...pieceOf(entry, "succeed"), completes: { subjectId, operation } };
     const { database } = this.host;
     const [booked] = await persist(
       database,
       () =>
         database.transaction(
-          (session, tx) => settleIn(session, [piece], async () => void (await onSubjectComplete?.(tx))),
+          (session, tx) => settleIn(session, [item], async () => void (await onSubjectComplete?.(tx))),
           onSubjectComplete !== undefined,
         ),
-      this.#patience,
+      this.#retryLimits,
     );
     return booked !== "lost";
   }
@@ -181,7 +181,7 @@ export class Outbox<Tx = unknown> {
     const given = [...new Set([...ids].map((id) => checkUuid(id, "An entry's id")))];
     if (given.length === 0) return [];
     database.refuseInside?.();
-    return requeue(database, this.#patience, audit, given, note);
+    return requeue(database, this.#retryLimits, audit, given, note);
   }
 
   /** Entries that need a person, oldest first. */
@@ -204,7 +204,7 @@ export class Outbox<Tx = unknown> {
     const limit = checkLimit(options.limit ?? 100);
     const { database } = this.host;
     const list = statement(database.dialect, { kind: "erasure", limit, after: readCursor(options.after) });
-    return pageOf(await persist(database, () => database.query(list), this.#patience), by, limit);
+    return pageOf(await persist(database, () => database.query(list), this.#retryLimits), by, limit);
   }
 
   /** Runners of this process and of others look sooner: a hint, no more. */
@@ -221,8 +221,8 @@ export class Outbox<Tx = unknown> {
     );
   }
 
-  async #settle(piece: Settlement): Promise<boolean> {
-    return (await this.books.settle({ ...piece, hasty: true })) !== "lost";
+  async #settle(item: Settlement): Promise<boolean> {
+    return (await this.books.settle({ ...item, failFast: true })) !== "lost";
   }
 }
 

@@ -10,7 +10,7 @@ import { refuseUnknown } from "../../core/options.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Database } from "../../storage/database.ts";
-import { persist, type Patience } from "../../storage/retry.ts";
+import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { findEntries, lockEntries, requeueEntries } from "../../outbox/queries.ts";
 import { toEntry } from "../../outbox/rows.ts";
 
@@ -24,13 +24,13 @@ const NOTE_MAX = 1_000;
 
 export async function requeue(
   db: Database,
-  patience: Patience,
+  retryLimits: RetryLimits,
   sink: AnySink,
   ids: readonly string[],
   note: RequeueNote,
 ): Promise<readonly OutboxEntry[]> {
   checkNote(note);
-  const told = isTransactional(sink) ? undefined : await tellFirst(db, patience, sink, ids, note);
+  const told = isTransactional(sink) ? undefined : await tellFirst(db, retryLimits, sink, ids, note);
   // The answer to a commit may be lost: what flipped then is known by the number of its requeues.
   const flipped = new Map<string, number>();
   const isFlipped = ({ entryId, requeues }: OutboxEntry): boolean => flipped.get(entryId) === requeues;
@@ -54,17 +54,17 @@ export async function requeue(
       if (notice) await session.query(notice);
       return [...before, ...now].toSorted((a, b) => (a.entryId < b.entryId ? -1 : 1));
     });
-  return persist(db, once, patience);
+  return persist(db, once, retryLimits);
 }
 
 async function tellFirst(
   db: Database,
-  patience: Patience,
+  retryLimits: RetryLimits,
   sink: AuditSink,
   ids: readonly string[],
   note: RequeueNote,
 ): Promise<ReadonlySet<string>> {
-  const rows = await persist(db, () => db.query(findEntries(db.dialect, "erasure", ids)), patience);
+  const rows = await persist(db, () => db.query(findEntries(db.dialect, "erasure", ids)), retryLimits);
   const found = abandoned(rows.map(toEntry));
   if (found.length > 0)
     await sink.append(found.map((entry) => ({ ...eventOf(entry, note), dedupeKey: keyOf(entry) })));

@@ -14,7 +14,7 @@ import { decide, decideBefore, type Decision, type Outcome, type Policy } from "
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { within } from "../../storage/clock.ts";
 import type { Row } from "../../storage/database.ts";
-import type { Desk, Hold } from "../../runtime/lease-pool.ts";
+import type { LeasePool, Lease } from "../../runtime/lease-pool.ts";
 import type { Duty } from "../../runtime/duty.ts";
 import { readTraceparent } from "../../runtime/trace.ts";
 import { tryHook } from "../../runtime/hook.ts";
@@ -25,7 +25,7 @@ import { policyOf, type BackoffPolicy, type BackoffSettings } from "../../outbox
 import { completionOf, LOCAL_ONLY } from "./complete.ts";
 import { labelOf, tellThrown } from "../../outbox/outcome.ts";
 import { dispatch } from "./dispatch.ts";
-import { entryDesk, runBatch, type ClaimedEntry, type DeskHost } from "../../outbox/entry-pool.ts";
+import { entryPool, runBatch, type ClaimedEntry, type PoolContext } from "../../outbox/entry-pool.ts";
 import type { Outbox } from "./outbox.ts";
 import { canVerify, type ResolverRegistry } from "./registry.ts";
 import { isReadable, toEntry } from "../../outbox/rows.ts";
@@ -48,7 +48,7 @@ export interface SagaRunnerOptions {
 
 /** What a runner needs of its outbox. */
 export interface RunnerOutbox extends Pick<Outbox, "books" | "onEnqueued"> {
-  readonly host: DeskHost;
+  readonly host: PoolContext;
 }
 
 const OPTIONS = ["maxAttempts", "batchSize", "backoff", "onAbandoned", "requireVerification", "callTimeout"];
@@ -57,14 +57,14 @@ export class SagaRunner {
   readonly #registry: ResolverRegistry;
   readonly #outbox: RunnerOutbox;
   readonly #audit: AnySink;
-  readonly #host: DeskHost;
+  readonly #host: PoolContext;
   readonly #backoff: BackoffPolicy;
   readonly #attemptMax: number;
   readonly #batchSize: number;
   readonly #timeoutMs: number;
   readonly #isVerifiedFirst: boolean;
   readonly #onAbandoned: AbandonedHook | undefined;
-  readonly #desk: Desk<ClaimedEntry>;
+  readonly #pool: LeasePool<ClaimedEntry>;
   #isAttached = false;
 
   constructor(
@@ -86,45 +86,45 @@ export class SagaRunner {
     this.#timeoutMs = callTimeout === undefined ? backoff.leaseMs : positiveMs(callTimeout, "callTimeout");
     this.#isVerifiedFirst = options.requireVerification ?? false;
     this.#onAbandoned = options.onAbandoned;
-    this.#desk = entryDesk({
+    this.#pool = entryPool({
       name: "outbox",
       kind: "erasure",
       host: outbox.host,
       books: outbox.books,
       leaseMs: backoff.leaseMs,
-      run: (row, hold) => this.#run(row, hold),
+      run: (row, lease) => this.#run(row, lease),
     });
-    outbox.onEnqueued(() => this.#desk.dueIn(COMMIT_SOON_MS));
+    outbox.onEnqueued(() => this.#pool.dueIn(COMMIT_SOON_MS));
   }
 
   /** What a worker drives. */
   get duty(): Duty {
-    return this.#desk;
+    return this.#pool;
   }
 
   /** Claims that were lost to another runner: the fence held. */
   get lost(): number {
-    return this.#desk.lost;
+    return this.#pool.lost;
   }
 
   /** The worker of the outbox's Amends drives it from its next start on. */
   attach(): this {
-    if (!this.#isAttached) this.#host.employ(this.#desk);
+    if (!this.#isAttached) this.#host.addDuty(this.#pool);
     this.#isAttached = true;
     return this;
   }
 
   /** Claims one batch, makes its calls at once, books each outcome as it arrives, and returns how many there were. */
   runOnce(): Promise<number> {
-    return runBatch(this.#desk, this.#host, this.#batchSize);
+    return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 
-  async #run(row: Row, hold: Hold): Promise<void> {
+  async #run(row: Row, lease: Lease): Promise<void> {
     let entry = toEntry(row);
     const before: Decision | undefined = isReadable(row)
       ? decideBefore(entry, { attemptMax: this.#attemptMax })
       : { event: "abandon", error: "UnreadableEntry" };
-    if (before) return this.#conclude(entry, hold, { kind: "refused", label: "" }, before);
+    if (before) return this.#conclude(entry, lease, { kind: "refused", label: "" }, before);
     for (;;) {
       const { operation, resolver, entryId, attempts } = entry;
       const ended = await this.#host.tracer.run(
@@ -135,22 +135,22 @@ export class SagaRunner {
           attributes: { "amends.entry_id": entryId, "amends.attempt": attempts },
           parent: readTraceparent(row["traceparent"]),
         }),
-        () => this.#call(entry, hold),
+        () => this.#call(entry, lease),
         (one) => labelOf(one?.outcome),
       );
       if (!ended) return;
       const { outcome, decision } = ended;
       tellThrown("resolver", resolver, entry, outcome, decision);
-      if (decision.event !== "verify") return this.#conclude(entry, hold, outcome, decision);
-      if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
+      if (decision.event !== "verify") return this.#conclude(entry, lease, outcome, decision);
+      if (!(await this.#isBooked(entry, lease, outcome, decision))) return;
       entry = { ...entry, verification: decision.verification };
     }
   }
 
   /** Undefined where it was interrupted: that is no outcome. */
-  async #call(entry: OutboxEntry, hold: Hold): ReturnType<Attempt["decided"]> {
+  async #call(entry: OutboxEntry, lease: Lease): ReturnType<Attempt["decided"]> {
     const { clock, graceMs } = this.#host;
-    const attempt = new Attempt({ clock, hold, timeoutMs: this.#timeoutMs, graceMs });
+    const attempt = new Attempt({ clock, lease, timeoutMs: this.#timeoutMs, graceMs });
     const call = {
       key: entry.entryId,
       attempt: entry.attempts,
@@ -179,9 +179,9 @@ export class SagaRunner {
     return this.#registry.has(resolver) && canVerify(this.#registry.get(resolver));
   }
 
-  async #conclude(entry: OutboxEntry, hold: Hold, outcome: Outcome, decision: Decision): Promise<void> {
-    if (!(await this.#isBooked(entry, hold, outcome, decision))) return;
-    if (decision.event === "fail") this.#desk.dueIn(decision.waitMs);
+  async #conclude(entry: OutboxEntry, lease: Lease, outcome: Outcome, decision: Decision): Promise<void> {
+    if (!(await this.#isBooked(entry, lease, outcome, decision))) return;
+    if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
     const hook = this.#onAbandoned;
     if (decision.event !== "abandon" || !hook) return;
     const isFine = await tryHook(this.#host.clock, () => hook(abandonedSignal(entry, decision.error)));
@@ -189,23 +189,23 @@ export class SagaRunner {
   }
 
   /** False where the claim was lost, which is counted, or the sink did not take it. */
-  async #isBooked(entry: OutboxEntry, hold: Hold, outcome: Outcome, decision: Decision): Promise<boolean> {
+  async #isBooked(entry: OutboxEntry, lease: Lease, outcome: Outcome, decision: Decision): Promise<boolean> {
     const booked = await this.#book(entry, outcome, decision);
-    if (booked === "lost") hold.stop("lost");
+    if (booked === "lost") lease.stop("lost");
     return booked !== "lost" && booked !== "untold";
   }
 
   /** With a foreign sink the events go out first, and a completion is told before what completes is booked. */
   async #book(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<Booked | "untold"> {
     const events = entry.resolver === LOCAL_ONLY ? [] : eventsOf(entry, outcome, decision);
-    const piece = this.#pieceOf(entry, decision, events);
+    const item = this.#pieceOf(entry, decision, events);
     const { books } = this.#outbox;
-    if (isTransactional(this.#audit)) return books.settle({ ...piece, sink: this.#audit });
+    if (isTransactional(this.#audit)) return books.settle({ ...item, sink: this.#audit });
     if (!(await this.#tell(this.#audit, entry, events))) return "untold";
-    const booked = await books.settle({ ...piece, asks: piece.completes !== undefined });
+    const booked = await books.settle({ ...item, asks: item.completes !== undefined });
     if (booked !== "completes") return booked;
     if (!(await this.#tell(this.#audit, entry, [completionOf(entry)]))) return "untold";
-    return books.settle(piece);
+    return books.settle(item);
   }
 
   /** False where the sink did not take it: the entry stays claimed, and its lease heals it. */

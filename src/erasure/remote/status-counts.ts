@@ -1,7 +1,7 @@
 /** How many entries there are in each status, counted by the database in one query. */
 import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
 import { persist } from "../../storage/retry.ts";
-import type { Host } from "../../runtime/part.ts";
+import type { PartContext } from "../../runtime/part.ts";
 import { countStatuses } from "../../outbox/queries.ts";
 
 export type StatusCounts = Readonly<Record<OutboxStatus, number>>;
@@ -11,7 +11,7 @@ export interface StatusCountsSource {
   statusCounts(): Promise<StatusCounts>;
 }
 
-export function databaseCounts({ database }: Pick<Host, "database">): StatusCountsSource {
+export function databaseCounts({ database }: Pick<PartContext, "database">): StatusCountsSource {
   return {
     async statusCounts() {
       const rows = await persist(database, () => database.query(countStatuses(database.dialect, "erasure")));

@@ -6,7 +6,7 @@ import { delayMs } from "../../core/backoff.ts";
 import { AmendsError, classify, errorLabel, waitAfter } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Hold } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease-pool.ts";
 import { TimedCall, type LimitReason } from "../../runtime/timed-call.ts";
 import { tellThrow, type Throw } from "../../runtime/throws.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";
@@ -49,7 +49,7 @@ export interface Request {
   /** The run that it belongs to, and what it is to it. */
   readonly run: RunRecord | undefined;
   readonly role: Role;
-  readonly hold: Hold;
+  readonly lease: Lease;
 }
 
 export interface Called {
@@ -141,11 +141,11 @@ async function answerOf(
 
 function failed(
   { errorCodes }: CallTools,
-  { handler, delivery, hold }: Request,
+  { handler, delivery, lease }: Request,
   thrown: unknown,
   reason: LimitReason | undefined,
 ): Called {
-  const end = endOf(handler, delivery, hold, thrown, reason, errorCodes);
+  const end = endOf(handler, delivery, lease, thrown, reason, errorCodes);
   if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
   return { end, thrown };
 }
@@ -153,7 +153,7 @@ function failed(
 /** Everything is the object's own, so that whoever wraps a handler can copy it. Few look at their signal. */
 function contextOf(
   { runSaga }: CallTools,
-  { delivery, handler, hold }: Request,
+  { delivery, handler, lease }: Request,
   tx: unknown,
   call: TimedHandler | undefined,
   extras: EventValue[],
@@ -164,7 +164,7 @@ function contextOf(
     key: `${delivery.eventId}:${handler.name}`,
     attempt: delivery.attempts,
     get signal() {
-      return call ? AbortSignal.any([hold.signal, call.signal]) : hold.signal;
+      return call ? AbortSignal.any([lease.signal, call.signal]) : lease.signal;
     },
     [RUN_SAGA]: runSaga,
   };
@@ -190,7 +190,7 @@ function checkedEvent(event: EventValue): EventValue {
 function endOf(
   { retry }: AnyHandler,
   { attempts }: Delivery,
-  hold: Hold,
+  lease: Lease,
   thrown: unknown,
   reason: LimitReason | undefined,
   errorCodes: ReadonlySet<string>,
@@ -198,7 +198,7 @@ function endOf(
   const parkedMs = Parked.waitOf(thrown);
   if (parkedMs !== undefined) return { end: "again", waitMs: parkedMs, error: "Waiting", uncounted: true };
   if (reason === "deadline") return { end: "exhausted", error: DEADLINE_PASSED };
-  if (hold.stopped !== undefined && reason === undefined) return undefined;
+  if (lease.stopped !== undefined && reason === undefined) return undefined;
   const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);
   const isOver = reason !== "timeout" && classify(thrown) === "permanent";
   if (isOver || attempts >= retry.attemptMax) return { end: "exhausted", error };

@@ -5,7 +5,7 @@
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { BEGUN } from "../../core/flow/state.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Desk, Hold, Reservation } from "../../runtime/lease-pool.ts";
+import type { LeasePool, Lease, Reservation } from "../../runtime/lease-pool.ts";
 import type { Delivery, NewRow, RunRecord, Settlement } from "./delivery.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { Settled } from "../store/settle.ts";
@@ -19,7 +19,7 @@ export interface Continuation {
 }
 
 interface Where {
-  readonly desk: Desk<Delivery>;
+  readonly pool: LeasePool<Delivery>;
   readonly registry: SagaRegistry;
 }
 
@@ -27,34 +27,34 @@ const NO_ROWS: readonly NewRow[] = [];
 const ENDS_HERE: Continuation = { claims: NO_ROWS, accept: () => undefined, cancel: () => undefined };
 
 export function continuation(
-  { desk, registry }: Where,
+  { pool, registry }: Where,
   clock: Clock,
   settlement: Settlement,
-  from: Hold | undefined,
+  from: Lease | undefined,
 ): Continuation {
   const mine = settlement.out.rows.filter(({ handler }) => handler && registry.handler(handler));
   if (mine.length === 0)
-    return settlement.queue ? new Following(desk, clock, settlement, mine, undefined) : ENDS_HERE;
-  return new Following(desk, clock, settlement, mine, desk.reserve(mine.length, from));
+    return settlement.queue ? new Following(pool, clock, settlement, mine, undefined) : ENDS_HERE;
+  return new Following(pool, clock, settlement, mine, pool.reserve(mine.length, from));
 }
 
 class Following implements Continuation {
   readonly claims: readonly NewRow[];
-  readonly #desk: Desk<Delivery>;
+  readonly #pool: LeasePool<Delivery>;
   readonly #clock: Clock;
   readonly #settlement: Settlement;
   readonly #mine: readonly NewRow[];
   readonly #places: Reservation<Delivery> | undefined;
 
   constructor(
-    desk: Desk<Delivery>,
+    pool: LeasePool<Delivery>,
     clock: Clock,
     settlement: Settlement,
     mine: readonly NewRow[],
     places: Reservation<Delivery> | undefined,
   ) {
     this.claims = places ? mine : NO_ROWS;
-    this.#desk = desk;
+    this.#pool = pool;
     this.#clock = clock;
     this.#settlement = settlement;
     this.#mine = mine;
@@ -73,7 +73,7 @@ class Following implements Continuation {
     }
     if (next.length > 0) this.#places?.fill(next);
     else this.#places?.cancel();
-    if (more || (applied && this.#mine.length > next.length)) this.#desk.dueIn(0);
+    if (more || (applied && this.#mine.length > next.length)) this.#pool.dueIn(0);
   }
 }
 

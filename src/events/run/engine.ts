@@ -13,7 +13,7 @@ import type { AnySaga } from "../../sagas/define/definition.ts";
 import { matchValue } from "../../sagas/define/interests.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { TellableEvent } from "../../sagas/journal/signals.ts";
-import { Desk, type Hold } from "../../runtime/lease-pool.ts";
+import { LeasePool, type Lease } from "../../runtime/lease-pool.ts";
 import { untraced, type Tracer } from "../../runtime/trace.ts";
 import {
   callHandler,
@@ -68,7 +68,7 @@ export class EventEngine {
   readonly registry: SagaRegistry;
   readonly store: SagaStore;
   readonly orchestrator: SagaOrchestrator;
-  readonly desk: Desk<Delivery>;
+  readonly pool: LeasePool<Delivery>;
   readonly tracer: Tracer;
   readonly news: FlowNews = new FlowNews();
   readonly #options: EventEngineOptions;
@@ -91,13 +91,13 @@ export class EventEngine {
     this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
     this.orchestrator = new SagaOrchestrator(registry);
     const known = { deliverable: registry.deliverable, routable: registry.routable };
-    this.desk = new Desk<Delivery>({
+    this.pool = new LeasePool<Delivery>({
       name: "events",
       clock: db.clock,
       leaseMs,
       claim: (limit, except) => this.store.claim(known, limit, except),
       renew: (held) => this.store.renew(held),
-      run: (delivery, hold) => this.#run(delivery, hold),
+      run: (delivery, lease) => this.#run(delivery, lease),
       release: (delivery) => this.#release(delivery),
       drained: () => this.store.drained(),
       onBug: (error) => options.onBug(error),
@@ -110,7 +110,7 @@ export class EventEngine {
   }
 
   /** Writes what was settled, and takes what it brings on where there is room for it. */
-  async settle(settlement: Settlement, from?: Hold): Promise<Settled> {
+  async settle(settlement: Settlement, from?: Lease): Promise<Settled> {
     const next = continuation(this, this.#clock, settlement, from);
     try {
       const answer = await this.store.settle(settlement, next.claims);
@@ -122,18 +122,18 @@ export class EventEngine {
     }
   }
 
-  async #run(delivery: Delivery, hold: Hold): Promise<void> {
+  async #run(delivery: Delivery, lease: Lease): Promise<void> {
     const handler = this.registry.handler(delivery.handler ?? "");
-    if (!handler) return this.#route(delivery, hold);
+    if (!handler) return this.#route(delivery, lease);
     const fields = this.registry.waitedFields(handler.name);
-    if (fields) return void (await this.#tellSagas(handler, delivery, fields, hold));
+    if (fields) return void (await this.#tellSagas(handler, delivery, fields, lease));
     let { run } = delivery;
     run ??= await this.#runOf(delivery);
     // Whoever held it before may have called the handler: every claim raises the token, given back or not.
     let unbegun = claimCount(delivery.token) <= 1;
     // A run that moved on meanwhile is decided on again, from how it stands then.
     for (let booked: Booked = "again"; booked !== "done";) {
-      booked = await this.#handle(handler, delivery, run, hold, unbegun);
+      booked = await this.#handle(handler, delivery, run, lease, unbegun);
       unbegun &&= booked !== "called";
       if (booked !== "done") run = await this.#runOf(delivery);
     }
@@ -150,23 +150,23 @@ export class EventEngine {
     handler: AnyHandler,
     delivery: Delivery,
     run: RunRecord | undefined,
-    hold: Hold,
+    lease: Lease,
     unbegun: boolean,
   ): Promise<Booked> {
     const role = this.orchestrator.role(delivery, run);
-    if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, hold);
+    if (role.kind === "past" || role.kind === "early") return this.#book(delivery, run, NO_END, lease);
     // Its run has turned back. Whoever ran it before is gone, and may have done it or not.
     const isLate = role.kind === "act" && run?.state.status !== "running";
-    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired", unbegun }, hold);
+    if (isLate) return this.#book(delivery, run, { end: "exhausted", error: "LeaseExpired", unbegun }, lease);
     if (role.kind === "act" && run?.dueAtMs !== undefined && run.dueAtMs <= this.#clock.monotonicMs()) {
-      return this.#bookExpired(delivery, run, hold, unbegun ? "unbegun" : "doubtful");
+      return this.#bookExpired(delivery, run, lease, unbegun ? "unbegun" : "doubtful");
     }
     if (delivery.attempts > handler.retry.attemptMax) {
-      return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, hold);
+      return this.#book(delivery, run, { end: "exhausted", error: "TriesUsedUp" }, lease);
     }
     const event = readEvent(handler, delivery);
-    if (!event) return this.#abandon(delivery, "UnreadableEvent", hold);
-    const request = { handler, event, delivery, run, role, hold };
+    if (!event) return this.#abandon(delivery, "UnreadableEvent", lease);
+    const request = { handler, event, delivery, run, role, lease };
     if (this.tracer === untraced) return this.#call(request);
     let failed: string | undefined;
     return this.tracer.run(
@@ -182,17 +182,17 @@ export class EventEngine {
   }
 
   async #call(request: Request, onFailure?: (label: string) => void): Promise<Booked> {
-    const { handler, delivery, run, role, hold } = request;
+    const { handler, delivery, run, role, lease } = request;
     const end = handler.transaction
       ? await this.#inTransaction(request)
       : await endInTime(this, request, await callHandler(this.#tools, request, undefined));
     if (end === "done") return end;
     // Refused: the run has moved on, or the delivery is somebody else's now.
-    if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(hold);
+    if (end === "again") return (await this.#isHeld(delivery)) ? "called" : lost(lease);
     if (end === undefined) return "done"; // it was stopped: the claim is given back, or is somebody else's
     if (end.end === "again" || end.end === "exhausted") onFailure?.(end.error);
-    if (end.end === "again") return this.#later(delivery, role.kind === "act" ? run : undefined, end, hold);
-    return this.#bookUntilDone(delivery, run, end, hold);
+    if (end.end === "again") return this.#later(delivery, role.kind === "act" ? run : undefined, end, lease);
+    return this.#bookUntilDone(delivery, run, end, lease);
   }
 
   /** The handler has run and must not run again: only the decision is made anew, until it holds. */
@@ -200,20 +200,25 @@ export class EventEngine {
     delivery: Delivery,
     run: RunRecord | undefined,
     end: HandlerEnd,
-    hold: Hold,
+    lease: Lease,
   ): Promise<Booked> {
     let now = run;
-    while ((await this.#book(delivery, now, end, hold)) === "again") now = await this.#runOf(delivery);
+    while ((await this.#book(delivery, now, end, lease)) === "again") now = await this.#runOf(delivery);
     return "done";
   }
 
-  async #book(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd, hold: Hold): Promise<Booked> {
+  async #book(
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    end: HandlerEnd,
+    lease: Lease,
+  ): Promise<Booked> {
     const settlement = this.#decide(delivery, run, end);
-    const { applied } = await this.settle(settlement, hold);
-    if (applied) this.#tell(settlement, delivery, hold);
+    const { applied } = await this.settle(settlement, lease);
+    if (applied) this.#tell(settlement, delivery, lease);
     if (applied) return "done";
     const now = settlement.move && (await this.#runOf(delivery));
-    return now && now.version !== run?.version ? "again" : lost(hold);
+    return now && now.version !== run?.version ? "again" : lost(lease);
   }
 
   async #isHeld(delivery: Delivery): Promise<boolean> {
@@ -233,7 +238,7 @@ export class EventEngine {
   async #bookExpired(
     delivery: Delivery,
     run: RunRecord,
-    hold: Hold,
+    lease: Lease,
     before: "unbegun" | "doubtful",
   ): Promise<Booked> {
     const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
@@ -246,32 +251,32 @@ export class EventEngine {
       ...decided,
       trace,
     };
-    const { applied } = await this.settle(settlement, hold);
-    if (applied) this.#tell(settlement, delivery, hold);
+    const { applied } = await this.settle(settlement, lease);
+    if (applied) this.#tell(settlement, delivery, lease);
     if (applied) return "done";
-    return (await this.#runOf(delivery))?.version === run.version ? lost(hold) : "again";
+    return (await this.#runOf(delivery))?.version === run.version ? lost(lease) : "again";
   }
 
   #inTransaction(request: Request): ReturnType<typeof callInTransaction> {
     const { db } = this.#options;
-    const { delivery, run, hold } = request;
+    const { delivery, run, lease } = request;
     // A handler that does not return keeps SQLite's only connection: rolling back under it would let it write outside.
     const tools = db.dialect.name === "sqlite" ? { ...this.#tools, graceMs: undefined } : this.#tools;
     return callInTransaction({
       db,
-      signal: hold.signal,
+      signal: lease.signal,
       call: (tx) => callHandler(tools, request, tx),
-      onLate: (late) => hold.linger(late),
+      onLate: (late) => lease.keepOrphan(late),
       write: async (session, end) => {
         const settlement = this.#decide(delivery, run, end);
-        const next = continuation(this, this.#clock, settlement, hold);
+        const next = continuation(this, this.#clock, settlement, lease);
         const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
           next.cancel();
           throw error;
         });
         const accept = (): void => {
           next.accept(answer);
-          this.#tell(settlement, delivery, hold);
+          this.#tell(settlement, delivery, lease);
         };
         return { applied: answer.applied, accept, cancel: () => next.cancel() };
       },
@@ -289,10 +294,10 @@ export class EventEngine {
     }
   }
 
-  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, hold: Hold): void {
+  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, lease: Lease): void {
     // Whoever waits for the end finds the place free that it had.
     if (move && isAtRest(move.state.status))
-      void hold.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
+      void lease.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
     if (to === settled("abandon")) {
       const fields = { id, event: name, handler, error };
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
@@ -308,23 +313,23 @@ export class EventEngine {
    * A try of a step that is to come again moves its run as well, to where it stands: if the run has turned back in the
    * meantime, the step is not waited for any longer.
    */
-  async #later(delivery: Delivery, run: RunRecord | undefined, again: Again, hold: Hold): Promise<Booked> {
+  async #later(delivery: Delivery, run: RunRecord | undefined, again: Again, lease: Lease): Promise<Booked> {
     const { waitMs, error, uncounted } = again;
     const to = settled(uncounted ? "park" : "fail");
     const note = uncounted ? { uncounted } : { error };
     const move = run && { run, state: run.state, stepMs: "rest" as const };
     const { applied } = await this.settle({ delivery, to, waitMs, ...note, move, out: NOTHING_OUT });
-    if (applied) this.desk.dueIn(waitMs);
+    if (applied) this.pool.dueIn(waitMs);
     if (applied) return "done";
     const now = run && (await this.#runOf(delivery));
-    return now && now.version !== run.version ? "called" : lost(hold);
+    return now && now.version !== run.version ? "called" : lost(lease);
   }
 
-  async #abandon(delivery: Delivery, error: string, hold: Hold): Promise<Booked> {
+  async #abandon(delivery: Delivery, error: string, lease: Lease): Promise<Booked> {
     const settlement = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
     const { applied } = await this.settle(settlement);
-    if (!applied) return lost(hold);
-    this.#tell(settlement, delivery, hold);
+    if (!applied) return lost(lease);
+    this.#tell(settlement, delivery, lease);
     return "done";
   }
 
@@ -337,10 +342,10 @@ export class EventEngine {
     handler: AnyHandler,
     delivery: Delivery,
     fields: ReadonlySet<string>,
-    hold: Hold,
+    lease: Lease,
   ): Promise<Booked> {
     const event = readEvent(handler, delivery);
-    if (!event) return this.#abandon(delivery, "UnreadableEvent", hold);
+    if (!event) return this.#abandon(delivery, "UnreadableEvent", lease);
     const { eventId: id, name: type, version, payload, attempts, correlation } = delivery;
     const values = [...fields].flatMap((field) => {
       const value = matchValue((event as unknown as Record<string, unknown>)[field]);
@@ -350,40 +355,40 @@ export class EventEngine {
       await this.#options.tellSagas({ id, type, version, payload }, values);
     } catch (thrown) {
       const error = errorLabel(thrown, this.#options.errorCodes);
-      if (attempts >= handler.retry.attemptMax) return this.#abandon(delivery, error, hold);
+      if (attempts >= handler.retry.attemptMax) return this.#abandon(delivery, error, lease);
       const waitMs = delayMs(handler.retry, attempts);
-      return this.#later(delivery, undefined, { end: "again", waitMs, error }, hold);
+      return this.#later(delivery, undefined, { end: "again", waitMs, error }, lease);
     }
     const queue = correlation === undefined ? undefined : { handler: handler.name, correlation };
     const { applied } = await this.settle(
       { delivery, to: settled("succeed"), queue, out: NOTHING_OUT },
-      hold,
+      lease,
     );
-    return applied ? "done" : lost(hold);
+    return applied ? "done" : lost(lease);
   }
 
   /** An event that was sent where nobody knew its handlers: here they are known. */
-  async #route(delivery: Delivery, hold: Hold): Promise<void> {
+  async #route(delivery: Delivery, lease: Lease): Promise<void> {
     const [taker] = this.registry.subscribers(delivery.name);
     const event = taker && readEvent(taker, delivery);
     const { correlation, causation } = delivery;
     try {
-      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent", hold));
+      if (!event) return void (await this.#abandon(delivery, "UnreadableEvent", lease));
       const out = fanOut(this.registry, [event], { correlation, causation });
       const { applied } = await this.settle(
         { delivery, to: settled("succeed"), out, trace: delivery.trace },
-        hold,
+        lease,
       );
-      if (!applied) lost(hold);
+      if (!applied) lost(lease);
     } catch (error) {
-      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes), hold);
+      await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes), lease);
     }
   }
 }
 
 /** Somebody else has it now: nothing was written, and that is counted. */
-function lost(hold: Hold): Booked {
-  hold.stop("lost");
+function lost(lease: Lease): Booked {
+  lease.stop("lost");
   return "done";
 }
 

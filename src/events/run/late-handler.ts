@@ -18,10 +18,10 @@ interface Tools {
 
 /** How the handler ended. */
 export async function endInTime(tools: Tools, request: Request, called: Called): Promise<Called["end"]> {
-  const { delivery, run, role, hold } = request;
+  const { delivery, run, role, lease } = request;
   const { end, late } = called;
   if (end === undefined || (!late && !called.expired)) return end;
-  if (late) hold.linger(late);
+  if (late) lease.keepOrphan(late);
   if (late && end.end === "again") return end;
   const isDeadline = called.expired === true || (end.end === "exhausted" && end.error === DEADLINE_PASSED);
   if (isDeadline && role.kind === "act" && run) await turnBack(tools, run);
@@ -29,7 +29,7 @@ export async function endInTime(tools: Tools, request: Request, called: Called):
   await tools.store.query(noteRunning(tools.store.dialect, delivery.id, delivery.token));
   const { id, handler } = delivery;
   tools.warn({ id, handler }, "amends: a handler has not returned although its time is over");
-  return (await hold.unlessLost(late))?.end;
+  return (await lease.unlessLost(late))?.end;
 }
 
 /** The time of a run is up while its handler runs: it turns back, and undoes once the handler has ended. */

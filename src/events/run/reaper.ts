@@ -62,7 +62,7 @@ export class Reaper implements Duty {
     const hereMs = clock.monotonicMs();
     let turned = 0;
     for (const row of rows) if (await this.#turn(toRun(row, hereMs), trailOf(row))) turned++;
-    if (turned > 0) engine.desk.dueIn(0);
+    if (turned > 0) engine.pool.dueIn(0);
     return Array.from({ length: turned }, () => ({ gone: Promise.resolve() }));
   }
 

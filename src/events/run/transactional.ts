@@ -5,7 +5,7 @@
  */
 import { AmendsError, classify } from "../../core/errors.ts";
 import { AbandonedTransaction, type Database, type Session } from "../../storage/database.ts";
-import { BRIEFLY, persist } from "../../storage/retry.ts";
+import { BRIEF_RETRIES, persist } from "../../storage/retry.ts";
 import { DEADLINE_PASSED, type Again, type Called } from "./call.ts";
 import type { HandlerEnd } from "./orchestrator.ts";
 
@@ -96,7 +96,8 @@ export async function callInTransaction(
 /** Trouble with the database inside the handler is the database's, not the handler's: it is tried again, not booked. */
 function rollback(db: Database, called: Called, calls: number): unknown {
   const { thrown } = called;
-  const mayPass = thrown !== undefined && classify(thrown) === "transient" && calls < BRIEFLY.attemptMax;
+  const mayPass =
+    thrown !== undefined && classify(thrown) === "transient" && calls < BRIEF_RETRIES.attemptMax;
   if (mayPass && db.dialect.trouble(thrown).kind !== "permanent") return thrown;
   return new RolledBack(called.end);
 }

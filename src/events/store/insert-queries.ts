@@ -3,7 +3,7 @@ import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import type { Column, Dialect, Stage } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { CLAIMED, type Manner, type Numbered } from "./outcome-queries.ts";
+import { CLAIMED, type WriteMode, type Numbered } from "./outcome-queries.ts";
 import type { Fanout, NewRow } from "../run/delivery.ts";
 
 /** What an outcome brings on. */
@@ -132,7 +132,7 @@ function publishRows(dialect: Dialect, news: readonly Brought<"rows">[], twice: 
 }
 
 /** What exists already stays as it is. In hope, that is not even looked for: the database says so where it is. */
-const EXISTS_ALREADY: Readonly<Record<Manner, Sql>> = {
+const EXISTS_ALREADY: Readonly<Record<WriteMode, Sql>> = {
   careful: raw(" on conflict do nothing"),
   hopeful: raw(""),
 };
@@ -150,11 +150,11 @@ export function insertRows(
   claims: ReadonlySet<NewRow>,
   leaseMs: number,
   known: { readonly held: boolean; readonly runs: boolean },
-  manner: Manner,
+  mode: WriteMode,
 ): Pick<Stage, "statement" | "usual" | "only" | "as"> {
   const outbox = dialect.table("outbox");
   const isPlain = news.every(({ made, by }) => !made.opens && !by.settlement.delivery && !claims.has(made));
-  const twice = EXISTS_ALREADY[manner];
+  const twice = EXISTS_ALREADY[mode];
   if (isPlain) return { statement: publishRows(dialect, news, twice) };
   const rows = news.map((one) => {
     const { made, by } = one;

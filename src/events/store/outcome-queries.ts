@@ -117,7 +117,7 @@ export function takeHold(dialect: Dialect, held: readonly Numbered[]): Sql {
 }
 
 /** How outcomes are written. */
-export type Manner =
+export type WriteMode =
   /** What does not hold is refused by itself: rows are locked first, and each stage looks at those before it. */
   | "careful"
   /** That everything holds is only counted in the end: where it does not, nothing at all is written. */
@@ -131,9 +131,9 @@ export function moveRuns(
   dialect: Dialect,
   held: readonly Numbered[],
   free: readonly Numbered[],
-  manner: Manner,
+  mode: WriteMode,
 ): Sql {
-  if (manner === "hopeful") return sql`${moved(dialect, moves(dialect, held), raw("true"))} returning 1`;
+  if (mode === "hopeful") return sql`${moved(dialect, moves(dialect, held), raw("true"))} returning 1`;
   const all = [...held, ...free];
   const byTable = sql`(r.row_id is null or exists (select 1 from ${dialect.table("outbox")} as c where ${HOLDING}))`;
   const byName = raw(`(r.row_id is null or r.n in (select n from held))`);
@@ -161,9 +161,9 @@ export function markDeliveries(
   dialect: Dialect,
   held: readonly Numbered[],
   hasMoves: boolean,
-  manner: Manner,
+  mode: WriteMode,
 ): Sql {
-  if (manner === "hopeful") return sql`${marked(dialect, marks(dialect, held), raw("true"))} returning 1`;
+  if (mode === "hopeful") return sql`${marked(dialect, marks(dialect, held), raw("true"))} returning 1`;
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s
     where s.saga_id = r.run_id and s.version = r.version + 1 and s.mark = r.row_id)`;
   const byName = raw(hasMoves ? "r.n in (select n from moved)" : "false");

@@ -8,7 +8,7 @@
  */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import type { Execute } from "../../sagas/journal/flush.ts";
-import { ALL_AS_USUAL, type Dialect, type Row, type Stage } from "../../storage/database.ts";
+import { ALL_EXPECTED, type Dialect, type Row, type Stage } from "../../storage/database.ts";
 import type { Claimed } from "../../runtime/lease-pool.ts";
 import {
   ANSWER,
@@ -20,7 +20,7 @@ import {
   selectOurs,
   takeHold,
   tellOthers,
-  type Manner,
+  type WriteMode,
   type Numbered,
 } from "./outcome-queries.ts";
 import type { NewRow, Settlement } from "../run/delivery.ts";
@@ -34,7 +34,7 @@ export interface Settled {
   readonly more: boolean;
 }
 
-export interface Piece {
+export interface Item {
   readonly settlement: Settlement;
   /** The rows that this process takes at once, where nothing that came before is in their way. */
   readonly claims: readonly NewRow[];
@@ -44,32 +44,31 @@ export interface Piece {
 export async function settleTogether(
   dialect: Dialect,
   execute: Execute,
-  pieces: readonly Piece[],
+  items: readonly Item[],
   leaseMs: number,
   isAlone: boolean,
 ): Promise<readonly Settled[]> {
-  const claims = firstInTurn(pieces);
-  const all = pieces.map(({ settlement }, n) => ({ n, settlement }));
-  const write = async (manner: Manner): Promise<readonly Row[]> => {
-    const stages = stagesOf(dialect, all, claims, leaseMs, manner);
+  const claims = firstInTurn(items);
+  const all = items.map(({ settlement }, n) => ({ n, settlement }));
+  const write = async (mode: WriteMode): Promise<readonly Row[]> => {
+    const stages = stagesOf(dialect, all, claims, leaseMs, mode);
     return stages.length === 0 ? NOTHING_TO_DO : (await execute(dialect.chain(stages, ANSWER))).flat();
   };
-  let manner: Manner =
-    isAlone && all.every(mayHope) ? dialect.linked<Manner>("hopeful", "careful") : "careful";
-  const answers = await write(manner).catch((error: unknown) => {
-    if (manner === "careful" || !dialect.isRefused(error)) throw error;
-    manner = "careful";
-    return write(manner);
+  let mode: WriteMode =
+    isAlone && all.every(mayBeOptimistic) ? dialect.linked<WriteMode>("hopeful", "careful") : "careful";
+  const answers = await write(mode).catch((error: unknown) => {
+    if (mode === "careful" || !dialect.isRefused(error)) throw error;
+    mode = "careful";
+    return write(mode);
   });
   const [first] = answers;
-  if (first?.["stage"] === ALL_AS_USUAL) {
+  if (first?.["stage"] === ALL_EXPECTED) {
     const at = Number(first["at"]);
     const done = { applied: true, claimed: new Map(Array.from(claims, (row) => [row, at])), more: false };
-    return pieces.map(() => done);
+    return items.map(() => done);
   }
   const news = answers.filter(isOf("news"));
-  const holds =
-    manner === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
+  const holds = mode === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
   const times = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
   const claimed = new Map(
     Array.from(claims).flatMap((row) => {
@@ -81,10 +80,10 @@ export async function settleTogether(
   return all.map((one) => ({ applied: holds(one), claimed, more }));
 }
 
-const NOTHING_TO_DO: readonly Row[] = [{ stage: ALL_AS_USUAL }];
+const NOTHING_TO_DO: readonly Row[] = [{ stage: ALL_EXPECTED }];
 
 /** That somebody else was faster is rare for a claim, and nothing out of the ordinary for a run that belongs to none. */
-function mayHope({ settlement: { delivery, move } }: Numbered): boolean {
+function mayBeOptimistic({ settlement: { delivery, move } }: Numbered): boolean {
   return delivery !== undefined || move === undefined;
 }
 
@@ -94,7 +93,7 @@ function stagesOf(
   all: readonly Numbered[],
   claims: ReadonlySet<NewRow>,
   leaseMs: number,
-  manner: Manner,
+  mode: WriteMode,
 ): readonly Stage[] {
   const held: Numbered[] = [];
   const moves: Numbered[] = [];
@@ -102,7 +101,7 @@ function stagesOf(
   const queued: Numbered[] = [];
   const rows: Brought<"rows">[] = [];
   const runs: Brought<"runs">[] = [];
-  const isHope = manner === "hopeful";
+  const isOptimistic = mode === "hopeful";
   // The same event may be sent twice at once. Where everything holds, the first is as good as the second; where one of
   // the two may be refused, both are given, and the key lets one in.
   const ids = new Set<string>();
@@ -112,7 +111,7 @@ function stagesOf(
     if (move) (delivery ? moves : free).push(one);
     if (queue) queued.push(one);
     for (const made of out.rows) {
-      if (!isHope || !ids.has(made.id)) rows.push({ made, by: one });
+      if (!isOptimistic || !ids.has(made.id)) rows.push({ made, by: one });
       ids.add(made.id);
     }
     for (const made of out.runs) runs.push({ made, by: one });
@@ -122,20 +121,21 @@ function stagesOf(
   const hasMoves = moves.length > 0;
   const marked: Stage[] = [];
   if (held.length > 0) {
-    const statement = markDeliveries(dialect, held, hasMoves, manner);
-    marked.push({ name: "marked", statement, usual: held.length, must: isHope });
+    const statement = markDeliveries(dialect, held, hasMoves, mode);
+    marked.push({ name: "marked", statement, usual: held.length, must: isOptimistic });
   }
   const moved: Stage[] = [];
-  if (hasMoves && !isHope) moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
+  if (hasMoves && !isOptimistic)
+    moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
   if (hasMoves || free.length > 0) {
-    const statement = moveRuns(dialect, moves, free, manner);
-    moved.push({ name: "moved", statement, usual: moves.length + free.length, must: isHope });
+    const statement = moveRuns(dialect, moves, free, mode);
+    moved.push({ name: "moved", statement, usual: moves.length + free.length, must: isOptimistic });
   }
-  const stages = isHope ? [...marked, ...moved] : [...moved, ...marked];
-  const known = { held: held.length > 0 && !isHope, runs: runs.length > 0 };
+  const stages = isOptimistic ? [...marked, ...moved] : [...moved, ...marked];
+  const known = { held: held.length > 0 && !isOptimistic, runs: runs.length > 0 };
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, known.held) });
   if (rows.length > 0)
-    stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, manner) });
+    stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, mode) });
   if (queued.length > 0) stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
   const notice = rows.some(({ made }) => !claims.has(made)) ? dialect.notify() : undefined;
   if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), usual: 1 });
@@ -172,10 +172,10 @@ function isOurs(row: Row): boolean {
 }
 
 /** Of several rows for one handler in one process, only the first is taken at once. */
-function firstInTurn(pieces: readonly Piece[]): ReadonlySet<NewRow> {
+function firstInTurn(items: readonly Item[]): ReadonlySet<NewRow> {
   const claims = new Set<NewRow>();
   const queues = new Set<string>();
-  for (const { settlement, claims: wanted } of pieces) {
+  for (const { settlement, claims: wanted } of items) {
     for (const row of settlement.out.rows) {
       if (row.handler === undefined) continue;
       const queue = `${row.handler}\n${row.correlation ?? row.id}`;

@@ -2,15 +2,15 @@
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
 import { GroupWriter } from "../../storage/group-writer.ts";
-import { persist, type Patience } from "../../storage/retry.ts";
+import { persist, type RetryLimits } from "../../storage/retry.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Delivery, NewRow, RunRecord, Settlement } from "../run/delivery.ts";
 import { claimDeliveries, renewDeliveries, selectRunOf, selectRuns, type Known } from "./queries.ts";
 import { toDelivery, toRun } from "./rows.ts";
-import { settleTogether, type Piece, type Settled } from "./settle.ts";
+import { settleTogether, type Item, type Settled } from "./settle.ts";
 
 /** So many outcomes that wait are worth a second commit beside the first, where the database has several writers. */
-const CROWD = 250;
+const PARALLEL_FROM = 250;
 const NO_CLAIMS: readonly NewRow[] = [];
 
 export interface SagaStoreOptions {
@@ -23,22 +23,22 @@ export interface SagaStoreOptions {
 export class SagaStore {
   readonly #db: Database;
   readonly #leaseMs: number;
-  readonly #patience: Patience;
-  readonly #writer: GroupWriter<Piece, Settled>;
+  readonly #retryLimits: RetryLimits;
+  readonly #writer: GroupWriter<Item, Settled>;
 
   constructor({ db, leaseMs, signal, onTrouble }: SagaStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
-    this.#patience = { attemptMax: 8, signal, onTrouble };
-    this.#writer = new GroupWriter<Piece, Settled>({
+    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
+    this.#writer = new GroupWriter<Item, Settled>({
       db,
-      flush: (pieces) => settleTogether(db.dialect, batched(db), pieces, leaseMs, true),
+      flush: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),
       bytes: bytesOf,
       signal,
       onTrouble,
       // A publication has somebody who waits for it; an outcome has not.
-      hasty: ({ settlement }) => settlement.delivery === undefined,
-      ...(db.dialect.name === "postgres" && { crowd: CROWD }),
+      failFast: ({ settlement }) => settlement.delivery === undefined,
+      ...(db.dialect.name === "postgres" && { parallelFrom: PARALLEL_FROM }),
     });
   }
 
@@ -64,8 +64,8 @@ export class SagaStore {
     settlement: Settlement,
     claims: readonly NewRow[] = NO_CLAIMS,
   ): Promise<Settled> {
-    const piece = { settlement, claims };
-    const [settled] = await settleTogether(session.dialect, inTurn(session), [piece], this.#leaseMs, false);
+    const item = { settlement, claims };
+    const [settled] = await settleTogether(session.dialect, inTurn(session), [item], this.#leaseMs, false);
     return settled as Settled;
   }
 
@@ -128,7 +128,7 @@ export class SagaStore {
   }
 
   #persist<T>(work: () => Promise<T>): Promise<T> {
-    return persist(this.#db, work, this.#patience);
+    return persist(this.#db, work, this.#retryLimits);
   }
 }
 
@@ -156,6 +156,6 @@ export function inTurn(session: Pick<Session, "query">): Execute {
   };
 }
 
-function bytesOf({ settlement: { out } }: Piece): number {
+function bytesOf({ settlement: { out } }: Item): number {
   return out.rows.reduce((sum, { payload }) => sum + payload.length + 200, 200);
 }

@@ -12,14 +12,14 @@ import type { Breakers } from "./breakers.ts";
 import type { CallCommand, Called, CallTools } from "./call.ts";
 import type { Checkpoint, Emission, Journal, Move } from "../journal/journal.ts";
 import { failureText } from "../journal/move.ts";
-import type { Newsroom } from "./saga-events.ts";
+import type { SagaEvents } from "./saga-events.ts";
 import { resultName } from "../view/outcome.ts";
 import type { Run } from "./run.ts";
 
 export interface DriveTools extends CallTools {
   readonly journal: Journal;
   readonly database: Database | undefined;
-  readonly newsroom: Newsroom;
+  readonly sagaEvents: SagaEvents;
   readonly breakers: Breakers;
   /** The database has forgotten what this run wrote: it went back in time. */
   onRewound(run: Run, foundVersion: number | undefined): void;
@@ -69,7 +69,7 @@ export function checkpointFor(tools: DriveTools, run: Run, lines: Lines): Checkp
   const from = before === undefined ? run.state : before.reduce(evolve, run.state);
   const advanced = advance(from, last, factsOf(tools, run), rest ? rest.begins : goes);
   const { state } = advanced;
-  const recovered = run.shaky && last.status === "COMPLETED" && !last.step.startsWith("$");
+  const recovered = run.unconfirmedRecovery && last.status === "COMPLETED" && !last.step.startsWith("$");
   const move = moveOf(run, state, recovered, releaseMs, rest);
   const { id: sagaId, token, epoch } = run;
   const version = run.version + 1;
@@ -120,7 +120,7 @@ export function accept(tools: DriveTools, run: Run, checkpoint: Checkpoint): "he
   const begun = last.next?.step ?? (last.status === "STARTED" ? last.step : undefined);
   if (run.hasWaits && state.plan.some(({ name, wait }) => wait && name === begun))
     run.stepBegunAtMs = tools.clock.monotonicMs();
-  if (move?.recovered) run.shaky = false;
+  if (move?.recovered) run.unconfirmedRecovery = false;
   // Of several lines, only the last tells whoever follows the saga that it has ended.
   tell(tools, run, version, entry, count === 0 ? state : before);
   for (let n = 1; n <= count; n++)
@@ -133,7 +133,7 @@ function tell(tools: DriveTools, run: Run, version: number, entry: Entry, state:
     const index = state.plan.findIndex((step) => step.name === entry.step);
     run.results[resultName(state.plan[index] as PlannedStep)] = run.state.steps[index]?.result;
   }
-  tools.newsroom.publish(run.id, { version, entry, state });
+  tools.sagaEvents.publish(run.id, { version, entry, state });
 }
 
 /**

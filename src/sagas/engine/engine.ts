@@ -22,7 +22,7 @@ import type { Journal, NewSaga, SagaRecord } from "../journal/journal.ts";
 import type { Duty } from "../../runtime/duty.ts";
 import { RENEWALS, renewOrLetGo } from "../../runtime/renewal.ts";
 import { freshRecord } from "../journal/fresh-record.ts";
-import { Newsroom } from "./saga-events.ts";
+import { SagaEvents } from "./saga-events.ts";
 import type { Registry } from "../define/registry.ts";
 import { outlast } from "./returning.ts";
 import { Run, type Departure } from "./run.ts";
@@ -76,7 +76,7 @@ export interface Started {
 export class Engine implements Duty {
   readonly name = "sagas";
   readonly renewEveryMs: number;
-  readonly newsroom: Newsroom = new Newsroom();
+  readonly sagaEvents: SagaEvents = new SagaEvents();
   readonly active: Map<string, Run> = new Map();
   readonly counters: Counters = {
     started: 0,
@@ -106,7 +106,7 @@ export class Engine implements Duty {
     this.renewEveryMs = options.leaseMs / RENEWALS;
     this.#tools = {
       ...options,
-      newsroom: this.newsroom,
+      sagaEvents: this.sagaEvents,
       breakers: new Breakers(options.clock),
       draining: () => this.#draining,
       dueIn: (ms) => this.#onDue(ms),
@@ -311,7 +311,7 @@ export class Engine implements Duty {
     if (this.active.get(run.id) === run) this.active.delete(run.id);
     this.#count(run, run.departure ?? "lost");
     if (run.departure === "ended" && run.state.status === "STALLED") this.#options.onStalled(run);
-    this.newsroom.publish(run.id, { version: run.version, entry: undefined, state: run.state });
+    this.sagaEvents.publish(run.id, { version: run.version, entry: undefined, state: run.state });
   }
 
   #count({ state }: Run, departure: Departure): void {

@@ -197,7 +197,8 @@ class GroupRun {
     const go = rest ? rest.begins : releaseMs === undefined && !tools.draining();
     const { entry, more = [], state } = advance(before, last, this.#facts(), go);
     const [head, ...tail] = [...lines, entry, ...more] as [Entry, ...Entry[]];
-    const recovered = run.shaky && decisions.some((decision) => decision.entry.status === "COMPLETED");
+    const recovered =
+      run.unconfirmedRecovery && decisions.some((decision) => decision.entry.status === "COMPLETED");
     const emissions = ended.flatMap(({ called }) => called.emissions);
     const move = moveOf(run, state, recovered, releaseMs, rest);
     return { ...this.#lines(head, tail), emissions, move, state };

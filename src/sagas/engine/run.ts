@@ -37,7 +37,7 @@ export class Run {
   /** What was sent to it, as far as anybody looked. */
   arrivals: readonly Arrival[] = [];
   /** It was recovered and has not got on since. */
-  shaky: boolean;
+  unconfirmedRecovery: boolean;
   /** Local instants, for deadlines: ownership never depends on them. */
   leasedAtMs: number;
   deadlineAtMs: number | undefined;
@@ -71,7 +71,7 @@ export class Run {
     this.epoch = record.epoch;
     this.version = record.version;
     this.state = record.state;
-    this.shaky = record.recoveryAttempts > 0;
+    this.unconfirmedRecovery = record.recoveryAttempts > 0;
     this.leasedAtMs = localNowMs;
     this.stepBegunAtMs = localNowMs;
     this.deadlineAtMs =

@@ -8,7 +8,7 @@ export interface News {
   readonly state: SagaState;
 }
 
-export class Newsroom {
+export class SagaEvents {
   readonly #readers = new Map<string, Set<(news: News) => void>>();
 
   subscribe(id: string, reader: (news: News) => void): () => void {

@@ -5,7 +5,7 @@
 import { AmendsError, classify } from "../../core/errors.ts";
 import { decide } from "../../core/saga/interpreter.ts";
 import { AbandonedTransaction, type Database } from "../../storage/database.ts";
-import { BRIEFLY, persist } from "../../storage/retry.ts";
+import { BRIEF_RETRIES, persist } from "../../storage/retry.ts";
 import { callStep, type CallCommand, type Called } from "./call.ts";
 import { accept, checkpointFor, reread, type DriveTools } from "./checkpoint.ts";
 import type { Checkpoint } from "../journal/journal.ts";
@@ -55,7 +55,7 @@ export async function callInTransaction(
   try {
     const work = async (): Promise<void> => {
       if (sent && (await isWritten(tools, sent))) return; // the commit before this try had succeeded
-      if (slowCalls >= BRIEFLY.attemptMax)
+      if (slowCalls >= BRIEF_RETRIES.attemptMax)
         throw new RolledBack({ outcome: databaseFailure(), emissions: [] });
       await db.transaction(async (session, tx) => {
         const begunAtMs = tools.clock.monotonicMs();
@@ -110,7 +110,8 @@ async function isWritten(tools: DriveTools, { sagaId, version, token }: Checkpoi
  */
 function rollback(db: Database, called: Called | undefined, calls: number): unknown {
   const thrown = called?.thrown;
-  const mayPass = thrown !== undefined && classify(thrown) === "transient" && calls < BRIEFLY.attemptMax;
+  const mayPass =
+    thrown !== undefined && classify(thrown) === "transient" && calls < BRIEF_RETRIES.attemptMax;
   if (mayPass && db.dialect.trouble(thrown).kind !== "permanent") return thrown;
   return new RolledBack(called);
 }

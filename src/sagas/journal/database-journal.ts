@@ -9,14 +9,14 @@ import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
 import { GroupWriter } from "../../storage/group-writer.ts";
-import { persist, type Patience } from "../../storage/retry.ts";
+import { persist, type RetryLimits } from "../../storage/retry.ts";
 import type { Sql } from "../../storage/sql.ts";
-import { flush, flushInside, insertLines, type Execute, type Piece } from "./flush.ts";
+import { flush, flushInside, insertLines, type Execute, type Item } from "./flush.ts";
 import {
-  OUTSIDER,
+  OPERATOR_TOKEN,
   type Checkpoint,
-  type Hold,
-  type Intrusion,
+  type Claimed,
+  type OperatorLine,
   type Journal,
   type Kind,
   type LogEntry,
@@ -29,7 +29,7 @@ import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
 /** So many checkpoints that wait are worth a second commit beside the first, where the database has several writers. */
-const CROWD = 250;
+const PARALLEL_FROM = 250;
 
 export interface DatabaseJournalOptions {
   readonly db: Database;
@@ -40,25 +40,25 @@ export interface DatabaseJournalOptions {
 export class DatabaseJournal implements Journal {
   readonly #db: Database;
   /** A start may have to wait for somebody else's transaction with the same id: no checkpoint waits with it. */
-  readonly #starts: GroupWriter<Piece, boolean>;
-  readonly #lines: GroupWriter<Piece, boolean>;
-  readonly #patience: Patience;
+  readonly #starts: GroupWriter<Item, boolean>;
+  readonly #lines: GroupWriter<Item, boolean>;
+  readonly #retryLimits: RetryLimits;
 
   constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
     this.#db = db;
-    this.#patience = { attemptMax: 8, signal, onTrouble };
+    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
     const options = {
       db,
-      flush: (pieces: readonly Piece[]) => flushInEpoch(db, pieces),
+      flush: (items: readonly Item[]) => flushInEpoch(db, items),
       bytes: bytesOf,
       ...(signal && { signal }),
       ...(onTrouble && { onTrouble }),
     };
-    this.#starts = new GroupWriter<Piece, boolean>({ ...options, hasty: () => true });
-    this.#lines = new GroupWriter<Piece, boolean>({
+    this.#starts = new GroupWriter<Item, boolean>({ ...options, failFast: () => true });
+    this.#lines = new GroupWriter<Item, boolean>({
       ...options,
-      hasty: () => false,
-      ...(db.dialect.name === "postgres" && { crowd: CROWD }),
+      failFast: () => false,
+      ...(db.dialect.name === "postgres" && { parallelFrom: PARALLEL_FROM }),
     });
   }
 
@@ -114,23 +114,26 @@ export class DatabaseJournal implements Journal {
     );
   }
 
-  async renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
+  async renew(holds: readonly Claimed[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#persist(() =>
       this.#db.query(renewSagas(this.#db.dialect, holds, leaseMs), renewalLimitMs(leaseMs)),
     );
     return new Map(rows.map((row) => [row["id"] as string, Number(row["version"])]));
   }
 
-  intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord> {
+  appendByOperator(
+    id: string,
+    decide: (record: SagaRecord) => OperatorLine | undefined,
+  ): Promise<SagaRecord> {
     // The answer to a commit may be lost: a line of ours that is there already is not decided on again.
     let sent: LogEntry | undefined;
     const isOurs = ({ id: version, token, step, details }: LogEntry): boolean =>
-      version === sent?.id && token === OUTSIDER && step === sent.step && details === sent.details;
-    const decideOnce = (record: SagaRecord): Intrusion | undefined =>
+      version === sent?.id && token === OPERATOR_TOKEN && step === sent.step && details === sent.details;
+    const decideOnce = (record: SagaRecord): OperatorLine | undefined =>
       record.entries.some(isOurs) ? undefined : decide(record);
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
-        const record = await this.#intrudeOnce(session, id, decideOnce);
+        const record = await this.#appendByOperatorOnce(session, id, decideOnce);
         sent = record.entries.at(-1);
         return record;
       }),
@@ -146,10 +149,10 @@ export class DatabaseJournal implements Journal {
     return Promise.all([this.#starts.drained(), this.#lines.drained()]).then(() => undefined);
   }
 
-  async #intrudeOnce(
+  async #appendByOperatorOnce(
     session: Session,
     id: string,
-    decide: (record: SagaRecord) => Intrusion | undefined,
+    decide: (record: SagaRecord) => OperatorLine | undefined,
   ): Promise<SagaRecord> {
     const { dialect } = session;
     const [row] = cannotExist(id) ? [] : await session.query(selectSaga(dialect, id, true));
@@ -158,11 +161,11 @@ export class DatabaseJournal implements Journal {
     for (;;) {
       const lines = await session.query(selectLogs(dialect, [id]));
       const record = toRecord(row, lines.map(toLogEntry));
-      const intrusion = decide(record);
-      if (!intrusion) return record;
+      const decided = decide(record);
+      if (!decided) return record;
       const version = record.version + 1;
-      const state = evolve(record.state, intrusion.entry);
-      const line = { sagaId: id, version, token: OUTSIDER, entry: intrusion.entry };
+      const state = evolve(record.state, decided.entry);
+      const line = { sagaId: id, version, token: OPERATOR_TOKEN, entry: decided.entry };
       const written = await session.query(insertLines(dialect, [line]));
       if (written.length === 0) continue;
       const running = record.owner !== undefined && state.status === record.state.status;
@@ -170,44 +173,44 @@ export class DatabaseJournal implements Journal {
       if (sagaMachine.isTerminal(state.status)) await session.query(forgetInterests(dialect, [id]));
       const notice = dialect.notify();
       if (notice) await session.query(notice);
-      const added = { ...intrusion.entry, id: version, token: OUTSIDER, atMs: record.nowMs };
+      const added = { ...decided.entry, id: version, token: OPERATOR_TOKEN, atMs: record.nowMs };
       return { ...record, version, state, entries: [...record.entries, added] };
     }
   }
 
-  async #flushIn(session: Session, piece: Piece): Promise<boolean> {
-    if (isStale(piece, this.#db.epoch ?? 0)) return false;
-    const [done] = await flushInside(session.dialect, inTurn(session), [piece]);
+  async #flushIn(session: Session, item: Item): Promise<boolean> {
+    if (isStale(item, this.#db.epoch ?? 0)) return false;
+    const [done] = await flushInside(session.dialect, inTurn(session), [item]);
     return done === true;
   }
 
   #persist<T>(work: () => Promise<T>): Promise<T> {
-    return persist(this.#db, work, this.#patience);
+    return persist(this.#db, work, this.#retryLimits);
   }
 }
 
 /** A checkpoint of an earlier epoch is refused: its saga is read again before anything more is written. */
-async function flushInEpoch(db: Database, pieces: readonly Piece[]): Promise<readonly boolean[]> {
+async function flushInEpoch(db: Database, items: readonly Item[]): Promise<readonly boolean[]> {
   const { epoch = 0 } = db;
-  const current = pieces.every((piece) => !isStale(piece, epoch))
-    ? pieces
-    : pieces.filter((piece) => !isStale(piece, epoch));
+  const current = items.every((item) => !isStale(item, epoch))
+    ? items
+    : items.filter((item) => !isStale(item, epoch));
   try {
     const answers =
       current.length === 0
         ? []
         : await flush(db.dialect, (statements) => db.batch(statements, epoch), current);
-    if (current === pieces) return answers;
-    const written = new Map(current.map((piece, index) => [piece, answers[index] === true]));
-    return pieces.map((piece) => written.get(piece) ?? false);
+    if (current === items) return answers;
+    const written = new Map(current.map((item, index) => [item, answers[index] === true]));
+    return items.map((item) => written.get(item) ?? false);
   } catch (error) {
     if (!(error instanceof DatabaseReplaced)) throw error;
-    return flushInEpoch(db, pieces);
+    return flushInEpoch(db, items);
   }
 }
 
-function isStale(piece: Piece, epoch: number): boolean {
-  return "checkpoint" in piece && piece.checkpoint.epoch !== epoch;
+function isStale(item: Item, epoch: number): boolean {
+  return "checkpoint" in item && item.checkpoint.epoch !== epoch;
 }
 
 /** PostgreSQL does not even compare with such a text. */
@@ -215,9 +218,9 @@ function cannotExist(id: string): boolean {
   return id.includes("\0");
 }
 
-function bytesOf(piece: Piece): number {
-  if ("start" in piece) return piece.start.input.length + 200;
-  const { entry, more } = piece.checkpoint;
+function bytesOf(item: Item): number {
+  if ("start" in item) return item.start.input.length + 200;
+  const { entry, more } = item.checkpoint;
   let bytes = (entry.details?.length ?? 0) + 200;
   if (more) for (const { details } of more) bytes += (details?.length ?? 0) + 200;
   return bytes;

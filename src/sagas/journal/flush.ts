@@ -15,7 +15,7 @@ import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
 import { contextOf, forgetInterests, insertInterests } from "./signal-queries.ts";
 
-export type Piece = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
+export type Item = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
 
 /** Runs statements in one transaction and returns the rows of each. */
 export type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
@@ -23,20 +23,20 @@ export type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly
 export async function flush(
   dialect: Dialect,
   execute: Execute,
-  pieces: readonly Piece[],
+  items: readonly Item[],
 ): Promise<readonly boolean[]> {
-  const sorted = sort(pieces);
+  const sorted = sort(items);
   try {
     // Among many starts, one whose id exists is nothing unusual, and must not cost the others a second try.
-    const isAlone = pieces.length === 1;
+    const isAlone = items.length === 1;
     const statements = [...startStatements(dialect, sorted, isAlone), ...plainStatements(dialect, sorted)];
     const results = await execute(withNotice(dialect, sorted, statements));
-    if (isAlone || sorted.starts.length === 0) return pieces.map(() => true);
+    if (isAlone || sorted.starts.length === 0) return items.map(() => true);
     const created = names(results[0], "id");
-    return pieces.map((piece) => !("start" in piece) || created.delete(piece.start.id));
+    return items.map((item) => !("start" in item) || created.delete(item.start.id));
   } catch (error) {
     if (!isRefusal(dialect.violated(error))) throw error;
-    return flushTolerantly(dialect, execute, pieces, sorted);
+    return flushTolerantly(dialect, execute, items, sorted);
   }
 }
 
@@ -44,9 +44,9 @@ export async function flush(
 export function flushInside(
   dialect: Dialect,
   execute: Execute,
-  pieces: readonly Piece[],
+  items: readonly Item[],
 ): Promise<readonly boolean[]> {
-  return flushTolerantly(dialect, execute, pieces, sort(pieces));
+  return flushTolerantly(dialect, execute, items, sort(items));
 }
 
 /** An id or a version is taken: nothing else is a refusal. */
@@ -62,17 +62,17 @@ interface Sorted {
   readonly emissions: readonly (readonly unknown[])[];
 }
 
-function sort(pieces: readonly Piece[]): Sorted {
+function sort(items: readonly Item[]): Sorted {
   const starts: NewSaga[] = [];
   const appends: Checkpoint[] = [];
   const moves: Checkpoint[] = [];
   const emissions: (readonly unknown[])[] = [];
-  for (const piece of pieces) {
-    if ("start" in piece) {
-      starts.push(piece.start);
+  for (const item of items) {
+    if ("start" in item) {
+      starts.push(item.start);
       continue;
     }
-    const { checkpoint } = piece;
+    const { checkpoint } = item;
     (checkpoint.move ? moves : appends).push(checkpoint);
     for (const emission of checkpoint.emissions) emissions.push(emissionRow(checkpoint, emission));
   }
@@ -133,7 +133,7 @@ function withNotice(
 async function flushTolerantly(
   dialect: Dialect,
   execute: Execute,
-  pieces: readonly Piece[],
+  items: readonly Item[],
   sorted: Sorted,
 ): Promise<readonly boolean[]> {
   const { starts, appends, moves, emissions } = sorted;
@@ -156,9 +156,7 @@ async function flushTolerantly(
   if (missing.length > 0) {
     for (const row of (await execute([findOurs(dialect, missing)]))[0] ?? []) written.add(lineName(row));
   }
-  return pieces.map((piece) =>
-    "start" in piece ? created.delete(piece.start.id) : !isMissing(piece.checkpoint),
-  );
+  return items.map((item) => ("start" in item ? created.delete(item.start.id) : !isMissing(item.checkpoint)));
 }
 
 function lineName(row: Row): string {

@@ -10,7 +10,7 @@ import type { Arrival } from "../../core/saga/wait.ts";
 import type { Session } from "../../storage/database.ts";
 
 /** Lines that come from outside the worker carry a token that no worker has. */
-export const OUTSIDER = -1;
+export const OPERATOR_TOKEN = -1;
 
 /** A line of the log as it was read: the version that it made, and the token under which it was written. */
 export type LogEntry = Entry & { readonly id: number; readonly token: number };
@@ -110,7 +110,7 @@ export interface Kind {
   readonly version: number;
 }
 
-export interface Hold {
+export interface Claimed {
   readonly id: string;
   readonly token: number;
 }
@@ -135,17 +135,17 @@ export interface Journal {
     except?: readonly string[],
   ): Promise<readonly SagaRecord[]>;
   /** The versions of those that are still held; whoever is missing was lost. */
-  renew(holds: readonly Hold[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
+  renew(holds: readonly Claimed[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
   /**
    * Changes a saga from outside its worker: looks at it under a lock, and writes the line that `decide` returns.
    * A saga that nobody runs at the moment becomes due at once.
    */
-  intrude(id: string, decide: (record: SagaRecord) => Intrusion | undefined): Promise<SagaRecord>;
+  appendByOperator(id: string, decide: (record: SagaRecord) => OperatorLine | undefined): Promise<SagaRecord>;
   /** Everything that was sent to a saga, in its order. */
   arrivals(id: string): Promise<readonly Arrival[]>;
   drained(): Promise<void>;
 }
 
-export interface Intrusion {
+export interface OperatorLine {
   readonly entry: Entry;
 }

@@ -3,7 +3,7 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine
 import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { Hold, Kind } from "./journal.ts";
+import type { Claimed, Kind } from "./journal.ts";
 import { executionColumns, logColumns } from "./rows.ts";
 
 /** Sagas that never lost a worker come first: one that kills its worker must not take the healthy ones along. */
@@ -41,7 +41,7 @@ export function claimSagas(
 }
 
 /** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
-export function renewSagas(dialect: Dialect, holds: readonly Hold[], leaseMs: number): Sql {
+export function renewSagas(dialect: Dialect, holds: readonly Claimed[], leaseMs: number): Sql {
   const rows = holds.map(({ id, token }) => [id, token] as const);
   return renewStatement(dialect, SAGAS, rows, leaseMs, raw("id, version"), raw("c.owner is not null"));
 }

@@ -7,7 +7,7 @@ import { claimCount, laterClaim } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
 import { join, raw, sql, type Sql } from "../../storage/sql.ts";
-import { OUTSIDER, type LogEntry, type SagaRecord } from "./journal.ts";
+import { OPERATOR_TOKEN, type LogEntry, type SagaRecord } from "./journal.ts";
 
 const EXECUTION = [
   "id",
@@ -110,7 +110,7 @@ function hasForeignLines(row: Row, entries: readonly LogEntry[]): boolean {
   const [first] = entries;
   if (first === undefined) return false;
   const token = Number(row["token"]);
-  const isOther = (entry: LogEntry): boolean => entry.token !== token && entry.token !== OUTSIDER;
+  const isOther = (entry: LogEntry): boolean => entry.token !== token && entry.token !== OPERATOR_TOKEN;
   if (claimCount(token) === 1 && entries.some((entry) => isOther(entry) && claimCount(entry.token) <= 1))
     return true;
   return first.atMs !== undefined && first.atMs < Number(row["created_at"]) - CLOCK_STEP_MS;

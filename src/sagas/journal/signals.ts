@@ -8,7 +8,7 @@ import { refuseUnknown } from "../../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { eventArrivesAs, isEventName } from "../../core/saga/wait.ts";
 import type { Database, Session } from "../../storage/database.ts";
-import { persist, type Patience } from "../../storage/retry.ts";
+import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { COMMIT_SOON_MS, type Engine } from "../engine/engine.ts";
 import { throughSchema } from "../define/input.ts";
 import { isSchema, type AnySignal } from "../define/signal.ts";
@@ -32,13 +32,13 @@ export interface SignalOptions<Tx> {
 export interface SignalTools<Tx> {
   readonly db: Database<Tx>;
   readonly engine: Pick<Engine, "dueIn">;
-  readonly patience: Patience;
+  readonly retryLimits: RetryLimits;
   readonly newId: () => string;
 }
 
 /** True where it was sent now, false where it had been sent before. */
 export async function sendSignal<Tx>(
-  { db, engine, patience, newId }: SignalTools<Tx>,
+  { db, engine, retryLimits, newId }: SignalTools<Tx>,
   sagaId: string,
   type: AnySignal,
   payload: unknown,
@@ -61,7 +61,7 @@ export async function sendSignal<Tx>(
     return isNew;
   }
   db.refuseInside?.();
-  const isNew = await persist(db, () => db.transaction((session) => deliver(session, signal)), patience);
+  const isNew = await persist(db, () => db.transaction((session) => deliver(session, signal)), retryLimits);
   engine.dueIn(0);
   // One that nobody else can have sent was sent now, also where only a second try was told so.
   return isNew || options.id === undefined;
@@ -99,20 +99,20 @@ export interface TellableEvent {
  * first of its steps that has none yet; what no step is left for is not kept. Safe to repeat.
  */
 export async function tellSagas<Tx>(
-  { db, engine, patience }: Omit<SignalTools<Tx>, "newId">,
+  { db, engine, retryLimits }: Omit<SignalTools<Tx>, "newId">,
   event: TellableEvent,
   values: readonly (readonly [field: string, value: string])[],
 ): Promise<void> {
   if (values.length === 0) return;
   const lookup = selectInterested(db.dialect, event.type, values);
   const steps = new Map<string, string[]>();
-  for (const row of await persist(db, () => db.query(lookup), patience)) {
+  for (const row of await persist(db, () => db.query(lookup), retryLimits)) {
     const id = row["saga_id"] as string;
     steps.set(id, [...(steps.get(id) ?? []), row["step_name"] as string]);
   }
   // One by one: no saga's trouble costs another, and no more than one row is ever locked.
   for (const [id, names] of steps) {
-    await persist(db, () => db.transaction((session) => give(session, id, names, event)), patience);
+    await persist(db, () => db.transaction((session) => give(session, id, names, event)), retryLimits);
   }
   if (steps.size > 0) engine.dueIn(0);
 }

@@ -133,7 +133,7 @@ export class SagaRun<Results = unknown, E = unknown> {
     const { engine, clock } = this.#tools;
     const heard: News[] = [];
     let wake: () => void = () => undefined;
-    const unsubscribe = engine.newsroom.subscribe(this.id, (news) => {
+    const unsubscribe = engine.sagaEvents.subscribe(this.id, (news) => {
       heard.push(news);
       wake();
     });

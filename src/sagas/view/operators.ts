@@ -8,7 +8,7 @@ import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { canTurn } from "../../core/saga/undoing.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Intrusion, Journal, SagaRecord } from "../journal/journal.ts";
+import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
 
 export type { OperatorNote };
 
@@ -104,10 +104,10 @@ export class Operators {
   async #act(
     id: string,
     note: SagaNote,
-    decide: (record: SagaRecord, details: ControlDetails) => Intrusion | undefined,
+    decide: (record: SagaRecord, details: ControlDetails) => OperatorLine | undefined,
   ): Promise<SagaRecord> {
     const details: ControlDetails = checkNote(note, "the saga's log");
-    const record = await this.#journal.intrude(id, (found) => {
+    const record = await this.#journal.appendByOperator(id, (found) => {
       if (note.version !== undefined && note.version !== found.version)
         throw new SagaConcurrencyError(id, note.version, found.version);
       return decide(found, details);
@@ -116,7 +116,7 @@ export class Operators {
     const { cancel, status, steps } = record.state;
     const isUndoing = steps.some(({ undo }) => undo === "begun");
     if (cancel && status === "RUNNING" && !isUndoing) this.#engine.interrupt(id);
-    this.#engine.newsroom.publish(id, { version: record.version, entry: undefined, state: record.state });
+    this.#engine.sagaEvents.publish(id, { version: record.version, entry: undefined, state: record.state });
     this.#wake();
     return record;
   }
@@ -161,6 +161,6 @@ function refuse(
   return new AmendsError(code, message, { status });
 }
 
-function line(name: ControlName, details: ControlDetails): Intrusion {
+function line(name: ControlName, details: ControlDetails): OperatorLine {
   return { entry: control(name, details) };
 }

@@ -1,6 +1,6 @@
 /** PostgreSQL's words. */
 import type { Clock } from "../clock.ts";
-import { ALL_AS_USUAL, type Column, type Dialect, type Stage } from "../database.ts";
+import { ALL_EXPECTED, type Column, type Dialect, type Stage } from "../database.ts";
 import { empty, join, literals, raw, sql, Sql } from "../sql.ts";
 import { arrayOf } from "./array.ts";
 import { isDuplicate, isDivisionByZero, trouble, violated } from "./trouble.ts";
@@ -70,7 +70,7 @@ function chain(stages: readonly Stage[], columns: readonly string[], nowMs: Sql)
         sql` union all select ${as ?? raw(list)} from ${raw(name)} where not (select so from usual)${only ? sql` and ${only}` : empty}`,
     );
   const summary = columns.map((column) => {
-    if (column === "stage") return sql`${literals([ALL_AS_USUAL])} as stage`;
+    if (column === "stage") return sql`${literals([ALL_EXPECTED])} as stage`;
     return column === "at" ? sql`${nowMs} as at` : raw(`null as ${column}`);
   });
   return [

@@ -21,7 +21,7 @@ interface CallContext {
 interface Site {
   readonly step: string;
   readonly action: Direction;
-  readonly patience: number;
+  readonly retryLimits: number;
   readonly user: StepDefinition["act"];
 }
 
@@ -52,7 +52,7 @@ export class Rig {
 
   /** Is this step, which waits, to be told nothing? */
   isUntold(step: string): boolean {
-    return this.#take({ step, action: "act", patience: Infinity }) !== undefined;
+    return this.#take({ step, action: "act", retryLimits: Infinity }) !== undefined;
   }
 
   /** The user's saga, with every call of its steps going through here. */
@@ -67,12 +67,12 @@ export class Rig {
       const { name, act, compensate } = step;
       // After the pivot a step is tried until it succeeds: there even lasting trouble must pass.
       const isForward = pivot >= 0 && index > pivot && !step.planned.pivot;
-      const patience = isForward ? step.retry.attemptMax : Infinity;
+      const retryLimits = isForward ? step.retry.attemptMax : Infinity;
       return {
         ...step,
-        act: rig({ step: name, action: "act", patience, user: act }),
+        act: rig({ step: name, action: "act", retryLimits, user: act }),
         compensate:
-          compensate && rig({ step: name, action: "compensate", patience: Infinity, user: compensate }),
+          compensate && rig({ step: name, action: "compensate", retryLimits: Infinity, user: compensate }),
       };
     });
     return { ...saga, steps };
@@ -112,9 +112,9 @@ export class Rig {
   }
 
   /** The first trouble of the schedule that is meant for this call and has not struck often enough. */
-  #take({ step, action, patience }: Omit<Site, "user">): Trouble | undefined {
+  #take({ step, action, retryLimits }: Omit<Site, "user">): Trouble | undefined {
     const found = this.#schedule.find((trouble) => {
-      const often = KINDS[trouble.kind].lasting === true ? patience : 1;
+      const often = KINDS[trouble.kind].lasting === true ? retryLimits : 1;
       return trouble.step === step && trouble.action === action && (this.#met.get(trouble) ?? 0) < often;
     });
     if (found) this.#met.set(found, (this.#met.get(found) ?? 0) + 1);

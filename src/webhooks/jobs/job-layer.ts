@@ -5,9 +5,9 @@
 import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
-import { renewalLimitMs, type Birth } from "../../storage/claim.ts";
+import { renewalLimitMs, type InitialClaim } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session, Stage } from "../../storage/database.ts";
-import { bornLeased, leaseJobs, releaseJob, renewJobs, settleInHope, settleJobs } from "./queries.ts";
+import { insertLeased, leaseJobs, releaseJob, renewJobs, settleInHope, settleJobs } from "./queries.ts";
 import type { Settled } from "./queries.ts";
 import { toLeasedJob } from "./rows.ts";
 
@@ -34,8 +34,8 @@ export class JobLayer {
   }
 
   /** The lease that new jobs are written with where this process carries them out at once. */
-  birth(dialect: Dialect): Birth {
-    return bornLeased(dialect, this.#options.leaseMs, this.#options.owner);
+  initialClaim(dialect: Dialect): InitialClaim {
+    return insertLeased(dialect, this.#options.leaseMs, this.#options.owner);
   }
 
   /** Jobs whose lease is ours, as the database returned them. */

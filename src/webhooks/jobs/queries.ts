@@ -1,11 +1,11 @@
 /** The job layer's statements: leases and their ends. It knows nothing of what a result means for a delivery. */
 import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
 import {
-  bornClaimed,
+  insertClaimed,
   claimStatement,
   holding,
   renewStatement,
-  type Birth,
+  type InitialClaim,
   type Claimable,
 } from "../../storage/claim.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
@@ -28,9 +28,9 @@ const RETURNED = raw("id, saga_id, event_id, subscription_id, attempt, attempts,
 const LEASED = jobMachine.target("Pending", "lease") as JobStatus;
 
 /** For a job that this process carries out as soon as it exists. */
-export function bornLeased(dialect: Dialect, leaseMs: number, owner: string): Birth {
+export function insertLeased(dialect: Dialect, leaseMs: number, owner: string): InitialClaim {
   const more = { columns: raw("status, attempts, owner"), values: sql`${literals([LEASED])}, 1, ${owner}` };
-  return bornClaimed(dialect, leaseMs, more, RETURNED);
+  return insertClaimed(dialect, leaseMs, more, RETURNED);
 }
 
 /** What a paused subscription is owed waits, also where a job for it was made before. */

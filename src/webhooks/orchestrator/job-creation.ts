@@ -5,7 +5,7 @@
  */
 import { nextJob } from "../../core/delivery/decide.ts";
 import { CLOSING_MAX, nextDueAfter, roomOf, type Lane } from "../../core/delivery/lane.ts";
-import type { Birth } from "../../storage/claim.ts";
+import type { InitialClaim } from "../../storage/claim.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import {
   dueInLanes,
@@ -55,8 +55,8 @@ export class JobCreation {
   async create(
     session: Session,
     jobsMax: number,
-    birth?: Birth,
-    manner: Manner = "careful",
+    initialClaim?: InitialClaim,
+    mode: Manner = "careful",
   ): Promise<Created> {
     const start = this.#after;
     const [turn, survey] = await Promise.all([
@@ -64,7 +64,7 @@ export class JobCreation {
       session.query(surveyLanes(session.dialect, start, LANES_MAX)),
     ]);
     if (turn.length === 0) return { jobs: 0, born: [], dead: [], pacedMs: undefined, again: true };
-    const first = await this.#walk(session, survey, jobsMax, birth, manner);
+    const first = await this.#walk(session, survey, jobsMax, initialClaim, mode);
     // Behind the last lane comes the first one again.
     const isRound = first.ended && start !== "0" && first.jobs < jobsMax;
     const second = isRound
@@ -72,8 +72,8 @@ export class JobCreation {
           session,
           await session.query(surveyLanes(session.dialect, "0", LANES_MAX)),
           jobsMax - first.jobs,
-          birth,
-          manner,
+          initialClaim,
+          mode,
         )
       : undefined;
     return {
@@ -89,26 +89,26 @@ export class JobCreation {
     session: Session,
     rows: readonly Row[],
     jobsMax: number,
-    birth: Birth | undefined,
-    manner: Manner,
+    initialClaim: InitialClaim | undefined,
+    mode: Manner,
   ): Promise<Moved & { readonly ended: boolean }> {
     const lanes = new Map<string, Lane>();
     for (const row of rows) {
       const lane = toLane(row, this.#options.attemptMax);
       if (lane) lanes.set(lane.subscriptionId, lane);
     }
-    const due = await this.#dueIn(session, lanes, manner);
+    const due = await this.#dueIn(session, lanes, mode);
     const taken = fairly(due, lanes, jobsMax);
     const last = taken.length < due.length ? taken.at(-1)?.subscriptionId : [...lanes.keys()].at(-1);
     const ended = taken.length === due.length && lanes.size < LANES_MAX;
     this.#after = ended ? "0" : (last ?? "0");
-    return { ...(await move(session, taken, lanes, birth)), ended };
+    return { ...(await move(session, taken, lanes, initialClaim)), ended };
   }
 
   async #dueIn(
     session: Session,
     lanes: ReadonlyMap<string, Lane>,
-    manner: Manner,
+    mode: Manner,
   ): Promise<readonly DueDelivery[]> {
     const { dialect } = session;
     const open = [...lanes.values()]
@@ -121,8 +121,8 @@ export class JobCreation {
     const ordered = pairs(open.filter(isOrdered));
     const roomMax = Math.max(this.#options.concurrencyMax, CLOSING_MAX);
     const found = await Promise.all([
-      free.length > 0 ? session.query(dueInLanes(dialect, free, roomMax, manner)) : [],
-      ordered.length > 0 ? session.query(dueInOrder(dialect, ordered, manner)) : [],
+      free.length > 0 ? session.query(dueInLanes(dialect, free, roomMax, mode)) : [],
+      ordered.length > 0 ? session.query(dueInOrder(dialect, ordered, mode)) : [],
     ]);
     return found.flat().map(toDueDelivery);
   }
@@ -150,7 +150,7 @@ async function move(
   session: Session,
   due: readonly DueDelivery[],
   lanes: ReadonlyMap<string, Lane>,
-  birth: Birth | undefined,
+  initialClaim: InitialClaim | undefined,
 ): Promise<Moved> {
   const { dialect } = session;
   const moves: Record<"createJob" | "exhaust", Move[]> = { createJob: [], exhaust: [] };
@@ -162,7 +162,7 @@ async function move(
     if (next === "createJob") counts.set(subscriptionId, (counts.get(subscriptionId) ?? 0) + 1);
   }
   const { paces, pacedMs } = pace(counts, lanes);
-  const creation = moves.createJob.length > 0 ? createJobs(dialect, moves.createJob, birth) : [];
+  const creation = moves.createJob.length > 0 ? createJobs(dialect, moves.createJob, initialClaim) : [];
   // Sent together, carried out in this order.
   const [dead, , ...created] = await Promise.all([
     moves.exhaust.length > 0 ? session.query(exhaustWaiting(dialect, moves.exhaust)) : [],

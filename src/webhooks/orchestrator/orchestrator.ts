@@ -7,7 +7,7 @@ import { patternsFor } from "../../core/delivery/event-type.ts";
 import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
 import { byHealth, lanesOf, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
-import type { Birth } from "../../storage/claim.ts";
+import type { InitialClaim } from "../../storage/claim.ts";
 import type { Dialect, Session, Stage } from "../../storage/database.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
 import {
@@ -73,8 +73,13 @@ export class Orchestrator {
   }
 
   /** With a birth, those that are due at once are written as it says and come back as rows. */
-  createJobs(session: Session, jobsMax: number, birth?: Birth, manner?: Manner): Promise<Created> {
-    return this.#creation.create(session, jobsMax, birth, manner);
+  createJobs(
+    session: Session,
+    jobsMax: number,
+    initialClaim?: InitialClaim,
+    mode?: Manner,
+  ): Promise<Created> {
+    return this.#creation.create(session, jobsMax, initialClaim, mode);
   }
 
   /** What each result would mean for its delivery. */

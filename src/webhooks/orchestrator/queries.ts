@@ -6,7 +6,7 @@ import {
   WAITING,
   type DeliveryStatus,
 } from "../../core/delivery/machine.ts";
-import type { Birth } from "../../storage/claim.ts";
+import type { InitialClaim } from "../../storage/claim.ts";
 import type { Column, Dialect, FirstRows } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -59,8 +59,8 @@ const LANE: readonly Column[] = [
  * Counted, and not asked with `exists`, which a planner may turn into a join with all active jobs; the empty text keeps
  * it from an index that holds all active jobs in another order.
  */
-const noActiveJob = (dialect: Dialect, id: Sql, manner: Manner): Sql =>
-  manner === "hopeful"
+const noActiveJob = (dialect: Dialect, id: Sql, mode: Manner): Sql =>
+  mode === "hopeful"
     ? raw("true")
     : sql`(select count(*) from ${dialect.table("webhook_jobs")} as j
     where j.saga_id = ${id} and j.status || '' in (${literals(ACTIVE)})) = 0`;
@@ -76,13 +76,13 @@ export function dueInLanes(
   dialect: Dialect,
   lanes: readonly (readonly [id: string, room: number])[],
   roomMax: number,
-  manner: Manner,
+  mode: Manner,
 ): Sql {
   const due: FirstRows = {
     table: dialect.table("webhook_delivery_sagas"),
     columns: ["id", "subscription_id", "status", "attempt_count"],
     where: sql`${waiting("x")} and x.subscription_id = r.id and x.next_attempt_at <= ${dialect.now()}
-      and ${noActiveJob(dialect, raw("x.id"), manner)}`,
+      and ${noActiveJob(dialect, raw("x.id"), mode)}`,
     order: raw("x.next_attempt_at, x.id"),
   };
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
@@ -93,14 +93,14 @@ export function dueInLanes(
 export function dueInOrder(
   dialect: Dialect,
   lanes: readonly (readonly [id: string, room: number])[],
-  manner: Manner,
+  mode: Manner,
 ): Sql {
   const sagas = dialect.table("webhook_delivery_sagas");
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
     from ${dialect.rows(LANE, lanes)} join ${sagas} as s on s.id = (
       select x.id from ${sagas} as x where ${waiting("x")} and x.subscription_id = r.id
       order by x.event_id, x.id limit 1)
-    where s.next_attempt_at <= ${dialect.now()} and ${noActiveJob(dialect, raw("s.id"), manner)}`;
+    where s.next_attempt_at <= ${dialect.now()} and ${noActiveJob(dialect, raw("s.id"), mode)}`;
 }
 
 const MOVE: readonly Column[] = [
@@ -134,13 +134,17 @@ export function exhaustWaiting(dialect: Dialect, moves: readonly Move[]): Sql {
  * are written as it says, whatever that means; without one, they are due at once for somebody else. A second active job
  * of a delivery is refused by its key.
  */
-export function createJobs(dialect: Dialect, moves: readonly Move[], birth?: Birth): readonly Sql[] {
+export function createJobs(
+  dialect: Dialect,
+  moves: readonly Move[],
+  initialClaim?: InitialClaim,
+): readonly Sql[] {
   const target = deliveryMachine.target("Pending", "createJob") as DeliveryStatus;
   const moved = moveWaiting(dialect, "createJob", moves);
   const insert = sql`insert into ${dialect.table("webhook_jobs")}
-    (saga_id, event_id, subscription_id, attempt, created_at, ${birth?.columns ?? raw("next_attempt_at")})
-    select s.id, s.event_id, s.subscription_id, s.attempt_count + 1, ${dialect.now()}, ${birth?.values ?? dialect.now()}`;
-  const returning = birth ? sql`returning ${birth.returning}` : raw("");
+    (saga_id, event_id, subscription_id, attempt, created_at, ${initialClaim?.columns ?? raw("next_attempt_at")})
+    select s.id, s.event_id, s.subscription_id, s.attempt_count + 1, ${dialect.now()}, ${initialClaim?.values ?? dialect.now()}`;
+  const returning = initialClaim ? sql`returning ${initialClaim.returning}` : raw("");
   const byTable = sql`from ${dialect.rows(MOVE, moves)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.row_id
     where s.status || '' = ${literals([target])} and s.attempt_count = r.from_count`;
   return dialect.linked(

@@ -121,7 +121,7 @@ export class Subscriptions {
   }
 
   /** Of those that failed just now: who has failed for too long. */
-  async hopeless(session: Ask, failed: readonly string[]): Promise<readonly string[]> {
+  async failing(session: Ask, failed: readonly string[]): Promise<readonly string[]> {
     const { disableAfterMs, disableAfterFailures } = this.#options;
     const rows = await session.query(
       lastingFailures(session.dialect, failed, disableAfterMs, disableAfterFailures),

@@ -13,7 +13,7 @@ import {
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Dialect, Session, Stage } from "../../storage/database.ts";
-import type { Hold } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease-pool.ts";
 import { TimedCall } from "../../runtime/timed-call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
@@ -23,7 +23,7 @@ import { insertAttempts, insertInHope, selectPayloads, selectTargets, selectVerd
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
 /** A leased job with all that is needed to carry it out. */
-export interface Errand {
+export interface DeliveryTask {
   readonly id: string;
   readonly token: number;
   readonly job: LeasedJob;
@@ -57,7 +57,7 @@ export interface CourierOptions {
 }
 
 /** The claim that a call is made under. */
-export type Stoppage = Stop & Pick<Hold, "linger" | "unlessLost">;
+export type Stoppage = Stop & Pick<Lease, "keepOrphan" | "unlessLost">;
 
 interface Sent {
   readonly answer: SendResult;
@@ -88,7 +88,7 @@ const NOTHING_SENT: AttemptRecord = {
 };
 
 /** Somebody has removed the rows of the event or the subscription by hand: there is nothing to send. */
-const NOWHERE: Pick<Errand, "target" | "secrets" | "message"> = {
+const NOWHERE: Pick<DeliveryTask, "target" | "secrets" | "message"> = {
   target: {
     status: "Deleted",
     url: "",
@@ -101,14 +101,14 @@ const NOWHERE: Pick<Errand, "target" | "secrets" | "message"> = {
   message: { key: "", type: "", body: Buffer.alloc(0), traceparent: undefined },
 };
 
-export class Courier {
+export class DeliverySender {
   readonly #options: CourierOptions;
 
   constructor(options: CourierOptions) {
     this.#options = options;
   }
 
-  async read(session: Session, jobs: readonly LeasedJob[]): Promise<readonly Errand[]> {
+  async read(session: Session, jobs: readonly LeasedJob[]): Promise<readonly DeliveryTask[]> {
     if (jobs.length === 0) return [];
     const { dialect } = session;
     const oneOfEach = new Map(jobs.map(({ id, subscriptionId }) => [subscriptionId, id]));
@@ -136,27 +136,27 @@ export class Courier {
   }
 
   /** Sends, unless nobody is there to get it any more. Undefined where the job was lost before its end was known. */
-  carry(errand: Errand, stop: Stoppage): Promise<JobReport | undefined> {
+  carry(task: DeliveryTask, stop: Stoppage): Promise<JobReport | undefined> {
     const refused = (code: string): Promise<JobReport> =>
-      Promise.resolve(this.report(errand, { ok: false, code, final: true }));
-    switch (errand.target.status) {
+      Promise.resolve(this.report(task, { ok: false, code, final: true }));
+    switch (task.target.status) {
       case "Deleted":
         return refused(SUBSCRIPTION_DELETED);
       case "Disabled":
         return refused(SUBSCRIPTION_DISABLED);
       default: // also a paused one: it was sent on its way before, and that is not taken back
         return this.#options.tracer.run(
-          () => spanOf(errand),
-          () => this.#send(errand, stop),
+          () => spanOf(task),
+          () => this.#send(task, stop),
           failureOf,
         );
     }
   }
 
   /** A report of a result, under an id of its own. */
-  report(errand: Errand, result: JobResult, attempt: AttemptRecord = NOTHING_SENT): JobReport {
-    const attemptMax = errand.target.attemptMax ?? this.#options.attemptMax;
-    return { report: this.#options.newId(), job: errand.job, result, attemptMax, attempt };
+  report(task: DeliveryTask, result: JobResult, attempt: AttemptRecord = NOTHING_SENT): JobReport {
+    const attemptMax = task.target.attemptMax ?? this.#options.attemptMax;
+    return { report: this.#options.newId(), job: task.job, result, attemptMax, attempt };
   }
 
   /** Every report becomes a line that stays, whatever else it leads to. */
@@ -178,11 +178,11 @@ export class Courier {
     return new Map(rows.map((row) => [row["report"] as string, row["verdict"] as Verdict]));
   }
 
-  async #send(errand: Errand, stop: Stoppage): Promise<JobReport | undefined> {
+  async #send(task: DeliveryTask, stop: Stoppage): Promise<JobReport | undefined> {
     const { clock } = this.#options;
-    const { target, message, secrets } = errand;
-    const sentAtMs = Math.round(target.nowMs + clock.monotonicMs() - errand.readAtMs);
-    if (secrets === undefined) return this.report(errand, { ok: false, code: "secret_unreadable" });
+    const { target, message, secrets } = task;
+    const sentAtMs = Math.round(target.nowMs + clock.monotonicMs() - task.readAtMs);
+    if (secrets === undefined) return this.report(task, { ok: false, code: "secret_unreadable" });
     const request: SendRequest = {
       url: target.url,
       body: message.body,
@@ -193,18 +193,16 @@ export class Courier {
       stop,
     };
     const { sender, graceMs } = this.#options;
-    const answer = await (graceMs === undefined
-      ? sender.send(request)
-      : this.#answerTo(errand, request, stop));
+    const answer = await (graceMs === undefined ? sender.send(request) : this.#answerTo(task, request, stop));
     if (!answer) return undefined;
-    return this.report(errand, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
+    return this.report(task, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
   }
 
   /**
    * A sender of the user's own that does not return in time has timed out, and keeps its place until it does. The end of
    * a last attempt is waited for: nothing is dead-lettered while it is known to be under way.
    */
-  async #answerTo(errand: Errand, request: SendRequest, stop: Stoppage): Promise<SendResult | undefined> {
+  async #answerTo(task: DeliveryTask, request: SendRequest, stop: Stoppage): Promise<SendResult | undefined> {
     const { sender, clock, graceMs, attemptMax } = this.#options;
     const { timeoutMs = 0 } = request;
     const answered = sender.send(request).then(
@@ -213,8 +211,8 @@ export class Courier {
     );
     const sent = await new TimedSending(timeoutMs).within({ clock, timeoutMs, graceMs }, answered);
     if (!sent.late) return sent.answer;
-    stop.linger(sent.late);
-    const isLast = errand.job.attempt >= (errand.target.attemptMax ?? attemptMax);
+    stop.keepOrphan(sent.late);
+    const isLast = task.job.attempt >= (task.target.attemptMax ?? attemptMax);
     return isLast ? (await stop.unlessLost(sent.late))?.answer : sent.answer;
   }
 
@@ -242,7 +240,7 @@ function failureOf(report: JobReport | undefined): string | undefined {
 }
 
 /** Of an address no more than its host: what follows may be a secret. */
-function spanOf({ job, target, message }: Errand): SpanNote {
+function spanOf({ job, target, message }: DeliveryTask): SpanNote {
   return {
     name: `deliver ${message.type}`,
     kind: "client",

@@ -11,7 +11,7 @@ const chain: Scenario = {
   play: (world) => journey(world, {}),
 };
 
-const hasty: Scenario = {
+const failFast: Scenario = {
   name: "flow-hasty",
   title:
     "[F-09][F-17] an event that is published where a worker runs is claimed as it is written, and is finished by whoever is left",
@@ -62,4 +62,4 @@ const outpaced: Scenario = {
   play: (world) => journey(world, {}),
 };
 
-export const flowForward: readonly Scenario[] = [chain, hasty, routed, retried, outpaced];
+export const flowForward: readonly Scenario[] = [chain, failFast, routed, retried, outpaced];

@@ -33,7 +33,7 @@ function request(world: World, { asks, isForeign = false, check }: Request): Pla
   });
   return {
     concurrency: 1,
-    employ(amends, leaseMs) {
+    addDuty(amends, leaseMs) {
       const { dialect } = world.database;
       erasure = new Erasure({
         amends,
@@ -188,7 +188,7 @@ const called: Scenario = {
     };
     return {
       concurrency: 1,
-      employ(amends, leaseMs) {
+      addDuty(amends, leaseMs) {
         const { backoff } = schedule(leaseMs);
         calls = new Calls(amends, { calls: [greet], backoff }).attach();
         return calls;

@@ -46,7 +46,7 @@ const told: Scenario = {
       });
     return {
       sagas: [order],
-      employ(amends) {
+      addDuty(amends) {
         peer = amends;
         void tellWhenAsked(amends);
         return { lost: 0 };

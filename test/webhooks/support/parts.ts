@@ -12,18 +12,18 @@ import { Publisher } from "../../../src/webhooks/publishing.ts";
 import { secretBox } from "../../../src/webhooks/sending/secret-box.ts";
 import { readSettings } from "../../../src/webhooks/settings.ts";
 import { Subscriptions } from "../../../src/webhooks/subscriptions/subscriptions.ts";
-import { Courier, type Errand } from "../../../src/webhooks/worker/courier.ts";
+import { DeliverySender, type DeliveryTask } from "../../../src/webhooks/worker/courier.ts";
 import { World } from "./stage.ts";
 
 export interface Parts {
   readonly orchestrator: Orchestrator;
   readonly jobs: JobLayer;
-  readonly courier: Courier;
+  readonly deliverySender: DeliverySender;
   readonly deadLetters: DeadLetters;
   /** Creates jobs for what is due and leases them. */
-  take(limit?: number): Promise<readonly Errand[]>;
+  take(limit?: number): Promise<readonly DeliveryTask[]>;
   /** Tells a result; under the same report id where one is given. */
-  tell(errand: Errand, result: JobResult, report?: string): Promise<Verdict>;
+  tell(task: DeliveryTask, result: JobResult, report?: string): Promise<Verdict>;
   book(report: JobReport): Promise<Verdict>;
 }
 
@@ -40,7 +40,7 @@ export function parts(
   const box = secretBox(undefined, "");
   const orchestrator = new Orchestrator({ policy, attemptMax, concurrencyMax: 256 });
   const jobs = new JobLayer({ leaseMs, leaseMax, owner });
-  const courier = new Courier({
+  const deliverySender = new DeliverySender({
     tracer: untraced,
     sender,
     box,
@@ -61,7 +61,7 @@ export function parts(
     db,
     signal: new AbortController().signal,
     jobs,
-    courier,
+    deliverySender,
     orchestrator,
     deadLetters,
     subscriptions,
@@ -71,19 +71,19 @@ export function parts(
     onDead,
     onDisabled: nothing,
   });
-  const takeIn = async (session: Session, limit: number): Promise<readonly Errand[]> => {
+  const takeIn = async (session: Session, limit: number): Promise<readonly DeliveryTask[]> => {
     const created = await orchestrator.createJobs(session, limit);
     await deadLetters.record(session, created.dead);
-    return courier.read(session, await jobs.lease(session, limit));
+    return deliverySender.read(session, await jobs.lease(session, limit));
   };
   return {
     orchestrator,
     jobs,
-    courier,
+    deliverySender,
     deadLetters,
     take: (limit = 100) => db.transaction((session) => takeIn(session, limit)),
-    tell(errand, result, report) {
-      const told = courier.report(errand, result);
+    tell(task, result, report) {
+      const told = deliverySender.report(task, result);
       return booking.book(report === undefined ? told : { ...told, report });
     },
     book: (report) => booking.book(report),

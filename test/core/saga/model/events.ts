@@ -217,7 +217,7 @@ function outsideEvents(world: World): Step[] {
       ...world.orphan,
       overruled: name !== "cancel" || state.status === "STALLED",
     };
-    steps.push([name, { ...intrude(world, entry), orphan, orders: orders - 1, ...change }]);
+    steps.push([name, { ...appendByOperator(world, entry), orphan, orders: orders - 1, ...change }]);
   };
   const note: ControlDetails = { reason: "why" };
   if (actions.includes("cancel")) {
@@ -261,7 +261,7 @@ function arrivals(world: World): Step[] {
 }
 
 /** A line from outside the worker. A saga that nobody runs, or that changes its status, has no owner afterwards. */
-function intrude(world: World, entry: Entry): World {
+function appendByOperator(world: World, entry: Entry): World {
   const { store } = world;
   const state = evolve(store.state, entry);
   const running = store.owner !== "none" && state.status === store.state.status;
