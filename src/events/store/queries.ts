@@ -50,8 +50,7 @@ export function claimDeliveries(
 }
 
 export function renewDeliveries(dialect: Dialect, held: readonly Delivery[], leaseMs: number): Sql {
-  const rows = held.map(({ id, token }) => [id, token] as const);
-  return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
+  return renewStatement(dialect, HELD_ROWS, held, leaseMs, raw("entry_id"));
 }
 
 export function selectRuns(dialect: Dialect, sagaIds: readonly string[]): Sql {
