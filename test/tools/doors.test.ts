@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkDoors, mermaid, readTable } from "../../tools/doors.mjs";
-import { importsOf } from "../../tools/source-text.mjs";
 
 let folder = "";
 
@@ -135,26 +134,4 @@ describe("the doors", () => {
       expect.arrayContaining(["flowchart TD", "  storage --> core", "  sagas --> outbox"]),
     );
   });
-});
-
-it("imports are found in code only, in whatever shape", () => {
-  const text = [
-    'import a, { type B } from "a";',
-    'import type C from "c";',
-    'export { d } from "d";',
-    'export type { E } from "e";',
-    "const f = 'import x from \"f\"'; const r = /[\"'`]/;",
-    '/* import "g" */ import "h";',
-    'const i = `${await import("i")} import "j"`;',
-    'import * as k from "k";',
-  ].join("\n");
-  expect(importsOf(text)).toEqual([
-    { specifier: "a", line: 1, typeOnly: false },
-    { specifier: "c", line: 2, typeOnly: true },
-    { specifier: "d", line: 3, typeOnly: false },
-    { specifier: "e", line: 4, typeOnly: true },
-    { specifier: "h", line: 6, typeOnly: false },
-    { specifier: "i", line: 7, typeOnly: false },
-    { specifier: "k", line: 8, typeOnly: false },
-  ]);
 });
