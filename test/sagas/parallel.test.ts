@@ -236,14 +236,14 @@ onEachDatabase((database) => {
     slow.open();
     await working;
     expect(at.map((ms) => ms - startedAt)).toEqual([0, 30_000, 90_000]);
-    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { unconfirmedRecovery: 3 } });
+    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { shaky: 3 } });
   });
 
   it("[S-24][S-13] where only later tries are left, the saga is given back and each try comes at its own time", async () => {
     const clock = virtualClock();
     const at: string[] = [];
     const startedAt = clock.virtualNowMs();
-    const unconfirmedRecovery =
+    const shaky =
       (name: string) =>
       ({ attempt }: { attempt: number }): number => {
         at.push(`${name} ${(clock.virtualNowMs() - startedAt) / 1_000}`);
@@ -252,8 +252,8 @@ onEachDatabase((database) => {
       };
     const two = saga("two", nothing).parallel("both", (group) =>
       group
-        .step("quick", { act: unconfirmedRecovery("quick"), retry: { attempts: 5, base: "10s" } })
-        .step("patient", { act: unconfirmedRecovery("patient"), retry: { attempts: 5, base: "25s" } }),
+        .step("quick", { act: shaky("quick"), retry: { attempts: 5, base: "10s" } })
+        .step("patient", { act: shaky("patient"), retry: { attempts: 5, base: "25s" } }),
     );
     const amends = await database.amends({ sagas: [two], clock });
     const run = await amends.start(two, {});
