@@ -4,10 +4,11 @@ import { span, type Period } from "../core/erasure/period.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
 import { ENTRY, toEntry } from "../outbox/rows.ts";
+import { listBlocking } from "../outbox/settle-queries.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import type { RowOf } from "../storage/table.ts";
-import { listBlocking, listOverdue, OVERDUE } from "./queries.ts";
+import { listOverdue, OVERDUE } from "./queries.ts";
 
 /** An entry without its ref, which may be personal. */
 export type BlockingEntry = Pick<

@@ -1,11 +1,10 @@
 /** The statements on what Amends itself keeps about subjects, and on the calendar. */
 import type { Span } from "../core/erasure/period.ts";
-import { BLOCKING } from "../core/outbox/machine.ts";
-import { ENTRY } from "../outbox/rows.ts";
+import { erasuresWaitingSince, hasOpenEntry } from "../outbox/settle-queries.ts";
 import { flag, instant, int, text } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
-import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type RowOf } from "../storage/table.ts";
 
 /** An instant so much later or earlier, by the calendar: a month after the 31st of January is the last of February. */
@@ -83,8 +82,7 @@ export type UncleanSubject = RowOf<typeof UNCLEAN>;
 
 /** Requests to clean up after: of stage 2 at once, of stage 1 when no entry of the subject is open any longer. */
 export function listUnclean(dialect: Dialect, limit: number): Sql {
-  const open = sql`exists (select 1 from ${dialect.table("outbox")} as c
-    where c.kind = 'erasure' and c.subject_id = s.subject_id and c.status in (${literals(BLOCKING)}))`;
+  const open = hasOpenEntry(dialect, raw("s.subject_id"));
   return sql`select s.subject_id, s.erasures, s.rectifications, case when ${open} then 1 else 0 end as waits
     from ${dialect.table("subjects")} as s where s.clean_up > 0 and (s.clean_up = 2 or not ${open})
     order by s.subject_id limit ${limit}`;
@@ -130,12 +128,6 @@ export interface OverdueFilter {
   readonly after: readonly [sinceMs: number, subjectId: string] | undefined;
 }
 
-/** What a request waits for; an entry that succeeded and is only to be verified is not among it. */
-function blocking(alias: string): Sql {
-  return sql`${raw(alias)}.kind = 'erasure' and ${raw(alias)}.operation = 'erase'
-    and ${raw(alias)}.status in (${literals(BLOCKING)}) and coalesce(${raw(alias)}.verification, '') <> 'pending'`;
-}
-
 export const OVERDUE = projection({
   subjectId: text("subject_id"),
   sinceMs: instant("since_ms"),
@@ -153,18 +145,12 @@ export function listOverdue(dialect: Dialect, { deadline, limit, after }: Overdu
       select subject_id, ${dialect.epochMs(sql`min(since)`)} as since_ms,
         ${dialect.epochMs(shifted(dialect, sql`min(since)`, deadline, "+"))} as due_ms, max(failing) as failing
       from (
-        select c.subject_id, c.enqueued_at as since, 0 as failing from ${dialect.table("outbox")} as c
-          where ${blocking("c")} and c.enqueued_at <= ${latest}
+        select w.subject_id, w.since, 0 as failing from (${erasuresWaitingSince(dialect, latest)}) as w
         union all
         select s.subject_id, s.failing_since, 1 from ${dialect.table("subjects")} as s
           where s.failing_since is not null and s.failing_since <= ${latest}
       ) as waiting group by subject_id
     ) as subjects ${page} order by since_ms, subject_id limit ${limit}`;
-}
-
-export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): Sql {
-  return sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c
-    where ${blocking("c")} and ${dialect.among(raw("c.subject_id"), subjectIds)} order by c.enqueued_at, c.entry_id`;
 }
 
 export const RELEASED = projection({ subjectId: text("subject_id") });

@@ -1,6 +1,9 @@
-/** The statements that settle claims, fenced by entry, token and state, and those that look at what requests wait for. */
+/**
+ * The statements that settle claims, fenced by entry, token and state; and those on requests of data subjects, which are
+ * complete when their entries are settled. Rows are locked in the order of their ids, as every statement locks them.
+ */
 import { OPERATIONS, type OutboxOperation } from "../core/outbox/entry.ts";
-import { BLOCKING, CLAIMABLE, settled } from "../core/outbox/machine.ts";
+import { BLOCKING, CLAIMABLE, outboxMachine, settled, SUPERSEDED } from "../core/outbox/machine.ts";
 import { holding } from "../storage/claim.ts";
 import { bigint, float, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
@@ -8,6 +11,7 @@ import { fields } from "../storage/fields.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection } from "../storage/table.ts";
 import { HELD_ROWS, idRows } from "./queries.ts";
+import { ENTRY } from "./rows.ts";
 import type { Settlement } from "./settle.ts";
 
 const SETTLEMENT = fields<Settlement>({
@@ -90,4 +94,55 @@ export function lockWaitedFor(dialect: Dialect, requests: readonly Request[], id
     select c.entry_id, c.subject_id, c.operation, c.token from ids join ${table} as c on c.entry_id = ids.row_id
     where c.status || '' in (${literals(BLOCKING)}) and coalesce(c.verification, '') <> 'pending'
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+/** The entries that a request waits for, locked. */
+export function lockBlocking(dialect: Dialect, { subjectId, operation }: Request): Sql {
+  return sql`select c.entry_id from ${ENTRY.of(dialect)} as c
+    where c.kind = 'erasure' and c.subject_id = ${subjectId} and c.operation = ${operation} and ${isBlocking("c")}
+    order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+/** An entry that succeeded and is only to be verified is not waited for. */
+function isBlocking(alias: string): Sql {
+  const of = raw(alias);
+  return sql`${of}.status in (${literals(BLOCKING)}) and coalesce(${of}.verification, '') <> 'pending'`;
+}
+
+const SUPERSEDABLE = outboxMachine.sources("supersede");
+
+/** The rectifications of these subjects that something may take the place of, locked. */
+export function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql {
+  return sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c
+    where c.kind = 'erasure' and ${dialect.among(raw("c.subject_id"), subjects)} and c.operation = 'rectify'
+      and c.status in (${literals(SUPERSEDABLE)})
+    order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+/** Nobody will call with their refs again: `refValue` takes their place. */
+export function supersedeEntries(dialect: Dialect, ids: readonly string[], refValue: string): Sql {
+  return sql`update ${ENTRY.of(dialect)} as c
+    set status = ${literals([SUPERSEDED])}, payload = null, next_attempt_at = null, last_error = null,
+      ref_value = ${refValue}, ref_extra = null, slot = null
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(SUPERSEDABLE)})`;
+}
+
+/** What keeps the erasures of these subjects from being complete, oldest first. */
+export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): Sql {
+  return sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c
+    where c.kind = 'erasure' and c.operation = 'erase' and ${isBlocking("c")}
+      and ${dialect.among(raw("c.subject_id"), subjectIds)}
+    order by c.enqueued_at, c.entry_id`;
+}
+
+/** A query: `subject_id` and `since` of every entry that has kept an erasure waiting since this instant or longer. */
+export function erasuresWaitingSince(dialect: Dialect, latest: Sql): Sql {
+  return sql`select c.subject_id, c.enqueued_at as since from ${ENTRY.of(dialect)} as c
+    where c.kind = 'erasure' and c.operation = 'erase' and ${isBlocking("c")} and c.enqueued_at <= ${latest}`;
+}
+
+/** A condition: the subject has an entry that is not done with. */
+export function hasOpenEntry(dialect: Dialect, subjectId: Sql): Sql {
+  return sql`exists (select 1 from ${ENTRY.of(dialect)} as c
+    where c.kind = 'erasure' and c.subject_id = ${subjectId} and c.status in (${literals(BLOCKING)}))`;
 }

@@ -7,9 +7,8 @@ import type { NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink } from "../../audit/sink.ts";
 import type { OutboxOperation } from "../../core/outbox/entry.ts";
 import { insertEntries, type NewEntry } from "../../outbox/queries.ts";
-import type { Request } from "../../outbox/settle-queries.ts";
+import { lockBlocking, type Request } from "../../outbox/settle-queries.ts";
 import type { Session } from "../../storage/database.ts";
-import { lockBlocking } from "./queries.ts";
 
 /** The name of the entry that only stands for a completion. Names with `$` are Amends' own. */
 export const LOCAL_ONLY = "$local";

@@ -9,9 +9,10 @@
 import type { NewAuditEvent } from "../../audit/event.ts";
 import type { Correction, OutboxEntry } from "../../core/outbox/entry.ts";
 import { ENTRY, toEntry } from "../../outbox/rows.ts";
+import { lockRectifications, supersedeEntries } from "../../outbox/settle-queries.ts";
 import type { Session } from "../../storage/database.ts";
 import type { CheckedEntry } from "./check-entry.ts";
-import { lockRectifications, supersedeEntries } from "./queries.ts";
+import { SCRUBBED } from "./scrub.ts";
 
 interface Rectification extends OutboxEntry {
   readonly slot: string | undefined;
@@ -117,5 +118,5 @@ async function lockOpenRectifications(
 }
 
 async function supersede(session: Session, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await session.query(supersedeEntries(session.dialect, ids));
+  if (ids.length > 0) await session.query(supersedeEntries(session.dialect, ids, SCRUBBED));
 }
