@@ -4,7 +4,7 @@
  * the lease renewed: nothing is given up while its call is known to run.
  */
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
-import type { Lease, StopReason } from "../runtime/lease-pool.ts";
+import type { Lease, StopReason } from "../runtime/lease.ts";
 import { TimedCall, type CallLimits } from "../runtime/timed-call.ts";
 
 const TIMED_OUT: Outcome = { kind: "trouble", label: "TimedOut" };

@@ -6,7 +6,7 @@ import { delayMs } from "../../core/backoff.ts";
 import { AmendsError, classify, errorLabel, waitAfter } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Lease } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
 import { TimedCall, type LimitReason } from "../../runtime/timed-call.ts";
 import { tellThrow, type Throw } from "../../runtime/throws.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";

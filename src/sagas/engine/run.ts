@@ -1,5 +1,7 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
+import type { Lease } from "../../runtime/lease.ts";
 import { Stoppable } from "../../runtime/stoppable.ts";
+import type { ControlDetails } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
@@ -25,6 +27,10 @@ export class Run {
   readonly definition: AnySaga;
   readonly input: unknown;
   readonly token: number;
+  /** Set as soon as the run has its slot. */
+  lease!: Lease;
+  /** Why it cannot go on here: it is stalled instead. */
+  readonly refusal: ControlDetails | undefined;
   /** Of the database, when the saga was last read from it. */
   epoch: number;
   state: SagaState;
@@ -39,7 +45,6 @@ export class Run {
   /** It was recovered and has not got on since. */
   unconfirmedRecovery: boolean;
   /** Local instants, for deadlines: ownership never depends on them. */
-  leasedAtMs: number;
   deadlineAtMs: number | undefined;
   stepBegunAtMs: number;
   /** Of steps in a group, by name: when each first began, and when its next try is due. */
@@ -56,14 +61,15 @@ export class Run {
   /** That the database has forgotten it was told. */
   isRewound = false;
   departure: Departure | undefined;
-  readonly gone: Promise<Departure>;
-  /** Resolves where the saga may go on without this run. */
-  readonly lost: Promise<void>;
   #told: Stoppable<StopReason> | undefined;
-  #lose!: () => void;
-  #depart!: (departure: Departure) => void;
 
-  constructor(record: Omit<SagaRecord, "entries">, definition: AnySaga, localNowMs: number) {
+  constructor(
+    record: Omit<SagaRecord, "entries">,
+    definition: AnySaga,
+    localNowMs: number,
+    refusal?: ControlDetails,
+  ) {
+    this.refusal = refusal;
     this.id = record.id;
     this.definition = definition;
     this.input = record.input;
@@ -72,7 +78,6 @@ export class Run {
     this.version = record.version;
     this.state = record.state;
     this.unconfirmedRecovery = record.recoveryAttempts > 0;
-    this.leasedAtMs = localNowMs;
     this.stepBegunAtMs = localNowMs;
     this.deadlineAtMs =
       record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
@@ -83,8 +88,6 @@ export class Run {
       this.begunAtMs = new Map();
       this.dueAtMs = new Map();
     }
-    this.lost = new Promise((resolve) => (this.#lose = resolve));
-    this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
   }
 
@@ -114,14 +117,19 @@ export class Run {
     return this.definition.steps.find((step) => step.name === name) as StepDefinition;
   }
 
+  /** The pool has a slot for it: a loss and a shutdown reach its calls from there. */
+  attach(lease: Lease): void {
+    this.lease = lease;
+    lease.onStop(() => this.#tell(lease.stopped as StopReason));
+  }
+
   depart(departure: Departure): void {
     this.departure = departure;
-    this.#depart(departure);
   }
 
   /** What it was told while nothing was called, or last of all. */
   get stopReason(): StopReason | undefined {
-    return this.#told?.stopReason;
+    return this.lease.stopped ?? this.#told?.stopReason;
   }
 
   /** For waits between two calls. */
@@ -132,8 +140,7 @@ export class Run {
 
   /** What was told before has been heeded: only a shutdown and a loss stay. */
   heed(): void {
-    const reason = this.#told?.stopReason;
-    if (reason !== undefined && reason !== "shutdown" && reason !== "lost") this.#told = undefined;
+    if (this.lease.stopped === undefined) this.#told = undefined;
   }
 
   /** Hears a call on whose answer the saga no longer waits. */
@@ -143,7 +150,11 @@ export class Run {
   }
 
   stop(reason: StopReason): void {
-    if (reason === "lost") this.#lose();
+    if (reason === "lost") this.lease.stop(reason);
+    else this.#tell(reason);
+  }
+
+  #tell(reason: StopReason): void {
     this.#told ??= new Stoppable();
     this.#told.stop(reason);
     if (this.call) stopCall(this.call, reason);

@@ -13,7 +13,7 @@ import {
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Dialect, Session, Stage } from "../../storage/database.ts";
-import type { Lease } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
 import { TimedCall } from "../../runtime/timed-call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
