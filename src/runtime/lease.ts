@@ -3,16 +3,16 @@
  * that the worker shuts down; a call that does not return stays with its lease, which keeps its slot.
  */
 import type { Leaving } from "./duty.ts";
-import { Stoppable } from "./stoppable.ts";
+import { Stoppable, type StopReason } from "./stoppable.ts";
 
 /** Why the work on a row must stop. `shutdown` is no outcome: the row is given back. */
-export type StopReason = "lost" | "shutdown";
+export type LeaseStop = Extract<StopReason, "lost" | "shutdown">;
 
 export class Lease implements Leaving {
   /** Local instant from which the lease is known to hold. */
   leasedAtMs: number;
-  #stoppable: Stoppable<StopReason> | undefined;
-  #isLost = false;
+  #stoppable: Stoppable | undefined;
+  #stopped: LeaseStop | undefined;
   #onStop: (() => void) | undefined;
   #onLost: (() => void)[] | undefined;
   #gone: Deferred | undefined;
@@ -42,22 +42,22 @@ export class Lease implements Leaving {
   }
 
   /** Set once the work was told to stop. A row that is lost is not given back, even if the worker shuts down as well. */
-  get stopped(): StopReason | undefined {
-    return this.#isLost ? "lost" : this.#stoppable?.stopReason;
+  get stopped(): LeaseStop | undefined {
+    return this.#stopped;
   }
 
-  stop(reason: StopReason): void {
-    if (this.#isLost) return;
-    this.#isLost = reason === "lost";
+  stop(reason: LeaseStop): void {
+    if (this.#stopped === "lost") return;
+    this.#stopped = reason;
     this.#stoppable ??= new Stoppable();
     this.#stoppable.stop(reason);
     this.#onStop?.();
-    if (this.#isLost) for (const notify of this.#onLost ?? []) notify();
+    if (reason === "lost") for (const notify of this.#onLost ?? []) notify();
   }
 
   /** What comes of this, or undefined as soon as the row is lost. */
   async unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
-    if (this.#isLost) return undefined;
+    if (this.#stopped === "lost") return undefined;
     const lost = new Promise<undefined>((resolve) => {
       this.#onLost ??= [];
       this.#onLost.push(() => resolve(undefined));

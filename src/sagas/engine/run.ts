@@ -1,6 +1,6 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
 import type { Lease } from "../../runtime/lease.ts";
-import { Stoppable } from "../../runtime/stoppable.ts";
+import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
 import type { ControlDetails } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
@@ -12,9 +12,6 @@ import type { Member } from "./member.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
 import { resultName } from "../view/outcome.ts";
 import type { StepDefinition } from "../define/settings.ts";
-
-/** Why a call was asked to stop. */
-export type StopReason = "timeout" | "deadline" | "cancelled" | "shutdown" | "lost";
 
 /** How a run left this process: at its end, given back for later, or taken by another worker. */
 export type Departure = "ended" | "released" | "lost";
@@ -61,7 +58,7 @@ export class Run {
   /** That the database has forgotten it was told. */
   isRewound = false;
   departure: Departure | undefined;
-  #told: Stoppable<StopReason> | undefined;
+  #told: Stoppable | undefined;
 
   constructor(
     record: Omit<SagaRecord, "entries">,
