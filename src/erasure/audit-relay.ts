@@ -13,12 +13,11 @@ import { insertEntries } from "../outbox/queries.ts";
 import { CALL, type CallRow } from "../outbox/rows.ts";
 import type { Session } from "../storage/database.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
+import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
 
 /** Names with `$` are Amends' own. */
 const NAME = "$audit";
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 
 export class AuditRelay implements TransactionalSink {

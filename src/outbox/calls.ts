@@ -12,8 +12,9 @@ import { decide, decideBefore, type Decision, type Outcome } from "../core/outbo
 import { isErr } from "../core/result.ts";
 import type { Session } from "../storage/database.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
-import type { LeasePool, Lease } from "../runtime/lease-pool.ts";
-import type { Duty } from "../runtime/duty.ts";
+import type { LeasePool } from "../runtime/lease-pool.ts";
+import type { Lease } from "../runtime/lease.ts";
+import { COMMIT_SOON_MS, type Duty } from "../runtime/duty.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { readTraceparent } from "../runtime/trace.ts";
 import { tryHook } from "../runtime/hook.ts";
@@ -226,9 +227,6 @@ export class Calls<Tx = unknown> {
 
 /** On record where nobody said who it was. */
 const NOBODY = "unknown";
-
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 
 function byName(calls: readonly CallDefinition[]): ReadonlyMap<string, CallDefinition> {
   const known = new Map(calls.map((call) => [call.name, call]));

@@ -1,6 +1,7 @@
 /** A desk for entries of one kind: however they are driven, they are claimed, renewed, given back and fenced in one way. */
 import type { OutboxKind } from "../core/outbox/entry.ts";
-import { LeasePool, type Claimed, type Lease } from "../runtime/lease-pool.ts";
+import { LeasePool, type Claimed } from "../runtime/lease-pool.ts";
+import type { Lease } from "../runtime/lease.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { OutboxWriter } from "./outcome-writer.ts";

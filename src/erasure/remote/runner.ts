@@ -13,8 +13,9 @@ import { refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { within } from "../../storage/clock.ts";
-import type { LeasePool, Lease } from "../../runtime/lease-pool.ts";
-import type { Duty } from "../../runtime/duty.ts";
+import type { LeasePool } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
 import { readTraceparent } from "../../runtime/trace.ts";
 import { tryHook } from "../../runtime/hook.ts";
 import { abandonedSignal, type AbandonedHook } from "./abandoned.ts";
@@ -245,9 +246,6 @@ export class SagaRunner {
     };
   }
 }
-
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 
 function wholeNumber(value: number, field: string): number {
   if (Number.isInteger(value) && value >= 1) return value;
