@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { runFolder } from "./test/setup/run-folder.ts";
 
 const src = fileURLToPath(new URL("src", import.meta.url));
 
@@ -17,7 +18,7 @@ export default defineConfig({
     // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     reporters: ["default", "json"],
-    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/test-report.json" },
+    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/partial-report.json" },
     projects: [
       {
         resolve: { alias },
@@ -39,6 +40,7 @@ export default defineConfig({
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
+          env: { TMPDIR: runFolder },
           // A shared machine may starve real processes once: then a test is told as tried twice, not as failed.
           retry: 1,
           testTimeout: 30_000,
