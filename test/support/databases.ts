@@ -117,7 +117,9 @@ export function onDatabase(name: DatabaseName, tests: (database: TestDatabase) =
 
 /** A block of tests on one database, under its name, skipped where `AMENDS_DATABASES` leaves that database out. */
 export function describeOn(name: DatabaseName, tests: () => void): void {
-  describe.skipIf(!chosenDatabases.includes(name))(name, () => tests());
+  describe.skipIf(!chosenDatabases.includes(name))(name, () => {
+    tests();
+  });
 }
 
 export { virtualClock };
