@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { runFolder } from "./test/setup/run-folder.ts";
+import { needyFiles } from "./tools/test-files.mjs";
 
 const src = fileURLToPath(new URL("src", import.meta.url));
 
@@ -10,6 +11,9 @@ const alias = [
   { find: /^amends$/, replacement: `${src}/index.ts` },
   { find: /^amends\/(.+)$/, replacement: `${src}/$1.ts` },
 ];
+
+/** `npm run quick` and `npm run watch` leave to `npm test` what needs a build or a browser. */
+const leftOut = process.env["AMENDS_QUICK"] === "1" ? needyFiles("test") : [];
 
 export default defineConfig({
   test: {
@@ -36,7 +40,7 @@ export default defineConfig({
         test: {
           name: "world",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/core/**"],
+          exclude: ["test/core/**", ...leftOut],
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
