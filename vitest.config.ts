@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { UNTIL_MS } from "./test/setup/limits.ts";
 import { runFolder } from "./test/setup/run-folder.ts";
 import { needyFiles } from "./tools/test-files.mjs";
 
@@ -45,8 +46,9 @@ export default defineConfig({
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
           env: { TMPDIR: runFolder },
-          // A shared machine may starve real processes once: then a test is told as tried twice, not as failed.
-          retry: 1,
+          setupFiles: ["test/setup/patience.ts"],
+          expect: { poll: { timeout: UNTIL_MS, interval: 20 } },
+          retry: 0,
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
