@@ -71,9 +71,9 @@ onEachDatabase((database) => {
   });
 
   // On SQLite the open transaction of the first would keep the second from writing at all.
-  it.runIf(database.name === "postgres")(
-    "[F-12][F-13] a handler whose transaction was rolled back because its run had turned back may have done more: it is undone",
-    async () => {
+  // oxlint-disable-next-line vitest/no-conditional-tests -- on SQLite there is no such test
+  if (database.name === "postgres") {
+    it("[F-12][F-13] a handler whose transaction was rolled back because its run had turned back may have done more: it is undone", async () => {
       const hold = gate();
       const calls: string[] = [];
       const make = (pass: () => Promise<void>): { saga: SagaDef; undoer: ReturnType<typeof handler> } => {
@@ -122,6 +122,6 @@ onEachDatabase((database) => {
       hold.open();
       await runIn(second, other.saga, "c-1", "failed");
       expect(calls).toEqual(["do", "undo"]);
-    },
-  );
+    });
+  }
 });
