@@ -6,10 +6,8 @@
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
-import { optional, text } from "../column.ts";
 import { OpenWork } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
-import { projection } from "../table.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
 import { isTooOld, OLDEST_TEXT } from "./version.ts";
 
@@ -228,15 +226,11 @@ function rollback(handle: SqliteHandle): void {
   }
 }
 
-const LISTED = projection({ name: text("name"), file: optional(text("file")) });
-
 function prepareHandle(handle: SqliteHandle, version: string | undefined): void {
   const read = (text: string): unknown => Object.values(handle.prepare(text).all()[0] as Row)[0];
-  const databases = handle.prepare("pragma database_list").all() as Row[];
+  const databases = handle.prepare("pragma database_list").all() as { name: string; file: string }[];
   // A database without a file is in memory and has no log to write ahead.
-  const onDisk = databases
-    .map((row) => LISTED.read(row))
-    .some(({ name, file }) => name === "main" && file !== "");
+  const onDisk = databases.some(({ name, file }) => name === "main" && file !== "");
   handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   const found = version ?? String(read("select sqlite_version()"));
   if (isTooOld(found)) {
