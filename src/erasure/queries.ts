@@ -3,6 +3,7 @@ import type { Span } from "../core/erasure/period.ts";
 import { BLOCKING } from "../core/outbox/machine.ts";
 import { entryColumns } from "../outbox/rows.ts";
 import type { Column, Dialect } from "../storage/database.ts";
+import type { Selection } from "../storage/read/selection.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 
 /** An instant so much later or earlier, by the calendar: a month after the 31st of January is the last of February. */
@@ -102,35 +103,31 @@ export function findVirtualTable(): Sql {
   );
 }
 
-export interface OverdueFilter {
-  readonly deadline: Span;
-  readonly limit: number;
-  readonly after: readonly [sinceMs: number, subjectId: string] | undefined;
-}
-
 /** What a request waits for; an entry that succeeded and is only to be verified is not among it. */
 function blocking(alias: string): Sql {
   return sql`${raw(alias)}.kind = 'erasure' and ${raw(alias)}.operation = 'erase'
     and ${raw(alias)}.status in (${literals(BLOCKING)}) and coalesce(${raw(alias)}.verification, '') <> 'pending'`;
 }
 
-/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, the oldest request first. */
-export function listOverdue(dialect: Dialect, { deadline, limit, after }: OverdueFilter): Sql {
+/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, by the instant it was due. */
+export function overdueRows(dialect: Dialect, deadline: Span): Selection {
   const latest = shifted(dialect, dialect.now(), deadline, "-");
-  const page = after
-    ? sql`where since_ms > ${after[0]} or (since_ms = ${after[0]} and subject_id > ${after[1]})`
-    : empty;
-  return sql`select subject_id, since_ms, due_ms, failing from (
-      select subject_id, ${dialect.epochMs(sql`min(since)`)} as since_ms,
-        ${dialect.epochMs(shifted(dialect, sql`min(since)`, deadline, "+"))} as due_ms, max(failing) as failing
+  return {
+    from: sql`(select subject_id, min(since) as since, ${shifted(dialect, sql`min(since)`, deadline, "+")} as due,
+        max(failing) as failing
       from (
         select c.subject_id, c.enqueued_at as since, 0 as failing from ${dialect.table("outbox")} as c
           where ${blocking("c")} and c.enqueued_at <= ${latest}
         union all
         select s.subject_id, s.failing_since, 1 from ${dialect.table("subjects")} as s
           where s.failing_since is not null and s.failing_since <= ${latest}
-      ) as waiting group by subject_id
-    ) as subjects ${page} order by since_ms, subject_id limit ${limit}`;
+      ) as waiting group by subject_id) as subjects`,
+    where: raw("true"),
+    at: raw("subjects.due"),
+    id: raw("subjects.subject_id"),
+    columns: sql`subjects.subject_id, subjects.failing, ${dialect.epochMs(raw("subjects.since"))} as since_ms,
+      ${dialect.epochMs(raw("subjects.due"))} as due_ms`,
+  };
 }
 
 export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): Sql {

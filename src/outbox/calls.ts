@@ -11,6 +11,8 @@ import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
 import type { Row, Session } from "../storage/database.ts";
+import { retrying } from "../storage/read/reader.ts";
+import { readPage, sourceOf, type Source } from "../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
 import type { LeasePool, Lease } from "../runtime/lease-pool.ts";
 import type { Duty } from "../runtime/duty.ts";
@@ -25,8 +27,9 @@ import { toCall, type CallEntry } from "./call-row.ts";
 import { checkUuid } from "../core/identity.ts";
 import { failureOf, labelOf, tellThrown } from "./outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "./entry-pool.ts";
-import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
-import { insertEntries, listAbandonedEntries } from "./queries.ts";
+import { checkLimit, ENTRY_PLACE, type PageOptions } from "./read/entry-page.ts";
+import { insertEntries } from "./queries.ts";
+import { abandonedRows } from "./read/list-queries.ts";
 import { CallRequeue } from "./requeue-calls.ts";
 
 export interface CallsOptions {
@@ -134,14 +137,9 @@ export class Calls<Tx = unknown> {
   /** Calls that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
     const limit = checkLimit(options.limit ?? 100);
-    const { database } = this.#host;
-    const list = listAbandonedEntries(database.dialect, {
-      kind: "call",
-      limit,
-      after: readCursor(options.after),
-    });
-    const rows = await persist(database, () => database.query(list), this.#retryLimits);
-    return { entries: rows.map(toCall), next: cursorOf(rows, "enqueued_at", limit) };
+    const reader = retrying(this.#host.database, this.#retryLimits);
+    const { items, next } = await readPage(reader, ABANDONED, ENTRY_PLACE, { limit, after: options.after });
+    return { entries: items, next };
   }
 
   /**
@@ -220,6 +218,8 @@ export class Calls<Tx = unknown> {
     if (!isFine) this.#host.warn({ entryId }, "amends: onAbandoned failed");
   }
 }
+
+const ABANDONED: Source<CallEntry> = sourceOf((dialect) => abandonedRows(dialect, "call"), toCall);
 
 /** On record where nobody said who it was. */
 const NOBODY = "unknown";

@@ -4,7 +4,7 @@ import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbo
 import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
 import type { Column, Dialect } from "../storage/database.ts";
 import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
-import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { entryColumns } from "./rows.ts";
 
 const rowClass = FRESH_FIRST("due.attempts");
@@ -129,34 +129,6 @@ export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
 }
 
 const REQUEUED = outboxMachine.target("abandoned", "requeue") as OutboxStatus;
-
-export interface ListOptions {
-  readonly kind: OutboxKind;
-  readonly limit: number;
-  /** The instant and id of the last one of the page before. */
-  readonly after: readonly [atMs: number, entryId: string] | undefined;
-}
-
-/** By the instant at which they were enqueued, oldest first. */
-export function listAbandonedEntries(dialect: Dialect, options: ListOptions): Sql {
-  return listEntries(dialect, "abandoned", "enqueued_at", options);
-}
-
-/** By their horizon, nearest first. */
-export function listScheduledEntries(dialect: Dialect, options: ListOptions): Sql {
-  return listEntries(dialect, "scheduled", "next_attempt_at", options);
-}
-
-function listEntries(dialect: Dialect, status: OutboxStatus, by: string, options: ListOptions): Sql {
-  const { kind, limit, after } = options;
-  const at = dialect.epochMs(raw(`c.${by}`));
-  const page = after
-    ? sql`and (${at} > ${after[0]} or (${at} = ${after[0]} and c.entry_id > ${after[1]}))`
-    : empty;
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.status = ${literals([status])} and c.kind = ${literals([kind])} ${page}
-    order by c.${raw(by)}, c.entry_id limit ${limit}`;
-}
 
 export function countStatuses(dialect: Dialect, kind: OutboxKind): Sql {
   return sql`select status, count(*) as entries from ${dialect.table("outbox")}

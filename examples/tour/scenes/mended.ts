@@ -37,7 +37,7 @@ function remedyFor({ kind, reason }: Waiting): Remedy {
     case "abandoned-entry":
       return { path: "outbox", action: "requeue", why: "the newsletter is back" };
     case "disabled-subscription":
-      return { path: "webhooks/subscriptions", action: "delete", why: "the old shop has moved away" };
+      return { path: "webhooks/subscriptions", action: "unsubscribe", why: "the old shop has moved away" };
     default:
       return reason.includes("gone for good")
         ? { path: "webhooks/deliveries", action: "dismiss", why: "the old shop has moved away" }

@@ -4,7 +4,7 @@
  * its beginning would let them guess their way along.
  */
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
-import type { Fragment } from "./queries.ts";
+import type { Fragment } from "../../sagas/read/list-queries.ts";
 
 export interface Search {
   readonly statuses: readonly SagaStatus[] | undefined;

@@ -1,0 +1,108 @@
+/** Pages of the outbox, newest first, and what a subject's requests or a run wait for. */
+import { cursor, type Page } from "../../core/cursor.ts";
+import { isUuid } from "../../core/flow/sealed.ts";
+import type { OutboxKind, OutboxOperation } from "../../core/outbox/entry.ts";
+import { settled, type OutboxStatus } from "../../core/outbox/machine.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import { scanned } from "../../storage/read/scan.ts";
+import { sourceOf, type Source } from "../../storage/read/selection.ts";
+import { toListedEntry, type ListedEntry } from "./entry.ts";
+import {
+  abandonedRows,
+  countOpenOf,
+  ENTRY_SCAN_MAX,
+  listNewest,
+  listNewestAbandoned,
+  listOpenOf,
+  selectEntry,
+  selectTrail,
+} from "./list-queries.ts";
+
+export interface EntryFilter {
+  /** None: entries in every state. */
+  readonly statuses: readonly OutboxStatus[];
+  readonly kind: OutboxKind | undefined;
+  /** The resolver, the call or the event. */
+  readonly name: string | undefined;
+  readonly limit: number;
+  /** The `next` of the previous page. */
+  readonly after: string | undefined;
+}
+
+const PLACE = cursor<[string]>(isUuid);
+
+export async function listEntries(reader: Reader, filter: EntryFilter): Promise<Page<ListedEntry>> {
+  const { statuses, kind, name, limit } = filter;
+  const [after] = PLACE.decode(filter.after) ?? [];
+  const { dialect } = reader;
+  if (statuses.length === 1 && statuses[0] === settled("abandon") && name === undefined) {
+    const rows = await reader.query(listNewestAbandoned(dialect, kind, after, limit + 1));
+    return pageOf(rows.map(toListedEntry), limit);
+  }
+  const rows = await reader.query(listNewest(dialect, { statuses, kind, name, after }, limit + 1));
+  const { hits, cut } = scanned(rows, ENTRY_SCAN_MAX);
+  const page = pageOf(hits.map(toListedEntry), limit);
+  if (page.next !== undefined || !cut) return page;
+  return { items: page.items, next: PLACE.encode(toListedEntry(cut).id) };
+}
+
+function pageOf(entries: readonly ListedEntry[], limit: number): Page<ListedEntry> {
+  const items = entries.slice(0, limit);
+  const last = entries.length > limit ? items.at(-1) : undefined;
+  return { items, next: last && PLACE.encode(last.id) };
+}
+
+export async function readEntry(reader: Reader, id: string): Promise<ListedEntry | undefined> {
+  const [row] = isUuid(id) ? await reader.query(selectEntry(reader.dialect, id)) : [];
+  return row && toListedEntry(row);
+}
+
+/** What a subject's requests still wait for. */
+export async function openEntriesOf(
+  reader: Reader,
+  subjectId: string,
+  limit: number = ENTRY_SCAN_MAX,
+): Promise<readonly ListedEntry[]> {
+  return (await reader.query(listOpenOf(reader.dialect, subjectId, limit))).map(toListedEntry);
+}
+
+export interface OpenCount {
+  readonly subjectId: string;
+  readonly operation: OutboxOperation;
+  readonly entries: number;
+}
+
+/** How many entries the requests of these subjects still wait for; subjects without any are left out. */
+export async function countOpenEntries(
+  reader: Reader,
+  subjectIds: readonly string[],
+): Promise<readonly OpenCount[]> {
+  if (subjectIds.length === 0) return [];
+  const rows = await reader.query(countOpenOf(reader.dialect, subjectIds));
+  return rows.map((row) => ({
+    subjectId: row["subject_id"] as string,
+    operation: row["operation"] as OutboxOperation,
+    entries: Number(row["entries"]),
+  }));
+}
+
+/** An event, or its delivery to one handler, that belongs to a run. */
+export interface TrailEntry extends ListedEntry {
+  readonly eventId: string;
+  readonly causation: string | undefined;
+}
+
+/** The entries that were written for a run, oldest first. */
+export async function readTrail(reader: Reader, ids: readonly string[]): Promise<readonly TrailEntry[]> {
+  const rows = await reader.query(selectTrail(reader.dialect, ids));
+  return rows.map((row) => ({
+    ...toListedEntry(row),
+    eventId: row["event_id"] as string,
+    causation: (row["causation"] as string | null) ?? undefined,
+  }));
+}
+
+/** Entries of one kind that were given up, oldest first. */
+export function abandonedEntries(kind: OutboxKind): Source<ListedEntry> {
+  return sourceOf((dialect) => abandonedRows(dialect, kind), toListedEntry);
+}
