@@ -9,7 +9,9 @@ import { SOURCES } from "./kinds.ts";
 
 /** How many items need a person. Counting stops at 5,000 of a kind. */
 export interface AttentionCounts {
+  /** All kinds together. */
   readonly total: Count;
+  /** Each kind by itself; kinds without items are 0. */
   readonly kinds: Readonly<Record<AttentionKind, Count>>;
 }
 

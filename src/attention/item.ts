@@ -16,6 +16,7 @@ export const ATTENTION_KINDS = [
   "overdue-erasure",
 ] as const;
 
+/** What an item is. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
 /** What a person may do. An action has this name in code, in the HTTP API, in the console, on the command line and in the audit. */
@@ -32,11 +33,13 @@ export type AttentionAction =
 
 /** What every item has. */
 export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
+  /** What it is. */
   readonly kind: Kind;
   /** The id that the actions take. */
   readonly id: string;
   /** The name of the saga, the resolver, the call, the event's type, or the address of the subscription. */
   readonly name: string;
+  /** Since when: the list is ordered by it. An abandoned entry counts from when it was enqueued. */
   readonly since: Date;
   /** What is wrong, in words for people. */
   readonly reason: string;
@@ -48,6 +51,7 @@ export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
 export interface StalledSagaItem extends AttentionFacts<"stalled-saga"> {
   /** Why the saga turned back, where it did. */
   readonly error: SagaFailure | undefined;
+  /** The undos that failed. */
   readonly undoErrors: readonly UndoFailure[];
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
@@ -55,6 +59,7 @@ export interface StalledSagaItem extends AttentionFacts<"stalled-saga"> {
 
 /** A run of a saga over events that could not undo one of its steps. */
 export interface StalledRunItem extends AttentionFacts<"stalled-run"> {
+  /** The process that the run belongs to. */
   readonly processId: string;
   /** The step whose undo failed. */
   readonly step: string | undefined;
@@ -64,8 +69,11 @@ export interface StalledRunItem extends AttentionFacts<"stalled-run"> {
 
 /** An erasure or a rectification in another system that was given up. A rectification has no action: it is asked for again. */
 export interface AbandonedEntryItem extends AttentionFacts<"abandoned-entry"> {
+  /** Whose data it is about. */
   readonly subjectId: string;
+  /** Whether the data was to be erased or corrected. */
   readonly operation: OutboxOperation;
+  /** How often it was tried. */
   readonly attempts: number;
   /** A label, never a message. */
   readonly error: string;
@@ -73,6 +81,7 @@ export interface AbandonedEntryItem extends AttentionFacts<"abandoned-entry"> {
 
 /** A call of your own that was given up. */
 export interface AbandonedCallItem extends AttentionFacts<"abandoned-call"> {
+  /** How often it was tried. */
   readonly attempts: number;
   /** A label, never a message. */
   readonly error: string;
@@ -84,6 +93,7 @@ export interface AbandonedEventItem extends AttentionFacts<"abandoned-event"> {
   readonly handler: string | undefined;
   /** The run that waits for it. */
   readonly sagaId: string | undefined;
+  /** How often it was tried. */
   readonly attempts: number;
   /** A label, never a message. */
   readonly error: string;
@@ -91,8 +101,11 @@ export interface AbandonedEventItem extends AttentionFacts<"abandoned-event"> {
 
 /** A webhook delivery that was given up. Its id is that of the delivery. */
 export interface DeadLetterItem extends AttentionFacts<"dead-letter"> {
+  /** The subscription that did not get the event. */
   readonly subscriptionId: string;
+  /** The event that was published. */
   readonly eventId: string;
+  /** How often it was sent. */
   readonly attempts: number;
   /** The error code of the last attempt. */
   readonly error: string;
@@ -106,6 +119,7 @@ export interface DisabledSubscriptionItem extends AttentionFacts<"disabled-subsc
 
 /** An erasure that is not complete although its legal deadline has passed. Its id is the subject's. */
 export interface OverdueErasureItem extends AttentionFacts<"overdue-erasure"> {
+  /** When the erasure was asked for. */
   readonly requestedAt: Date;
   /** The entries of the outbox that it waits for. */
   readonly blocking: readonly BlockingEntry[];

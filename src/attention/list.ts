@@ -7,6 +7,7 @@ import type { Start } from "../storage/read/selection.ts";
 import { ATTENTION_KINDS, type AttentionItem, type AttentionKind } from "./item.ts";
 import { SOURCES } from "./kinds.ts";
 
+/** Which page of what needs a person. */
 export interface AttentionOptions {
   /** Only items of this kind. */
   readonly kind?: AttentionKind;

@@ -1,5 +1,6 @@
 /** A number of rows that were counted no further than a bound, so that counting never costs more than that. */
 export interface Count {
+  /** The number, or where counting stopped. */
   readonly value: number;
   /** False where there may be more than `value`. */
   readonly exact: boolean;

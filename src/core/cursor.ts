@@ -7,6 +7,7 @@ import { AmendsError } from "./errors.ts";
 
 /** A list, page by page. */
 export interface Page<Item> {
+  /** The items of this page. */
   readonly items: readonly Item[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;

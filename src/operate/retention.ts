@@ -8,7 +8,7 @@ import { AmendsError, errorLabel } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { SagaView } from "../sagas/view/view.ts";
 import { persist } from "../storage/retry.ts";
-import { checkRole, setRole } from "../storage/role.ts";
+import { checkRole, setRole } from "../storage/postgres/role.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./retention-chores.ts";

@@ -48,9 +48,9 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     return sql`pick_${raw(String(index))} as materialized (
       select due.${id} from ${table} as due
       where due.status in (${literals(queue.states)}) and ${rowClass}
-        and ${dialect.gate(sql`due.next_attempt_at`)} <= ${dialect.now()} and ${options.where} ${others}
-      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${dialect.gate(sql`due.next_attempt_at`)}, due.${id}
-      limit ${limit} ${dialect.skipLocked})`;
+        and ${gate(dialect, raw("due.next_attempt_at"))} <= ${dialect.now()} and ${options.where} ${others}
+      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${gate(dialect, raw("due.next_attempt_at"))}, due.${id}
+      limit ${limit} ${dialect.forUpdateOf("due", "skip locked")})`;
   });
   const all = join(
     queue.classes.map((_, index) => sql`select ${id} as row_id from pick_${raw(String(index))}`),
@@ -61,6 +61,14 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
       next_attempt_at = ${dialect.plusMs(dialect.now(), options.leaseMs)}, ${options.set}
     from picked where c.${id} = picked.row_id
     returning ${options.returning}`;
+}
+
+/** The gate of a row as it can be compared through an index: a row without one is always due. */
+export function gate(dialect: Dialect, column: Sql): Sql {
+  return dialect.pick({
+    postgres: sql`coalesce(${column}, '-infinity'::timestamptz)`,
+    sqlite: sql`coalesce(${column}, 0)`,
+  });
 }
 
 /** `claimToken` in the database's words: one more claim, under a number that was drawn for it. */

@@ -7,7 +7,7 @@ import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import type { Session } from "../storage/database.ts";
-import { persist, type RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { Booking } from "./booking.ts";
@@ -63,7 +63,7 @@ export class Webhooks<Tx = unknown> {
     const onBug = (error: unknown): void => host.onBug(error);
     const db = host.database as PartContext["database"];
     this.#host = host;
-    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
+    this.#retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
     this.#onDisabled = options.onDisabled;
     this.#sender = options.sender ?? createSender({ clock, ...options.sending });
     const box = secretBox(options.secretKey, "webhooks.secretKey");

@@ -1,6 +1,7 @@
 /** Figures about the outbox. Each looks at a bounded number of rows along an index. */
 import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
+import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { FRESH_FIRST } from "../../storage/migrations/0002-outbox.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -40,14 +41,14 @@ export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
 
 /** Fresh entries and those that were tried each have a stretch of the index. */
 function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
-  const gate = dialect.gate(raw("c.next_attempt_at"));
+  const dueAt = gate(dialect, raw("c.next_attempt_at"));
   return ["0", "1"].map(
     (rank) => sql`select d.since from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
         from ${dialect.table("outbox")} as c
         where c.kind = ${literals([kind])} and ${raw(FRESH_FIRST("c.attempts"))} = ${raw(rank)}
-          and c.status in (${literals(CLAIMABLE)}) and ${gate} <= ${dialect.now()}
-        order by ${gate}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
+          and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
+        order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
   );
 }
 

@@ -1,6 +1,10 @@
 /** Figures about sagas. Each is read from an index and counted up to a bound, so that none grows with the past. */
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
+import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
+import { int } from "../../storage/column.ts";
+import { fields } from "../../storage/fields.ts";
+import { joinFirst } from "../../storage/first-rows.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { inState, someOpen } from "./list-queries.ts";
 
@@ -52,7 +56,7 @@ export function sampleSpans(dialect: Dialect, spans: Spans, sample: number): Sql
   const query = sql`select cast(${ms("updated_at")} - ${ms("created_at")} as text) || ' ' || cast(${waited} as text) as value
     from ${dialect.table("saga_executions")} as c where ${inState("COMPLETED")}
       and ${inSpan(dialect, spans)} order by c.updated_at desc`;
-  return sql`select r.n, first.value from ${numbers(dialect, spans.count)} ${dialect.joinFirst(query, sql`${sample}`, sample)}`;
+  return sql`select r.n, first.value from ${numbers(dialect, spans.count)} ${joinFirst(dialect, query, sql`${sample}`, sample)}`;
 }
 
 function inSpan(dialect: Dialect, { fromMs, widthMs }: Spans): Sql {
@@ -76,8 +80,8 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
 export function selectDue(dialect: Dialect, max: number): Sql {
   const due = sql`from ${dialect.table("saga_executions")} as c
     where c.status in (${literals(CLAIMABLE)}) and c.recovery_attempts = r.n
-      and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
-    order by ${dialect.gate(raw("c.next_attempt_at"))}, c.id`;
+      and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
+    order by ${gate(dialect, raw("c.next_attempt_at"))}, c.id`;
   const since = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
   return sql`select (select ${since} ${due} limit 1) as since,
       (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
@@ -98,12 +102,9 @@ export function countOpenKinds(dialect: Dialect): Sql {
     where status in (${literals(CLAIMABLE)}) group by name, definition`;
 }
 
-const NUMBERS = [{ name: "n", type: "int" }] as const;
+const NUMBERS = fields<number>({ n: int((n: number) => n) });
 
 /** The numbers from 0 on, as `r(n)`. */
 function numbers(dialect: Dialect, count: number): Sql {
-  return dialect.rows(
-    NUMBERS,
-    Array.from({ length: count }, (_, n) => [n]),
-  );
+  return dialect.rows(NUMBERS, [...Array(count).keys()]);
 }

@@ -4,6 +4,7 @@
  * with parameters no planner would choose a partial index.
  */
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
+import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -63,7 +64,7 @@ const OPEN_SCAN_MAX = 5_000;
 export function someOpen(dialect: Dialect, limit: number): Sql {
   return sql`(select o.id, o.name, o.status, o.plan, o.recovery_attempts, o.created_at, o.updated_at
     from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)})
-    order by o.recovery_attempts, ${dialect.gate(raw("o.next_attempt_at"))}, o.id limit ${limit})`;
+    order by o.recovery_attempts, ${gate(dialect, raw("o.next_attempt_at"))}, o.id limit ${limit})`;
 }
 
 /** A state, and beside it all states of its index: SQLite does not infer that one is among the others. */
@@ -94,8 +95,9 @@ export function searchLines(
   fields: readonly (readonly Fragment[])[],
   limit: number,
 ): Sql {
+  const find = dialect.pick({ postgres: raw("strpos"), sqlite: raw("instr") });
   const has = ({ text, folded }: Fragment): Sql =>
-    dialect.contains(folded ? sql`lower(n.context)` : raw("n.context"), text);
+    sql`${find}(${folded ? raw("lower(n.context)") : raw("n.context")}, ${text}) > 0`;
   const every = fields.map((fragments) => sql`(${join(fragments.map(has), " or ")})`);
   const columns = lineColumns(dialect, "s");
   return sql`with s as materialized (

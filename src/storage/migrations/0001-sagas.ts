@@ -6,7 +6,7 @@
 import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
 import { PLAN_SIGNS } from "../../core/saga/plan.ts";
 import type { Dialect } from "../database.ts";
-import { raw } from "../sql.ts";
+import { REFUSED_STATE } from "../postgres/trouble.ts";
 import { indexName, oneOf, refuse, words } from "./ddl.ts";
 
 export function sagas(dialect: Dialect): string[] {
@@ -19,7 +19,16 @@ export function sagas(dialect: Dialect): string[] {
     ? " with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)"
     : " strict, without rowid";
   const appended = isPostgres ? "" : " strict, without rowid";
+  const first = isPostgres
+    ? `rtrim(split_part(plan, ' ', 1), '${PLAN_SIGNS}')`
+    : `rtrim(substr(plan, 1, instr(plan || ' ', ' ') - 1), '${PLAN_SIGNS}')`;
   return [
+    // Fails an optimistic write of which something is not as expected (checked-write.ts).
+    ...(isPostgres
+      ? [
+          `create function ${dialect.table("refuse").text}() returns boolean language plpgsql as $$ begin raise exception 'amends: not as expected; the write is repeated with checks' using errcode = '${REFUSED_STATE}'; end $$`,
+        ]
+      : []),
     `create table ${executions} (
       id ${id} primary key,
       name text not null,
@@ -77,6 +86,6 @@ export function sagas(dialect: Dialect): string[] {
       union all
       select saga_id, id, 1, next_step, next_action, 'STARTED', null, created_at from ${logs} where next_step is not null
       union all
-      select id, 1, 0, ${dialect.firstWord(raw("plan"), PLAN_SIGNS).text}, 'act', 'STARTED', null, created_at from ${executions} where begun${isPostgres ? "" : " = 1"}`,
+      select id, 1, 0, ${first}, 'act', 'STARTED', null, created_at from ${executions} where begun${isPostgres ? "" : " = 1"}`,
   ];
 }

@@ -1,7 +1,8 @@
 /** Figures about webhooks. Each looks at a bounded number of rows along an index. */
 import { ACTIVE, OPEN, WAITING, type DeliveryStatus } from "../../core/delivery/machine.ts";
+import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
 /** Of so many due deliveries it is looked at whether they may be sent. */
 const LOOK_MAX = 50;
@@ -17,9 +18,9 @@ export function oldestDue(dialect: Dialect): Sql {
 }
 
 function dueJobs(dialect: Dialect): Sql {
-  const gate = dialect.gate(raw("j.next_attempt_at"));
+  const dueAt = gate(dialect, raw("j.next_attempt_at"));
   return sql`select coalesce(j.next_attempt_at, j.created_at) as since from ${dialect.table("webhook_jobs")} as j
-    where j.status in (${literals(ACTIVE)}) and ${gate} <= ${dialect.now()} order by ${gate}, j.id limit 1`;
+    where j.status in (${literals(ACTIVE)}) and ${dueAt} <= ${dialect.now()} order by ${dueAt}, j.id limit 1`;
 }
 
 function dueDeliveries(dialect: Dialect, status: DeliveryStatus): Sql {
@@ -33,7 +34,7 @@ function dueDeliveries(dialect: Dialect, status: DeliveryStatus): Sql {
     where p.status = 'Active' and (n.next_due_at is null or n.next_due_at <= ${dialect.now()})
       and not exists (select 1 from ${dialect.table("webhook_jobs")} as j
         where j.subscription_id = d.subscription_id and j.finished_at is null)
-      and not (p.ordered ${raw(dialect.name === "postgres" ? "" : "= 1")} and exists (select 1 from ${deliveries} as b
+      and not (p.ordered ${dialect.pick({ postgres: empty, sqlite: raw("= 1") })} and exists (select 1 from ${deliveries} as b
         where b.subscription_id = d.subscription_id and b.status in (${literals(OPEN)}) and b.id < d.id))`;
 }
 
