@@ -183,10 +183,10 @@ export const SOURCES: readonly ItemSource[] = [
     sources: [disabledSubscriptions],
     id: ({ id }) => id,
     name: ({ url }) => shownUrl(url),
-    reason: ({ reason }) =>
+    reason: ({ reason = "" }) =>
       reason === "failing" ? "nothing has arrived there for a long time" : responseText(reason),
     actions: () => ["enable", "unsubscribe"],
-    details: ({ reason: error }) => ({ error }),
+    details: ({ reason: error = "" }) => ({ error }),
   }),
   ...kind<OverdueErasureItem, OverdueErasure>({
     kind: "overdue-erasure",

@@ -1,11 +1,13 @@
 /** Pages of the audit trail and of what people did, newest first. */
 import type { RecordedAction } from "../core/action.ts";
 import { cursor, isCount, isInstant, isText, type Page } from "../core/cursor.ts";
-import type { Dialect, Row } from "../storage/database.ts";
+import { bigint, float, instant, optional, text, uuid } from "../storage/column.ts";
+import type { Dialect } from "../storage/database.ts";
 import { sign, type Figure } from "../storage/read/figures.ts";
 import type { Reader } from "../storage/read/reader.ts";
+import { projection, type RowOf } from "../storage/table.ts";
 import { listActions, toAction } from "./action-queries.ts";
-import type { AuditEvent } from "./event.ts";
+import type { AuditEvent, AuditType } from "./event.ts";
 import { changeSign, listNewestEvents, listNewestRequests } from "./list-queries.ts";
 import { toAuditEvent } from "./rows.ts";
 
@@ -15,13 +17,18 @@ interface Paged {
   readonly after?: string | undefined;
 }
 
-/** A request of a data subject, as the trail has it. */
-export interface SubjectRequest {
-  readonly subjectId: string;
-  readonly operation: "erase" | "rectify";
-  readonly requestedAtMs: number;
+const REQUEST = projection({
+  seq: bigint("seq"),
+  subjectId: text("subject_id"),
+  type: text<AuditType>("type"),
+  requestedAtMs: float("at_ms"),
   /** Undefined while it is not complete. */
-  readonly completedAtMs: number | undefined;
+  completedAtMs: optional(float("completed_ms")),
+});
+
+/** A request of a data subject, as the trail has it. */
+export interface SubjectRequest extends Omit<RowOf<typeof REQUEST>, "seq" | "type"> {
+  readonly operation: "erase" | "rectify";
 }
 
 const REQUEST_PLACE = cursor<[number, number]>(isInstant, isCount);
@@ -39,24 +46,20 @@ export async function listRequests(reader: Reader, filter: RequestFilter): Promi
   const { subjectId, fits = () => true, limit } = filter;
   const range = { subjectId, after: REQUEST_PLACE.decode(filter.after) };
   const rows = await reader.query(listNewestRequests(reader.dialect, range, REQUEST_SCAN_MAX));
-  const hits = rows.filter((row) => fits(toRequest(row)));
+  const looked = rows.map((row) => REQUEST.read(row));
+  const hits = looked.filter((one) => fits(toRequest(one)));
   const shown = hits.slice(0, limit);
   const last =
-    hits.length > limit ? shown.at(-1) : rows.length === REQUEST_SCAN_MAX ? rows.at(-1) : undefined;
-  return {
-    items: shown.map(toRequest),
-    next: last && REQUEST_PLACE.encode(Number(last["at_ms"]), Number(last["seq"])),
-  };
+    hits.length > limit ? shown.at(-1) : looked.length === REQUEST_SCAN_MAX ? looked.at(-1) : undefined;
+  return { items: shown.map(toRequest), next: last && REQUEST_PLACE.encode(last.requestedAtMs, last.seq) };
 }
 
-function toRequest(row: Row): SubjectRequest {
-  return {
-    subjectId: row["subject_id"] as string,
-    operation: row["type"] === "ERASURE_REQUESTED" ? "erase" : "rectify",
-    requestedAtMs: Number(row["at_ms"]),
-    completedAtMs: row["completed_ms"] === null ? undefined : Number(row["completed_ms"]),
-  };
+function toRequest({ type, subjectId, requestedAtMs, completedAtMs }: RowOf<typeof REQUEST>): SubjectRequest {
+  const operation = type === "ERASURE_REQUESTED" ? "erase" : "rectify";
+  return { subjectId, operation, requestedAtMs, completedAtMs };
 }
+
+const SEQ = projection({ seq: bigint("seq") });
 
 /** The number of the last event. */
 const EVENT_PLACE = cursor<[number]>(isCount);
@@ -71,10 +74,11 @@ export async function listNewest(
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return {
     items: rows.slice(0, limit).map(toAuditEvent),
-    next: last && EVENT_PLACE.encode(Number(last["seq"])),
+    next: last && EVENT_PLACE.encode(SEQ.read(last).seq),
   };
 }
 
+const ACTED = projection({ atMs: instant("at"), id: uuid("id") });
 const ACTION_PLACE = cursor<[number, string]>(isInstant, isText);
 
 export interface ActionPageFilter extends Paged {
@@ -90,10 +94,11 @@ export async function listActionPage(
 ): Promise<Page<RecordedAction>> {
   const range = { ...filter, after: ACTION_PLACE.decode(after), limit: limit + 1 };
   const rows = await reader.query(listActions(reader.dialect, range));
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  const cut = rows.length > limit ? rows[limit - 1] : undefined;
+  const last = cut && ACTED.read(cut);
   return {
     items: rows.slice(0, limit).map(toAction),
-    next: last && ACTION_PLACE.encode(Number(last["at"]), last["id"] as string),
+    next: last && ACTION_PLACE.encode(last.atMs, last.id),
   };
 }
 

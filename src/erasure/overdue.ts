@@ -5,9 +5,10 @@ import { span, type Period } from "../core/erasure/period.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
 import { toEntry } from "../outbox/rows.ts";
-import type { Row } from "../storage/database.ts";
+import { flag, float, text } from "../storage/column.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import { readPage, type Source } from "../storage/read/selection.ts";
+import { projection, type RowOf } from "../storage/table.ts";
 import { listBlocking, overdueRows } from "./queries.ts";
 
 /** An entry without its ref, which may be personal. */
@@ -64,21 +65,29 @@ export function overdueErasures(deadline: Period = ONE_MONTH): Source<OverdueEra
   return {
     rows: (dialect) => overdueRows(dialect, checked),
     read: async (reader, rows) => {
-      const ids = rows.map((row) => row["subject_id"] as string);
-      const found = ids.length > 0 ? await reader.query(listBlocking(reader.dialect, ids)) : [];
-      const entries = found.map(toEntry);
-      return rows.map((row) => toOverdue(row, entries));
+      const found = rows.map((row) => OVERDUE.read(row));
+      const ids = found.map(({ subjectId }) => subjectId);
+      const blocking = ids.length > 0 ? await reader.query(listBlocking(reader.dialect, ids)) : [];
+      const entries = blocking.map(toEntry);
+      return found.map((one) => toOverdue(one, entries));
     },
   };
 }
 
-function toOverdue(row: Row, entries: readonly OutboxEntry[]): OverdueErasure {
-  const subjectId = row["subject_id"] as string;
+const OVERDUE = projection({
+  subjectId: text("subject_id"),
+  requestedAtMs: float("since_ms"),
+  dueAtMs: float("due_ms"),
+  localFailed: flag("failing"),
+});
+
+function toOverdue(found: RowOf<typeof OVERDUE>, entries: readonly OutboxEntry[]): OverdueErasure {
+  const { subjectId, requestedAtMs, dueAtMs, localFailed } = found;
   return {
     subjectId,
-    requestedAt: new Date(Number(row["since_ms"])),
-    dueAt: new Date(Number(row["due_ms"])),
-    localFailed: Number(row["failing"]) > 0,
+    requestedAt: new Date(requestedAtMs),
+    dueAt: new Date(dueAtMs),
+    localFailed,
     blocking: entries.filter((entry) => entry.subjectId === subjectId).map(withoutRef),
   };
 }

@@ -2,11 +2,13 @@
 import { countUpTo, type Count } from "../../core/count.ts";
 import { cursor, isInstant, isText, type Page } from "../../core/cursor.ts";
 import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../../core/flow/machine.ts";
+import { text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { sign, type Figure } from "../../storage/read/figures.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
+import { projection } from "../../storage/table.ts";
 import { selectRun } from "../store/queries.ts";
 import {
   changeSign,
@@ -66,10 +68,12 @@ export async function readRun(reader: Reader, id: string): Promise<ListedRun | u
   return row && toListedRun(row);
 }
 
+const NAME = projection({ name: text("name") });
+
 /** The names of the sagas that have runs. */
 export async function runTypes(reader: Reader, limit: number): Promise<readonly string[]> {
   const rows = await reader.query(listTypes(reader.dialect, limit));
-  return rows.map((row) => row["name"] as string);
+  return rows.map((row) => NAME.read(row).name);
 }
 
 /** The open states are counted together: where that count stopped, none of their numbers is the whole. */

@@ -1,45 +1,41 @@
 /** A run of a saga over events as a line of a list. */
 import type { FlowState } from "../../core/flow/state.ts";
+import { instant, int, optional, text } from "../../storage/column.ts";
 import type { Row } from "../../storage/database.ts";
+import { projection, type RowOf } from "../../storage/table.ts";
 import { toState, trailOf } from "../store/rows.ts";
 
-export interface ListedRun {
-  readonly id: string;
+const LISTED = projection({
+  id: text("saga_id"),
   /** The name of the saga. */
-  readonly type: string;
-  readonly processId: string;
+  type: text("saga_type"),
+  processId: text("process_id"),
   /** 1 for the first run of this process. */
-  readonly run: number;
-  readonly state: FlowState;
-  readonly startedAtMs: number;
+  run: int("run"),
+  status: text<FlowState["status"]>("status"),
+  currentStep: int("current_step"),
+  startedAtMs: instant("started_at"),
   /** As the database has it, with its fraction: lists are ordered by it. */
-  readonly updatedAtMs: number;
-  readonly dueAtMs: number | undefined;
+  updatedAtMs: instant("updated_at"),
+  dueAtMs: optional(instant("due_at")),
+});
+
+export interface ListedRun extends Omit<RowOf<typeof LISTED>, "status" | "currentStep"> {
+  readonly state: FlowState;
   /** The ids of the entries that were written for it. */
   readonly trail: readonly string[];
 }
 
 export function toListedRun(row: Row): ListedRun {
-  return {
-    id: row["saga_id"] as string,
-    type: row["saga_type"] as string,
-    processId: row["process_id"] as string,
-    run: Number(row["run"]),
-    state: stateOf(row),
-    startedAtMs: Number(row["started_at"]),
-    updatedAtMs: Number(row["updated_at"]),
-    dueAtMs: row["due_at"] === null ? undefined : Number(row["due_at"]),
-    trail: trailOf(row),
-  };
+  const { status, currentStep, ...run } = LISTED.read(row);
+  return { ...run, state: stateOf(row, { status, currentStep }), trail: trailOf(row) };
 }
 
 /** A row that was changed by hand must not stop the list. */
-function stateOf(row: Row): FlowState {
+function stateOf(row: Row, known: Pick<FlowState, "status" | "currentStep">): FlowState {
   try {
     return toState(row);
   } catch {
-    const status = row["status"] as FlowState["status"];
-    const none = { completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
-    return { status, currentStep: Number(row["current_step"]), ...none };
+    return { ...known, completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
   }
 }

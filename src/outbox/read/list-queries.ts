@@ -7,6 +7,7 @@ import { BLOCKING, settled, type OutboxStatus } from "../../core/outbox/machine.
 import type { Dialect } from "../../storage/database.ts";
 import type { Selection } from "../../storage/read/selection.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { idRows } from "../queries.ts";
 import { entryColumns } from "../rows.ts";
 
 /** With the run and the handler that a delivery belongs to. */
@@ -102,11 +103,7 @@ export function selectEntry(dialect: Dialect, id: string): Sql {
 
 /** The entries that were written for a run, oldest first. */
 export function selectTrail(dialect: Dialect, trail: readonly string[]): Sql {
-  const ids = dialect.rows(
-    [{ name: "row_id", type: "uuid" }],
-    trail.map((id) => [id]),
-  );
   return sql`select ${lineColumns(dialect, "c")}, c.event_id, c.causation
-    from ${ids} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
+    from ${idRows(dialect, trail)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
     order by c.enqueued_at, c.event_id, c.entry_id`;
 }

@@ -3,10 +3,14 @@
  * begin with the instant at which they were made, so the primary key leads along the old entries; ids that a caller chose
  * otherwise sort behind them and are looked through after them. Each sweep goes on where the previous one stopped.
  */
+import { flag, uuid } from "../../storage/column.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Dialect, Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
+import { projection } from "../../storage/table.ts";
 import { deleteEntries, lookThrough, type EntryTerms } from "./queries.ts";
+
+const LOOKED = projection({ id: uuid("entry_id"), mayGo: flag("gone") });
 
 export interface EntrySweep {
   readonly removed: number;
@@ -44,10 +48,7 @@ export class EntryRetention {
     const [start, end] = ranges[range] as (typeof ranges)[number];
     const stretch = { after: after > start ? after : start, end, limit: batch };
     const rows = await session.query(lookThrough(dialect, stretch, this.#terms, this.#runExists(dialect)));
-    const looked = rows.map((row) => ({
-      id: row["entry_id"] as string,
-      mayGo: Number(row["gone"]) === 1,
-    }));
+    const looked = rows.map((row) => LOOKED.read(row));
     const ids = looked.filter(({ mayGo }) => mayGo).map(({ id }) => id);
     if (ids.length > 0) await session.query(deleteEntries(dialect, ids));
     const last = looked.length < batch ? undefined : looked.at(-1)?.id;

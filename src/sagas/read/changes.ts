@@ -1,5 +1,7 @@
 /** What has changed of sagas lately. */
+import { bigint, text } from "../../storage/column.ts";
 import type { Reader } from "../../storage/read/reader.ts";
+import { projection, type RowOf } from "../../storage/table.ts";
 import { listChanged, selectVersions } from "./change-queries.ts";
 import { toSummary, type SagaSummary } from "./summary.ts";
 
@@ -12,13 +14,12 @@ export async function changedSagas(
   return (await reader.query(listChanged(reader.dialect, sinceMs, limit))).map(toSummary);
 }
 
-export interface SagaVersion {
-  readonly id: string;
-  readonly version: number;
-}
+const VERSION = projection({ id: text("saga_id"), version: bigint("version") });
+
+export type SagaVersion = RowOf<typeof VERSION>;
 
 export async function sagaVersions(reader: Reader, ids: readonly string[]): Promise<readonly SagaVersion[]> {
   if (ids.length === 0) return [];
   const rows = await reader.query(selectVersions(reader.dialect, ids));
-  return rows.map((row) => ({ id: row["saga_id"] as string, version: Number(row["version"]) }));
+  return rows.map((row) => VERSION.read(row));
 }

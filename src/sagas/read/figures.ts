@@ -1,7 +1,9 @@
 /** Figures about sagas, for dashboards, health checks and workers. */
 import { countUpTo, type Count } from "../../core/count.ts";
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
+import { float, int, optional, text } from "../../storage/column.ts";
 import type { Reader } from "../../storage/read/reader.ts";
+import { projection, type RowOf } from "../../storage/table.ts";
 import {
   countEnded,
   countOpenKinds,
@@ -38,13 +40,15 @@ export async function countSagas<Status extends SagaStatus>(
   };
 }
 
-export interface EndedInSpan {
-  readonly completed: number;
-  readonly failed: number;
-  readonly stalled: number;
+const ENDED = projection({
+  completed: int("completed"),
+  failed: int("failed"),
+  stalled: int("stalled"),
   /** When the last of the counted ones completed; undefined where none did. */
-  readonly reachedMs: number | undefined;
-}
+  reachedMs: optional(float("reached")),
+});
+
+export type EndedInSpan = RowOf<typeof ENDED>;
 
 /** How many sagas came to rest in each span, counted no further than `max`. */
 export async function countEndedSagas(
@@ -54,12 +58,7 @@ export async function countEndedSagas(
 ): Promise<readonly EndedInSpan[]> {
   const statuses = ["COMPLETED", "FAILED", "STALLED"] as const;
   const rows = await reader.query(countEnded(reader.dialect, statuses, spans, max));
-  return rows.map((row) => ({
-    completed: Number(row["completed"]),
-    failed: Number(row["failed"]),
-    stalled: Number(row["stalled"]),
-    reachedMs: row["reached"] === null ? undefined : Number(row["reached"]),
-  }));
+  return rows.map((row) => ENDED.read(row));
 }
 
 export interface CompletedSample {
@@ -70,6 +69,8 @@ export interface CompletedSample {
   readonly waitedMs: number;
 }
 
+const SAMPLE = projection({ span: int("n"), value: text("value") });
+
 /** Some of the sagas that completed in each span. */
 export async function sampleCompleted(
   reader: Reader,
@@ -78,10 +79,13 @@ export async function sampleCompleted(
 ): Promise<readonly CompletedSample[]> {
   const rows = await reader.query(sampleSpans(reader.dialect, spans, sample));
   return rows.map((row) => {
-    const [tookMs = 0, waitedMs = 0] = (row["value"] as string).split(" ").map(Number);
-    return { span: Number(row["n"]), tookMs, waitedMs };
+    const { span, value } = SAMPLE.read(row);
+    const [tookMs = 0, waitedMs = 0] = value.split(" ").map(Number);
+    return { span, tookMs, waitedMs };
   });
 }
+
+const DURATION = projection({ took: float("took") });
 
 /** How long the newest sagas took, in milliseconds, of those that completed since an instant. */
 export async function sagaDurations(
@@ -90,7 +94,7 @@ export async function sagaDurations(
   limit: number,
 ): Promise<readonly number[]> {
   const rows = await reader.query(listDurations(reader.dialect, fromMs, limit));
-  return rows.map((row) => Number(row["took"]));
+  return rows.map((row) => DURATION.read(row).took);
 }
 
 export interface DueSagas {
@@ -99,33 +103,29 @@ export interface DueSagas {
   readonly due: Count;
 }
 
+const DUE = projection({ sinceMs: optional(float("since")), due: int("due"), nowMs: float("now_at") });
+
 export async function dueSagas(reader: Reader, max: number): Promise<DueSagas> {
-  const rows = await reader.query(selectDue(reader.dialect, max));
-  const waits = rows.map((row) =>
-    row["since"] === null ? 0 : Math.round(Number(row["now_at"]) - Number(row["since"])),
-  );
-  const due = rows.reduce((sum, row) => sum + Number(row["due"]), 0);
-  return { oldestMs: Math.max(0, ...waits), due: countUpTo(due, max) };
+  const found = (await reader.query(selectDue(reader.dialect, max))).map((row) => DUE.read(row));
+  const waits = found.map(({ sinceMs, nowMs }) => (sinceMs === undefined ? 0 : Math.round(nowMs - sinceMs)));
+  const count = found.reduce((sum, { due }) => sum + due, 0);
+  return { oldestMs: Math.max(0, ...waits), due: countUpTo(count, max) };
 }
+
+const OWNERS = projection({ owners: int("owners") });
 
 /** How many workers hold a saga under a live lease. */
 export async function countLiveOwners(reader: Reader): Promise<number> {
-  const [row] = await reader.query(countOwners(reader.dialect));
-  return Number(row?.["owners"]);
+  const rows = await reader.query(countOwners(reader.dialect));
+  return rows.reduce((sum, row) => sum + OWNERS.read(row).owners, 0);
 }
 
-export interface OpenKind {
-  readonly name: string;
-  readonly version: number;
-  readonly sagas: number;
-}
+const OPEN_KIND = projection({ name: text("name"), version: int("definition"), sagas: int("sagas") });
+
+export type OpenKind = RowOf<typeof OPEN_KIND>;
 
 /** Open sagas by the definition that they began with. */
 export async function openKinds(reader: Reader): Promise<readonly OpenKind[]> {
   const rows = await reader.query(countOpenKinds(reader.dialect));
-  return rows.map((row) => ({
-    name: row["name"] as string,
-    version: Number(row["definition"]),
-    sagas: Number(row["sagas"]),
-  }));
+  return rows.map((row) => OPEN_KIND.read(row));
 }

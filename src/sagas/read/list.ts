@@ -1,7 +1,9 @@
 /** Pages of sagas by their last change, newest first, with those that retention has archived. */
 import { cursor, isInstant, isText, type Page } from "../../core/cursor.ts";
+import { text } from "../../storage/column.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
+import { projection } from "../../storage/table.ts";
 import { listArchived, listArchivedByPrefix } from "./archive-list-queries.ts";
 import {
   listByPrefix,
@@ -71,9 +73,11 @@ export async function searchSagas(
   return { items: page.items, next: placeOf(edge), searchedToMs: edge.updatedAtMs };
 }
 
+const NAME = projection({ name: text("name") });
+
 export async function sagaNames(reader: Reader, limit: number): Promise<readonly string[]> {
   const rows = await reader.query(listNames(reader.dialect, limit));
-  return rows.map((row) => row["name"] as string);
+  return rows.map((row) => NAME.read(row).name);
 }
 
 type Order = (a: SagaSummary, b: SagaSummary) => number;

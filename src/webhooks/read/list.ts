@@ -3,10 +3,12 @@ import { countUpTo, type Count } from "../../core/count.ts";
 import { cursor, type Page } from "../../core/cursor.ts";
 import { deliveryMachine, type DeadLetterStatus, type DeliveryStatus } from "../../core/delivery/machine.ts";
 import { isSerial } from "../../core/delivery/serial.ts";
+import { id, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { age, sign, type Figure } from "../../storage/read/figures.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
+import { projection, type RowOf } from "../../storage/table.ts";
 import { toDelivery, type Delivery } from "../delivery-queries.ts";
 import { changeSign, oldestDue } from "./figure-queries.ts";
 import {
@@ -37,39 +39,41 @@ export async function listDeliveryPage(reader: Reader, filter: DeliveryPageFilte
   return { items, next: last && PLACE.encode(last.id) };
 }
 
+const ADDRESS = projection({ id: id("id"), url: text("url") });
+
 /** Where subscriptions lead, by their ids. */
 export async function subscriptionUrls(
   reader: Reader,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const rows = ids.length === 0 ? [] : await reader.query(selectUrls(reader.dialect, ids));
-  return new Map(rows.map((row) => [String(row["id"]), row["url"] as string]));
+  return new Map(rows.map((row) => ADDRESS.read(row)).map((one) => [one.id, one.url]));
 }
+
+const AFTERMATH = projection({
+  /** The state of its dead letter; undefined where it has none. */
+  deadLetter: optional(text<DeadLetterStatus>("letter")),
+  /** The delivery that was made in its place. */
+  resentAs: optional(id("resent_as")),
+});
 
 /** What became of a delivery after it had ended. */
-export interface Aftermath {
-  /** The state of its dead letter; undefined where it has none. */
-  readonly deadLetter: DeadLetterStatus | undefined;
-  /** The delivery that was made in its place. */
-  readonly resentAs: string | undefined;
-}
+export type Aftermath = RowOf<typeof AFTERMATH>;
 
 export async function readAftermath(reader: Reader, deliveryId: string): Promise<Aftermath> {
-  const [row] = await reader.query(selectAftermath(reader.dialect, deliveryId));
-  const resentAs = row?.["resent_as"] as string | number | null;
-  return {
-    deadLetter: (row?.["letter"] as DeadLetterStatus | null) ?? undefined,
-    resentAs: resentAs === null ? undefined : String(resentAs),
-  };
+  const [row = {}] = await reader.query(selectAftermath(reader.dialect, deliveryId));
+  return AFTERMATH.read(row);
 }
+
+const RESPONSE = projection({ body: optional(text("response_body")) });
 
 /** The stored part of a response; undefined where there is no such attempt. */
 export async function readResponse(
   reader: Reader,
   attemptId: string,
-): Promise<{ readonly body: string | undefined } | undefined> {
+): Promise<RowOf<typeof RESPONSE> | undefined> {
   const [row] = await reader.query(selectResponse(reader.dialect, attemptId));
-  return row && { body: (row["response_body"] as string | null) ?? undefined };
+  return row && RESPONSE.read(row);
 }
 
 export async function countDeliveries(

@@ -1,6 +1,7 @@
 /** Webhooks that need a person: deliveries that were given up, and subscriptions that were disabled. */
-import type { Row } from "../../storage/database.ts";
+import { id, optional, text } from "../../storage/column.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
+import { projection, type RowOf } from "../../storage/table.ts";
 import { openLetters } from "../dead-letters/queries.ts";
 import { toDeadLetter, type DeadLetter } from "../dead-letters/rows.ts";
 import { disabledRows } from "../subscriptions/queries.ts";
@@ -22,20 +23,16 @@ export const openDeadLetters: Source<AddressedLetter> = {
   },
 };
 
-export interface DisabledSubscription {
-  readonly id: string;
-  readonly url: string;
+const DISABLED = projection({
+  id: id("id"),
+  url: text("url"),
   /** `failing`, or the code of the response that ended it. */
-  readonly reason: string;
-}
+  reason: optional(text("reason")),
+});
+
+export type DisabledSubscription = RowOf<typeof DISABLED>;
 
 /** Disabled subscriptions, the longest disabled first. */
-export const disabledSubscriptions: Source<DisabledSubscription> = sourceOf(disabledRows, toDisabled);
-
-function toDisabled(row: Row): DisabledSubscription {
-  return {
-    id: String(row["id"]),
-    url: row["url"] as string,
-    reason: (row["reason"] as string | null) ?? "",
-  };
-}
+export const disabledSubscriptions: Source<DisabledSubscription> = sourceOf(disabledRows, (row) =>
+  DISABLED.read(row),
+);
