@@ -154,7 +154,7 @@ onEachDatabase((database) => {
     });
     expect(item).toMatchObject({
       kind: "abandoned-event",
-      event: "Asked",
+      name: "Asked",
       error: "UnreadableEvent",
       actions: ["retry", "resolve"],
     });
