@@ -22,13 +22,16 @@ const REQUEST = projection({
   subjectId: text("subject_id"),
   type: text<AuditType>("type"),
   requestedAtMs: float("at_ms"),
-  /** Undefined while it is not complete. */
   completedAtMs: optional(float("completed_ms")),
 });
 
 /** A request of a data subject, as the trail has it. */
-export interface SubjectRequest extends Omit<RowOf<typeof REQUEST>, "seq" | "type"> {
+export interface SubjectRequest {
+  readonly subjectId: string;
   readonly operation: "erase" | "rectify";
+  readonly requestedAtMs: number;
+  /** Undefined while it is not complete. */
+  readonly completedAtMs: number | undefined;
 }
 
 const REQUEST_PLACE = cursor<[number, number]>(isInstant, isCount);

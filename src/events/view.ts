@@ -1,7 +1,7 @@
 /** One run of a saga over events, as people see it. */
 import type { FlowStatus } from "../core/flow/machine.ts";
 import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
-import type { TrailEntry } from "../outbox/read/list.ts";
+import type { TrailEntry } from "../outbox/read/entry.ts";
 import type { Row } from "../storage/database.ts";
 import { toRunEvent, toState, type RunEvent } from "./store/rows.ts";
 

@@ -4,7 +4,7 @@ import type { FlowState } from "../../core/flow/state.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { ListedRun } from "../../events/read/run.ts";
 import type { FlowStepView } from "../../events/view.ts";
-import type { TrailEntry } from "../../outbox/read/list.ts";
+import type { TrailEntry } from "../../outbox/read/entry.ts";
 import type { FlowDetail, FlowEvent, FlowLine } from "../contract-parts.ts";
 import type { Json } from "../contract.ts";
 import { mask } from "../http/mask.ts";

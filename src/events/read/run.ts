@@ -2,29 +2,36 @@
 import type { FlowState } from "../../core/flow/state.ts";
 import { instant, int, optional, text } from "../../storage/column.ts";
 import type { Row } from "../../storage/database.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
+import { projection } from "../../storage/table.ts";
 import { toState, trailOf } from "../store/rows.ts";
+
+export interface ListedRun {
+  readonly id: string;
+  /** The name of the saga. */
+  readonly type: string;
+  readonly processId: string;
+  /** 1 for the first run of this process. */
+  readonly run: number;
+  readonly state: FlowState;
+  readonly startedAtMs: number;
+  /** As the database has it, with its fraction: lists are ordered by it. */
+  readonly updatedAtMs: number;
+  readonly dueAtMs: number | undefined;
+  /** The ids of the entries that were written for it. */
+  readonly trail: readonly string[];
+}
 
 const LISTED = projection({
   id: text("saga_id"),
-  /** The name of the saga. */
   type: text("saga_type"),
   processId: text("process_id"),
-  /** 1 for the first run of this process. */
   run: int("run"),
   status: text<FlowState["status"]>("status"),
   currentStep: int("current_step"),
   startedAtMs: instant("started_at"),
-  /** As the database has it, with its fraction: lists are ordered by it. */
   updatedAtMs: instant("updated_at"),
   dueAtMs: optional(instant("due_at")),
 });
-
-export interface ListedRun extends Omit<RowOf<typeof LISTED>, "status" | "currentStep"> {
-  readonly state: FlowState;
-  /** The ids of the entries that were written for it. */
-  readonly trail: readonly string[];
-}
 
 export function toListedRun(row: Row): ListedRun {
   const { status, currentStep, ...run } = LISTED.read(row);

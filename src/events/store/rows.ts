@@ -5,7 +5,7 @@ import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
-import type { TrailEntry } from "../../outbox/read/list.ts";
+import type { TrailEntry } from "../../outbox/read/entry.ts";
 import type { Delivery, RunRecord } from "../run/delivery.ts";
 
 const DELIVERY = [

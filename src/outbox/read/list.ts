@@ -3,13 +3,12 @@ import { cursor, type Page } from "../../core/cursor.ts";
 import { isUuid } from "../../core/flow/sealed.ts";
 import type { OutboxKind, OutboxOperation } from "../../core/outbox/entry.ts";
 import { settled, type OutboxStatus } from "../../core/outbox/machine.ts";
-import { int, optional, text, uuid } from "../../storage/column.ts";
-import type { Row } from "../../storage/database.ts";
+import { int, text } from "../../storage/column.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
-import { LISTED_ENTRY, type ListedEntry } from "./entry.ts";
+import { projection } from "../../storage/table.ts";
+import { toListedEntry, toTrailEntry, type ListedEntry, type TrailEntry } from "./entry.ts";
 import {
   abandonedRows,
   countOpenOf,
@@ -34,23 +33,19 @@ export interface EntryFilter {
 
 const PLACE = cursor<[string]>(isUuid);
 
-function toEntry(row: Row): ListedEntry {
-  return LISTED_ENTRY.read(row);
-}
-
 export async function listEntries(reader: Reader, filter: EntryFilter): Promise<Page<ListedEntry>> {
   const { statuses, kind, name, limit } = filter;
   const [after] = PLACE.decode(filter.after) ?? [];
   const { dialect } = reader;
   if (statuses.length === 1 && statuses[0] === settled("abandon") && name === undefined) {
     const rows = await reader.query(listNewestAbandoned(dialect, kind, after, limit + 1));
-    return pageOf(rows.map(toEntry), limit);
+    return pageOf(rows.map(toListedEntry), limit);
   }
   const rows = await reader.query(listNewest(dialect, { statuses, kind, name, after }, limit + 1));
   const { hits, cut } = scanned(rows, ENTRY_SCAN_MAX);
-  const page = pageOf(hits.map(toEntry), limit);
+  const page = pageOf(hits.map(toListedEntry), limit);
   if (page.next !== undefined || !cut) return page;
-  return { items: page.items, next: PLACE.encode(toEntry(cut).id) };
+  return { items: page.items, next: PLACE.encode(toListedEntry(cut).id) };
 }
 
 function pageOf(entries: readonly ListedEntry[], limit: number): Page<ListedEntry> {
@@ -61,7 +56,7 @@ function pageOf(entries: readonly ListedEntry[], limit: number): Page<ListedEntr
 
 export async function readEntry(reader: Reader, id: string): Promise<ListedEntry | undefined> {
   const [row] = isUuid(id) ? await reader.query(selectEntry(reader.dialect, id)) : [];
-  return row && toEntry(row);
+  return row && toListedEntry(row);
 }
 
 /** What a subject's requests still wait for. */
@@ -70,7 +65,7 @@ export async function openEntriesOf(
   subjectId: string,
   limit: number = ENTRY_SCAN_MAX,
 ): Promise<readonly ListedEntry[]> {
-  return (await reader.query(listOpenOf(reader.dialect, subjectId, limit))).map(toEntry);
+  return (await reader.query(listOpenOf(reader.dialect, subjectId, limit))).map(toListedEntry);
 }
 
 const OPEN_COUNT = projection({
@@ -79,7 +74,11 @@ const OPEN_COUNT = projection({
   entries: int("entries"),
 });
 
-export type OpenCount = RowOf<typeof OPEN_COUNT>;
+export interface OpenCount {
+  readonly subjectId: string;
+  readonly operation: OutboxOperation;
+  readonly entries: number;
+}
 
 /** How many entries the requests of these subjects still wait for; subjects without any are left out. */
 export async function countOpenEntries(
@@ -91,22 +90,13 @@ export async function countOpenEntries(
   return rows.map((row) => OPEN_COUNT.read(row));
 }
 
-const TRAIL_ENTRY = projection({
-  ...LISTED_ENTRY.shape,
-  eventId: uuid("event_id"),
-  causation: optional(text("causation")),
-});
-
-/** An event, or its delivery to one handler, that belongs to a run. */
-export type TrailEntry = RowOf<typeof TRAIL_ENTRY>;
-
 /** The entries that were written for a run, oldest first. */
 export async function readTrail(reader: Reader, ids: readonly string[]): Promise<readonly TrailEntry[]> {
   const rows = await reader.query(selectTrail(reader.dialect, ids));
-  return rows.map((row) => TRAIL_ENTRY.read(row));
+  return rows.map(toTrailEntry);
 }
 
 /** Entries of one kind that were given up, oldest first. */
 export function abandonedEntries(kind: OutboxKind): Source<ListedEntry> {
-  return sourceOf((dialect) => abandonedRows(dialect, kind), toEntry);
+  return sourceOf((dialect) => abandonedRows(dialect, kind), toListedEntry);
 }

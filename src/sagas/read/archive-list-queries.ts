@@ -3,10 +3,10 @@ import { sagaMachine } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { SCAN_MAX, type SagaRange } from "./list-queries.ts";
-import { LINE } from "./summary.ts";
+import { lineColumns } from "./summary.ts";
 
 function columns(dialect: Dialect, alias: string): Sql {
-  return sql`${LINE.columns(dialect, alias)}, ${dialect.epochMs(raw(`${alias}.archived_at`))} as archived_at`;
+  return sql`${lineColumns(dialect, alias)}, ${dialect.epochMs(raw(`${alias}.archived_at`))} as archived_at`;
 }
 
 /** Undefined where no archived saga can be in one of the states. */

@@ -3,16 +3,15 @@ import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { join, raw, sql, type Sql } from "../../storage/sql.ts";
 import { inState, someOpen } from "./list-queries.ts";
-import { LINE } from "./summary.ts";
+import { LINE_NAMES, lineColumns } from "./summary.ts";
 
 const CLOSED = sagaMachine.states.filter((state) => !CLAIMABLE.includes(state));
-const NAMES = Object.values(LINE.shape).map(({ name }) => name);
 /** If more sagas are open, the changes of some are missed: whoever looks at one saga asks for its version. */
 const OPEN_MAX = 1_000;
 
 /** Sagas that changed after an instant, up to `limit` of each state. */
 export function listChanged(dialect: Dialect, sinceMs: number, limit: number): Sql {
-  const columns = (of: string): Sql => raw(NAMES.map((name) => `${of}.${name}`).join(", "));
+  const columns = (of: string): Sql => raw(LINE_NAMES.map((name) => `${of}.${name}`).join(", "));
   const recent = (of: string): Sql =>
     sql`${raw(of)}.updated_at > ${dialect.instantOf(sinceMs)} order by ${raw(of)}.updated_at desc, ${raw(of)}.id desc limit ${limit}`;
   const walks = CLOSED.map(
@@ -22,7 +21,7 @@ export function listChanged(dialect: Dialect, sinceMs: number, limit: number): S
   walks.push(
     sql`select * from (select ${columns("d")} from ${someOpen(dialect, OPEN_MAX)} as d where ${recent("d")}) as walk`,
   );
-  return sql`select ${LINE.columns(dialect, "u")} from (${join(walks, " union all ")}) as u
+  return sql`select ${lineColumns(dialect, "u")} from (${join(walks, " union all ")}) as u
     order by u.updated_at desc, u.id desc`;
 }
 

@@ -1,7 +1,7 @@
 /** What has changed of sagas lately. */
 import { bigint, text } from "../../storage/column.ts";
 import type { Reader } from "../../storage/read/reader.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
+import { projection } from "../../storage/table.ts";
 import { listChanged, selectVersions } from "./change-queries.ts";
 import { toSummary, type SagaSummary } from "./summary.ts";
 
@@ -16,7 +16,10 @@ export async function changedSagas(
 
 const VERSION = projection({ id: text("saga_id"), version: bigint("version") });
 
-export type SagaVersion = RowOf<typeof VERSION>;
+export interface SagaVersion {
+  readonly id: string;
+  readonly version: number;
+}
 
 export async function sagaVersions(reader: Reader, ids: readonly string[]): Promise<readonly SagaVersion[]> {
   if (ids.length === 0) return [];

@@ -3,7 +3,7 @@ import { countUpTo, type Count } from "../../core/count.ts";
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
 import { float, int, optional, text } from "../../storage/column.ts";
 import type { Reader } from "../../storage/read/reader.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
+import { projection } from "../../storage/table.ts";
 import {
   countEnded,
   countOpenKinds,
@@ -44,11 +44,16 @@ const ENDED = projection({
   completed: int("completed"),
   failed: int("failed"),
   stalled: int("stalled"),
-  /** When the last of the counted ones completed; undefined where none did. */
   reachedMs: optional(float("reached")),
 });
 
-export type EndedInSpan = RowOf<typeof ENDED>;
+export interface EndedInSpan {
+  readonly completed: number;
+  readonly failed: number;
+  readonly stalled: number;
+  /** When the last of the counted ones completed; undefined where none did. */
+  readonly reachedMs: number | undefined;
+}
 
 /** How many sagas came to rest in each span, counted no further than `max`. */
 export async function countEndedSagas(
@@ -122,7 +127,11 @@ export async function countLiveOwners(reader: Reader): Promise<number> {
 
 const OPEN_KIND = projection({ name: text("name"), version: int("definition"), sagas: int("sagas") });
 
-export type OpenKind = RowOf<typeof OPEN_KIND>;
+export interface OpenKind {
+  readonly name: string;
+  readonly version: number;
+  readonly sagas: number;
+}
 
 /** Open sagas by the definition that they began with. */
 export async function openKinds(reader: Reader): Promise<readonly OpenKind[]> {

@@ -7,7 +7,7 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine
 import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { LINE } from "./summary.ts";
+import { lineColumns } from "./summary.ts";
 
 export interface SagaRange {
   readonly statuses: readonly SagaStatus[];
@@ -68,7 +68,7 @@ export function inState(status: SagaStatus): Sql {
 }
 
 export function listLines(dialect: Dialect, range: SagaRange, limit: number): Sql {
-  return sql`select ${LINE.columns(dialect, "n")} from (${newest(dialect, range, limit)}) as k
+  return sql`select ${lineColumns(dialect, "n")} from (${newest(dialect, range, limit)}) as k
     join ${dialect.table("saga_executions")} as n on n.id = k.id order by n.updated_at desc, n.id desc`;
 }
 
@@ -92,7 +92,7 @@ export function searchLines(
   const has = ({ text, folded }: Fragment): Sql =>
     sql`${find}(${folded ? raw("lower(n.context)") : raw("n.context")}, ${text}) > 0`;
   const every = fields.map((fragments) => sql`(${join(fragments.map(has), " or ")})`);
-  const columns = LINE.columns(dialect, "s");
+  const columns = lineColumns(dialect, "s");
   return sql`with s as materialized (
       select n.id, n.name, n.status, n.plan, n.recovery_attempts, n.created_at, n.updated_at,
         case when ${join(every, " and ")} then 1 else 0 end as hit
@@ -112,7 +112,7 @@ export function listByPrefix(
   limit: number,
 ): Sql {
   const end = `${prefix}\u{10ffff}`;
-  return sql`select ${LINE.columns(dialect, "p")} from (
+  return sql`select ${lineColumns(dialect, "p")} from (
       select * from ${dialect.table("saga_executions")} as c
       where c.id >= ${prefix} and c.id < ${after && after[1] < end ? after[1] : end}
       order by c.id desc limit ${SCAN_MAX}) as p

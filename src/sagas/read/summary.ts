@@ -2,27 +2,41 @@
 import type { SagaStatus } from "../../core/saga/machine.ts";
 import { decodePlan } from "../../core/saga/plan.ts";
 import { instant, int, optional, text } from "../../storage/column.ts";
-import type { Row } from "../../storage/database.ts";
-import { projection, table, type RowOf } from "../../storage/table.ts";
+import type { Dialect, Row } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
+import { projection, table } from "../../storage/table.ts";
+
+export interface SagaSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly status: SagaStatus;
+  /** Step names in their order; none where the plan cannot be read. */
+  readonly steps: readonly string[];
+  readonly recoveryAttempts: number;
+  readonly createdAtMs: number;
+  /** As the database has it, with its fraction: lists are ordered by it. */
+  readonly updatedAtMs: number;
+  /** Undefined while the saga is where it ran. */
+  readonly archivedAtMs: number | undefined;
+}
 
 /** The columns that a list shows, of the table of sagas and of the archive alike. */
-export const LINE = table("saga_executions", {
+const LINE = table("saga_executions", {
   id: text("id"),
   name: text("name"),
   status: text<SagaStatus>("status"),
   plan: text("plan"),
   recoveryAttempts: int("recovery_attempts"),
   createdAtMs: instant("created_at"),
-  /** As the database has it, with its fraction: lists are ordered by it. */
   updatedAtMs: instant("updated_at"),
 });
 
-/** Undefined while the saga is where it ran. */
 const LISTED = projection({ ...LINE.shape, archivedAtMs: optional(instant("archived_at")) });
 
-export interface SagaSummary extends Omit<RowOf<typeof LISTED>, "plan"> {
-  /** Step names in their order; none where the plan cannot be read. */
-  readonly steps: readonly string[];
+export const LINE_NAMES: readonly string[] = Object.values(LINE.shape).map(({ name }) => name);
+
+export function lineColumns(dialect: Dialect, alias: string): Sql {
+  return LINE.columns(dialect, alias);
 }
 
 export function toSummary(row: Row): SagaSummary {

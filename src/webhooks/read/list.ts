@@ -8,7 +8,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { age, sign, type Figure } from "../../storage/read/figures.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
+import { projection } from "../../storage/table.ts";
 import { toDelivery, type Delivery } from "../delivery-queries.ts";
 import { changeSign, oldestDue } from "./figure-queries.ts";
 import {
@@ -50,15 +50,18 @@ export async function subscriptionUrls(
   return new Map(rows.map((row) => ADDRESS.read(row)).map((one) => [one.id, one.url]));
 }
 
-const AFTERMATH = projection({
+/** What became of a delivery after it had ended. */
+export interface Aftermath {
   /** The state of its dead letter; undefined where it has none. */
-  deadLetter: optional(text<DeadLetterStatus>("letter")),
+  readonly deadLetter: DeadLetterStatus | undefined;
   /** The delivery that was made in its place. */
+  readonly resentAs: string | undefined;
+}
+
+const AFTERMATH = projection({
+  deadLetter: optional(text<DeadLetterStatus>("letter")),
   resentAs: optional(id("resent_as")),
 });
-
-/** What became of a delivery after it had ended. */
-export type Aftermath = RowOf<typeof AFTERMATH>;
 
 export async function readAftermath(reader: Reader, deliveryId: string): Promise<Aftermath> {
   const [row = {}] = await reader.query(selectAftermath(reader.dialect, deliveryId));
@@ -71,7 +74,7 @@ const RESPONSE = projection({ body: optional(text("response_body")) });
 export async function readResponse(
   reader: Reader,
   attemptId: string,
-): Promise<RowOf<typeof RESPONSE> | undefined> {
+): Promise<{ readonly body: string | undefined } | undefined> {
   const [row] = await reader.query(selectResponse(reader.dialect, attemptId));
   return row && RESPONSE.read(row);
 }

@@ -1,7 +1,7 @@
 /** Webhooks that need a person: deliveries that were given up, and subscriptions that were disabled. */
 import { id, optional, text } from "../../storage/column.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
+import { projection } from "../../storage/table.ts";
 import { openLetters } from "../dead-letters/queries.ts";
 import { toDeadLetter, type DeadLetter } from "../dead-letters/rows.ts";
 import { disabledRows } from "../subscriptions/queries.ts";
@@ -26,11 +26,15 @@ export const openDeadLetters: Source<AddressedLetter> = {
 const DISABLED = projection({
   id: id("id"),
   url: text("url"),
-  /** `failing`, or the code of the response that ended it. */
   reason: optional(text("reason")),
 });
 
-export type DisabledSubscription = RowOf<typeof DISABLED>;
+export interface DisabledSubscription {
+  readonly id: string;
+  readonly url: string;
+  /** `failing`, or the code of the response that ended it. */
+  readonly reason: string | undefined;
+}
 
 /** Disabled subscriptions, the longest disabled first. */
 export const disabledSubscriptions: Source<DisabledSubscription> = sourceOf(disabledRows, (row) =>
