@@ -126,7 +126,7 @@ export const SOURCES: readonly ItemSource[] = [
   ...kind<AbandonedEntryItem, ListedEntry>({
     kind: "abandoned-entry",
     sources: [abandonedEntries("erasure")],
-    id: ({ id }) => id,
+    id: ({ entryId }) => entryId,
     name: ({ name }) => name,
     reason: ({ subjectId, name, operation, lastError, attempts }) =>
       `for ${subjectId}: ${name} did not ${operation}: ${lastError ?? UNKNOWN}, ${triesText(attempts)}`,
@@ -142,7 +142,7 @@ export const SOURCES: readonly ItemSource[] = [
   ...kind<AbandonedCallItem, ListedEntry>({
     kind: "abandoned-call",
     sources: [abandonedEntries("call")],
-    id: ({ id }) => id,
+    id: ({ entryId }) => entryId,
     name: ({ name }) => name,
     reason: ({ name, lastError }) => `the call ${name} was given up: ${lastError ?? UNKNOWN}`,
     actions: () => REQUEUE,
@@ -151,7 +151,7 @@ export const SOURCES: readonly ItemSource[] = [
   ...kind<AbandonedEventItem, ListedEntry>({
     kind: "abandoned-event",
     sources: [abandonedEntries("delivery"), abandonedEntries("event")],
-    id: ({ id }) => id,
+    id: ({ entryId }) => entryId,
     name: ({ name }) => name,
     reason: ({ handler, lastError: error = UNKNOWN }) =>
       handler === undefined ? `it could not be read: ${error}` : `handler ${handler} gave it up: ${error}`,

@@ -1,7 +1,7 @@
 /** Lists of the audit trail, newest first. */
 import type { Dialect } from "../storage/database.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
-import { eventColumns } from "./rows.ts";
+import { EVENT } from "./rows.ts";
 
 export interface RequestRange {
   readonly subjectId: string | undefined;
@@ -34,7 +34,7 @@ export function listNewestEvents(
   { subjectId, type, after }: EventRange,
   limit: number,
 ): Sql {
-  return sql`select ${eventColumns(dialect)} from ${dialect.table("audit_events")}
+  return sql`select ${EVENT.columns(dialect)} from ${EVENT.of(dialect)}
     where true ${after === undefined ? empty : sql`and seq < ${after}`}
       ${subjectId === undefined ? empty : sql`and subject_id = ${subjectId}`}
       ${type === undefined ? empty : sql`and type = ${type}`}

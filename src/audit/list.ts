@@ -6,10 +6,10 @@ import type { Dialect } from "../storage/database.ts";
 import { sign, type Figure } from "../storage/read/figures.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import { projection, type RowOf } from "../storage/table.ts";
-import { listActions, toAction } from "./action-queries.ts";
+import { listActions } from "./action-queries.ts";
 import type { AuditEvent, AuditType } from "./event.ts";
 import { changeSign, listNewestEvents, listNewestRequests } from "./list-queries.ts";
-import { toAuditEvent } from "./rows.ts";
+import { EVENT, toAction, toAuditEvent } from "./rows.ts";
 
 interface Paged {
   readonly limit: number;
@@ -62,8 +62,6 @@ function toRequest({ type, subjectId, requestedAtMs, completedAtMs }: RowOf<type
   return { subjectId, operation, requestedAtMs, completedAtMs };
 }
 
-const SEQ = projection({ seq: bigint("seq") });
-
 /** The number of the last event. */
 const EVENT_PLACE = cursor<[number]>(isCount);
 
@@ -77,7 +75,7 @@ export async function listNewest(
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return {
     items: rows.slice(0, limit).map(toAuditEvent),
-    next: last && EVENT_PLACE.encode(SEQ.read(last).seq),
+    next: last && EVENT_PLACE.encode(EVENT.read(last).seq),
   };
 }
 

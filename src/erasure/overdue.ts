@@ -4,12 +4,11 @@ import { cursor, isInstant, isText } from "../core/cursor.ts";
 import { span, type Period } from "../core/erasure/period.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
-import { toEntry } from "../outbox/rows.ts";
-import { flag, float, text } from "../storage/column.ts";
+import { ENTRY, toEntry } from "../outbox/rows.ts";
+import { listBlocking } from "../outbox/settle-queries.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import { readPage, type Source } from "../storage/read/selection.ts";
-import { projection, type RowOf } from "../storage/table.ts";
-import { listBlocking, overdueRows } from "./queries.ts";
+import { OVERDUE, overdueRows, type OverdueSubject } from "./queries.ts";
 
 /** An entry without its ref, which may be personal. */
 export type BlockingEntry = Pick<
@@ -68,26 +67,19 @@ export function overdueErasures(deadline: Period = ONE_MONTH): Source<OverdueEra
       const found = rows.map((row) => OVERDUE.read(row));
       const ids = found.map(({ subjectId }) => subjectId);
       const blocking = ids.length > 0 ? await reader.query(listBlocking(reader.dialect, ids)) : [];
-      const entries = blocking.map(toEntry);
+      const entries = blocking.map((row) => toEntry(ENTRY.read(row)));
       return found.map((one) => toOverdue(one, entries));
     },
   };
 }
 
-const OVERDUE = projection({
-  subjectId: text("subject_id"),
-  requestedAtMs: float("since_ms"),
-  dueAtMs: float("due_ms"),
-  localFailed: flag("failing"),
-});
-
-function toOverdue(found: RowOf<typeof OVERDUE>, entries: readonly OutboxEntry[]): OverdueErasure {
-  const { subjectId, requestedAtMs, dueAtMs, localFailed } = found;
+function toOverdue(found: OverdueSubject, entries: readonly OutboxEntry[]): OverdueErasure {
+  const { subjectId, sinceMs, dueMs, failing } = found;
   return {
     subjectId,
-    requestedAt: new Date(requestedAtMs),
-    dueAt: new Date(dueAtMs),
-    localFailed,
+    requestedAt: new Date(sinceMs),
+    dueAt: new Date(dueMs),
+    localFailed: failing,
     blocking: entries.filter((entry) => entry.subjectId === subjectId).map(withoutRef),
   };
 }

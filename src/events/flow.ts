@@ -8,6 +8,7 @@ import { readTrail } from "../outbox/read/list.ts";
 import { readNowMs } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
+import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/delivery.ts";
 import type { EventEngine } from "./run/engine.ts";
 import type { EventValue } from "./define/event.ts";
@@ -25,8 +26,6 @@ import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 /** So many rows travel in one statement. */
 const ROWS_MAX = 5_000;
 

@@ -110,7 +110,7 @@ export class Amends<Tx = unknown> {
       onRewound: (run, foundVersion) => this.#rewound(run, foundVersion),
       onBug: (error) => this.#bug(error),
     });
-    this.#duties.push(this.#engine);
+    this.#duties.push(this.#engine.pool);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
     const host = this.#host();
     Object.defineProperty(this, HOST, { value: host, enumerable: false });

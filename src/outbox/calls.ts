@@ -10,12 +10,13 @@ import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
-import type { Row, Session } from "../storage/database.ts";
+import type { Session } from "../storage/database.ts";
 import { retrying } from "../storage/read/reader.ts";
 import { readPage, sourceOf, type Source } from "../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
-import type { LeasePool, Lease } from "../runtime/lease-pool.ts";
-import type { Duty } from "../runtime/duty.ts";
+import type { LeasePool } from "../runtime/lease-pool.ts";
+import type { Lease } from "../runtime/lease.ts";
+import { COMMIT_SOON_MS, type Duty } from "../runtime/duty.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { readTraceparent } from "../runtime/trace.ts";
 import { tryHook } from "../runtime/hook.ts";
@@ -30,7 +31,8 @@ import { entryPool, runBatch, type ClaimedEntry } from "./entry-pool.ts";
 import { checkLimit, ENTRY_PLACE, type PageOptions } from "./read/entry-page.ts";
 import { insertEntries } from "./queries.ts";
 import { abandonedRows } from "./read/list-queries.ts";
-import { CallRequeue } from "./requeue-calls.ts";
+import { requeueCalls } from "./requeue.ts";
+import { CALL, type CallRow } from "./rows.ts";
 
 export interface CallsOptions {
   readonly calls: readonly CallDefinition[];
@@ -62,7 +64,7 @@ export class Calls<Tx = unknown> {
   readonly #backoff: BackoffPolicy;
   readonly #batchSize: number;
   readonly #onAbandoned: CallsOptions["onAbandoned"];
-  readonly #pool: LeasePool<ClaimedEntry>;
+  readonly #pool: LeasePool<ClaimedEntry<CallRow>>;
   readonly #retryLimits: RetryLimits;
   #isAttached = false;
 
@@ -81,6 +83,7 @@ export class Calls<Tx = unknown> {
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
+      table: CALL,
       names: () => [...this.#known.keys()],
       host,
       books: this.#books,
@@ -121,8 +124,8 @@ export class Calls<Tx = unknown> {
   ): Promise<string> {
     const payload = await encodeInput(call, input);
     const entryId = this.#host.newId();
-    const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
-    await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
+    const entry = { entryId, kind: "call", name: call.name, payload } as const;
+    await session.query(insertEntries(session.dialect, [entry], this.#host.tracer.current()));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
     this.#pool.dueIn(COMMIT_SOON_MS);
@@ -151,7 +154,7 @@ export class Calls<Tx = unknown> {
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;
-    const requeue = new CallRequeue(given);
+    const requeue = requeueCalls(given);
     const actionIds = new Map(given.map((id) => [id, this.#host.newId()]));
     const work = async (session: Session): Promise<readonly string[]> => {
       const done = await requeue.run(session);
@@ -169,7 +172,7 @@ export class Calls<Tx = unknown> {
     return done;
   }
 
-  async #run(row: Row, lease: Lease): Promise<void> {
+  async #run(row: CallRow, lease: Lease): Promise<void> {
     const entry = toCall(row);
     const definition = this.#known.get(entry.name) as CallDefinition;
     const { attemptMax } = definition;
@@ -181,7 +184,7 @@ export class Calls<Tx = unknown> {
         kind: "consumer",
         labels: { "amends.call": entry.name },
         attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
-        parent: readTraceparent(row["traceparent"]),
+        parent: readTraceparent(row.traceparent),
       }),
       () => this.#call(definition, entry, lease),
       (one) => labelOf(one?.outcome),
@@ -219,13 +222,13 @@ export class Calls<Tx = unknown> {
   }
 }
 
-const ABANDONED: Source<CallEntry> = sourceOf((dialect) => abandonedRows(dialect, "call"), toCall);
+const ABANDONED: Source<CallEntry> = sourceOf(
+  (dialect) => abandonedRows(dialect, "call"),
+  (row) => toCall(CALL.read(row)),
+);
 
 /** On record where nobody said who it was. */
 const NOBODY = "unknown";
-
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 
 function byName(calls: readonly CallDefinition[]): ReadonlyMap<string, CallDefinition> {
   const known = new Map(calls.map((call) => [call.name, call]));

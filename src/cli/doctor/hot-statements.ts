@@ -2,6 +2,7 @@
 import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { claimDeliveries } from "../../events/store/queries.ts";
 import { claimEntries } from "../../outbox/queries.ts";
+import { ENTRY } from "../../outbox/rows.ts";
 import { claimSagas } from "../../sagas/journal/queries.ts";
 import { selectDue } from "../../sagas/read/figure-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
@@ -15,7 +16,10 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
     ["claim of sagas", claimSagas(dialect, [{ name: "any", version: 1 }], limit, owner, leaseMs)],
     ...OUTBOX_KINDS.map(
       (kind) =>
-        [`claim of the outbox (${kind})`, claimEntries(dialect, kind, ["any"], limit, leaseMs)] as const,
+        [
+          `claim of the outbox (${kind})`,
+          claimEntries(dialect, ENTRY, { kind, names: ["any"], limit, leaseMs }),
+        ] as const,
     ),
     [
       "claim of events",

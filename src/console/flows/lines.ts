@@ -52,14 +52,14 @@ export function errorOf({ state }: ListedRun, trail: readonly TrailEntry[]): Jso
 }
 
 function toFlowEvent(entry: TrailEntry): FlowEvent {
-  const { id, name, handler, status, attempts, enqueuedAtMs, lastError, payload } = entry;
+  const { entryId, name, handler, status, attempts, enqueuedAt, lastError, payload } = entry;
   return {
-    id,
+    id: entryId,
     name,
     handler: handler ?? null,
     status,
     attempts,
-    at: iso(enqueuedAtMs),
+    at: iso(enqueuedAt),
     lastError: lastError ?? null,
     data: payload === undefined ? null : mask(parsed(payload)),
     actions: outboxMachine.sources("requeue").includes(status) ? ["retry", "resolve"] : [],
@@ -67,7 +67,7 @@ function toFlowEvent(entry: TrailEntry): FlowEvent {
 }
 
 function toSent(entry: TrailEntry): SentEvent {
-  const { eventId, causation, name, handler, status, attempts, enqueuedAtMs, lastAttemptAtMs } = entry;
+  const { eventId, causation, name, handler, status, attempts, enqueuedAt, lastAttemptAt } = entry;
   return {
     eventId,
     causation,
@@ -75,8 +75,8 @@ function toSent(entry: TrailEntry): SentEvent {
     handler,
     status,
     attempts,
-    atMs: enqueuedAtMs,
-    triedAtMs: lastAttemptAtMs,
+    atMs: enqueuedAt,
+    triedAtMs: lastAttemptAt,
   };
 }
 

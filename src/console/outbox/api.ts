@@ -4,7 +4,7 @@ import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Outbox } from "../../erasure/remote/outbox.ts";
 import type { ListedEntry } from "../../outbox/read/entry.ts";
 import { listEntries, openEntriesOf, readEntry, type EntryFilter } from "../../outbox/read/list.ts";
-import { CallRequeue } from "../../outbox/requeue-calls.ts";
+import { requeueCalls } from "../../outbox/requeue.ts";
 import { persist } from "../../storage/retry.ts";
 import type { Revealers } from "../audit/api.ts";
 import { recorded, type ConsoleContext } from "../context.ts";
@@ -109,7 +109,7 @@ async function requeue(
 
 /** A call needs nothing but its row: the process that makes such calls takes it up again. */
 async function requeueCall({ db }: ConsoleContext, id: string): Promise<void> {
-  const requeuing = new CallRequeue([id]);
+  const requeuing = requeueCalls([id]);
   const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
   if (done.length === 0) throw notAbandoned();
 }

@@ -7,10 +7,10 @@ import { mask } from "../http/mask.ts";
 import { iso } from "../sagas/lines.ts";
 
 export function toOutboxLine(entry: ListedEntry, canRequeue: boolean): OutboxLine {
-  const { id, kind, name, status, attempts, refValue, payload } = entry;
+  const { entryId, kind, name, status, attempts, refValue, payload } = entry;
   const at = (ms: number | undefined): string | null => (ms === undefined ? null : iso(ms));
   return {
-    id,
+    id: entryId,
     kind,
     name,
     status,
@@ -21,9 +21,9 @@ export function toOutboxLine(entry: ListedEntry, canRequeue: boolean): OutboxLin
     ref: refValue === undefined ? null : mask(refValue),
     payload: payload === undefined ? null : mask(parsed(payload)),
     attempts,
-    enqueuedAt: iso(entry.enqueuedAtMs),
-    lastAttemptAt: at(entry.lastAttemptAtMs),
-    nextAttemptAt: at(entry.nextAttemptAtMs),
+    enqueuedAt: iso(entry.enqueuedAt),
+    lastAttemptAt: at(entry.lastAttemptAt),
+    nextAttemptAt: at(entry.nextAttemptAt),
     lastError: entry.lastError ?? null,
     actions: outboxMachine.sources("requeue").includes(status) ? allowed(entry, canRequeue) : [],
   };

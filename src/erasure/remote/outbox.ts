@@ -23,8 +23,9 @@ import { enqueueIn, tell } from "./enqueue.ts";
 import { abandonedRows, scheduledRows } from "../../outbox/read/list-queries.ts";
 import { completeIn } from "./complete.ts";
 import { requeue, type RequeueNote } from "./requeue.ts";
-import { toEntry } from "../../outbox/rows.ts";
-import { settleIn, type Request, type Settlement } from "../../outbox/settle.ts";
+import { ENTRY, toEntry } from "../../outbox/rows.ts";
+import type { Request } from "../../outbox/settle-queries.ts";
+import { settleIn, type Settlement } from "../../outbox/settle.ts";
 import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
 import { cancelRectifications } from "./supersede.ts";
 
@@ -125,7 +126,8 @@ export class Outbox<Tx = unknown> {
   ): Promise<readonly OutboxEntry[]> {
     if (!Number.isInteger(limit) || limit < 1)
       throw new AmendsError("BAD_OPTION", "The limit of a claim must be a whole number, 1 or more.");
-    const rows = await this.books.claim("erasure", undefined, limit, positiveMs(lease, "lease"));
+    const leaseMs = positiveMs(lease, "lease");
+    const rows = await this.books.claim(ENTRY, { kind: "erasure", limit, leaseMs });
     return rows.map(toEntry).toSorted(byAge);
   }
 
@@ -137,7 +139,7 @@ export class Outbox<Tx = unknown> {
     const { subjectId, operation } = entry;
     const item = { ...pieceOf(entry, "succeed"), completes: { subjectId, operation } };
     const { database } = this.host;
-    const [booked] = await persist(
+    const [settled] = await persist(
       database,
       () =>
         database.transaction(
@@ -146,7 +148,7 @@ export class Outbox<Tx = unknown> {
         ),
       this.#retryLimits,
     );
-    return booked !== "lost";
+    return settled !== "lost";
   }
 
   /** The call has failed and is to be tried again. False where the claim was lost. */
@@ -205,7 +207,10 @@ export class Outbox<Tx = unknown> {
     refuseUnknown(options, ["limit", "after"], "A page of the outbox");
     const limit = checkLimit(options.limit ?? 100);
     const reader = retrying(this.host.database, this.#retryLimits);
-    const entries = sourceOf((dialect) => rows(dialect, "erasure"), toEntry);
+    const entries = sourceOf(
+      (dialect) => rows(dialect, "erasure"),
+      (row) => toEntry(ENTRY.read(row)),
+    );
     const { items, next } = await readPage(reader, entries, ENTRY_PLACE, { limit, after: options.after });
     return { entries: items, next };
   }

@@ -120,8 +120,16 @@ export interface RunEvent {
 }
 
 export function toRunEvent(entry: TrailEntry): RunEvent {
-  const { id, name, handler, status, attempts, lastError, enqueuedAtMs } = entry;
-  return { id, event: name, handler, status, attempts, error: lastError, at: new Date(enqueuedAtMs) };
+  const { entryId, name, handler, status, attempts, lastError, enqueuedAt } = entry;
+  return {
+    id: entryId,
+    event: name,
+    handler,
+    status,
+    attempts,
+    error: lastError,
+    at: new Date(enqueuedAt),
+  };
 }
 
 function text(value: unknown): string | undefined {

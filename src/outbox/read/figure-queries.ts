@@ -1,9 +1,8 @@
 /** Figures about the outbox. Each looks at a bounded number of rows along an index. */
 import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
-import { gate } from "../../storage/claim.ts";
+import { freshFirst, gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { FRESH_FIRST } from "../../storage/migrations/0002-outbox.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { LOWEST_ID } from "./list-queries.ts";
 
@@ -46,7 +45,7 @@ function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql
     (rank) => sql`select d.since from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
         from ${dialect.table("outbox")} as c
-        where c.kind = ${literals([kind])} and ${raw(FRESH_FIRST("c.attempts"))} = ${raw(rank)}
+        where c.kind = ${literals([kind])} and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
           and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
         order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
   );

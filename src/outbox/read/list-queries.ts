@@ -8,12 +8,7 @@ import type { Dialect } from "../../storage/database.ts";
 import type { Selection } from "../../storage/read/selection.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { idRows } from "../queries.ts";
-import { entryColumns } from "../rows.ts";
-
-/** With the run and the handler that a delivery belongs to. */
-function lineColumns(dialect: Dialect, alias: string): Sql {
-  return sql`${entryColumns(dialect, alias)}, ${raw(`${alias}.handler, ${alias}.saga_id`)}`;
-}
+import { LISTED } from "./entry.ts";
 
 function inStatus(dialect: Dialect, kind: OutboxKind, status: OutboxStatus, at: Sql): Selection {
   return {
@@ -21,7 +16,7 @@ function inStatus(dialect: Dialect, kind: OutboxKind, status: OutboxStatus, at: 
     where: sql`c.status = ${literals([status])} and c.kind = ${literals([kind])}`,
     at,
     id: raw("c.entry_id"),
-    columns: lineColumns(dialect, "c"),
+    columns: LISTED.columns(dialect, "c"),
   };
 }
 
@@ -52,7 +47,7 @@ export const ENTRY_SCAN_MAX = 2_000;
 /** The last row that was looked at comes last, with `edge` set, so that a search can go on from there. */
 export function listNewest(dialect: Dialect, range: EntryRange, limit: number): Sql {
   const { statuses, kind, name, after } = range;
-  const columns = lineColumns(dialect, "s");
+  const columns = LISTED.columns(dialect, "s");
   const fits = [
     ...(statuses.length > 0 ? [sql`s.status in (${literals(statuses)})`] : []),
     ...(kind === undefined ? [] : [sql`s.kind = ${kind}`]),
@@ -69,7 +64,7 @@ export function listNewest(dialect: Dialect, range: EntryRange, limit: number): 
 
 /** What a subject's requests still wait for. */
 export function listOpenOf(dialect: Dialect, subjectId: string, limit: number): Sql {
-  return sql`select ${lineColumns(dialect, "c")} from ${dialect.table("outbox")} as c
+  return sql`select ${LISTED.columns(dialect, "c")} from ${dialect.table("outbox")} as c
     where c.subject_id = ${subjectId} and c.kind = 'erasure' and c.status in (${literals(BLOCKING)})
     order by c.operation, c.entry_id limit ${limit}`;
 }
@@ -98,12 +93,12 @@ export function listNewestAbandoned(
 }
 
 export function selectEntry(dialect: Dialect, id: string): Sql {
-  return sql`select ${lineColumns(dialect, "c")} from ${dialect.table("outbox")} as c where c.entry_id = ${id}`;
+  return sql`select ${LISTED.columns(dialect, "c")} from ${dialect.table("outbox")} as c where c.entry_id = ${id}`;
 }
 
 /** The entries that were written for a run, oldest first. */
 export function selectTrail(dialect: Dialect, trail: readonly string[]): Sql {
-  return sql`select ${lineColumns(dialect, "c")}, c.event_id, c.causation
+  return sql`select ${LISTED.columns(dialect, "c")}, c.event_id, c.causation
     from ${idRows(dialect, trail)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
     order by c.enqueued_at, c.event_id, c.entry_id`;
 }

@@ -4,11 +4,12 @@ import { isUuid } from "../../core/flow/sealed.ts";
 import type { OutboxKind, OutboxOperation } from "../../core/outbox/entry.ts";
 import { settled, type OutboxStatus } from "../../core/outbox/machine.ts";
 import { int, text } from "../../storage/column.ts";
+import type { Row } from "../../storage/database.ts";
 import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
 import { projection } from "../../storage/table.ts";
-import { toListedEntry, toTrailEntry, type ListedEntry, type TrailEntry } from "./entry.ts";
+import { LISTED, TRAIL, type ListedEntry, type TrailEntry } from "./entry.ts";
 import {
   abandonedRows,
   countOpenOf,
@@ -33,30 +34,34 @@ export interface EntryFilter {
 
 const PLACE = cursor<[string]>(isUuid);
 
+function toListed(row: Row): ListedEntry {
+  return LISTED.read(row);
+}
+
 export async function listEntries(reader: Reader, filter: EntryFilter): Promise<Page<ListedEntry>> {
   const { statuses, kind, name, limit } = filter;
   const [after] = PLACE.decode(filter.after) ?? [];
   const { dialect } = reader;
   if (statuses.length === 1 && statuses[0] === settled("abandon") && name === undefined) {
     const rows = await reader.query(listNewestAbandoned(dialect, kind, after, limit + 1));
-    return pageOf(rows.map(toListedEntry), limit);
+    return pageOf(rows.map(toListed), limit);
   }
   const rows = await reader.query(listNewest(dialect, { statuses, kind, name, after }, limit + 1));
   const { hits, cut } = scanned(rows, ENTRY_SCAN_MAX);
-  const page = pageOf(hits.map(toListedEntry), limit);
+  const page = pageOf(hits.map(toListed), limit);
   if (page.next !== undefined || !cut) return page;
-  return { items: page.items, next: PLACE.encode(toListedEntry(cut).id) };
+  return { items: page.items, next: PLACE.encode(LISTED.read(cut).entryId) };
 }
 
 function pageOf(entries: readonly ListedEntry[], limit: number): Page<ListedEntry> {
   const items = entries.slice(0, limit);
   const last = entries.length > limit ? items.at(-1) : undefined;
-  return { items, next: last && PLACE.encode(last.id) };
+  return { items, next: last && PLACE.encode(last.entryId) };
 }
 
 export async function readEntry(reader: Reader, id: string): Promise<ListedEntry | undefined> {
   const [row] = isUuid(id) ? await reader.query(selectEntry(reader.dialect, id)) : [];
-  return row && toListedEntry(row);
+  return row && LISTED.read(row);
 }
 
 /** What a subject's requests still wait for. */
@@ -65,7 +70,7 @@ export async function openEntriesOf(
   subjectId: string,
   limit: number = ENTRY_SCAN_MAX,
 ): Promise<readonly ListedEntry[]> {
-  return (await reader.query(listOpenOf(reader.dialect, subjectId, limit))).map(toListedEntry);
+  return (await reader.query(listOpenOf(reader.dialect, subjectId, limit))).map(toListed);
 }
 
 const OPEN_COUNT = projection({
@@ -93,10 +98,10 @@ export async function countOpenEntries(
 /** The entries that were written for a run, oldest first. */
 export async function readTrail(reader: Reader, ids: readonly string[]): Promise<readonly TrailEntry[]> {
   const rows = await reader.query(selectTrail(reader.dialect, ids));
-  return rows.map(toTrailEntry);
+  return rows.map((row) => TRAIL.read(row));
 }
 
 /** Entries of one kind that were given up, oldest first. */
 export function abandonedEntries(kind: OutboxKind): Source<ListedEntry> {
-  return sourceOf((dialect) => abandonedRows(dialect, kind), toListedEntry);
+  return sourceOf((dialect) => abandonedRows(dialect, kind), toListed);
 }

@@ -46,9 +46,8 @@ export class JobLayer {
 
   /** The ids of those that are still held. */
   async renew(db: Pick<Database, "dialect" | "query">, jobs: readonly Held[]): Promise<ReadonlySet<string>> {
-    const holds = jobs.map(({ id, token }) => [id, token] as const);
     const { leaseMs } = this.#options;
-    const rows = await db.query(renewJobs(db.dialect, holds, leaseMs), renewalLimitMs(leaseMs));
+    const rows = await db.query(renewJobs(db.dialect, jobs, leaseMs), renewalLimitMs(leaseMs));
     return new Set(rows.map((row) => String(row["id"])));
   }
 

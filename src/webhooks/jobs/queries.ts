@@ -6,6 +6,7 @@ import {
   gate,
   holding,
   renewStatement,
+  type Held,
   type InitialClaim,
   type Claimable,
 } from "../../storage/claim.ts";
@@ -59,12 +60,8 @@ export function anyJobDue(dialect: Dialect): Sql {
       and not exists (select 1 from ${dialect.table("webhook_paused")} as q where q.subscription_id = j.subscription_id))`;
 }
 
-export function renewJobs(
-  dialect: Dialect,
-  holds: readonly (readonly [id: string, token: number])[],
-  leaseMs: number,
-): Sql {
-  return renewStatement(dialect, HELD, holds, leaseMs, raw("id"));
+export function renewJobs(dialect: Dialect, held: readonly Held[], leaseMs: number): Sql {
+  return renewStatement(dialect, HELD, held, leaseMs, raw("id"));
 }
 
 const SETTLED: readonly Column[] = [
