@@ -67,7 +67,7 @@ export class ConsoleContext {
   }
 }
 
-/** On every route but the open ones somebody is signed in: the guard has seen to it. */
+/** Who is signed in. The guard lets nobody else reach a route that is not open. */
 export function whoOf({ who }: { readonly who: Operator | undefined }): Operator {
   if (who) return who;
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });

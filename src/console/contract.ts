@@ -280,7 +280,7 @@ export interface LiveChange {
   readonly sagas: readonly SagaLine[];
   /** More changed than are listed: load the list again. */
   readonly more: boolean;
-  /** Sagas that somebody watches, by their new version: load them again. */
+  /** Sagas that a browser watches, by their new version: load them again. */
   readonly watched: readonly { readonly id: string; readonly version: number }[];
   /** Other parts in which something changed. */
   readonly parts: readonly Part[];

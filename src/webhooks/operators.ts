@@ -32,7 +32,7 @@ export interface OperatorParts {
 
 export interface Span {
   readonly since: Date;
-  /** Until now unless said otherwise. */
+  /** Default: now. */
   readonly until?: Date;
 }
 

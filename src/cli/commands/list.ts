@@ -153,12 +153,12 @@ export const list: Command = command({
   name: "list",
   group: "Look",
   summary: "Sagas, or what another part has, the newest first.",
-  args: [{ name: "PART", summary: `${LISTED.join(", ")}: sagas unless said otherwise.`, required: false }],
+  args: [{ name: "PART", summary: `${LISTED.join(", ")}. Default: sagas.`, required: false }],
   options: {
     ...SOURCE,
     status: text("A,B", "Only these states."),
     name: text("NAME", "Only this saga, resolver, call, event or kind."),
-    limit: number("N", "How many at most. 20 unless said otherwise.", 1, 1_000),
+    limit: number("N", "How many at most. Default: 20.", 1, 1_000),
     ...JSON_OUT,
   },
   examples: [

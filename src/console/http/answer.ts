@@ -73,7 +73,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   NOT_SUPPORTED: 501,
 };
 
-/** Trouble that passes, or that whoever runs the process must see to: the operator's browser is told no more. */
+/** Trouble that passes, or that the owner of the process must fix: the operator's browser is told no more. */
 const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "CLOSED",
   "DATABASE_READ_ONLY",

@@ -1,7 +1,7 @@
 /**
- * Looks once a second for whatever changed, for all browsers together, and only while somebody looks. What it finds is
- * kept for a while under a running number, so that whoever was cut off gets what they missed; whoever missed more is
- * told to load everything again.
+ * Looks once a second for changes, for all browsers together, and only while a browser listens. Changes are kept for a
+ * while under a running number: a browser that was cut off gets what it missed, and one that missed more is told to load
+ * everything again.
  */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../storage/clock.ts";
@@ -89,7 +89,7 @@ export class Live {
     this.#kept = [];
   }
 
-  /** What came after an event that somebody had; where that is not known any more, they load everything again. */
+  /** What came after the last event of a browser. If that event is no longer kept, the browser loads everything again. */
   #missed(lastId: string | undefined): readonly LiveEvent[] {
     if (lastId === undefined) return [];
     const place = this.#kept.findIndex(({ id }) => id === lastId);

@@ -22,7 +22,7 @@ export interface Stretch {
 export interface EntryTerms {
   /** How long entries that are done are kept; undefined: for ever. */
   readonly doneMs: number | undefined;
-  /** How long an event waits for somebody who takes it; undefined: for ever. */
+  /** How long an event waits for a handler; undefined: for ever. */
   readonly untakenMs: number | undefined;
 }
 

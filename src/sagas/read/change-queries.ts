@@ -1,4 +1,4 @@
-/** What has changed of sagas lately. It is asked once a second while somebody watches the console. */
+/** What has changed of sagas lately. It is asked once a second while a browser shows the console. */
 import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { join, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -6,7 +6,7 @@ import { inState, someOpen } from "./list-queries.ts";
 import { LINE_NAMES, lineColumns } from "./summary.ts";
 
 const CLOSED = sagaMachine.states.filter((state) => !CLAIMABLE.includes(state));
-/** If more sagas are open, the changes of some are missed: whoever looks at one saga asks for its version. */
+/** If more sagas are open, the changes of some are missed: a page of one saga asks for its version instead. */
 const OPEN_MAX = 1_000;
 
 /** Sagas that changed after an instant, up to `limit` of each state. */

@@ -114,7 +114,7 @@ export interface SubscriptionFilter {
   readonly status?: SubscriptionStatus | undefined;
   readonly limit: number;
   readonly after?: string | undefined;
-  /** The oldest first unless said otherwise. */
+  /** Default: oldest. */
   readonly order?: "oldest" | "newest" | undefined;
 }
 
