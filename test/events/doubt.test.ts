@@ -51,7 +51,7 @@ onEachDatabase((database) => {
   });
 
   it("[K-06] a delivery that was taken over is counted as lost by whoever had it", async () => {
-    const lease = gate();
+    const hold = gate();
     const one = convention({ schema: () => hold.pass() });
     const other = convention();
     const { first, second, lapse } = await pair(

@@ -110,7 +110,7 @@ onEachDatabase((database) => {
       const db = await database.open();
       await makeEffects(db);
       const calls: string[] = [];
-      const make1 = (name: string, lease: typeof slow): ReturnType<typeof handler> =>
+      const make1 = (name: string, hold: typeof slow): ReturnType<typeof handler> =>
         handler("writing", {
           on: Begun,
           ok: Written,
