@@ -6,6 +6,7 @@ import { breakerMachine } from "../../src/core/breaker.ts";
 import { machineDiagram } from "../../src/core/machine.ts";
 import { flowMachine } from "../../src/core/flow/machine.ts";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
+import { actMachine, undoMachine } from "../../src/core/saga/step-machine.ts";
 import { mermaid, readTable } from "../../tools/doors.mjs";
 import { root } from "../../tools/project.mjs";
 
@@ -13,15 +14,20 @@ const architecture = readFileSync(path.join(root, "docs", "architecture.md"), "u
 const pictures = [...architecture.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)].map(([, picture]) => picture);
 
 it("the architecture page shows the machine of sagas as its table draws it", () => {
-  expect(pictures).toContain(machineDiagram(sagaMachine, "PENDING"));
+  expect(pictures).toContain(machineDiagram(sagaMachine));
+});
+
+it("the architecture page shows the machines of a step as their tables draw them", () => {
+  expect(pictures).toContain(machineDiagram(actMachine));
+  expect(pictures).toContain(machineDiagram(undoMachine));
 });
 
 it("the architecture page shows the machine of circuit breakers as its table draws it", () => {
-  expect(pictures).toContain(machineDiagram(breakerMachine, "closed"));
+  expect(pictures).toContain(machineDiagram(breakerMachine));
 });
 
 it("the architecture page shows the machine of runs over events as its table draws it", () => {
-  expect(pictures).toContain(machineDiagram(flowMachine, "running"));
+  expect(pictures).toContain(machineDiagram(flowMachine));
 });
 
 it("the architecture page shows the doors between rooms as their table draws them", () => {
