@@ -48,7 +48,7 @@ export default defineConfig({
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
           env: { TMPDIR: runFolder },
-          setupFiles: ["test/setup/limits.ts"],
+          setupFiles: ["test/setup/wait-for.ts"],
           expect: { poll: { timeout: UNTIL_MS, interval: 20 } },
           retry: 0,
           // Limits that only end a test that would hang, on a machine that has other work as well.
