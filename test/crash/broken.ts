@@ -128,9 +128,9 @@ export const DELIVERY_WITHOUT_TOKEN: readonly Patch[] = [
 /** What a handler wrote in its transaction is committed before its outcome is booked. */
 export const BOOKED_AFTER_THE_HANDLER: readonly Patch[] = [
   {
-    file: "events/run/transactional.js",
-    from: "last.written = await given.write(session, called.end);",
-    to: `last.end = called.end;
+    file: "runtime/own-transaction.js",
+    from: "last.written = await given.write(session, attempted.end);",
+    to: `last.end = attempted.end;
         }, true);
         await db.transaction(async (session) => {
             last.written = await given.write(session, last.end);`,
