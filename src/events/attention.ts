@@ -1,9 +1,11 @@
 /** What of the event flow needs a person: runs whose undo failed, and events that were given up. */
 import type { FlowFailure } from "../core/flow/state.ts";
-import type { Database, Row } from "../storage/database.ts";
+import { listAbandonedDeliveries, type Place } from "../outbox/deliveries/operator-queries.ts";
+import { DELIVERY_STATE, type DeliveryState } from "../outbox/deliveries/row.ts";
+import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { listGivenUp, listStalledRuns, type Cursor } from "./store/queries.ts";
-import { toDelivery, toState } from "./store/rows.ts";
+import { listStalledRuns } from "./store/run-queries.ts";
+import { stateOf, STORED_RUN, type StoredRun } from "./store/run-row.ts";
 
 export type EventAction = "retry" | "resolve";
 
@@ -48,33 +50,34 @@ const ACTIONS: readonly EventAction[] = ["retry", "resolve"];
 export async function listEventAttention(
   db: Database,
   limit: number,
-  after: Cursor | undefined,
+  after: Place | undefined,
 ): Promise<readonly { readonly atMs: number; readonly item: EventAttention }[]> {
   const { dialect } = db;
   const [stalled, deliveries, events] = await Promise.all(
     [
       listStalledRuns(dialect, limit, after),
-      listGivenUp(dialect, "delivery", limit, after),
-      listGivenUp(dialect, "event", limit, after),
+      listAbandonedDeliveries(dialect, "delivery", limit, after),
+      listAbandonedDeliveries(dialect, "event", limit, after),
     ].map((statement) => persist(db, () => db.query(statement))),
   );
   return [
-    ...(stalled ?? []).map((row) => ({ atMs: Number(row["updated_at"]), item: stalledFlow(row) })),
-    ...[...(deliveries ?? []), ...(events ?? [])].map((row) => ({
-      atMs: Number(row["enqueued_at"]),
-      item: givenUp(row),
-    })),
+    ...(stalled ?? [])
+      .map((row) => STORED_RUN.read(row))
+      .map((run) => ({ atMs: run.updatedAt, item: stalledFlow(run) })),
+    ...[...(deliveries ?? []), ...(events ?? [])]
+      .map((row) => DELIVERY_STATE.read(row))
+      .map((row) => ({ atMs: row.timeMs, item: givenUp(row) })),
   ];
 }
 
-function stalledFlow(row: Row): StalledFlow {
-  const { undoSteps, failure } = toState(row);
+function stalledFlow(run: StoredRun): StalledFlow {
+  const { undoSteps, failure } = stateOf(run);
   return {
     kind: "stalled-flow",
-    id: row["saga_id"] as string,
-    saga: row["saga_type"] as string,
-    processId: row["process_id"] as string,
-    since: new Date(Number(row["updated_at"])),
+    id: run.sagaId,
+    saga: run.sagaType,
+    processId: run.processId,
+    since: new Date(run.updatedAt),
     reason: undoSteps[0] === undefined ? "its undo failed" : `the undo of step ${undoSteps[0]} failed`,
     step: undoSteps[0],
     error: failure,
@@ -82,9 +85,8 @@ function stalledFlow(row: Row): StalledFlow {
   };
 }
 
-function givenUp(row: Row): GivenUpEvent {
-  const { id, name, handler, sagaId, timeMs, attempts } = toDelivery(row);
-  const error = (row["last_error"] as string | null) ?? "UnknownError";
+function givenUp(row: DeliveryState): GivenUpEvent {
+  const { id, name, handler, sagaId, timeMs, attempts, lastError: error = "UnknownError" } = row;
   return {
     kind: "given-up-event",
     id,

@@ -2,33 +2,32 @@
 import { AmendsError } from "../core/errors.ts";
 import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
-import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
+import { settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { selectNow } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
-import type { Fanout, RunRecord } from "./run/delivery.ts";
+import type { Fanout, RunRecord } from "./run/outcome.ts";
 import type { EventEngine } from "./run/engine.ts";
 import type { EventValue } from "./define/event.ts";
-import { fanOut, FROM_OUTSIDE } from "./run/fanout.ts";
+import { fanOut } from "./run/fanout.ts";
 import {
+  findNoted,
   requeueDelivery,
   selectDelivery,
-  selectNoted,
-  selectRun,
-  selectRunEvents,
-  selectRunsOf,
+  selectTrail,
   supersedeDelivery,
-} from "./store/queries.ts";
-import { toDelivery, toRun, trailOf } from "./store/rows.ts";
+} from "../outbox/deliveries/operator-queries.ts";
+import { DELIVERY_STATE } from "../outbox/deliveries/row.ts";
+import { findNotedRun, selectRuns, selectRunsOf } from "./store/run-queries.ts";
+import { STORED_RUN, toRun, trailOf } from "./store/run-row.ts";
+import { toDelivery } from "./store/store.ts";
 import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
 /** So many rows travel in one statement. */
 const ROWS_MAX = 5_000;
-
-const RELEASED = settled("release");
 
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
@@ -54,16 +53,15 @@ export class EventFlow<Tx = unknown> {
       if (!sealOf(event))
         throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
     }
-    const out = fanOut(this.#engine.registry, list, FROM_OUTSIDE);
     const trace = this.#engine.tracer.current();
+    const out = fanOut(this.#engine.registry, list, { correlation: undefined, causation: undefined, trace });
     if (tx === undefined) {
       this.#db.refuseInside?.();
-      await this.#engine.settle({ delivery: undefined, to: RELEASED, out, trace });
+      await this.#engine.publish(out);
       return this.#handles(out);
     }
     const session = this.#db.join(tx);
-    for (const part of parts(out))
-      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part, trace });
+    for (const part of parts(out)) await this.#engine.store.publishIn(session, part);
     this.#engine.pool.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }
@@ -77,7 +75,7 @@ export class EventFlow<Tx = unknown> {
 
   /** A run by its id. */
   async inspect(id: string): Promise<FlowView | undefined> {
-    const [row] = await this.#engine.store.query(selectRun(this.#db.dialect, id));
+    const [row] = await this.#engine.store.query(selectRuns(this.#db.dialect, [id]));
     return row && this.#view(row);
   }
 
@@ -125,19 +123,17 @@ export class EventFlow<Tx = unknown> {
     const { store, orchestrator } = this.#engine;
     const text = await this.#noted("resolve", note);
     const [row] = isUuid(id) ? await store.query(selectDelivery(this.#db.dialect, id)) : [];
-    if (!row || row["status"] !== settled("abandon")) throw notNow(id);
-    const delivery = toDelivery(row);
+    const found = row && DELIVERY_STATE.read(row);
+    if (found?.status !== settled("abandon")) throw notNow(id);
+    const delivery = toDelivery(found);
     const waiting =
       delivery.sagaId === undefined ? undefined : (await store.runs([delivery.sagaId])).get(delivery.sagaId);
     if (waiting) this.#refuseUnknown(waiting);
     const role = orchestrator.role(delivery, waiting).kind;
     if (role === "act" || role === "undo") {
-      const settlement = orchestrator.handleResult(delivery, waiting, {
-        end: "exhausted",
-        error: "ResolvedByHand",
-      });
-      const move = settlement.move && { ...settlement.move, note: text };
-      if (!(await store.steer({ ...settlement, to: SUPERSEDED, move }))) throw notNow(id);
+      const error = "ResolvedByHand";
+      const { move, out } = orchestrator.handleResult(delivery, waiting, { end: "exhausted", error });
+      if (!move || !(await store.supersede(delivery, error, { ...move, note: text }, out))) throw notNow(id);
     } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0) {
       if (!(await this.#isNoted("delivery", id, text))) throw notNow(id);
     }
@@ -154,18 +150,22 @@ export class EventFlow<Tx = unknown> {
 
   /** Refused, because an earlier commit of the same deed, whose answer was lost, has done it. */
   async #isNoted(kind: "run" | "delivery", id: string, text: string): Promise<boolean> {
-    const rows = await this.#engine.store.query(selectNoted(this.#db.dialect, kind, id, text));
-    return rows.length > 0;
+    const find = kind === "run" ? findNotedRun : findNoted;
+    return (await this.#engine.store.query(find(this.#db.dialect, id, text))).length > 0;
   }
 
   async #view(row: Row): Promise<FlowView> {
-    const events = await this.#engine.store.query(selectRunEvents(this.#db.dialect, trailOf(row)));
-    return flowView(row, events);
+    const run = STORED_RUN.read(row);
+    const trail = await this.#engine.store.query(selectTrail(this.#db.dialect, trailOf(run)));
+    return flowView(
+      run,
+      trail.map((one) => DELIVERY_STATE.read(one)),
+    );
   }
 
   async #stalled(id: string): Promise<RunRecord | undefined> {
-    const [row] = await this.#engine.store.query(selectRun(this.#db.dialect, id));
-    return row && toRun(row, this.#db.clock.monotonicMs());
+    const [row] = await this.#engine.store.query(selectRuns(this.#db.dialect, [id]));
+    return row && toRun(STORED_RUN.read(row), this.#db.clock.monotonicMs());
   }
 
   /** Where its steps are not known, nobody can say what is to be undone next. */
@@ -183,7 +183,7 @@ export class EventFlow<Tx = unknown> {
     const text = await this.#noted(action, note);
     const decided = this.#engine.orchestrator.steer(run, event, text);
     if (!decided) throw notNow(run.sagaId);
-    const done = await this.#engine.store.steer({ delivery: undefined, to: RELEASED, ...decided });
+    const done = await this.#engine.store.move(decided.move, decided.out);
     if (!done && !(await this.#isNoted("run", run.sagaId, text))) throw notNow(run.sagaId);
     this.#engine.pool.dueIn(0);
   }

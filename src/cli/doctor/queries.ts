@@ -3,7 +3,7 @@ import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { claimEntries } from "../../outbox/queries.ts";
 import { ENTRY } from "../../outbox/rows.ts";
 import { claimSagas, countOpenKinds } from "../../sagas/journal/queries.ts";
-import { claimDeliveries } from "../../events/store/queries.ts";
+import { claimDeliveries } from "../../outbox/deliveries/claim-queries.ts";
 import { selectDueSagas } from "../../operate/backlog-queries.ts";
 import { anythingDue } from "../../webhooks/orchestrator/queries.ts";
 import { leaseJobs } from "../../webhooks/jobs/queries.ts";

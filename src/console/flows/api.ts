@@ -1,8 +1,9 @@
 /** Event flows: lists, one run with its events and its picture, and what a person may do about one that stalled. */
 import { flowMachine } from "../../core/flow/machine.ts";
 import { isUuid } from "../../core/flow/sealed.ts";
-import { selectDelivery, selectRun } from "../../events/store/queries.ts";
-import { trailOf } from "../../events/store/rows.ts";
+import { selectRuns } from "../../events/store/run-queries.ts";
+import { trailOf } from "../../events/store/run-row.ts";
+import { selectDelivery } from "../../outbox/deliveries/operator-queries.ts";
 import type { Row } from "../../storage/database.ts";
 import { notFound } from "../http/answer.ts";
 import type { Revealers } from "../audit/api.ts";
@@ -91,7 +92,7 @@ export function flowRevealers(context: ConsoleContext): Revealers {
   return {
     flow: async (id) => {
       const row = await rowOf(context, id);
-      const sent = await query(selectFlowEvents(db.dialect, trailOf(row)));
+      const sent = await query(selectFlowEvents(db.dialect, trailIn(row)));
       return { fields: { error: errorOf(toFlowLine(row, undefined), sent) ?? null } };
     },
     event: async (id) => {
@@ -103,14 +104,18 @@ export function flowRevealers(context: ConsoleContext): Revealers {
 }
 
 async function rowOf({ db, query }: ConsoleContext, id: string): Promise<Row> {
-  const [row] = await query(selectRun(db.dialect, id));
+  const [row] = await query(selectRuns(db.dialect, [id]));
   if (!row) throw notFound("run with this id");
   return row;
 }
 
+function trailIn(row: Row): readonly string[] {
+  return trailOf({ trail: row["trail"] as string });
+}
+
 async function detailOf(context: ConsoleContext, id: string): Promise<FlowDetail> {
   const row = await rowOf(context, id);
-  const sent = await context.query(selectFlowEvents(context.db.dialect, trailOf(row)));
+  const sent = await context.query(selectFlowEvents(context.db.dialect, trailIn(row)));
   return toFlowDetail(row, sent, stepsOf(context, row));
 }
 

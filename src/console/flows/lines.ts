@@ -2,7 +2,7 @@
 import type { FlowState } from "../../core/flow/state.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
 import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
-import { toState } from "../../events/store/rows.ts";
+import { stateOf as stateIn, STORED_RUN } from "../../events/store/run-row.ts";
 import type { FlowStepView } from "../../events/view.ts";
 import type { Row } from "../../storage/database.ts";
 import type { Json } from "../contract.ts";
@@ -97,7 +97,7 @@ function stepOf(
 /** A row that somebody changed by hand must not keep the others from being shown. */
 function stateOf(row: Row): FlowState {
   try {
-    return toState(row);
+    return stateIn(STORED_RUN.read(row));
   } catch {
     const status = row["status"] as FlowState["status"];
     const none = { completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };

@@ -3,7 +3,7 @@
  * and one look at what is open; where only some types are wanted, it looks through a stretch and no further.
  */
 import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../../core/flow/machine.ts";
-import { runColumns } from "../../events/store/rows.ts";
+import { runColumns } from "../../events/store/run-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Cursor } from "../http/cursor.ts";

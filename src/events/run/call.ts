@@ -10,7 +10,7 @@ import type { Lease } from "../../runtime/lease.ts";
 import { Call } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import { tellThrow, type Throw } from "../../runtime/throws.ts";
-import type { Delivery, RunRecord } from "./delivery.ts";
+import type { Delivery, RunRecord } from "./outcome.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
 import {
   readAnswer,
@@ -68,7 +68,7 @@ export interface Called {
 export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | undefined {
   const { eventId, name, version, payload, correlation, causation, timeMs } = delivery;
   try {
-    const fields = on.read(payload, version) as object;
+    const fields = on.read(payload ?? null, version) as object;
     const seal = { type: name, version, id: eventId, payload: payload ?? "{}", correlation };
     return valueOf(fields, seal, new Date(timeMs), correlation ?? eventId, causation);
   } catch {

@@ -26,17 +26,16 @@ import {
   type Request,
 } from "./call.ts";
 import { continuation } from "./continuation.ts";
-import { NOTHING_OUT, type Delivery, type RunRecord, type Settlement } from "./delivery.ts";
+import { NOTHING_OUT, type Delivery, type Fanout, type Outcome, type RunRecord } from "./outcome.ts";
 import { fanOut } from "./fanout.ts";
 import type { AnyHandler } from "../define/handler.ts";
 import { spanOf } from "./handler-span.ts";
 import { SagaOrchestrator, type HandlerEnd } from "./orchestrator.ts";
-import { selectHeld, selectSettled } from "../store/queries.ts";
 import { endInTime } from "./late-handler.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { FlowNews, isAtRest } from "../run-handle.ts";
-import { SagaStore } from "../store/store.ts";
-import type { Settled } from "../store/settle.ts";
+import { FlowStore } from "../store/store.ts";
+import type { WriteAnswer } from "../store/outcome-writer.ts";
 import { callInTransaction } from "./transactional.ts";
 
 export interface EventEngineOptions {
@@ -67,7 +66,7 @@ type Booked = "done" | "again" | "called";
 
 export class EventEngine {
   readonly registry: SagaRegistry;
-  readonly store: SagaStore;
+  readonly store: FlowStore;
   readonly orchestrator: SagaOrchestrator;
   readonly pool: LeasePool<Delivery>;
   readonly tracer: Tracer;
@@ -89,7 +88,7 @@ export class EventEngine {
     };
     this.registry = registry;
     this.tracer = options.tracer;
-    this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
+    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble });
     this.orchestrator = new SagaOrchestrator(registry);
     const known = { deliverable: registry.deliverable, routable: registry.routable };
     this.pool = new LeasePool<Delivery>({
@@ -110,11 +109,22 @@ export class EventEngine {
     this.#options.warn(fields, message);
   }
 
-  /** Writes what was settled, and takes what it brings on where there is room for it. */
-  async settle(settlement: Settlement, from?: Lease): Promise<Settled> {
-    const next = continuation(this, this.#clock, settlement, from);
+  /** Writes what is published, and claims it as it is written if there is room. */
+  async publish(out: Fanout): Promise<void> {
+    const next = continuation(this, this.#clock, { out }, undefined);
     try {
-      const answer = await this.store.settle(settlement, next.claims);
+      next.accept(await this.store.publish(out, next.claims));
+    } catch (error) {
+      next.cancel();
+      throw error;
+    }
+  }
+
+  /** Writes an outcome, and claims what it causes as it is written if there is room. */
+  async settle(outcome: Outcome, from?: Lease): Promise<WriteAnswer> {
+    const next = continuation(this, this.#clock, outcome, from);
+    try {
+      const answer = await this.store.settle(outcome, next.claims);
       next.accept(answer);
       return answer;
     } catch (error) {
@@ -144,7 +154,9 @@ export class EventEngine {
   async #runOf({ sagaId, handler, correlation }: Delivery): Promise<RunRecord | undefined> {
     if (sagaId !== undefined) return (await this.store.runs([sagaId])).get(sagaId);
     const place = this.registry.mapping.get(handler ?? "");
-    return place && correlation !== undefined ? this.store.get(place.saga.name, correlation) : undefined;
+    return place && correlation !== undefined
+      ? this.store.newestRun(place.saga.name, correlation)
+      : undefined;
   }
 
   async #handle(
@@ -214,17 +226,16 @@ export class EventEngine {
     end: HandlerEnd,
     lease: Lease,
   ): Promise<Booked> {
-    const settlement = this.#decide(delivery, run, end);
-    const { applied } = await this.settle(settlement, lease);
-    if (applied) this.#tell(settlement, delivery, lease);
-    if (applied) return "done";
-    const now = settlement.move && (await this.#runOf(delivery));
+    const outcome = this.#decide(delivery, run, end);
+    const { isWritten } = await this.settle(outcome, lease);
+    if (isWritten) this.#tell(outcome, delivery, lease);
+    if (isWritten) return "done";
+    const now = outcome.move && (await this.#runOf(delivery));
     return now && now.version !== run?.version ? "again" : lost(lease);
   }
 
   async #isHeld(delivery: Delivery): Promise<boolean> {
-    const { dialect } = this.#options.db;
-    return (await this.store.query(selectHeld(dialect, delivery))).length > 0;
+    return this.store.isHeld(delivery);
   }
 
   /** A saga of steps may take its time: it is looked at again and again, without a place being held. */
@@ -243,18 +254,16 @@ export class EventEngine {
     before: "unbegun" | "doubtful",
   ): Promise<Booked> {
     const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
-    const { trace } = delivery;
-    const settlement = {
+    const outcome = {
       delivery,
       to: SUPERSEDED,
       error: DEADLINE_PASSED,
       out: NOTHING_OUT,
       ...decided,
-      trace,
     };
-    const { applied } = await this.settle(settlement, lease);
-    if (applied) this.#tell(settlement, delivery, lease);
-    if (applied) return "done";
+    const { isWritten } = await this.settle(outcome, lease);
+    if (isWritten) this.#tell(outcome, delivery, lease);
+    if (isWritten) return "done";
     return (await this.#runOf(delivery))?.version === run.version ? lost(lease) : "again";
   }
 
@@ -269,24 +278,24 @@ export class EventEngine {
       call: (tx) => callHandler(tools, request, tx),
       onLate: (late) => lease.keepOrphan(late),
       write: async (session, end) => {
-        const settlement = this.#decide(delivery, run, end);
-        const next = continuation(this, this.#clock, settlement, lease);
-        const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
+        const outcome = this.#decide(delivery, run, end);
+        const next = continuation(this, this.#clock, outcome, lease);
+        const answer = await this.store.settleIn(session, outcome, next.claims).catch((error: unknown) => {
           next.cancel();
           throw error;
         });
         const accept = (): void => {
           next.accept(answer);
-          this.#tell(settlement, delivery, lease);
+          this.#tell(outcome, delivery, lease);
         };
-        return { applied: answer.applied, accept, cancel: () => next.cancel() };
+        return { applied: answer.isWritten, accept, cancel: () => next.cancel() };
       },
-      isBooked: async () => (await this.store.query(selectSettled(db.dialect, delivery))).length > 0,
+      isBooked: () => this.store.isSettled(delivery),
     });
   }
 
   /** What the saga's own functions throw must not send the delivery round in circles. */
-  #decide(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Settlement {
+  #decide(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Outcome {
     try {
       return this.orchestrator.handleResult(delivery, run, end);
     } catch (error) {
@@ -295,7 +304,7 @@ export class EventEngine {
     }
   }
 
-  #tell({ to, error, move }: Settlement, { id, name, handler }: Delivery, lease: Lease): void {
+  #tell({ to, error, move }: Outcome, { id, name, handler }: Delivery, lease: Lease): void {
     // Whoever waits for the end finds the place free that it had.
     if (move && isAtRest(move.state.status))
       void lease.gone.then(() => this.news.tell(move.run.sagaId, move.state.status));
@@ -319,18 +328,18 @@ export class EventEngine {
     const to = settled(uncounted ? "park" : "fail");
     const note = uncounted ? { uncounted } : { error };
     const move = run && { run, state: run.state, stepMs: "rest" as const };
-    const { applied } = await this.settle({ delivery, to, waitMs, ...note, move, out: NOTHING_OUT });
-    if (applied) this.pool.dueIn(waitMs);
-    if (applied) return "done";
+    const { isWritten } = await this.settle({ delivery, to, waitMs, ...note, move, out: NOTHING_OUT });
+    if (isWritten) this.pool.dueIn(waitMs);
+    if (isWritten) return "done";
     const now = run && (await this.#runOf(delivery));
     return now && now.version !== run.version ? "called" : lost(lease);
   }
 
   async #abandon(delivery: Delivery, error: string, lease: Lease): Promise<Booked> {
-    const settlement = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
-    const { applied } = await this.settle(settlement);
-    if (!applied) return lost(lease);
-    this.#tell(settlement, delivery, lease);
+    const outcome = { delivery, to: settled("abandon"), error, out: NOTHING_OUT };
+    const { isWritten } = await this.settle(outcome);
+    if (!isWritten) return lost(lease);
+    this.#tell(outcome, delivery, lease);
     return "done";
   }
 
@@ -353,7 +362,7 @@ export class EventEngine {
       return value === undefined ? [] : [[field, value] as const];
     });
     try {
-      await this.#options.tellSagas({ id, type, version, payload }, values);
+      await this.#options.tellSagas({ id, type, version, payload: payload ?? null }, values);
     } catch (thrown) {
       const error = errorLabel(thrown, this.#options.errorCodes);
       if (attempts >= handler.retry.attemptMax) return this.#abandon(delivery, error, lease);
@@ -361,11 +370,11 @@ export class EventEngine {
       return this.#later(delivery, undefined, { end: "again", waitMs, error }, lease);
     }
     const queue = correlation === undefined ? undefined : { handler: handler.name, correlation };
-    const { applied } = await this.settle(
+    const { isWritten } = await this.settle(
       { delivery, to: settled("succeed"), queue, out: NOTHING_OUT },
       lease,
     );
-    return applied ? "done" : lost(lease);
+    return isWritten ? "done" : lost(lease);
   }
 
   /** An event that was sent where nobody knew its handlers: here they are known. */
@@ -375,12 +384,9 @@ export class EventEngine {
     const { correlation, causation } = delivery;
     try {
       if (!event) return void (await this.#abandon(delivery, "UnreadableEvent", lease));
-      const out = fanOut(this.registry, [event], { correlation, causation });
-      const { applied } = await this.settle(
-        { delivery, to: settled("succeed"), out, trace: delivery.trace },
-        lease,
-      );
-      if (!applied) lost(lease);
+      const out = fanOut(this.registry, [event], { correlation, causation, trace: delivery.trace });
+      const { isWritten } = await this.settle({ delivery, to: settled("succeed"), out }, lease);
+      if (!isWritten) lost(lease);
     } catch (error) {
       await this.#abandon(delivery, errorLabel(error, this.#options.errorCodes), lease);
     }

@@ -3,15 +3,14 @@
  * or its run's time is up, its end is waited for with its lease renewed: nothing is given up or undone while it is known
  * to run.
  */
-import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import { noteRunning } from "../../outbox/queries.ts";
 import { DEADLINE_PASSED, type Called, type Request } from "./call.ts";
-import type { RunRecord } from "./delivery.ts";
+import type { RunRecord } from "./outcome.ts";
 import type { SagaOrchestrator } from "./orchestrator.ts";
-import type { SagaStore } from "../store/store.ts";
+import type { FlowStore } from "../store/store.ts";
 
 interface Tools {
-  readonly store: SagaStore;
+  readonly store: FlowStore;
   readonly orchestrator: SagaOrchestrator;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
@@ -36,5 +35,5 @@ export async function endInTime(tools: Tools, request: Request, called: Called):
 async function turnBack({ store, orchestrator }: Tools, run: RunRecord): Promise<void> {
   const decided = orchestrator.steer(run, { kind: "deadline", delivery: "running" });
   // Where the run has moved on, another process or the reaper was first.
-  if (decided) await store.steer({ delivery: undefined, to: SUPERSEDED, ...decided });
+  if (decided) await store.move(decided.move, decided.out);
 }

@@ -11,9 +11,9 @@ import {
   type Delivery,
   type Fanout,
   type Move,
+  type Outcome,
   type RunRecord,
-  type Settlement,
-} from "./delivery.ts";
+} from "./outcome.ts";
 import type { EventValue } from "../define/event.ts";
 import { fanOut, type Origin } from "./fanout.ts";
 import type { Place, SagaRegistry } from "../define/registry.ts";
@@ -74,7 +74,7 @@ export class SagaOrchestrator {
   }
 
   /** Everything that is to be written now that a handler has ended. */
-  handleResult(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Settlement {
+  handleResult(delivery: Delivery, run: RunRecord | undefined, end: HandlerEnd): Outcome {
     const role = this.role(delivery, run);
     switch (role.kind) {
       case "past":
@@ -102,11 +102,11 @@ export class SagaOrchestrator {
     const verdict = decide(this.#backward(saga, run), run.state, event);
     if (verdict.kind !== "applied") return undefined;
     const move = { run, state: verdict.state, stepMs: undefined, ...(note !== undefined && { note }) };
-    return { move, out: this.#emit(saga, run, verdict.emit, undefined, undefined) };
+    return { move, out: this.#emit(saga, run, verdict.emit, undefined, undefined, undefined) };
   }
 
   /** Events that a handler sends besides its answer, or that are published within no run. */
-  #plain(delivery: Delivery, end: HandlerEnd): Settlement {
+  #plain(delivery: Delivery, end: HandlerEnd): Outcome {
     if (end.end === "exhausted") {
       return { delivery, to: settled("abandon"), error: end.error, out: NOTHING_OUT };
     }
@@ -120,7 +120,6 @@ export class SagaOrchestrator {
       move: undefined,
       queue: handler === undefined || correlation === undefined ? undefined : { handler, correlation },
       out: fanOut(this.#registry, [...end.extras, end.event], originOf(delivery)),
-      trace: delivery.trace,
     };
   }
 
@@ -129,7 +128,7 @@ export class SagaOrchestrator {
     run: RunRecord,
     { kind, saga, step }: Extract<Role, { saga: unknown }>,
     end: HandlerEnd,
-  ): Settlement {
+  ): Outcome {
     const event = end.end === "exhausted" ? undefined : end.event;
     if (event && kind === "act") {
       if (end.end === "ok") step.checkSuccess(event);
@@ -145,7 +144,7 @@ export class SagaOrchestrator {
     if (verdict.kind === "ignored") return { delivery, to: SUPERSEDED, out: NOTHING_OUT };
     const { state, emit } = verdict;
     const stepMs = saga.steps[state.currentStep]?.deadlineMs;
-    const own = this.#emit(saga, run, emit, event, delivery.eventId);
+    const own = this.#emit(saga, run, emit, event, delivery.eventId, delivery.trace);
     const hasExtras = end.end !== "exhausted" && end.extras.length > 0;
     return {
       delivery,
@@ -157,7 +156,6 @@ export class SagaOrchestrator {
       move: { run, state, stepMs },
       queue: undefined,
       out: hasExtras ? both(fanOut(this.#registry, end.extras, originOf(delivery)), own) : own,
-      trace: delivery.trace,
     };
   }
 
@@ -179,12 +177,14 @@ export class SagaOrchestrator {
     emissions: readonly FlowEmission[],
     result: EventValue | undefined,
     causation: string | undefined,
+    trace: string | undefined,
   ): Fanout {
     const events = emissions.flatMap((emission) => this.#eventOf(saga, run, emission, result) ?? []);
     const { sagaId, processId } = run;
     return fanOut(this.#registry, events, {
       correlation: processId,
       causation,
+      trace,
       run: { sagaId, saga, processId },
     });
   }
@@ -211,7 +211,7 @@ export class SagaOrchestrator {
     }
   }
 
-  #breach(delivery: Delivery): Settlement {
+  #breach(delivery: Delivery): Outcome {
     return { delivery, to: settled("abandon"), error: "SagaContractViolation", out: NOTHING_OUT };
   }
 }
@@ -221,6 +221,6 @@ function both(first: Fanout, second: Fanout): Fanout {
 }
 
 /** What a delivery's own events belong to. */
-export function originOf({ correlation, eventId }: Delivery): Origin {
-  return { correlation: correlation ?? eventId, causation: eventId };
+export function originOf({ correlation, eventId, trace }: Delivery): Origin {
+  return { correlation: correlation ?? eventId, causation: eventId, trace };
 }

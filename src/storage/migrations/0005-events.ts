@@ -41,7 +41,6 @@ export function events(dialect: Dialect): string[] {
       error text,
       error_label text,
       version integer not null default 1,
-      mark ${uuid},
       trigger_id ${uuid} not null,
       trail text not null,
       deadline_at ${instant},
