@@ -1,16 +1,15 @@
 /** The statements on the outbox: claims, renewals, inserts, lists. What settles an outcome is in settle-queries.ts. */
 import type { OutboxKind, OutboxOperation } from "../core/outbox/entry.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
-import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
+import { claimStatement, freshFirst, renewStatement, type Claimable } from "../storage/claim.ts";
 import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
-import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection } from "../storage/table.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 
-const rowClass = FRESH_FIRST("due.attempts");
+const rowClass = freshFirst("due.attempts");
 
 /** Fresh entries first: a crowd of failing ones waits behind them. Within a class the oldest comes first. */
 export const OUTBOX: Claimable = {

@@ -65,6 +65,14 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     returning ${options.returning}`;
 }
 
+/**
+ * Rows that were never tried are of class 0, the others of class 1, so that a crowd that fails cannot starve the fresh. The
+ * text stands in an index, too.
+ */
+export function freshFirst(attempts: string): string {
+  return `case when ${attempts} = 0 then 0 else 1 end`;
+}
+
 /** The gate of a row as it can be compared through an index: a row without one is always due. */
 export function gate(dialect: Dialect, column: Sql): Sql {
   return dialect.pick({

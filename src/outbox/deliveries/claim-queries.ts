@@ -1,9 +1,8 @@
 /** Which deliveries a process may work on: the claim, its renewal, and what is known of one claim. */
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
-import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
+import { claimStatement, freshFirst, renewStatement, type Claimable } from "../../storage/claim.ts";
 import { bigint, flag, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { FRESH_FIRST } from "../../storage/migrations/0002-outbox.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection } from "../../storage/table.ts";
 import { HELD_ROWS, idRows, OUTBOX } from "../queries.ts";
@@ -27,7 +26,7 @@ function deliveries(dialect: Dialect, { deliverable, routable }: KnownEvents): C
     select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
       and b.entry_id < due.entry_id and b.status in (${literals(CLAIMABLE)})))`;
   const ofClass = (rowClass: string): Sql =>
-    sql`due.kind = 'delivery' and ${raw(FRESH_FIRST("due.attempts"))} = ${raw(rowClass)} and ${isKnown} and ${isFirst}`;
+    sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rowClass)} and ${isKnown} and ${isFirst}`;
   const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
   const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
     and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
