@@ -2,16 +2,18 @@
  * One statement for everything that handled deliveries lead to, composed of the stages of two tables: the outbox settles
  * deliveries and takes new rows, `saga_state` moves runs and begins new ones.
  *
- *     marked    a delivery is settled if its claim holds and its run is as the decision found it
- *     moved     its run moves
+ *     marked    deliveries are settled
+ *     moved     their runs move
  *     begun     new runs begin
  *     inserted  what goes out is written, some of it as claimed by this process
  *     behind    deliveries that waited for the settled ones are looked for
  *     notified  other processes are woken
  *
- * On PostgreSQL all stages see one snapshot. A run that another transaction moves after that snapshot does not move here,
- * although its delivery is settled: then the statement refuses, and nothing of it is written. On SQLite there is one writer:
- * a run that is unmoved in the first stage is so in the second.
+ * The optimistic form expects every claim to hold and every run to be as its decision found it. PostgreSQL counts what was
+ * settled and moved, and refuses the whole statement if one is missing. In the checked form a delivery is settled if its
+ * run is unmoved, and everything else is written if its delivery is settled, so that each outcome is all or nothing. On
+ * PostgreSQL all stages see one snapshot: a run that another transaction moves after it does not move here, although its
+ * delivery is settled, and the statement refuses as well. On SQLite there is one writer, and no optimistic form.
  */
 import {
   IS_CLAIMED,
@@ -21,6 +23,7 @@ import {
 } from "../../outbox/deliveries/insert-queries.ts";
 import { MARK, markDeliveries, selectBehind } from "../../outbox/deliveries/outcome-queries.ts";
 import { bigint, instant, int, optional, text } from "../../storage/column.ts";
+import type { WriteMode } from "../../storage/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { statementsOf, type Stage } from "../../storage/stages.ts";
@@ -56,16 +59,21 @@ function answer(stage: string, id: string = "''", token: string = "0", at: Sql =
   return sql`${raw(`'${stage}' as stage, cast(${id} as text) as id, ${token} as token`)}, cast(${at} as float) as at`;
 }
 
-export function writeStatements(dialect: Dialect, contents: Contents, leaseMs: number): readonly Sql[] {
+export function writeStatements(
+  dialect: Dialect,
+  contents: Contents,
+  leaseMs: number,
+  mode: WriteMode,
+): readonly Sql[] {
   const { outcomes, moves, runs, rows } = contents;
-  const isCaused = outcomes.length > 0;
+  const isCaused = mode === "checked" && outcomes.length > 0;
   const queued = outcomes.filter(({ queue }) => queue !== undefined);
   const notice = rows.some(({ isClaimed }) => !isClaimed) ? dialect.notify() : undefined;
   const stages: Stage[] = [];
-  if (isCaused) stages.push(markStage(dialect, outcomes, moves.length > 0));
-  if (moves.length > 0) stages.push(moveStage(dialect, moves));
+  if (outcomes.length > 0) stages.push(markStage(dialect, contents, mode));
+  if (moves.length > 0) stages.push(moveStage(dialect, moves, mode));
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, isCaused) });
-  if (rows.length > 0) stages.push(insertStage(dialect, contents, leaseMs));
+  if (rows.length > 0) stages.push(insertStage(dialect, contents, leaseMs, mode));
   if (queued.length > 0) {
     const statement = selectBehind(dialect, queued, answer("behind", "b.entry_id"));
     stages.push({ name: "behind", statement, expectRows: 0 });
@@ -78,30 +86,39 @@ export function writeStatements(dialect: Dialect, contents: Contents, leaseMs: n
   return stages.length === 0 ? [] : statementsOf(dialect, stages, columns);
 }
 
-function markStage(dialect: Dialect, outcomes: readonly Outcome[], moves: boolean): Stage {
+function markStage(dialect: Dialect, { outcomes, moves }: Contents, mode: WriteMode): Stage {
+  const expectRows = outcomes.length;
+  if (mode === "optimistic") {
+    const statement = markDeliveries(dialect, MARK, outcomes, raw("true"), raw("1"));
+    return { name: "marked", statement, expectRows, otherwise: "refuse" };
+  }
   const columns = answer("marked", "entry_id", "token");
-  const statement = markDeliveries(
-    dialect,
-    moves ? MARK_OF_RUN : MARK,
-    outcomes,
-    moves ? sql`(r.run_id is null or ${isUnmoved(dialect)})` : raw("true"),
-    dialect.pick({ postgres: raw(`c.entry_id, c.token${moves ? ", r.run_id" : ""}`), sqlite: columns }),
-  );
-  return { name: "marked", statement, expectRows: outcomes.length, answer: columns };
+  const returning = dialect.pick({ postgres: raw("c.entry_id, c.token, r.run_id"), sqlite: columns });
+  const condition = moves.length > 0 ? sql`(r.run_id is null or ${isUnmoved(dialect)})` : raw("true");
+  const statement = markDeliveries(dialect, MARK_OF_RUN, outcomes, condition, returning);
+  return { name: "marked", statement, expectRows, answer: columns };
 }
 
-function moveStage(dialect: Dialect, moves: readonly RunMove[]): Stage {
-  const expectRows = sql`(select count(*) from marked where run_id is not null)`;
-  return { name: "moved", statement: moveRuns(dialect, moves, true), expectRows, otherwise: "refuse" };
+function moveStage(dialect: Dialect, moves: readonly RunMove[], mode: WriteMode): Stage {
+  const settled = sql`(select count(*) from marked where run_id is not null)`;
+  const expectRows = mode === "optimistic" ? moves.length : settled;
+  const statement = moveRuns(dialect, moves, mode === "checked");
+  return { name: "moved", statement, expectRows, otherwise: "refuse" };
 }
 
-function insertStage(dialect: Dialect, { outcomes, runs, rows }: Contents, leaseMs: number): Stage {
+function insertStage(
+  dialect: Dialect,
+  { outcomes, runs, rows }: Contents,
+  leaseMs: number,
+  mode: WriteMode,
+): Stage {
   const expectRows = rows.filter(({ isClaimed }) => isClaimed).length;
   if (outcomes.length + runs.length + expectRows === 0)
-    return { name: "inserted", statement: insertWaiting(dialect, rows) };
+    return { name: "inserted", statement: insertWaiting(dialect, rows, mode) };
   const columns = answer("inserted", "entry_id", "token", dialect.epochMs(raw("enqueued_at")));
   const statement = insertDeliveries(dialect, rows, {
-    isCaused: outcomes.length > 0,
+    mode,
+    isCaused: mode === "checked" && outcomes.length > 0,
     hasBegun: hasBegun(dialect, runs.length > 0),
     leaseMs,
     returning: dialect.pick({ postgres: raw("entry_id, token, status, enqueued_at"), sqlite: columns }),

@@ -6,10 +6,15 @@
  * Safe to repeat after a commit whose answer was lost: an outcome that is written already is found by its claim.
  */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
-import { CLAIMED_ROW, findClaimed, type DeliveryInsert } from "../../outbox/deliveries/insert-queries.ts";
+import {
+  CLAIMED_ROW,
+  DELIVERY_KEY,
+  findClaimed,
+  type DeliveryInsert,
+} from "../../outbox/deliveries/insert-queries.ts";
 import { findSettled } from "../../outbox/deliveries/outcome-queries.ts";
 import { DELIVERY_CLAIM, type DeliveryClaim, type NewDelivery } from "../../outbox/deliveries/row.ts";
-import { checkedWrite, isRefusal } from "../../storage/checked-write.ts";
+import { checkedWrite, isRefusal, type WriteMode } from "../../storage/checked-write.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
 import { ALL_EXPECTED } from "../../storage/stages.ts";
 import type { Sql } from "../../storage/sql.ts";
@@ -39,7 +44,7 @@ export interface WriteTools {
   readonly dialect: Dialect;
   readonly leaseMs: number;
   /** Runs statements in one transaction and returns the rows of each. */
-  execute(statements: readonly Sql[]): Promise<readonly (readonly Row[])[]>;
+  readonly execute: (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
 }
 
 export async function writeTogether(
@@ -48,9 +53,18 @@ export async function writeTogether(
 ): Promise<readonly WriteAnswer[]> {
   const [group, rest] = onePerRun(items);
   const contents = contentsOf(group);
-  const answers = await checkedWrite(tools.dialect, {
+  const { dialect } = tools;
+  const answers = await checkedWrite(dialect, {
     items: group,
-    checked: () => writeUnrefused(tools, contents),
+    optimistic: dialect.pick({
+      postgres: async () => {
+        const written = await write(tools, contents, "optimistic");
+        return group.map((item) => written.get(item) ?? NOT_WRITTEN);
+      },
+      sqlite: undefined,
+    }),
+    keys: [DELIVERY_KEY],
+    checked: () => writeChecked(tools, contents),
     findWritten: (missing) => findWritten(tools, contents, missing),
     lost: NOT_WRITTEN,
   });
@@ -62,7 +76,7 @@ export async function writeTogether(
 /** In a transaction that is open already. An answer that says that nothing is written asks for a rollback. */
 export async function writeInside(tools: WriteTools, item: WriteItem): Promise<WriteAnswer> {
   try {
-    return (await write(tools, contentsOf([item]))).get(item) ?? NOT_WRITTEN;
+    return (await write(tools, contentsOf([item]), "checked")).get(item) ?? NOT_WRITTEN;
   } catch (error) {
     // The run moved in this very moment: the decision does not hold.
     if (isRefusal(tools.dialect, error)) return NOT_WRITTEN;
@@ -132,10 +146,10 @@ function firstInTurn(items: readonly WriteItem[]): ReadonlySet<NewDelivery> {
 /** So often a run may move in the very moment. Each time another transaction has got on. */
 const REFUSALS_MAX = 20;
 
-async function writeUnrefused(tools: WriteTools, contents: Sorted): ReturnType<typeof write> {
+async function writeChecked(tools: WriteTools, contents: Sorted): ReturnType<typeof write> {
   for (let refusals = 0; ; refusals++) {
     try {
-      return await write(tools, contents);
+      return await write(tools, contents, "checked");
     } catch (error) {
       if (refusals >= REFUSALS_MAX || !isRefusal(tools.dialect, error)) throw error;
     }
@@ -146,25 +160,25 @@ async function writeUnrefused(tools: WriteTools, contents: Sorted): ReturnType<t
 async function write(
   { dialect, leaseMs, execute }: WriteTools,
   contents: Sorted,
+  mode: WriteMode,
 ): Promise<ReadonlyMap<WriteItem, WriteAnswer>> {
   const { items, claims } = contents;
-  const statements = writeStatements(dialect, contents, leaseMs);
+  const statements = writeStatements(dialect, contents, leaseMs, mode);
   const results = statements.length === 0 ? [] : await execute(statements);
-  const rows = results.flat().map((row) => ANSWER.read(row));
-  const [first] = rows;
-  if (first?.stage === ALL_EXPECTED) {
-    const claimed = new Map(Array.from(claims, (row) => [row, first.timeMs ?? 0]));
-    return answered(items, { isWritten: true, claimed, hasMore: false });
-  }
   const settled = new Set<string>();
   const times = new Map<string, number>();
-  for (const { stage, id = "", token = 0, timeMs = 0 } of rows) {
+  let hasMore = false;
+  let isAll = mode === "optimistic";
+  for (const { stage, id = "", token = 0, timeMs = 0 } of results.flat().map((row) => ANSWER.read(row))) {
+    if (stage === ALL_EXPECTED) for (const row of claims) times.set(row.id, timeMs);
+    isAll ||= stage === ALL_EXPECTED;
+    hasMore ||= stage === "behind";
     if (stage === "marked") settled.add(nameOf({ id, token }));
     if (stage === "inserted" && token === FIRST_CLAIM) times.set(id, timeMs);
   }
-  const hasMore = rows.some(({ stage }) => stage === "behind");
-  const written = items.filter(({ outcome }) => !outcome || settled.has(nameOf(outcome.delivery)));
-  return answered(written, { isWritten: true, claimed: claimedAt(claims, times), hasMore });
+  const isWritten = ({ outcome }: WriteItem): boolean =>
+    isAll || !outcome || settled.has(nameOf(outcome.delivery));
+  return answered(items.filter(isWritten), claims, times, hasMore);
 }
 
 /** Outcomes that an earlier, unanswered commit of ours has written, and the rows that it wrote as claimed. */
@@ -180,26 +194,25 @@ async function findWritten(
   const ids = written.flatMap(({ out }) => out.rows.flatMap((row) => (claims.has(row) ? row.id : [])));
   const [rows = []] = ids.length > 0 ? await execute([findClaimed(dialect, ids)]) : [];
   const times = new Map(rows.map((row) => CLAIMED_ROW.read(row)).map(({ id, timeMs }) => [id, timeMs]));
-  return answered(written, { isWritten: true, claimed: claimedAt(claims, times), hasMore: false });
+  return answered(written, claims, times, false);
 }
 
-function claimedAt(
+function answered(
+  items: readonly WriteItem[],
   claims: ReadonlySet<NewDelivery>,
   times: ReadonlyMap<string, number>,
-): ReadonlyMap<NewDelivery, number> {
-  return new Map(
-    Array.from(claims).flatMap((row) => {
-      const timeMs = times.get(row.id);
-      return timeMs === undefined ? [] : [[row, timeMs] as const];
-    }),
-  );
+  hasMore: boolean,
+): ReadonlyMap<WriteItem, WriteAnswer> {
+  const claimed = new Map<NewDelivery, number>();
+  for (const row of claims) {
+    const timeMs = times.get(row.id);
+    if (timeMs !== undefined) claimed.set(row, timeMs);
+  }
+  const answer = { isWritten: true, claimed, hasMore };
+  return new Map(items.map((item) => [item, answer]));
 }
 
 /** Names a claim: a lost claim and the one that holds may be in one group, and only one of them is settled. */
 function nameOf({ id, token }: DeliveryClaim): string {
   return `${id}#${token}`;
-}
-
-function answered(items: readonly WriteItem[], answer: WriteAnswer): ReadonlyMap<WriteItem, WriteAnswer> {
-  return new Map(items.map((item) => [item, answer]));
 }

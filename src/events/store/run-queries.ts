@@ -118,10 +118,13 @@ const MOVE = causedFields<RunMove>({
   note: text(({ move }) => move.note, { default: null }),
 });
 
-/** The run `r.run_id` is as the decision found it. */
+/**
+ * The run `r.run_id` is as the decision found it. A value instead of an `exists`: beside an "or", PostgreSQL would answer
+ * that one from a hash of the whole table.
+ */
 export function isUnmoved(dialect: Dialect): Sql {
-  return sql`exists (select 1 from ${dialect.table("saga_state")} as s
-    where s.saga_id = r.run_id and s.version = r.run_version and s.status = r.run_status)`;
+  return sql`r.run_version = (select s.version from ${dialect.table("saga_state")} as s
+    where s.saga_id = r.run_id and s.status = r.run_status)`;
 }
 
 /**

@@ -8,7 +8,7 @@ export interface EmittedRow {
   readonly entryId: string;
   readonly name: string;
   readonly version: number;
-  readonly payload: string;
+  readonly payload: string | null;
   readonly sagaId: string;
 }
 

@@ -2,9 +2,10 @@
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import { flag, instant, int, text, uuid } from "../../storage/column.ts";
+import type { UniqueKey, WriteMode } from "../../storage/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
-import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection } from "../../storage/table.ts";
 import { idRows } from "../queries.ts";
 import { CLAIMED } from "./claim-queries.ts";
@@ -48,15 +49,24 @@ function kindOf(alias: string): Sql {
   return raw(`case when ${alias}.handler is null then 'event' else 'delivery' end`);
 }
 
-/** Rows that wait for any worker. One that exists already stays as it is. */
-export function insertWaiting(dialect: Dialect, inserts: readonly DeliveryInsert[]): Sql {
+/** An optimistic write expects no row that exists already: the key refuses it. Otherwise such a row stays as it is. */
+const ON_CONFLICT: Readonly<Record<WriteMode, Sql>> = {
+  optimistic: empty,
+  checked: raw(" on conflict do nothing"),
+};
+
+export const DELIVERY_KEY: UniqueKey = { table: "outbox", constraint: "outbox_pkey", columns: ["entry_id"] };
+
+/** Rows that wait for any worker. */
+export function insertWaiting(dialect: Dialect, inserts: readonly DeliveryInsert[], mode: WriteMode): Sql {
   return sql`insert into ${dialect.table("outbox")} (${EVENT.names}, kind, enqueued_at)
     select ${EVENT.list()}, ${kindOf("r")}, ${dialect.now()}
-    from ${dialect.rows(EVENT, inserts)} where true on conflict do nothing`;
+    from ${dialect.rows(EVENT, inserts)} where true${ON_CONFLICT[mode]}`;
 }
 
 export interface InsertOptions {
-  /** The statement settles deliveries. */
+  readonly mode: WriteMode;
+  /** A row is written only if the delivery that causes it is settled. */
   readonly isCaused: boolean;
   /** The run `r.saga_id` begins with this statement. */
   readonly hasBegun: Sql;
@@ -64,14 +74,11 @@ export interface InsertOptions {
   readonly returning: Sql;
 }
 
-/**
- * Rows of which some are claimed as they are written, or begin a run. A row whose run did not begin is superseded. One
- * that exists already stays as it is.
- */
+/** Rows of which some are claimed as they are written, or begin a run. A row whose run did not begin is superseded. */
 export function insertDeliveries(
   dialect: Dialect,
   inserts: readonly DeliveryInsert[],
-  { isCaused, hasBegun, leaseMs, returning }: InsertOptions,
+  { mode, isCaused, hasBegun, leaseMs, returning }: InsertOptions,
 ): Sql {
   const outbox = dialect.table("outbox");
   const now = dialect.now();
@@ -88,7 +95,7 @@ export function insertDeliveries(
     select ${EVENT.list("n")}, ${kindOf("n")}, n.status,
       case when ${isOurs} then 1 else 0 end, case when ${isOurs} then ${raw(String(FIRST_CLAIM))} else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
-    from n where true on conflict do nothing returning ${returning}`;
+    from n where true${ON_CONFLICT[mode]} returning ${returning}`;
 }
 
 /** Of the rows that were written, those that this process claimed. */

@@ -5,7 +5,7 @@
 import { CLAIMABLE, HELD, outboxMachine, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import { bigint, flag, float, text, uuid, type Field } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { fields, Fields } from "../../storage/fields.ts";
+import { fields, type Fields } from "../../storage/fields.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { DeliveryOutcome } from "./row.ts";
 
