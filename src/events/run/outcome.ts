@@ -1,7 +1,6 @@
 /** What travels between the parts of the event flow: deliveries, runs, and what is written together. */
 import type { FlowState } from "../../core/flow/state.ts";
-import type { DeliveryOutcome, NewDelivery } from "../../outbox/deliveries/row.ts";
-import type { Claimed } from "../../runtime/lease-pool.ts";
+import type { DeliveryOutcome, DeliveryRow, NewDelivery } from "../../outbox/deliveries/row.ts";
 
 /** One run of a saga over events, as it is stored. */
 export interface RunRecord {
@@ -17,21 +16,9 @@ export interface RunRecord {
 }
 
 /** One event on its way to one handler; without a handler, an event that is still to be routed. */
-export interface Delivery extends Claimed {
-  readonly eventId: string;
-  readonly name: string;
-  readonly version: number;
-  readonly payload: string | undefined;
-  readonly handler: string | undefined;
-  readonly correlation: string | undefined;
-  readonly causation: string | undefined;
-  readonly sagaId: string | undefined;
-  readonly attempts: number;
-  readonly timeMs: number;
+export interface Delivery extends DeliveryRow {
   /** The run that waits for it, if it was read together with it. */
   readonly run: RunRecord | undefined;
-  /** The traceparent of what caused it. */
-  readonly trace: string | undefined;
 }
 
 /** A run that begins with its trigger. */

@@ -2,9 +2,8 @@
 import { errorLabel } from "../../core/errors.ts";
 import type { FlowEvent } from "../../core/flow/decide.ts";
 import { HELD } from "../../core/outbox/machine.ts";
-import { AWAITED, selectAwaited } from "../../outbox/deliveries/claim-queries.ts";
+import { AWAITED, selectAwaited, type AwaitedDelivery } from "../../outbox/deliveries/claim-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
-import type { RowOf } from "../../storage/table.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Duty, Leaving } from "../../runtime/duty.ts";
 import type { RunRecord } from "./outcome.ts";
@@ -93,7 +92,7 @@ export class Reaper implements Duty {
 }
 
 function conditionOf(
-  awaited: RowOf<typeof AWAITED> | undefined,
+  awaited: AwaitedDelivery | undefined,
 ): Extract<FlowEvent, { kind: "deadline" }>["delivery"] {
   if (!awaited) return "doubtful";
   if (HELD.includes(awaited.status) && awaited.isLeased) return "running";

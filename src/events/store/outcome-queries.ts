@@ -28,7 +28,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { statementsOf, type Stage } from "../../storage/stages.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import type { Outcome } from "../run/outcome.ts";
 import { hasBegun, insertRuns, isUnmoved, moveRuns, type RunInsert, type RunMove } from "./run-queries.ts";
 
@@ -48,7 +48,14 @@ const MARK_OF_RUN = fields<Outcome>({
 });
 
 /** One row of a stage. On SQLite stages that do not answer have rows as well, without a name. */
-export const ANSWER = projection({
+export interface StageAnswer {
+  readonly stage: string | undefined;
+  readonly id: string | undefined;
+  readonly token: number | undefined;
+  readonly timeMs: number | undefined;
+}
+
+export const ANSWER: Projection<StageAnswer> = projection({
   stage: optional(text("stage")),
   id: optional(text("id")),
   token: optional(bigint("token")),

@@ -2,11 +2,34 @@
 import type { FlowStatus } from "../../core/flow/machine.ts";
 import type { FlowState } from "../../core/flow/state.ts";
 import { instant, int, json, optional, text } from "../../storage/column.ts";
-import { projection, table, type RowOf } from "../../storage/table.ts";
+import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 import type { RunRecord } from "../run/outcome.ts";
 import type { FlowNote } from "../view.ts";
 
-export const RUN = table("saga_state", {
+/** A run as it is stored, and the instant of the statement that read it. */
+export interface StoredRun {
+  readonly sagaId: string;
+  readonly sagaType: string;
+  readonly processId: string;
+  readonly run: number;
+  readonly status: FlowStatus;
+  readonly currentStep: number;
+  readonly completedSteps: readonly string[];
+  readonly undoSteps: readonly string[];
+  readonly lateStep: string | undefined;
+  readonly error: string | undefined;
+  readonly errorLabel: string | undefined;
+  readonly version: number;
+  readonly notes: readonly FlowNote[];
+  readonly trail: string;
+  readonly dueAt: number | undefined;
+  readonly deadlineAt: number | undefined;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly nowAt: number;
+}
+
+export const RUN: Table<Omit<StoredRun, "nowAt">> = table("saga_state", {
   sagaId: text("saga_id"),
   sagaType: text("saga_type"),
   processId: text("process_id"),
@@ -27,10 +50,7 @@ export const RUN = table("saga_state", {
   updatedAt: instant("updated_at"),
 });
 
-/** A run, and the instant of the statement that read it. */
-export const STORED_RUN = projection({ ...RUN.shape, nowAt: instant("now_at") });
-
-export type StoredRun = RowOf<typeof STORED_RUN>;
+export const STORED_RUN: Projection<StoredRun> = projection({ ...RUN.shape, nowAt: instant("now_at") });
 
 /** The rows of the outbox that were written for a run, in their order. */
 export function trailOf({ trail }: Pick<StoredRun, "trail">): readonly string[] {

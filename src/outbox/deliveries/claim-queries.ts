@@ -4,7 +4,7 @@ import { claimStatement, freshFirst, renewStatement, type Claimable } from "../.
 import { bigint, flag, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import { HELD_ROWS, idRows, OUTBOX } from "../queries.ts";
 import { DELIVERY, type DeliveryClaim } from "./row.ts";
 
@@ -69,11 +69,16 @@ export function selectSettled(dialect: Dialect, { id, token }: DeliveryClaim): S
 }
 
 /** The delivery that a run waits for. */
-export const AWAITED = projection({
+export interface AwaitedDelivery extends DeliveryClaim {
+  readonly status: OutboxStatus;
+  /** A process works on it now. */
+  readonly isLeased: boolean;
+}
+
+export const AWAITED: Projection<AwaitedDelivery> = projection({
   id: uuid("entry_id"),
   token: bigint("token"),
   status: text<OutboxStatus>("status"),
-  /** A process works on it now. */
   isLeased: flag("leased"),
 });
 

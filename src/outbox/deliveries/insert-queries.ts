@@ -6,11 +6,11 @@ import type { UniqueKey, WriteMode } from "../../storage/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import { idRows } from "../queries.ts";
 import { CLAIMED } from "./claim-queries.ts";
 import { causedFields, causedRows, type Caused } from "./outcome-queries.ts";
-import type { NewDelivery } from "./row.ts";
+import type { DeliveryRow, NewDelivery } from "./row.ts";
 
 /** A row, and how it is written. */
 export interface DeliveryInsert extends Caused {
@@ -102,7 +102,10 @@ export function insertDeliveries(
 export const IS_CLAIMED: Sql = sql`status = ${literals([CLAIMED])}`;
 
 /** A row that was claimed as it was written, and since when it exists. */
-export const CLAIMED_ROW = projection({ id: uuid("entry_id"), timeMs: instant("at") });
+export const CLAIMED_ROW: Projection<Pick<DeliveryRow, "id" | "timeMs">> = projection({
+  id: uuid("entry_id"),
+  timeMs: instant("at"),
+});
 
 /** Of these rows, those that an earlier, unanswered commit of ours wrote as claimed and that still are. */
 export function findClaimed(dialect: Dialect, ids: readonly string[]): Sql {

@@ -4,7 +4,7 @@
  */
 import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import { bigint, instant, int, optional, text, uuid } from "../../storage/column.ts";
-import { projection, table, type RowOf } from "../../storage/table.ts";
+import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 
 /** A row to be written. */
 export interface NewDelivery {
@@ -45,7 +45,23 @@ export interface DeliveryOutcome {
   readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
 }
 
-export const DELIVERY = table("outbox", {
+/** A row as it is read. */
+export interface DeliveryRow extends DeliveryClaim {
+  readonly eventId: string;
+  readonly name: string;
+  readonly version: number;
+  readonly payload: string | undefined;
+  readonly handler: string | undefined;
+  readonly correlation: string | undefined;
+  readonly causation: string | undefined;
+  readonly sagaId: string | undefined;
+  readonly attempts: number;
+  readonly trace: string | undefined;
+  /** When it was written. */
+  readonly timeMs: number;
+}
+
+export const DELIVERY: Table<DeliveryRow> = table("outbox", {
   id: uuid("entry_id"),
   token: bigint("token"),
   eventId: uuid("event_id"),
@@ -61,16 +77,20 @@ export const DELIVERY = table("outbox", {
   timeMs: instant("enqueued_at"),
 });
 
-export type DeliveryRow = RowOf<typeof DELIVERY>;
+/** The same with what a person asks of it. */
+export interface DeliveryState extends DeliveryRow {
+  readonly status: OutboxStatus;
+  readonly lastError: string | undefined;
+}
 
-/** A delivery as a person sees it. */
-export const DELIVERY_STATE = table("outbox", {
+export const DELIVERY_STATE: Table<DeliveryState> = table("outbox", {
   ...DELIVERY.shape,
   status: text<OutboxStatus>("status"),
   lastError: optional(text("last_error")),
 });
 
-export type DeliveryState = RowOf<typeof DELIVERY_STATE>;
-
-/** The claim of a row that was found. */
-export const DELIVERY_CLAIM = projection({ id: uuid("entry_id"), token: bigint("token") });
+/** A claim that was found. */
+export const DELIVERY_CLAIM: Projection<DeliveryClaim> = projection({
+  id: uuid("entry_id"),
+  token: bigint("token"),
+});
