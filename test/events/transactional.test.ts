@@ -2,7 +2,7 @@ import { err, ok } from "amends";
 import { event, eventSaga, handler, step, type SagaDef } from "amends/events";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
+import { conflict, effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { pair } from "../sagas/support/pair.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
@@ -16,16 +16,21 @@ const Done = event("Done", id);
 const Failed = event("Failed", id);
 
 onEachDatabase((database) => {
-  const make = (handle: (tx: unknown, n: number) => Promise<"ok" | "err">): SagaDef => {
+  const make = (
+    handle: (tx: unknown, n: number, attempt: number) => Promise<"ok" | "err">,
+    attempts = 3,
+  ): SagaDef => {
     let calls = 0;
     const writing = handler("writing", {
       on: Begun,
       ok: Written,
       err: Refused,
-      retry: { attempts: 3, base: "1s" },
+      retry: { attempts, base: "1s" },
       transaction: transactionOn(database.name),
-      handle: async (e, { tx }) =>
-        (await handle(tx, ++calls)) === "ok" ? ok(Written({ id_: e.id_ })) : err(Refused({ id_: e.id_ })),
+      handle: async (e, { tx, attempt }) =>
+        (await handle(tx, ++calls, attempt)) === "ok"
+          ? ok(Written({ id_: e.id_ }))
+          : err(Refused({ id_: e.id_ })),
     });
     return eventSaga("writer", {
       trigger: Begun,
@@ -58,6 +63,28 @@ onEachDatabase((database) => {
     expect(await run?.ended()).toBe("failed");
     expect(await effects(db)).toEqual([]);
     expect(await sent(db)).toEqual(["Begun > writing", "Refused", "Failed"]);
+  });
+
+  it("[K-12][F-07] a conflict in the handler's own statement is the database's: no try of it is recorded as failed", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    await makeEffects(db);
+    const conflicts = database.name === "postgres" ? 10 : 5;
+    const saga = make(async (tx, n, attempt) => {
+      await effect(tx, `call ${n}, attempt ${attempt}`);
+      if (n <= conflicts) await conflict(database.name, tx, n % 2 ? "40001" : "40P01");
+      return "ok";
+    }, 1);
+    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    await database.worker(amends);
+    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const status = await waitFor(async () => {
+      await clock.advance(500);
+      const view = await amends.events.inspect(run?.id ?? "");
+      return view?.status !== "running" && view?.status;
+    });
+    expect(status).toBe("completed");
+    expect(await effects(db)).toEqual([`call ${conflicts + 1}, attempt 1`]);
   });
 
   it("[F-07] a try that throws leaves nothing; the one that succeeds writes once", async () => {
