@@ -67,9 +67,9 @@ export class EventFlow<Tx = unknown> {
   }
 
   #handles({ runs }: Fanout): readonly FlowRun[] {
-    const { news, store } = this.#engine;
+    const { listeners, store } = this.#engine;
     const look = async (id: string) => (await store.runs([id])).get(id)?.state.status;
-    const tools = { news, clock: this.#db.clock, look };
+    const tools = { listeners, clock: this.#db.clock, look };
     return runs.map((run) => new FlowRun(tools, run));
   }
 
@@ -120,7 +120,7 @@ export class EventFlow<Tx = unknown> {
   async resolve(id: string, note: OperatorNote): Promise<void> {
     const run = await this.#stalled(id);
     if (run) return this.#steer(run, { kind: "resolve" }, "resolve", note);
-    const { store, orchestrator } = this.#engine;
+    const { store, decider } = this.#engine;
     const text = await this.#noted("resolve", note);
     const [row] = isUuid(id) ? await store.query(selectDelivery(this.#db.dialect, id)) : [];
     const found = row && DELIVERY_STATE.read(row);
@@ -129,10 +129,12 @@ export class EventFlow<Tx = unknown> {
     const waiting =
       delivery.sagaId === undefined ? undefined : (await store.runs([delivery.sagaId])).get(delivery.sagaId);
     if (waiting) this.#refuseUnknown(waiting);
-    const role = orchestrator.role(delivery, waiting).kind;
+    const role = decider.roleOf(delivery, waiting).kind;
     if (role === "act" || role === "undo") {
       const error = "ResolvedByHand";
-      const { move, out } = orchestrator.handleResult(delivery, waiting, { end: "exhausted", error });
+      const failed = { kind: "exhausted", error } as const;
+      const prepared = await decider.prepare(delivery, waiting, failed);
+      const { move, out } = decider.outcomeOf(delivery, waiting, prepared, failed);
       if (!move || !(await store.supersede(delivery, error, { ...move, note: text }, out))) throw notNow(id);
     } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0) {
       if (!(await this.#isNoted("delivery", id, text))) throw notNow(id);
@@ -181,7 +183,7 @@ export class EventFlow<Tx = unknown> {
   async #steer(run: RunRecord, event: FlowEvent, action: string, note: OperatorNote): Promise<void> {
     this.#refuseUnknown(run);
     const text = await this.#noted(action, note);
-    const decided = this.#engine.orchestrator.steer(run, event, text);
+    const decided = await this.#engine.decider.steer(run, event, text);
     if (!decided) throw notNow(run.sagaId);
     const done = await this.#engine.store.move(decided.move, decided.out);
     if (!done && !(await this.#isNoted("run", run.sagaId, text))) throw notNow(run.sagaId);

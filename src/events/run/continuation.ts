@@ -19,6 +19,8 @@ export interface Continuation {
   readonly claims: readonly NewDelivery[];
   accept(answer: WriteAnswer): void;
   cancel(): void;
+  /** Cancels if the write fails. */
+  writing<T>(write: Promise<T>): Promise<T>;
 }
 
 /** As much of an outcome as decides how it goes on; a publication has only `out`. */
@@ -30,7 +32,12 @@ interface Where {
 }
 
 const NO_ROWS: readonly NewDelivery[] = [];
-const ENDS_HERE: Continuation = { claims: NO_ROWS, accept: () => undefined, cancel: () => undefined };
+const ENDS_HERE: Continuation = {
+  claims: NO_ROWS,
+  accept: () => undefined,
+  cancel: () => undefined,
+  writing: (write) => write,
+};
 
 /** `from` is the lease of the delivery whose outcome this is: its slot is handed on. */
 export function continuation(
@@ -70,6 +77,15 @@ class Following implements Continuation {
 
   cancel(): void {
     this.#slots?.cancel();
+  }
+
+  async writing<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } catch (error) {
+      this.cancel();
+      throw error;
+    }
   }
 
   accept({ isWritten, claimed, hasMore }: WriteAnswer): void {

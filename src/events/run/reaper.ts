@@ -77,7 +77,7 @@ export class Reaper implements Duty {
     const awaited = row && AWAITED.read(row);
     const delivery = conditionOf(awaited);
     try {
-      const decided = engine.orchestrator.steer(run, { kind: "deadline", delivery });
+      const decided = await engine.decider.steer(run, { kind: "deadline", delivery });
       if (!decided) return false;
       // What nobody is working on must not begin any more; what runs is waited for.
       const { move, out } = decided;
