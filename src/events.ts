@@ -29,5 +29,4 @@ export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowView, type RunEvent } from "./events/view.ts";
 export { FlowRun } from "./events/run-handle.ts";
 export { flowDiagram, flowRunDiagram } from "./events/diagram.ts";
-export { type EventAction, type GivenUpEvent, type StalledFlow } from "./events/attention.ts";
 export { sagaHandler, type SagaHandlerOptions } from "./events/define/saga-handler.ts";

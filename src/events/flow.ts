@@ -4,7 +4,9 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
-import { selectNow } from "../storage/database-time.ts";
+import { readTrail } from "../outbox/read/list.ts";
+import { readNowMs } from "../storage/database-time.ts";
+import type { Reader } from "../storage/read/reader.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/outcome.ts";
@@ -15,7 +17,6 @@ import {
   findNoted,
   requeueDelivery,
   selectDelivery,
-  selectTrail,
   supersedeDelivery,
 } from "../outbox/deliveries/operator-queries.ts";
 import { DELIVERY_STATE } from "../outbox/deliveries/row.ts";
@@ -32,10 +33,12 @@ const ROWS_MAX = 5_000;
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
   readonly #db: Database<Tx>;
+  readonly #reader: Reader;
 
   constructor(engine: EventEngine, db: Database<Tx>) {
     this.#engine = engine;
     this.#db = db;
+    this.#reader = { dialect: db.dialect, query: (statement) => engine.store.query(statement) };
   }
 
   /** Deliveries that were lost to another process: the fence held, and nothing of them was booked here. */
@@ -145,8 +148,7 @@ export class EventFlow<Tx = unknown> {
   /** What a person did, when by the database's clock, and why. */
   async #noted(action: string, note: OperatorNote): Promise<string> {
     const { reason, by } = checkNote(note, "the run's notes");
-    const [row] = await this.#engine.store.query(selectNow(this.#db.dialect));
-    const at = new Date(Number(row?.["now_at"])).toISOString();
+    const at = new Date(await readNowMs(this.#reader)).toISOString();
     return JSON.stringify({ action, reason, ...(by !== undefined && { by }), at });
   }
 
@@ -158,11 +160,7 @@ export class EventFlow<Tx = unknown> {
 
   async #view(row: Row): Promise<FlowView> {
     const run = STORED_RUN.read(row);
-    const trail = await this.#engine.store.query(selectTrail(this.#db.dialect, trailOf(run)));
-    return flowView(
-      run,
-      trail.map((one) => DELIVERY_STATE.read(one)),
-    );
+    return flowView(run, await readTrail(this.#reader, trailOf(run)));
   }
 
   async #stalled(id: string): Promise<RunRecord | undefined> {

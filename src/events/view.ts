@@ -2,7 +2,7 @@
 import type { FlowStatus } from "../core/flow/machine.ts";
 import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
-import type { DeliveryState } from "../outbox/deliveries/row.ts";
+import type { TrailEntry } from "../outbox/read/entry.ts";
 import { stateOf, type StoredRun } from "./store/run-row.ts";
 
 /** What a person did to a run, and why. */
@@ -56,7 +56,7 @@ export interface FlowView {
   readonly events: readonly RunEvent[];
 }
 
-export function flowView(stored: StoredRun, trail: readonly DeliveryState[]): FlowView {
+export function flowView(stored: StoredRun, trail: readonly TrailEntry[]): FlowView {
   const { status, currentStep, completedSteps, undoSteps, failure } = stateOf(stored);
   return {
     id: stored.sagaId,
@@ -75,6 +75,7 @@ export function flowView(stored: StoredRun, trail: readonly DeliveryState[]): Fl
   };
 }
 
-function toRunEvent({ id, name, handler, status, attempts, lastError, timeMs }: DeliveryState): RunEvent {
-  return { id, event: name, handler, status, attempts, error: lastError, at: new Date(timeMs) };
+function toRunEvent(entry: TrailEntry): RunEvent {
+  const { entryId: id, name: event, handler, status, attempts, lastError: error, enqueuedAt } = entry;
+  return { id, event, handler, status, attempts, error, at: new Date(enqueuedAt) };
 }

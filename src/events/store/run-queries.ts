@@ -4,7 +4,7 @@ import { BEGUN } from "../../core/flow/state.ts";
 import { causedFields, causedRows, type Caused } from "../../outbox/deliveries/outcome-queries.ts";
 import { flag, float, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { AT_REST } from "../run-handle.ts";
 import type { Move, NewRun } from "../run/outcome.ts";
 import { RUN } from "./run-row.ts";
@@ -28,20 +28,6 @@ export function selectRunsOf(
 ): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
     where s.saga_type = ${sagaType} and s.process_id = ${processId} order by s.run desc limit ${limit}`;
-}
-
-/** Stalled runs, in the order in which they stalled. */
-export function listStalledRuns(
-  dialect: Dialect,
-  limit: number,
-  after: readonly [atMs: number, id: string] | undefined,
-): Sql {
-  const at = dialect.epochMs(raw("s.rested_at"));
-  const page = after
-    ? sql`and (${at} > ${after[0]} or (${at} = ${after[0]} and s.saga_id > ${after[1]}))`
-    : empty;
-  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s where s.status = 'stalled' ${page}
-    order by s.rested_at, s.saga_id limit ${limit}`;
 }
 
 /** A run that has a deadline to keep: only such a run can turn back. */

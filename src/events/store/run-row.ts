@@ -52,9 +52,15 @@ export const RUN: Table<Omit<StoredRun, "nowAt">> = table("saga_state", {
 
 export const STORED_RUN: Projection<StoredRun> = projection({ ...RUN.shape, nowAt: instant("now_at") });
 
-/** The rows of the outbox that were written for a run, in their order. */
+/** A run, and what was written for it. */
+export const RUN_TRAIL: Projection<Pick<StoredRun, "sagaId" | "trail">> = projection({
+  sagaId: RUN.shape.sagaId,
+  trail: RUN.shape.trail,
+});
+
+/** The ids of the rows of the outbox that were written for a run, in their order. */
 export function trailOf({ trail }: Pick<StoredRun, "trail">): readonly string[] {
-  return trail.split(" ");
+  return trail === "" ? [] : trail.split(" ");
 }
 
 export function stateOf(row: StoredRun): FlowState {

@@ -1,8 +1,7 @@
 /** Deliveries and events that were abandoned: what a person sees of one, and what a person does to it. */
 import { outboxMachine, SUPERSEDED, type OutboxStatus } from "../../core/outbox/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { idRows } from "../queries.ts";
+import { literals, sql, type Sql } from "../../storage/sql.ts";
 import { DELIVERY_STATE } from "./row.ts";
 
 /** Returns a `DELIVERY_STATE` row. */
@@ -39,28 +38,4 @@ function isAbandoned(id: string): Sql {
 /** Notes are a JSON list, to which one is added as text. */
 function added(note: string): Sql {
   return sql`case when notes is null then '[' else substr(notes, 1, length(notes) - 1) || ',' end || ${note} || ']'`;
-}
-
-/** These rows, in the order in which they were written. Returns `DELIVERY_STATE` rows. */
-export function selectTrail(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`select ${DELIVERY_STATE.columns(dialect, "c")} from ${idRows(dialect, ids)}
-    join ${dialect.table("outbox")} as c on c.entry_id = r.row_id order by c.enqueued_at, c.event_id, c.entry_id`;
-}
-
-/** Goes on after this one: the instant and the id of the last one of the page before. */
-export type Place = readonly [atMs: number, id: string];
-
-/** Deliveries, or events that could not be routed, that were abandoned. Returns `DELIVERY_STATE` rows. */
-export function listAbandonedDeliveries(
-  dialect: Dialect,
-  kind: "delivery" | "event",
-  limit: number,
-  after: Place | undefined,
-): Sql {
-  const at = dialect.epochMs(raw("c.enqueued_at"));
-  const page = after
-    ? sql`and (${at} > ${after[0]} or (${at} = ${after[0]} and cast(c.entry_id as text) > ${after[1]}))`
-    : empty;
-  return sql`select ${DELIVERY_STATE.columns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.status = 'abandoned' and c.kind = ${literals([kind])} ${page} order by c.enqueued_at, c.entry_id limit ${limit}`;
 }
