@@ -10,10 +10,10 @@ export { type AttentionItem, type AttentionPage, type StalledSaga } from "./oper
 export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
 export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
-export { type Published, type WebhookEvent } from "./webhooks/publishing.ts";
+export { type Published, type WebhookEvent } from "./webhooks/publish/publisher.ts";
 export { type Attempt, type Delivery, type DeliveryFilter } from "./webhooks/delivery-queries.ts";
 export { type Span } from "./webhooks/operators.ts";
-export { type StoredEvent } from "./webhooks/event-queries.ts";
+export { type StoredEvent } from "./webhooks/publish/queries.ts";
 export { type Pruned } from "./webhooks/retention.ts";
 export { type DeadLetter } from "./webhooks/dead-letters/rows.ts";
 export { type Subscription } from "./webhooks/subscriptions/rows.ts";
@@ -23,8 +23,8 @@ export {
   type SenderOptions,
   type SendRequest,
   type SendResult,
-} from "./webhooks/sending/send.ts";
-export { type SecretKey } from "./webhooks/sending/secret-box.ts";
+} from "./webhooks/http/send.ts";
+export { type SecretKey } from "./webhooks/http/secret-box.ts";
 export {
   type DeadLetterStatus,
   type DeliveryStatus,

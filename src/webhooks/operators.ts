@@ -17,8 +17,8 @@ import {
   type Delivery,
   type DeliveryFilter,
 } from "./delivery-queries.ts";
-import { eventsBetween, selectEvent, toEvent, type StoredEvent } from "./event-queries.ts";
-import type { Orchestrator } from "./orchestrator/orchestrator.ts";
+import type { Orchestrator } from "./deliver/orchestrator.ts";
+import { EVENT, eventsBetween, PUBLISHED, selectEvent, type StoredEvent } from "./publish/queries.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 
 export interface OperatorParts {
@@ -68,7 +68,9 @@ export class WebhookOperators {
   async event(key: string): Promise<StoredEvent | undefined> {
     const { db } = this.#parts;
     const [row] = await this.#persist(() => db.query(selectEvent(db.dialect, key)));
-    return row && toEvent(row);
+    if (!row) return undefined;
+    const { createdAt, ...event } = EVENT.read(row);
+    return { ...event, createdAt: new Date(createdAt) };
   }
 
   async deadLetters(filter: {
@@ -130,7 +132,7 @@ export class WebhookOperators {
       const statement = eventsBetween(db.dialect, from, to, after, PAGE);
       const rows = await this.#persist(() => db.query(statement));
       const wanted = rows
-        .map((row) => ({ ...toEvent({ ...row, payload: "" }) }))
+        .map((row) => PUBLISHED.read(row))
         .filter((event) => wants(view, event))
         .map((event) => event.id);
       if (wanted.length > 0) {

@@ -5,6 +5,7 @@
 import { deadLetterMachine, deliveryMachine } from "../core/delivery/machine.ts";
 import type { Dialect, Session } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { deleteJobs } from "./deliver/job-queries.ts";
 
 export interface Pruned {
   readonly deliveries: number;
@@ -39,8 +40,8 @@ async function pruneDeliveries(session: Session, olderThanMs: number, batch: num
   if (ids.length === 0) return 0;
   const of = (table: string, column: string): Sql =>
     sql`delete from ${dialect.table(table)} where ${dialect.among(raw(column), ids, "bigint")}`;
-  for (const table of ["webhook_attempts", "webhook_jobs", "dead_letters"])
-    await session.query(of(table, "saga_id"));
+  await session.query(deleteJobs(dialect, ids));
+  for (const table of ["webhook_attempts", "dead_letters"]) await session.query(of(table, "saga_id"));
   await session.query(of("webhook_delivery_sagas", "id"));
   return ids.length;
 }

@@ -53,8 +53,8 @@ onEachDatabase((database) => {
       responseHeaders: null,
       responseBody: null,
     };
-    const { deliverySender, book } = parts(db);
-    for (const task of taken) await book(deliverySender.report(task, { ok: false, code: "http_500" }, sent));
+    const { deliverySender, write } = parts(db);
+    for (const task of taken) await write(deliverySender.report(task, { ok: false, code: "http_500" }, sent));
     const [probe, ...others] = await take();
     expect([probe !== undefined, others]).toEqual([true, []]);
     if (probe) await tell(probe, OK);

@@ -93,7 +93,7 @@ onEachDatabase((database) => {
       url.includes("//a.") ? { ok: false, code: "gone", status: 410, gone: true } : {};
     await publish();
     await publish();
-    expect(await work()).toBe(3);
+    await work();
     // The second one is not sent, and ends as well.
     expect(world.calls).toEqual({ "https://a.example/hook": 1, "https://ops.example/hook": 1 });
     expect((await states()).toSorted()).toEqual(["Completed 1", "DeadLettered 1", "DeadLettered 1"]);

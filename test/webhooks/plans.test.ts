@@ -1,7 +1,7 @@
 /** Beside a hundred thousand finished deliveries no statement reads them all, whatever the statistics say. */
 import { expect, it } from "vitest";
-import { surveyLanes } from "../../src/webhooks/orchestrator/queries.ts";
-import { leaseJobs, renewJobs } from "../../src/webhooks/jobs/queries.ts";
+import { surveyLanes } from "../../src/webhooks/deliver/lane-queries.ts";
+import { leaseJobs, renewJobs } from "../../src/webhooks/deliver/job-queries.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import { explainPostgres, explainSqlite, type Explainer, type Watch } from "../conformance/plans.ts";
@@ -15,7 +15,7 @@ const OPEN = 500;
 const WATCH: Watch = {
   // Lists that a page ends: by id, by time, or of open rows only.
   small:
-    /dead_letters_open|dead_letters_subscription|webhook_subscriptions_disabled|webhook_delivery_sagas_pkey|webhook_delivery_sagas\b|\bs$/,
+    /dead_letters_open|dead_letters_subscription|webhook_subscriptions_disabled|webhook_delivery_sagas_pkey|webhook_jobs_result|webhook_lanes_to_disable|webhook_delivery_sagas\b|\bs$/,
   tables: ["webhook_delivery_sagas", "webhook_jobs", "webhook_attempts", "webhook_events", "dead_letters"],
 };
 
@@ -92,12 +92,12 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   await webhooks.ping(first.id);
   await amends.attention.list();
   await webhooks.prune({ olderThan: "300d" });
-  const holds = Array.from({ length: 100 }, (_, n) => [String(n + 1), 1] as const);
+  const holds = Array.from({ length: 100 }, (_, n) => ({ id: String(n + 1), token: 1 }));
   return [
     ...statements(),
     surveyLanes(db.dialect, "5", 100),
     renewJobs(db.dialect, holds, 1_000),
-    leaseJobs(db.dialect, 50, 1_000, "owner"),
+    leaseJobs(db.dialect, 50, { leaseMs: 1_000, owner: "owner" }),
   ];
 }
 

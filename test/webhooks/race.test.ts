@@ -15,7 +15,7 @@ onDatabase("postgres", (database) => {
     const { db, publish, subscribe, rows, clock } = await stage(database);
     for (let n = 0; n < 3; n++) await subscribe(`s${n}`, { concurrency: 2 });
     const racers = await Promise.all(
-      [1, 2, 3, 4].map(async (n) => parts(await database.open({ clock }), `racer ${n}`)),
+      [1, 2, 3, 4].map(async (n) => parts(await database.open({ clock }), { owner: `racer ${n}` })),
     );
     const first = racers[0] as (typeof racers)[0];
     const seen = new Set<string>();

@@ -167,12 +167,12 @@ onEachDatabase((database) => {
       },
     });
     const { take } = parts(db);
-    const { book, deliverySender } = parts(lossy, "test", (ids) => told.push(...ids));
+    const { write, deliverySender } = parts(lossy, { onDead: (ids) => told.push(...ids) });
     const [failing, dying] = await take();
     if (!failing || !dying) throw new Error("nothing was due");
     const telling = Promise.all([
-      book(deliverySender.report(failing, BAD, SENT)),
-      book(deliverySender.report(dying, { ...BAD, final: true }, SENT)),
+      write(deliverySender.report(failing, BAD, SENT)),
+      write(deliverySender.report(dying, { ...BAD, final: true }, SENT)),
     ]);
     await vi.waitFor(async () => {
       await clock.advance(50);
@@ -190,11 +190,11 @@ onEachDatabase((database) => {
     const { db, subscribe, publish } = await stage(database);
     for (const name of ["a", "b"]) await subscribe(name);
     await publish();
-    const { take, tell, book, deliverySender } = parts(db);
+    const { take, tell, write, deliverySender } = parts(db);
     const [unsent, sent] = await take();
     if (!unsent || !sent) throw new Error("nothing was due");
     expect(await tell(unsent, { ok: false, code: "lease_expired" })).toBe("accepted");
-    expect(await book(deliverySender.report(sent, BAD, SENT))).toBe("accepted");
+    expect(await write(deliverySender.report(sent, BAD, SENT))).toBe("accepted");
     const lanes = await db.query(sql`select * from ${db.dialect.table("webhook_lanes")}`);
     expect(lanes.map((row) => String(row["subscription_id"]))).toEqual([sent.job.subscriptionId]);
   });

@@ -3,9 +3,7 @@ import pg from "pg";
 import { afterEach, expect, it } from "vitest";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { WEBHOOK_ROLES } from "../../src/storage/migrations/webhook-roles.ts";
-import { raw } from "../../src/storage/sql.ts";
 import { onDatabase } from "../support/databases.ts";
-import { parts } from "./support/parts.ts";
 import { stage } from "./support/stage.ts";
 
 const NOW = "now()";
@@ -131,30 +129,6 @@ onDatabase("postgres", (database) => {
       expect(tried).toEqual(ALLOWED[role]);
     },
   );
-
-  it("[W-13] under the roles of its parts, and no others, delivery works from the job to the dead letter", async () => {
-    const { db, subscribe, publish } = await stage(database, {});
-    await migrate(db, { roles: true });
-    await subscribe("a");
-    await publish();
-    const { orchestrator, jobs, deliverySender, deadLetters } = parts(db);
-    await db.transaction(async (session) => {
-      const as = (role: string): Promise<unknown> => session.query(raw(`set local role amends_${role}`));
-      await as("webhook_orchestrator");
-      await orchestrator.createJobs(session, 10);
-      await as("webhook_worker");
-      const [task] = await deliverySender.read(session, await jobs.lease(session, 10));
-      if (!task) throw new Error("nothing was due");
-      const report = deliverySender.report(task, { ok: false, code: "gone", final: true });
-      await jobs.settle(session, [report]);
-      await deliverySender.record(session, [report]);
-      await as("webhook_orchestrator");
-      await orchestrator.apply(session, [report]);
-      await as("webhook_dead_letters");
-      await deadLetters.record(session, orchestrator.decide([report]).exhausted);
-      expect(await deadLetters.list(session, { limit: 5 })).toMatchObject([{ errorCode: "gone" }]);
-    });
-  });
 });
 
 onDatabase("sqlite", (database) => {

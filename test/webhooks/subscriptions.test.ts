@@ -28,7 +28,10 @@ onEachDatabase((database) => {
     const { amends, db, subscribe, publish, work, later, world, rows } = await stage(database);
     const id = await subscribe("a", { events: ["order.*"] });
     await publish();
-    await db.transaction((session) => parts(db).orchestrator.createJobs(session, 9));
+    const { orchestrator, jobs } = parts(db);
+    await db.transaction((session) =>
+      orchestrator.createJobs(session, 9, (inside, moved) => jobs.create(inside, moved)),
+    );
     expect((await rows("webhook_jobs")).map((row) => row["status"])).toEqual(["Pending"]);
     await amends.webhooks.pause(id, NOTE);
     expect(await later(120_000)).toBe(0);

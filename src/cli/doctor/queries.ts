@@ -4,8 +4,8 @@ import { claimEntries } from "../../outbox/queries.ts";
 import { claimSagas, countOpenKinds } from "../../sagas/journal/queries.ts";
 import { claimDeliveries } from "../../events/store/queries.ts";
 import { selectDueSagas } from "../../operate/backlog-queries.ts";
-import { anythingDue } from "../../webhooks/orchestrator/queries.ts";
-import { leaseJobs } from "../../webhooks/jobs/queries.ts";
+import { anyDeliveryDue } from "../../webhooks/deliver/delivery-queries.ts";
+import { leaseJobs } from "../../webhooks/deliver/job-queries.ts";
 import { CLAIMABLE } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -65,8 +65,8 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
       "claim of events",
       claimDeliveries(dialect, { deliverable: ["any@1"], routable: ["any@1"] }, limit, leaseMs),
     ],
-    ["due webhooks", sql`select ${anythingDue(dialect)} as due`],
-    ["lease of webhook jobs", leaseJobs(dialect, limit, leaseMs, owner)],
+    ["due webhooks", sql`select ${anyDeliveryDue(dialect)} as due`],
+    ["lease of webhook jobs", leaseJobs(dialect, limit, { leaseMs, owner })],
     ["backlog", selectDueSagas(dialect, limit)],
   ];
 }

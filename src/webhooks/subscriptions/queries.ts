@@ -5,8 +5,10 @@ import {
   type SubscriptionStatus,
 } from "../../core/delivery/machine.ts";
 import type { Filter } from "../../core/delivery/filter.ts";
+import { float, id } from "../../storage/column.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { projection } from "../../storage/table.ts";
 import type { CheckedSettings } from "./settings.ts";
 
 const table = (dialect: Dialect): Sql => dialect.table("webhook_subscriptions");
@@ -79,21 +81,13 @@ export function moveSubscriptions(
   const target = subscriptionMachine.target(sources[0] as SubscriptionStatus, event) as SubscriptionStatus;
   return sql`update ${table(dialect)} set status = ${literals([target])}, reason = ${reason}, updated_at = ${dialect.now()}
     where ${dialect.among(raw("id"), ids, "bigint")} and status in (${literals(sources)})
-    returning id, url, ${dialect.epochMs(raw("updated_at"))} as updated_at`;
+    returning ${MOVED_COLUMNS(dialect)}`;
 }
 
-/** Those that have done nothing but fail for so long, and so often, and are not disabled yet. */
-export function lastingFailures(
-  dialect: Dialect,
-  ids: readonly string[],
-  afterMs: number,
-  failures: number,
-): Sql {
-  return sql`select p.id from ${table(dialect)} as p
-    join ${dialect.table("webhook_lanes")} as n on n.subscription_id = p.id
-    where ${dialect.among(raw("p.id"), ids, "bigint")} and p.status in (${literals(subscriptionMachine.sources("disable"))})
-      and n.failures >= ${failures} and ${dialect.plusMs(raw("n.failing_since"), afterMs)} <= ${dialect.now()}`;
-}
+export const MOVED = projection({ id: id("id"), updatedAtMs: float("updated_at") });
+
+const MOVED_COLUMNS = (dialect: Dialect): Sql =>
+  sql`id, ${dialect.epochMs(raw("updated_at"))} as updated_at`;
 
 const columns = (
   dialect: Dialect,

@@ -5,11 +5,10 @@
 import type { SubscriptionEvent } from "../../core/delivery/machine.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { Session } from "../../storage/database.ts";
-import { generateWebhookSecret, readSecret } from "../sending/secret.ts";
-import type { SecretBox } from "../sending/secret-box.ts";
+import { generateWebhookSecret, readSecret } from "../http/secret.ts";
+import type { SecretBox } from "../http/secret-box.ts";
 import {
   insertSubscription,
-  lastingFailures,
   listSubscriptions,
   moveSubscriptions,
   replaceRoutes,
@@ -24,16 +23,6 @@ import { checkSettings, type CheckedSettings, type Defaults, type SubscriptionSe
 export interface SubscriptionsOptions {
   readonly defaults: Defaults;
   readonly box: SecretBox;
-  /** A subscription that has only failed for so long, and at least so often, is disabled. */
-  readonly disableAfterMs: number;
-  readonly disableAfterFailures: number;
-}
-
-/** A subscription that was disabled just now. */
-export interface Disabled {
-  readonly id: string;
-  readonly reason: "gone" | "failing";
-  readonly updatedAtMs: number;
 }
 
 type Ask = Pick<Session, "dialect" | "query">;
@@ -118,33 +107,6 @@ export class Subscriptions {
   async list(session: Ask, filter: SubscriptionFilter): Promise<readonly Subscription[]> {
     const rows = await session.query(listSubscriptions(session.dialect, filter));
     return rows.map((row) => toSubscription(row).view);
-  }
-
-  /** Of those that failed just now: who has failed for too long. */
-  async failing(session: Ask, failed: readonly string[]): Promise<readonly string[]> {
-    const { disableAfterMs, disableAfterFailures } = this.#options;
-    const rows = await session.query(
-      lastingFailures(session.dialect, failed, disableAfterMs, disableAfterFailures),
-    );
-    return rows.map((row) => String(row["id"]));
-  }
-
-  /** Whoever is gone, or has failed for too long, gets nothing more. */
-  async disable(
-    session: Session,
-    gone: readonly string[],
-    failing: readonly string[],
-  ): Promise<readonly Disabled[]> {
-    const disabled: Disabled[] = [];
-    for (const [ids, reason] of [
-      [gone, "gone"],
-      [failing, "failing"],
-    ] as const) {
-      if (ids.length === 0) continue;
-      for (const row of await session.query(moveSubscriptions(session.dialect, "disable", ids, reason)))
-        disabled.push({ id: String(row["id"]), reason, updatedAtMs: Math.floor(Number(row["updated_at"])) });
-    }
-    return disabled;
   }
 
   async #route(session: Session, id: string, { events, filter }: CheckedSettings): Promise<void> {

@@ -3,7 +3,7 @@ import type { Amends } from "amends";
 import { virtualClock, type VirtualClock } from "amends/testing";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../../src/storage/sql.ts";
-import type { Sender, SendRequest, SendResult } from "../../../src/webhooks/sending/send.ts";
+import type { Sender, SendRequest, SendResult } from "../../../src/webhooks/http/send.ts";
 import type { WebhooksOptions } from "../../../src/webhooks/settings.ts";
 import type { TestDatabase } from "../../support/databases.ts";
 
