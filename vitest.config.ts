@@ -1,6 +1,8 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { runFolder } from "./test/setup/run-folder.ts";
+import { needyFiles } from "./tools/test-files.mjs";
 
 const src = fileURLToPath(new URL("src", import.meta.url));
 
@@ -10,6 +12,9 @@ const alias = [
   { find: /^amends\/(.+)$/, replacement: `${src}/$1.ts` },
 ];
 
+/** `npm run quick` and `npm run watch` leave to `npm test` what needs a build or a browser. */
+const leftOut = process.env["AMENDS_QUICK"] === "1" ? needyFiles("test") : [];
+
 export default defineConfig({
   test: {
     testTimeout: 30_000,
@@ -17,7 +22,7 @@ export default defineConfig({
     // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     reporters: ["default", "json"],
-    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/test-report.json" },
+    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/partial-report.json" },
     projects: [
       {
         resolve: { alias },
@@ -35,10 +40,11 @@ export default defineConfig({
         test: {
           name: "world",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/core/**"],
+          exclude: ["test/core/**", ...leftOut],
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
+          env: { TMPDIR: runFolder },
           // A shared machine may starve real processes once: then a test is told as tried twice, not as failed.
           retry: 1,
           testTimeout: 30_000,

@@ -18,12 +18,7 @@ export { type Pruned } from "./webhooks/retention.ts";
 export { type DeadLetter } from "./webhooks/dead-letters/rows.ts";
 export { type Subscription } from "./webhooks/subscriptions/rows.ts";
 export { type Rate, type SubscriptionSettings } from "./webhooks/subscriptions/settings.ts";
-export {
-  type Sender,
-  type SenderOptions,
-  type SendRequest,
-  type SendResult,
-} from "./webhooks/http/send.ts";
+export { type Sender, type SenderOptions, type SendRequest, type SendResult } from "./webhooks/http/send.ts";
 export { type SecretKey } from "./webhooks/http/secret-box.ts";
 export {
   type DeadLetterStatus,

@@ -109,7 +109,7 @@ export class Amends<Tx = unknown> {
       onRewound: (run, foundVersion) => this.#rewound(run, foundVersion),
       onBug: (error) => this.#bug(error),
     });
-    this.#duties.push(this.#engine);
+    this.#duties.push(this.#engine.pool);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
     const host = this.#host();
     Object.defineProperty(this, HOST, { value: host, enumerable: false });
@@ -201,7 +201,7 @@ export class Amends<Tx = unknown> {
         clock: this.#clock,
         logger: this.#logger,
         owner: this.#owner,
-        check: () => this.#check(worker),
+        check: (duties) => this.#check(worker, duties),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -287,8 +287,8 @@ export class Amends<Tx = unknown> {
     return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
   }
 
-  /** Before a worker works: the schema fits, and nobody waits for a version that is not here. */
-  async #check(worker: Worker): Promise<void> {
+  /** Before a worker begins: the schema fits, and so does the database for each of its duties. */
+  async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
     this.#refuseClosed();
     if ([...this.#workers].some((other) => other !== worker && other.running)) {
       throw new AmendsError(
@@ -299,6 +299,12 @@ export class Amends<Tx = unknown> {
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);
+    for (const duty of duties) await duty.check?.();
+    if (duties.includes(this.#engine.pool)) await this.#warnOfUnknown(db);
+  }
+
+  /** Open sagas of a version that is not registered here are left alone. */
+  async #warnOfUnknown(db: Database): Promise<void> {
     for (const row of await persist(db, () => db.query(countOpenKinds(db.dialect)))) {
       const [name, version] = [row["name"] as string, Number(row["definition"])];
       if (this.#registry.get(name, version)) continue;

@@ -5,9 +5,8 @@
 import { ACTIVE, OPEN, WAITING } from "../core/delivery/machine.ts";
 import { CLAIMABLE } from "../core/outbox/machine.ts";
 import { CLAIMABLE as CLAIMABLE_SAGAS } from "../core/saga/machine.ts";
-import { gate } from "../storage/claim.ts";
+import { freshFirst, gate } from "../storage/claim.ts";
 import type { Dialect } from "../storage/database.ts";
-import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
 
 /**
@@ -61,7 +60,7 @@ function dueEntries(dialect: Dialect, kind: string, fits: Sql): readonly Sql[] {
     (rank) => sql`select d.since from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
         from ${dialect.table("outbox")} as c
-        where c.kind = ${literals([kind])} and ${raw(FRESH_FIRST("c.attempts"))} = ${raw(rank)}
+        where c.kind = ${literals([kind])} and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
           and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
         order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
   );

@@ -10,10 +10,11 @@ import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
-import type { Row, Session } from "../storage/database.ts";
+import type { Session } from "../storage/database.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
-import type { LeasePool, Lease } from "../runtime/lease-pool.ts";
-import type { Duty } from "../runtime/duty.ts";
+import type { LeasePool } from "../runtime/lease-pool.ts";
+import type { Lease } from "../runtime/lease.ts";
+import { COMMIT_SOON_MS, type Duty } from "../runtime/duty.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { readTraceparent } from "../runtime/trace.ts";
 import { tryHook } from "../runtime/hook.ts";
@@ -27,7 +28,8 @@ import { failureOf, labelOf, tellThrown } from "./outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "./entry-pool.ts";
 import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
 import { insertEntries, listAbandonedEntries } from "./queries.ts";
-import { CallRequeue } from "./requeue-calls.ts";
+import { requeueCalls } from "./requeue.ts";
+import { CALL, type CallRow } from "./rows.ts";
 
 export interface CallsOptions {
   readonly calls: readonly CallDefinition[];
@@ -59,7 +61,7 @@ export class Calls<Tx = unknown> {
   readonly #backoff: BackoffPolicy;
   readonly #batchSize: number;
   readonly #onAbandoned: CallsOptions["onAbandoned"];
-  readonly #pool: LeasePool<ClaimedEntry>;
+  readonly #pool: LeasePool<ClaimedEntry<CallRow>>;
   readonly #retryLimits: RetryLimits;
   #isAttached = false;
 
@@ -78,6 +80,7 @@ export class Calls<Tx = unknown> {
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
+      table: CALL,
       names: () => [...this.#known.keys()],
       host,
       books: this.#books,
@@ -118,8 +121,8 @@ export class Calls<Tx = unknown> {
   ): Promise<string> {
     const payload = await encodeInput(call, input);
     const entryId = this.#host.newId();
-    const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
-    await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
+    const entry = { entryId, kind: "call", name: call.name, payload } as const;
+    await session.query(insertEntries(session.dialect, [entry], this.#host.tracer.current()));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
     this.#pool.dueIn(COMMIT_SOON_MS);
@@ -135,13 +138,14 @@ export class Calls<Tx = unknown> {
   async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
     const limit = checkLimit(options.limit ?? 100);
     const { database } = this.#host;
-    const list = listAbandonedEntries(database.dialect, {
+    const list = listAbandonedEntries(database.dialect, CALL, {
       kind: "call",
       limit,
       after: readCursor(options.after),
     });
-    const rows = await persist(database, () => database.query(list), this.#retryLimits);
-    return { entries: rows.map(toCall), next: cursorOf(rows, "enqueued_at", limit) };
+    const found = await persist(database, () => database.query(list), this.#retryLimits);
+    const rows = found.map((row) => CALL.read(row));
+    return { entries: rows.map(toCall), next: cursorOf(rows, "enqueuedAt", limit) };
   }
 
   /**
@@ -153,7 +157,7 @@ export class Calls<Tx = unknown> {
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;
-    const requeue = new CallRequeue(given);
+    const requeue = requeueCalls(given);
     const actionIds = new Map(given.map((id) => [id, this.#host.newId()]));
     const work = async (session: Session): Promise<readonly string[]> => {
       const done = await requeue.run(session);
@@ -171,7 +175,7 @@ export class Calls<Tx = unknown> {
     return done;
   }
 
-  async #run(row: Row, lease: Lease): Promise<void> {
+  async #run(row: CallRow, lease: Lease): Promise<void> {
     const entry = toCall(row);
     const definition = this.#known.get(entry.name) as CallDefinition;
     const { attemptMax } = definition;
@@ -183,7 +187,7 @@ export class Calls<Tx = unknown> {
         kind: "consumer",
         labels: { "amends.call": entry.name },
         attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
-        parent: readTraceparent(row["traceparent"]),
+        parent: readTraceparent(row.traceparent),
       }),
       () => this.#call(definition, entry, lease),
       (one) => labelOf(one?.outcome),
@@ -223,9 +227,6 @@ export class Calls<Tx = unknown> {
 
 /** On record where nobody said who it was. */
 const NOBODY = "unknown";
-
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 
 function byName(calls: readonly CallDefinition[]): ReadonlyMap<string, CallDefinition> {
   const known = new Map(calls.map((call) => [call.name, call]));

@@ -3,6 +3,10 @@ import type { Duty, Leaving } from "./duty.ts";
 
 export interface ChoreOptions {
   readonly name: string;
+  /** A worker drives it only if its `only` names it. Default: every worker drives it. */
+  readonly isOptional?: boolean;
+  /** Called before a worker begins. Throws if the database does not fit. */
+  readonly check?: () => Promise<void>;
   /** How much one look does at most. */
   readonly batch: number;
   /** Does up to so much, and returns how much it was. */
@@ -16,17 +20,19 @@ const GONE: Leaving = { gone: Promise.resolve() };
 
 export class Chore implements Duty {
   readonly name: string;
+  readonly isOptional: boolean | undefined;
   readonly capacity: number;
   readonly renewEveryMs: number = NEVER_MS;
-  readonly #run: ChoreOptions["run"];
+  readonly #options: ChoreOptions;
   #isOpen = false;
   #onDue: (ms: number) => void = () => undefined;
   #underWay: Promise<unknown> = Promise.resolve();
 
-  constructor({ name, batch, run }: ChoreOptions) {
-    this.name = name;
-    this.capacity = batch;
-    this.#run = run;
+  constructor(options: ChoreOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.isOptional = options.isOptional;
+    this.capacity = options.batch;
   }
 
   get room(): number {
@@ -44,9 +50,13 @@ export class Chore implements Duty {
   }
 
   async claim(limit: number = this.capacity): Promise<readonly Leaving[]> {
-    const run = this.#run(limit);
+    const run = this.#options.run(limit);
     this.#underWay = run.catch(() => undefined);
     return Array.from({ length: await run }, () => GONE);
+  }
+
+  async check(): Promise<void> {
+    await this.#options.check?.();
   }
 
   async renew(): Promise<void> {

@@ -1,21 +1,28 @@
 /** One kind of work that a worker drives: sagas, outbox entries, events, deliveries, chores. */
 export interface Duty {
-  /** For logs. */
+  /** For logs, and for `worker({ only })`. A name with a colon belongs to the part in front of it. */
   readonly name: string;
-  /** How many of these run at once in one worker; where it says nothing, as many as the worker's concurrency. */
+  /** A worker drives it only if its `only` names it. Default: every worker drives it. */
+  readonly isOptional?: boolean | undefined;
+  /** How many of these run at once in one worker. Default: the worker's concurrency. */
   readonly capacity?: number | undefined;
   /** How often its leases are looked at. */
   readonly renewEveryMs: number;
   /** How many may be claimed now. */
   readonly room: number;
-  /** A worker takes over: up to so many run here, and it is told when one becomes due and when a place is free. */
+  /** A worker takes over: up to `capacity` run here, and it is told when one becomes due and when a slot is free. */
   accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void;
   /** Claims up to `limit` and runs them. Each tells when it has left this process. */
   claim(limit?: number): Promise<readonly Leaving[]>;
   renew(): Promise<void>;
   /** Nothing new begins. Resolves when everything has left, or when the deadline has passed and calls were stopped. */
   drain(deadlineMs: number): Promise<void>;
+  /** Called before a worker begins. Throws if this duty cannot work on the database. */
+  check?(): Promise<void>;
 }
+
+/** When to look for rows that the caller's own transaction has written: it commits a little later, without a notice. */
+export const COMMIT_SOON_MS = 20;
 
 export interface Leaving {
   readonly gone: Promise<unknown>;

@@ -1,6 +1,8 @@
 /** Puts the objects of webhook delivery together, once, from what `new Amends` was given. */
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
+import { DELIVERY, ORCHESTRATOR, SENDER } from "../storage/migrations/webhook-roles.ts";
+import { checkRights } from "../storage/postgres/rights.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import { deliveryDuty } from "./deliver/delivery-duty.ts";
 import { Jobs } from "./deliver/jobs.ts";
@@ -133,17 +135,19 @@ function dutiesOf(
   });
   const onTrouble = (error: unknown, attempt: number): void => context.onTrouble(error, attempt);
   const here = applying((ms) => delivery.dueIn(ms));
-  const delivery = deliveryDuty(sending, here, new ResultWriter({ db, signal, onTrouble, applying: here }));
+  const writer = new ResultWriter({ db, signal, onTrouble, applying: here });
+  const delivery = deliveryDuty(sending, here, writer, () => checkRights(db, DELIVERY, "webhooks"));
   const orchestrating = orchestratorDuty(
     applying((ms) => orchestrating.dueIn(ms)),
     retryLimits,
+    () => checkRights(db, ORCHESTRATOR, "webhooks:orchestrator"),
   );
   const reporting = new ResultWriter({ db, signal, onTrouble, applying: undefined });
   return {
     delivery,
     administrator,
     orchestrator: orchestrating,
-    sender: senderDuty(sending, reporting),
+    sender: senderDuty(sending, reporting, () => checkRights(db, SENDER, "webhooks:sender")),
     wake: () => [delivery, orchestrating].forEach((duty) => duty.dueIn(0)),
   };
 }

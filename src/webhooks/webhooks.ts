@@ -47,9 +47,8 @@ export class Webhooks<Tx = unknown> {
     this.#parts = assemble(host as PartContext, owner, options, (disabled) =>
       disabled.forEach((one) => this.#tellDisabled(one)),
     );
-    const { delivery, administrator } = this.#parts.duties;
-    host.addDuty(delivery);
-    host.addDuty(administrator);
+    const { delivery, administrator, orchestrator, sender } = this.#parts.duties;
+    for (const duty of [delivery, administrator, orchestrator, sender]) host.addDuty(duty);
   }
 
   /**
@@ -123,7 +122,9 @@ export class Webhooks<Tx = unknown> {
     checkSerial(id, "a subscription");
     const secret = this.#parts.subscriptions.secret(options.secret);
     const overlapMs = durationMs(options.overlap ?? OVERLAP, "overlap");
-    const view = await this.#write((session) => this.#parts.subscriptions.rotate(session, id, secret, overlapMs));
+    const view = await this.#write((session) =>
+      this.#parts.subscriptions.rotate(session, id, secret, overlapMs),
+    );
     return { ...view, secret };
   }
 

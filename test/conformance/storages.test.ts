@@ -10,7 +10,7 @@ import {
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { MapSagaStorage } from "../../examples/own-storage/map-storage.ts";
 import { createDatabase } from "../../tools/postgres-server.mjs";
-import { onDatabase } from "../support/databases.ts";
+import { describeOn, onDatabase } from "../support/databases.ts";
 import { RunningMapStorage } from "./running-map-storage.ts";
 
 function conforms(make: MakeStorage, options?: ConformanceOptions): void {
@@ -32,7 +32,7 @@ onDatabase("sqlite", (database) => {
   conforms(make, { wait: (ms) => clock.advance(ms) });
 });
 
-describe("postgres", () => {
+describeOn("postgres", () => {
   const server = new URL(inject("postgresUrl"));
   const name = `conformance_${process.pid}`;
   let count = 0;

@@ -3,7 +3,8 @@ import { runInside, runTogether } from "../../src/storage/named-batch.ts";
 import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import { onEachDatabase } from "../support/databases.ts";
 
-const add = (n: number): Sql => sql`insert into notes (n, place) select ${n}, count(*) from notes returning n`;
+const add = (n: number): Sql =>
+  sql`insert into notes (n, place) select ${n}, count(*) from notes returning n`;
 
 onEachDatabase((database) => {
   it("[K-11] statements with names are one transaction, run in the order in which they are listed, and answer by name", async () => {
@@ -24,7 +25,10 @@ onEachDatabase((database) => {
     const db = await database.open();
     await db.query(raw("create table notes (n integer primary key, place integer)"));
     const rolledBack = db.transaction(async (session) => {
-      expect(await runInside(session, { one: add(1), two: add(2) })).toEqual({ one: [{ n: 1 }], two: [{ n: 2 }] });
+      expect(await runInside(session, { one: add(1), two: add(2) })).toEqual({
+        one: [{ n: 1 }],
+        two: [{ n: 2 }],
+      });
       throw new Error("rolled back");
     });
     await expect(rolledBack).rejects.toThrow("rolled back");

@@ -1,22 +1,48 @@
 /** The questions about a database's own schema: from PostgreSQL's catalogs, and from SQLite's pragmas. */
+import { quoted } from "../../core/erasure/schema.ts";
+import { flag, int, json, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
+import { fields } from "../../storage/fields.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
+import { projection, type RowOf } from "../../storage/table.ts";
 
-const NAMED = [
-  { name: "name", type: "text" },
-  { name: "regname", type: "text" },
-] as const;
+const NAMED = fields<string>({
+  name: text((name) => name),
+  regname: text((name) => name.split(".").map(quoted).join(".")),
+});
+
+export const POSTGRES_TABLE = projection({
+  name: text("name"),
+  oid: text("oid"),
+  schemaName: text("schema_name"),
+  tableName: text("table_name"),
+  kind: text("kind"),
+});
 
 /** Tables as the data map calls them, found along the search path. */
-export function postgresTables(
-  dialect: Dialect,
-  names: readonly (readonly [name: string, quoted: string])[],
-): Sql {
+export function postgresTables(dialect: Dialect, names: readonly string[]): Sql {
   return sql`select r.name, c.oid::text as oid, n.nspname as schema_name, c.relname as table_name, c.relkind::text as kind
     from ${dialect.rows(NAMED, names)}
     join pg_catalog.pg_class c on c.oid = to_regclass(r.regname)
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace`;
 }
+
+export const POSTGRES_COLUMN = projection({
+  oid: text("oid"),
+  name: text("name"),
+  typeName: text("type_name"),
+  typeBytes: int("type_bytes"),
+  category: text("category"),
+  isDomain: flag("is_domain"),
+  isEnum: flag("is_enum"),
+  sqlName: text("sql_name"),
+  required: flag("required"),
+  generated: flag("generated"),
+  maxLength: optional(int("max_length")),
+  labels: optional(json<readonly string[]>("labels")),
+});
+
+export type PostgresColumn = RowOf<typeof POSTGRES_COLUMN>;
 
 /** A domain is looked through, to the type beneath it. */
 export function postgresColumns(dialect: Dialect, oids: readonly string[]): Sql {
@@ -32,6 +58,21 @@ export function postgresColumns(dialect: Dialect, oids: readonly string[]): Sql 
     where ${dialect.among(raw("a.attrelid::text"), oids)} and a.attnum > 0 and not a.attisdropped
     order by a.attrelid, a.attnum`;
 }
+
+export const POSTGRES_FOREIGN_KEY = projection({
+  child: text("child"),
+  parent: text("parent"),
+  onDelete: text("on_delete"),
+  childSchema: text("child_schema"),
+  childTable: text("child_table"),
+  parentSchema: text("parent_schema"),
+  parentTable: text("parent_table"),
+  columns: json<readonly string[]>("columns"),
+  referred: json<readonly string[]>("referred"),
+  required: optional(flag("required")),
+});
+
+export type PostgresForeignKey = RowOf<typeof POSTGRES_FOREIGN_KEY>;
 
 /** From or to these tables. A partition repeats the keys of its table: those are left out. */
 export function postgresForeignKeys(dialect: Dialect, oids: readonly string[]): Sql {
@@ -52,6 +93,12 @@ export function postgresForeignKeys(dialect: Dialect, oids: readonly string[]): 
     order by f.conrelid, f.oid`;
 }
 
+export const POSTGRES_UNIQUE = projection({
+  oid: text("oid"),
+  isPrimary: flag("is_primary"),
+  columns: optional(json<readonly string[]>("columns")),
+});
+
 /** An index over an expression is told by the columns that the expression depends on. */
 export function postgresUniques(dialect: Dialect, oids: readonly string[]): Sql {
   return sql`select i.indrelid::text as oid, i.indisprimary as is_primary,
@@ -65,6 +112,12 @@ export function postgresUniques(dialect: Dialect, oids: readonly string[]): Sql 
     where i.indisunique and ${dialect.among(raw("i.indrelid::text"), oids)} order by i.indexrelid`;
 }
 
+export const POSTGRES_CHECK = projection({
+  oid: text("oid"),
+  expression: text("expression"),
+  columns: optional(json<readonly string[]>("columns")),
+});
+
 export function postgresChecks(dialect: Dialect, oids: readonly string[]): Sql {
   return sql`select f.conrelid::text as oid, pg_catalog.pg_get_expr(f.conbin, f.conrelid) as expression,
       (select json_agg(a.attname)::text from pg_catalog.pg_attribute a where a.attrelid = f.conrelid and a.attnum = any(f.conkey)) as columns
@@ -72,9 +125,29 @@ export function postgresChecks(dialect: Dialect, oids: readonly string[]): Sql {
     where f.contype = 'c' and ${dialect.among(raw("f.conrelid::text"), oids)} order by f.oid`;
 }
 
+export const SQLITE_TABLE = projection({
+  name: text("name"),
+  type: text("type"),
+  sql: optional(text("sql")),
+});
+
+export type SqliteTable = RowOf<typeof SQLITE_TABLE>;
+
 export function sqliteTables(): Sql {
   return raw("select name, type, sql from sqlite_schema where type in ('table', 'view')");
 }
+
+export const SQLITE_FOREIGN_KEY = projection({
+  child: text("child"),
+  id: int("id"),
+  parent: text("parent"),
+  fromColumn: text("from_column"),
+  /** Undefined where the key does not say what it refers to. */
+  toColumn: optional(text("to_column")),
+  onDelete: text("on_delete"),
+});
+
+export type SqliteForeignKey = RowOf<typeof SQLITE_FOREIGN_KEY>;
 
 export function sqliteForeignKeys(): Sql {
   return raw(`select m.name as child, f.id, f."table" as parent, f."from" as from_column, f."to" as to_column, f.on_delete
@@ -82,11 +155,33 @@ export function sqliteForeignKeys(): Sql {
     order by m.name, f.id, f.seq`);
 }
 
+export const SQLITE_COLUMN = projection({
+  tableName: text("table_name"),
+  name: text("name"),
+  type: text("type"),
+  required: flag("required"),
+  /** Its place in the primary key; 0 where it has none. */
+  keyPlace: int("pk"),
+  hidden: int("hidden"),
+});
+
+export type SqliteColumn = RowOf<typeof SQLITE_COLUMN>;
+
 export function sqliteColumns(dialect: Dialect, tables: readonly string[]): Sql {
   return sql`select m.name as table_name, p.name, p.type, p."notnull" as required, p.pk, p.hidden
     from sqlite_schema as m join pragma_table_xinfo(m.name) as p
     where m.type in ('table', 'view') and ${dialect.among(raw("m.name"), tables)} order by m.name, p.cid`;
 }
+
+export const SQLITE_UNIQUE = projection({
+  tableName: text("table_name"),
+  indexName: text("index_name"),
+  /** Undefined where it is an expression. */
+  columnName: optional(text("column_name")),
+  sql: optional(text("sql")),
+});
+
+export type SqliteUnique = RowOf<typeof SQLITE_UNIQUE>;
 
 export function sqliteUniques(dialect: Dialect, tables: readonly string[]): Sql {
   return sql`select m.name as table_name, i.name as index_name, x.name as column_name, s.sql
@@ -97,7 +192,7 @@ export function sqliteUniques(dialect: Dialect, tables: readonly string[]): Sql 
 }
 
 /** Does this value pass the rules of the column? Asked of the database itself, on a row that exists nowhere. */
-export function passesChecks(column: Sql, value: Sql, expressions: readonly string[]): Sql {
+export function passesChecks(column: string, value: Sql, expressions: readonly string[]): Sql {
   const all = expressions.map((expression) => `((${expression}) is not false)`).join(" and ");
-  return sql`select 1 as passes from (select ${value} as ${column}) as candidate where ${raw(all || "true")}`;
+  return sql`select 1 as passes from (select ${value} as ${raw(quoted(column))}) as candidate where ${raw(all || "true")}`;
 }

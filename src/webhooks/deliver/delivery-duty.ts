@@ -21,13 +21,14 @@ export function deliveryDuty(
   parts: SendingParts,
   orchestrating: Orchestrating,
   writer: ResultWriter,
+  check: () => Promise<void>,
 ): LeasePool<DeliveryTask> {
   const { db, jobs, sender } = parts;
   const { orchestrator } = orchestrating;
   const create: CreateJobs = (session, moved) => jobs.createLeased(session, moved);
   /** The last claim filled every place: there is more, and a look whether there is would be in vain. */
   let isFull = false;
-  return sendingPool("webhooks", parts, writer, async (limit, except) => {
+  return sendingPool({ name: "webhooks", check }, parts, writer, async (limit, except) => {
     const due = isFull ? ALL_DUE : await lookForDue(db, ["deliveries", "jobs", "results"]);
     // A process that only sends may have left results on their jobs.
     if (due.results) await applyWaiting(orchestrating);

@@ -108,13 +108,7 @@ export function anyJobDue(dialect: Dialect): Sql {
 export type HeldJob = Pick<LeasedJob, "id" | "token">;
 
 export function renewJobs(dialect: Dialect, held: readonly HeldJob[], leaseMs: number): Sql {
-  return renewStatement(
-    dialect,
-    HELD,
-    held.map((one) => [one.id, one.token] as const),
-    leaseMs,
-    raw("id"),
-  );
+  return renewStatement(dialect, HELD, held, leaseMs, raw("id"));
 }
 
 const HELD_JOB = fields<HeldJob>({

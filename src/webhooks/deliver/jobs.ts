@@ -73,7 +73,10 @@ export class Jobs {
   }
 }
 
-async function inTurn(session: Ask, statements: readonly Parameters<Ask["query"]>[0][]): Promise<readonly Row[]> {
+async function inTurn(
+  session: Ask,
+  statements: readonly Parameters<Ask["query"]>[0][],
+): Promise<readonly Row[]> {
   let rows: readonly Row[] = [];
   for (const statement of statements) rows = await session.query(statement);
   return rows;

@@ -103,8 +103,7 @@ export interface LastingFailure {
   readonly failures: number;
 }
 
-const reason = (name: DisableReason): Sql =>
-  literals(DISABLE_REASONS.filter((known) => known === name));
+const reason = (name: DisableReason): Sql => literals(DISABLE_REASONS.filter((known) => known === name));
 
 /**
  * Counts the failures that will count, and finds out whether their subscriptions are to be disabled: the receiver is

@@ -78,7 +78,12 @@ export async function applyWaiting(orchestrating: Orchestrating, limit: number =
   return count;
 }
 
-export function orchestratorDuty(orchestrating: Orchestrating, retryLimits: RetryLimits): Chore {
+/** The duty of a process that decides and sends nothing: it makes jobs that are due for any sender. */
+export function orchestratorDuty(
+  orchestrating: Orchestrating,
+  retryLimits: RetryLimits,
+  check: () => Promise<void>,
+): Chore {
   const { db, jobs, orchestrator } = orchestrating;
   const create: CreateJobs = (session, moved) => jobs.create(session, moved);
   const run = async (limit: number): Promise<number> => {
@@ -96,6 +101,8 @@ export function orchestratorDuty(orchestrating: Orchestrating, retryLimits: Retr
   };
   return new Chore({
     name: "webhooks:orchestrator",
+    isOptional: true,
+    check,
     batch: BATCH,
     run: (limit) => persist(db, () => run(limit), retryLimits),
   });

@@ -86,8 +86,7 @@ export class Orchestrator {
   apply(dialect: Dialect, reports: readonly Report[], { outcomes }: Decided): Application {
     const { failed, succeeded } = byHealth(reports);
     return {
-      failures:
-        failed.length > 0 ? noteFailures(dialect, failed, this.#options.lastingFailure) : undefined,
+      failures: failed.length > 0 ? noteFailures(dialect, failed, this.#options.lastingFailure) : undefined,
       successes: succeeded.length > 0 ? noteSuccesses(dialect, succeeded) : undefined,
       applied: applyOutcomes(dialect, outcomes),
       behind: dueBehind(dialect, lanesOf(reports)),

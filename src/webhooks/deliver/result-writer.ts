@@ -67,7 +67,8 @@ export class ResultWriter {
     const verdicts = await checkedWrite<JobReport, Verdict>(db.dialect, {
       items: reports,
       checked: async () => {
-        const settled = applying && decided ? settleAndApply(db, applying, reports, decided) : settle(db, reports);
+        const settled =
+          applying && decided ? settleAndApply(db, applying, reports, decided) : settle(db, reports);
         return accepted(reports, await settled);
       },
       // Also one whose commit had succeeded when its answer was lost: it is on record as accepted.
@@ -124,10 +125,7 @@ export function announce(
   if (failures.some((row) => NOTED.read(row).disableReason !== undefined)) onDisable();
 }
 
-function accepted(
-  reports: readonly JobReport[],
-  settled: readonly Row[],
-): ReadonlyMap<JobReport, Verdict> {
+function accepted(reports: readonly JobReport[], settled: readonly Row[]): ReadonlyMap<JobReport, Verdict> {
   const now = new Set(settled.map((row) => SETTLED.read(row).report));
   return new Map(reports.filter(({ report }) => now.has(report)).map((one) => [one, "accepted"]));
 }

@@ -13,8 +13,8 @@ import {
 import type { Clock } from "../../storage/clock.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import type { RowOf } from "../../storage/table.ts";
-import type { Lease } from "../../runtime/lease-pool.ts";
-import { TimedCall } from "../../runtime/timed-call.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { Call } from "../../runtime/call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../http/secret-box.ts";
 import type { Stop } from "../http/exchange.ts";
@@ -72,19 +72,6 @@ interface Sent {
   readonly answer: SendResult;
   /** The sender has not returned. */
   readonly late?: Promise<Sent>;
-}
-
-class TimedSending extends TimedCall<Sent> {
-  readonly #timeoutMs: number;
-
-  constructor(timeoutMs: number) {
-    super();
-    this.#timeoutMs = timeoutMs;
-  }
-
-  protected override overdue(late: Promise<Sent>): Sent {
-    return { answer: { ok: false, code: "timeout", durationMs: this.#timeoutMs }, late };
-  }
 }
 
 const NOTHING_SENT: AttemptRecord = {
@@ -194,7 +181,11 @@ export class DeliverySender {
       (answer): Sent => ({ answer }),
       (): Sent => ({ answer: { ok: false, code: "send_failed", durationMs: 0 } }),
     );
-    const sent = await new TimedSending(timeoutMs).within({ clock, timeoutMs, graceMs }, answered);
+    const overdue = (late: Promise<Sent>): Sent => ({
+      answer: { ok: false, code: "timeout", durationMs: timeoutMs },
+      late,
+    });
+    const sent = await new Call().within({ clock, timeoutMs, graceMs }, answered, overdue);
     if (!sent.late) return sent.answer;
     stop.keepOrphan(sent.late);
     const isLast = task.job.attempt >= (task.target.attemptMax ?? attemptMax);

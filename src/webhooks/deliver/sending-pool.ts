@@ -2,7 +2,8 @@
 import type { Clock } from "../../storage/clock.ts";
 import type { Database } from "../../storage/database.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
-import { LeasePool, type Lease } from "../../runtime/lease-pool.ts";
+import { LeasePool, type LeasePoolOptions } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
 import type { Jobs } from "./jobs.ts";
 import type { ResultWriter } from "./result-writer.ts";
 import type { DeliverySender, DeliveryTask } from "./sender.ts";
@@ -22,14 +23,14 @@ export interface SendingParts {
 export type ClaimTasks = (limit: number, except: readonly string[]) => Promise<readonly DeliveryTask[]>;
 
 export function sendingPool(
-  name: string,
+  duty: Pick<LeasePoolOptions<DeliveryTask>, "name" | "isOptional" | "check">,
   parts: SendingParts,
   writer: ResultWriter,
   claim: ClaimTasks,
 ): LeasePool<DeliveryTask> {
   const { db, jobs, retryLimits } = parts;
   return new LeasePool<DeliveryTask>({
-    name,
+    ...duty,
     capacity: parts.capacity,
     clock: parts.clock,
     leaseMs: parts.leaseMs,
@@ -56,9 +57,14 @@ async function run(
 }
 
 /** The duty of a process that only sends: it leases jobs that an orchestrator made. */
-export function senderDuty(parts: SendingParts, writer: ResultWriter): LeasePool<DeliveryTask> {
+export function senderDuty(
+  parts: SendingParts,
+  writer: ResultWriter,
+  check: () => Promise<void>,
+): LeasePool<DeliveryTask> {
   const { db, jobs, sender } = parts;
-  return sendingPool("webhooks:sender", parts, writer, (limit, except) =>
+  const duty = { name: "webhooks:sender", isOptional: true, check };
+  return sendingPool(duty, parts, writer, (limit, except) =>
     db.transaction(async (session) => sender.read(session, await jobs.lease(session, limit, except))),
   );
 }

@@ -6,6 +6,8 @@
 import type { DisableReason } from "../../core/delivery/job.ts";
 import { Chore } from "../../runtime/chore.ts";
 import type { Database, Session } from "../../storage/database.ts";
+import { ADMINISTRATOR } from "../../storage/migrations/webhook-roles.ts";
+import { checkRights } from "../../storage/postgres/rights.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { clearToDisable, selectToDisable, TO_DISABLE } from "../deliver/lane-queries.ts";
 import type { Publisher } from "../publish/publisher.ts";
@@ -33,6 +35,7 @@ export function administratorDuty(parts: AdministratorParts): Chore {
   const { db, retryLimits, onDisabled } = parts;
   return new Chore({
     name: "webhooks:administrator",
+    check: () => checkRights(db, ADMINISTRATOR, "webhooks:administrator"),
     batch: BATCH,
     run: async (limit) => {
       const disabled = await persist(db, () => disable(parts, limit), retryLimits);
@@ -51,7 +54,8 @@ async function disable({ db, publisher }: AdministratorParts, limit: number): Pr
     const found = rows.map((row) => TO_DISABLE.read(row));
     const done: Disabled[] = [];
     for (const { subscriptionId, reason } of found)
-      if (await disableOne(session, publisher, subscriptionId, reason)) done.push({ id: subscriptionId, reason });
+      if (await disableOne(session, publisher, subscriptionId, reason))
+        done.push({ id: subscriptionId, reason });
     const ids = found.map(({ subscriptionId }) => subscriptionId);
     if (ids.length > 0) await session.query(clearToDisable(session.dialect, ids));
     return done;

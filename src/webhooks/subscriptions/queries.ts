@@ -86,8 +86,7 @@ export function moveSubscriptions(
 
 export const MOVED = projection({ id: id("id"), updatedAtMs: float("updated_at") });
 
-const MOVED_COLUMNS = (dialect: Dialect): Sql =>
-  sql`id, ${dialect.epochMs(raw("updated_at"))} as updated_at`;
+const MOVED_COLUMNS = (dialect: Dialect): Sql => sql`id, ${dialect.epochMs(raw("updated_at"))} as updated_at`;
 
 const columns = (
   dialect: Dialect,

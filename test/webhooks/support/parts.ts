@@ -6,7 +6,11 @@ import { newId } from "../../../src/runtime/identifiers.ts";
 import type { Database, Session } from "../../../src/storage/database.ts";
 import { Jobs } from "../../../src/webhooks/deliver/jobs.ts";
 import { Orchestrator } from "../../../src/webhooks/deliver/orchestrator.ts";
-import { applyWaiting, createJobs, type Orchestrating } from "../../../src/webhooks/deliver/orchestrator-duty.ts";
+import {
+  applyWaiting,
+  createJobs,
+  type Orchestrating,
+} from "../../../src/webhooks/deliver/orchestrator-duty.ts";
 import { ResultWriter } from "../../../src/webhooks/deliver/result-writer.ts";
 import { DeliverySender, type DeliveryTask } from "../../../src/webhooks/deliver/sender.ts";
 import { secretBox } from "../../../src/webhooks/http/secret-box.ts";

@@ -3,7 +3,7 @@
  * delivery, an attempt is what became of one call. There are no foreign keys: they would lock the event's and the
  * subscription's row for every delivery. What they would guard, the statements guard themselves.
  */
-import { DISABLE_REASONS, VERDICTS } from "../../core/delivery/job.ts";
+import { DISABLE_REASONS, VERDICTS } from "../../../core/delivery/job.ts";
 import {
   ACTIVE,
   deadLetterMachine,
@@ -12,49 +12,22 @@ import {
   OPEN,
   subscriptionMachine,
   WAITING,
-} from "../../core/delivery/machine.ts";
-import type { Dialect } from "../database.ts";
-import { indexName, oneOf, refuse, words, type Words } from "./ddl.ts";
+} from "../../../core/delivery/machine.ts";
+import { initially, isState, oneOf, type Ddl } from "../ddl.ts";
 
-export function webhooks(dialect: Dialect): string[] {
-  const kit = kitOf(dialect);
+export function webhooks(ddl: Ddl): string[] {
   return [
-    ...events(kit),
-    ...subscriptions(kit),
-    ...deliveries(kit),
-    ...jobs(kit),
-    ...attempts(kit),
-    ...deadLetters(kit),
-    ...views(kit),
+    ...events(ddl),
+    ...subscriptions(ddl),
+    ...deliveries(ddl),
+    ...jobs(ddl),
+    ...attempts(ddl),
+    ...deadLetters(ddl),
+    ...views(ddl),
   ];
 }
 
-interface Kit extends Words {
-  readonly dialect: Dialect;
-  readonly table: (name: string) => string;
-  readonly index: (name: string, on: string, unique?: "unique") => string;
-  /** What stands behind the columns of a table; of one whose rows change, so that they find room on their page. */
-  readonly end: string;
-  readonly endChanging: string;
-  readonly no: string;
-}
-
-function kitOf(dialect: Dialect): Kit {
-  const isPostgres = dialect.name === "postgres";
-  const table = (name: string): string => dialect.table(name).text;
-  return {
-    ...words(dialect),
-    dialect,
-    table,
-    index: (name, on, unique) =>
-      `create ${unique ? "unique " : ""}index ${indexName(dialect, name)} on ${on}`,
-    end: isPostgres ? ")" : ") strict",
-    endChanging: isPostgres ? ") with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)" : ") strict",
-    no: isPostgres ? "false" : "0",
-  };
-}
-
-function events({ dialect, serial, id, instant, table, index, end }: Kit): string[] {
+function events({ serial, id, instant, table, index, uniqueIndex, end, refuse }: Ddl): string[] {
   const name = table("webhook_events");
   return [
     `create table ${name} (
@@ -63,11 +36,12 @@ function events({ dialect, serial, id, instant, table, index, end }: Kit): strin
       type text not null,
       attributes text not null,
       payload text not null,
-      created_at ${instant} not null
-    ${end}`,
-    index("webhook_events_key", `${name} (event_key)`, "unique"),
+      created_at ${instant} not null,
+      traceparent text
+    ${end()}`,
+    uniqueIndex("webhook_events_key", `${name} (event_key)`),
     index("webhook_events_created", `${name} (created_at, id)`),
-    ...refuse(dialect, {
+    ...refuse({
       name: "webhook_events_immutable",
       table: "webhook_events",
       on: "update",
@@ -77,8 +51,8 @@ function events({ dialect, serial, id, instant, table, index, end }: Kit): strin
 }
 
 /** Patterns and filters stand in rows of their own, so that routing finds subscriptions instead of trying each. */
-function subscriptions(kit: Kit): string[] {
-  const { dialect, serial, bigint, id, instant, bool, table, index, end, no } = kit;
+function subscriptions(ddl: Ddl): string[] {
+  const { serial, bigint, id, instant, bool, no, table, index, end, refuse } = ddl;
   const name = table("webhook_subscriptions");
   return [
     `create table ${name} (
@@ -97,17 +71,20 @@ function subscriptions(kit: Kit): string[] {
       ordered ${bool} not null default ${no},
       created_at ${instant} not null,
       updated_at ${instant} not null
-    ${end}`,
-    index("webhook_subscriptions_disabled", `${name} (updated_at, id) where status = 'Disabled'`),
+    ${end()}`,
+    index(
+      "webhook_subscriptions_disabled",
+      `${name} (updated_at, id) where ${isState("status", subscriptionMachine, "Disabled")}`,
+    ),
     `create table ${table("webhook_subscription_types")} (
       subscription_id ${bigint} not null, pattern ${id} not null, primary key (pattern, subscription_id)
-    ${end}`,
+    ${end()}`,
     index("webhook_subscription_types_of", `${table("webhook_subscription_types")} (subscription_id)`),
     `create table ${table("webhook_subscription_filters")} (
       subscription_id ${bigint} not null, attribute ${id} not null, value ${id} not null,
       primary key (subscription_id, attribute, value)
-    ${end}`,
-    ...refuse(dialect, {
+    ${end()}`,
+    ...refuse({
       name: "webhook_subscriptions_deleted",
       table: "webhook_subscriptions",
       on: "update",
@@ -117,9 +94,10 @@ function subscriptions(kit: Kit): string[] {
   ];
 }
 
-function deliveries({ dialect, serial, bigint, instant, table, index, end, endChanging }: Kit): string[] {
+function deliveries(ddl: Ddl): string[] {
+  const { serial, bigint, instant, table, index, uniqueIndex, end, refuse, pick } = ddl;
   const name = table("webhook_delivery_sagas");
-  const code = dialect.name === "postgres" ? "varchar(100)" : "text";
+  const code = pick({ postgres: "varchar(100)", sqlite: "text" });
   const lanes = table("webhook_lanes");
   return [
     `create table ${name} (
@@ -135,18 +113,17 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end, endCh
       attempt_max integer,
       created_at ${instant} not null,
       updated_at ${instant} not null
-    ${endChanging}`,
+    ${end("changing")}`,
     index("idx_saga_event", `${name} (event_id, subscription_id)`),
     index("idx_saga_status_retry", `${name} (status, next_attempt_at)`),
     index("idx_saga_status", `${name} (status, id)`),
-    index("uniq_saga_event_subscription", `${name} (event_id, subscription_id, generation)`, "unique"),
+    uniqueIndex("uniq_saga_event_subscription", `${name} (event_id, subscription_id, generation)`),
     // The empty text keeps planners from reading all of this small index where (status, next_attempt_at) is meant.
-    index(
+    uniqueIndex(
       "uniq_saga_open",
       `${name} (event_id, subscription_id) where ${oneOf("('' || status)", OPEN)}`,
-      "unique",
     ),
-    index("uniq_saga_requeued_from", `${name} (requeued_from) where requeued_from is not null`, "unique"),
+    uniqueIndex("uniq_saga_requeued_from", `${name} (requeued_from) where requeued_from is not null`),
     index(
       "idx_saga_lane",
       `${name} (subscription_id, next_attempt_at, id) where ${oneOf("status", WAITING)}`,
@@ -154,14 +131,14 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end, endCh
     index("idx_saga_order", `${name} (subscription_id, event_id, id) where ${oneOf("status", WAITING)}`),
     index("idx_saga_subscription", `${name} (subscription_id, id)`),
     index("idx_saga_ended", `${name} (updated_at, id) where ${oneOf("status", deliveryMachine.terminal)}`),
-    ...refuse(dialect, {
+    ...refuse({
       name: "webhook_delivery_sagas_terminal",
       table: "webhook_delivery_sagas",
       on: "update",
       when: oneOf("old.status", deliveryMachine.terminal),
       message: "amends: a delivery that has ended never changes",
     }),
-    ...refuse(dialect, {
+    ...refuse({
       name: "webhook_delivery_sagas_open",
       table: "webhook_delivery_sagas",
       on: "delete",
@@ -175,15 +152,16 @@ function deliveries({ dialect, serial, bigint, instant, table, index, end, endCh
       failing_since ${instant},
       failures integer not null default 0,
       disable_reason text check (${oneOf("disable_reason", DISABLE_REASONS)})
-    ${end}`,
+    ${end()}`,
     index("webhook_lanes_to_disable", `${lanes} (subscription_id) where disable_reason is not null`),
     // One row: whoever holds it may create jobs.
-    `create table ${table("webhook_turn")} (id integer primary key check (id = 1)${end}`,
+    `create table ${table("webhook_turn")} (id integer primary key check (id = 1)${end()}`,
     `insert into ${table("webhook_turn")} (id) values (1)`,
   ];
 }
 
-function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, endChanging }: Kit): string[] {
+function jobs(ddl: Ddl): string[] {
+  const { serial, bigint, uuid, instant, gate, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("webhook_jobs");
   const active = oneOf("status", ACTIVE);
   return [
@@ -193,7 +171,7 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, endC
       event_id ${bigint} not null,
       subscription_id ${bigint} not null,
       attempt integer not null check (attempt >= 1),
-      status text not null default 'Pending' check (${oneOf("status", jobMachine.states)}),
+      status text not null ${initially(jobMachine)} check (${oneOf("status", jobMachine.states)}),
       attempts integer not null default 0,
       token ${bigint} not null default 0,
       owner text,
@@ -205,14 +183,14 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, endC
       finished_at ${instant},
       check ((finished_at is null) = (${active})),
       check (result is null or finished_at is not null)
-    ${endChanging}`,
+    ${end("changing")}`,
     index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
     // The same rows under other conditions, so that no planner takes one of these indexes for another.
-    index("webhook_jobs_active", `${name} (saga_id) where ${oneOf("('' || status)", ACTIVE)}`, "unique"),
+    uniqueIndex("webhook_jobs_active", `${name} (saga_id) where ${oneOf("('' || status)", ACTIVE)}`),
     index("webhook_jobs_lane", `${name} (subscription_id) where finished_at is null`),
-    index("webhook_jobs_attempt", `${name} (saga_id, attempt)`, "unique"),
+    uniqueIndex("webhook_jobs_attempt", `${name} (saga_id, attempt)`),
     index("webhook_jobs_result", `${name} (id) where result is not null`),
-    ...refuse(dialect, {
+    ...refuse({
       name: "webhook_jobs_terminal",
       table: "webhook_jobs",
       on: "update",
@@ -224,7 +202,8 @@ function jobs({ dialect, serial, bigint, uuid, instant, gate, table, index, endC
   ];
 }
 
-function attempts({ dialect, serial, bigint, uuid, instant, bool, table, index, end }: Kit): string[] {
+function attempts(ddl: Ddl): string[] {
+  const { serial, bigint, uuid, instant, bool, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("webhook_attempts");
   return [
     `create table ${name} (
@@ -243,10 +222,10 @@ function attempts({ dialect, serial, bigint, uuid, instant, bool, table, index, 
       response_headers text,
       response_body text,
       created_at ${instant} not null
-    ${end}`,
-    index("webhook_attempts_report", `${name} (report)`, "unique"),
+    ${end()}`,
+    uniqueIndex("webhook_attempts_report", `${name} (report)`),
     index("webhook_attempts_saga", `${name} (saga_id, id)`),
-    ...refuse(dialect, {
+    ...refuse({
       name: "webhook_attempts_append_only",
       table: "webhook_attempts",
       on: "update",
@@ -255,26 +234,28 @@ function attempts({ dialect, serial, bigint, uuid, instant, bool, table, index, 
   ];
 }
 
-function deadLetters({ dialect, serial, bigint, instant, table, index, end }: Kit): string[] {
+function deadLetters(ddl: Ddl): string[] {
+  const { serial, bigint, instant, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("dead_letters");
+  const open = isState("status", deadLetterMachine, deadLetterMachine.initial);
   return [
     `create table ${name} (
       id ${serial},
       saga_id ${bigint} not null,
       event_id ${bigint} not null,
       subscription_id ${bigint} not null,
-      status text not null default 'Open' check (${oneOf("status", deadLetterMachine.states)}),
+      status text not null ${initially(deadLetterMachine)} check (${oneOf("status", deadLetterMachine.states)}),
       error_code text not null,
       attempt_count integer not null,
       created_at ${instant} not null,
       settled_at ${instant},
       reason text,
       settled_by text
-    ${end}`,
-    index("dead_letters_saga", `${name} (saga_id)`, "unique"),
-    index("dead_letters_open", `${name} (created_at, id) where status = 'Open'`),
-    index("dead_letters_subscription", `${name} (subscription_id, id) where status = 'Open'`),
-    ...refuse(dialect, {
+    ${end()}`,
+    uniqueIndex("dead_letters_saga", `${name} (saga_id)`),
+    index("dead_letters_open", `${name} (created_at, id) where ${open}`),
+    index("dead_letters_subscription", `${name} (subscription_id, id) where ${open}`),
+    ...refuse({
       name: "dead_letters_terminal",
       table: "dead_letters",
       on: "update",
@@ -285,7 +266,7 @@ function deadLetters({ dialect, serial, bigint, instant, table, index, end }: Ki
 }
 
 /** All that a sender sees of where jobs go, so that it needs no rights on anything but jobs and attempts. */
-function views({ table }: Kit): string[] {
+function views({ table }: Ddl): string[] {
   return [
     `create view ${table("webhook_targets")} as
       select j.id as job_id, p.id as subscription_id, p.status, p.url, p.secrets, p.timeout_ms, p.attempt_max
@@ -293,10 +274,10 @@ function views({ table }: Kit): string[] {
       join ${table("webhook_subscriptions")} as p on p.id = j.subscription_id`,
     // Nothing is sent to these: a person has paused them, or they are about to be disabled.
     `create view ${table("webhook_paused")} as
-      select id as subscription_id from ${table("webhook_subscriptions")} where status = 'Paused'
+      select id as subscription_id from ${table("webhook_subscriptions")} where ${isState("status", subscriptionMachine, "Paused")}
       union all
       select subscription_id from ${table("webhook_lanes")} where disable_reason is not null`,
     `create view ${table("webhook_payloads")} as
-      select id as event_id, event_key, type, payload from ${table("webhook_events")}`,
+      select id as event_id, event_key, type, payload, traceparent from ${table("webhook_events")}`,
   ];
 }
