@@ -2,7 +2,7 @@
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { DELIVERY, ORCHESTRATOR, SENDER } from "../storage/migrations/webhook-roles.ts";
-import { checkRights } from "../storage/postgres/rights.ts";
+import { checkRights, type Role } from "../storage/postgres/rights.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import { deliveryDuty } from "./deliver/delivery-duty.ts";
 import { Jobs } from "./deliver/jobs.ts";
@@ -136,7 +136,11 @@ function dutiesOf(
   const onTrouble = (error: unknown, attempt: number): void => context.onTrouble(error, attempt);
   const here = applying((ms) => delivery.dueIn(ms));
   const writer = new ResultWriter({ db, signal, onTrouble, applying: here });
-  const delivery = deliveryDuty(sending, here, writer, () => checkRights(db, DELIVERY, "webhooks"));
+  const mayDeliver = async (role: Role, what: string): Promise<void> => {
+    await sender.ready?.();
+    await checkRights(db, role, what);
+  };
+  const delivery = deliveryDuty(sending, here, writer, () => mayDeliver(DELIVERY, "webhooks"));
   const orchestrating = orchestratorDuty(
     applying((ms) => orchestrating.dueIn(ms)),
     retryLimits,
@@ -147,7 +151,7 @@ function dutiesOf(
     delivery,
     administrator,
     orchestrator: orchestrating,
-    sender: senderDuty(sending, reporting, () => checkRights(db, SENDER, "webhooks:sender")),
+    sender: senderDuty(sending, reporting, () => mayDeliver(SENDER, "webhooks:sender")),
     wake: () => [delivery, orchestrating].forEach((duty) => duty.dueIn(0)),
   };
 }

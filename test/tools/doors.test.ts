@@ -5,7 +5,9 @@ describe("the doors of this project", () => {
   it("[W-04] give the jobs' table to one file, the job layer's: nobody else can name the columns of a lease", () => {
     const { tables, pending } = readRules().table;
     expect(tables["webhook_jobs"]).toBe("webhooks/deliver/job-queries.ts");
-    const others = Object.entries(pending?.tables ?? {}).filter(([, names]) => names.includes("webhook_jobs"));
+    const others = Object.entries(pending?.tables ?? {}).filter(([, names]) =>
+      names.includes("webhook_jobs"),
+    );
     expect(others.map(([file]) => file).filter((file) => file.startsWith("webhooks/"))).toEqual([]);
   });
 });

@@ -15,6 +15,7 @@ import {
 import { connect as connectSecure, createSecureContext, type SecureContext } from "node:tls";
 import type { Clock } from "../../storage/clock.ts";
 import { mayCall, type OpenNetworks } from "./address.ts";
+import { passContinue } from "./continue.ts";
 import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
 
 /** All addresses of a name. */
@@ -117,7 +118,7 @@ export class Connector {
     plain.once("connect", () => {
       if (attempt.over) return;
       if (!mayCall(plain.remoteAddress ?? "", open)) return finish(new Trouble("address_refused"), null);
-      if (!secure) return finish(null, plain);
+      if (!secure) return finish(null, passContinue(plain));
       attempt.phase = "tls_failed";
       this.#context ??= createSecureContext(ca === undefined ? {} : { ca: [ca].flat() });
       this.#secure(plain, wanted.hostname, attempt, finish);
@@ -138,7 +139,7 @@ export class Connector {
     });
     attempt.socket = socket;
     socket.on("error", (error) => finish(new Trouble(phaseCode(attempt.phase, error)), null));
-    socket.once("secureConnect", () => finish(null, socket));
+    socket.once("secureConnect", () => finish(null, passContinue(socket)));
   }
 }
 

@@ -11,13 +11,13 @@ import { statusMeaning } from "../../core/delivery/response.ts";
 import { retryAfterMs } from "../../core/retry-after.ts";
 import { systemClock, type Clock } from "../../storage/clock.ts";
 import { readNetworks } from "./address.ts";
+import { loadAgent } from "./client.ts";
 import { Connector, type Dial, type Resolve } from "./connector.ts";
 import { exchange, type Answer, type Limits, type Outgoing, type Stop } from "./exchange.ts";
 import { readHeaders } from "./headers.ts";
 import { describeAnswer, first, type SendResponse } from "./response.ts";
 import { signMessage, type WebhookHeaders } from "./signature.ts";
 import { readSecret, type AnySecret } from "./secret.ts";
-import { remembered, type Remembered } from "./remembered.ts";
 import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
 
 export interface SenderOptions {
@@ -73,6 +73,8 @@ export interface Sender {
   send(request: SendRequest): Promise<SendResult>;
   /** Refuses, with an `AmendsError`, a URL that would never be called. Names are not resolved here. */
   checkUrl(url: string): void;
+  /** Called before a worker begins. Throws if nothing can be sent here. */
+  ready?(): Promise<void>;
   /** Ends all connections. What is still being sent fails as `closed`. */
   close(): Promise<void>;
 }
@@ -97,6 +99,32 @@ const OPTIONS: readonly (keyof SenderOptions)[] = [
   "clock",
 ];
 
+const REMEMBERED_MAX = 1_000;
+
+/** Answers that never change, worked out once: for texts that come again and again. */
+class Remembered<T extends object | string> {
+  readonly #known = new Map<string, T>();
+  readonly #workOut: (text: string) => T;
+
+  constructor(workOut: (text: string) => T) {
+    this.#workOut = workOut;
+  }
+
+  get(text: string): T {
+    const found = this.#known.get(text);
+    if (found !== undefined) return found;
+    const answer = this.#workOut(text);
+    // Simply begun anew when it is full: what is in use comes back at once.
+    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
+    this.#known.set(text, answer);
+    return answer;
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
 /** `dial` opens plain connections; only tests give one, to see where they would go and to lead them astray. */
 export function createSender(options: SenderOptions = {}, dial?: Dial): Sender {
   refuseUnknown(options, OPTIONS, "webhooks.sending");
@@ -105,7 +133,7 @@ export function createSender(options: SenderOptions = {}, dial?: Dial): Sender {
 
 class HttpSender implements Sender {
   readonly #targets: Remembered<Target | TargetRefusal>;
-  readonly #secrets: Remembered<AnySecret> = remembered((text) => readSecret(text, "A webhook's secret"));
+  readonly #secrets: Remembered<AnySecret> = new Remembered((text) => readSecret(text, "A webhook's secret"));
   readonly #connector: Connector;
   readonly #connections: number;
   readonly #clock: Clock;
@@ -117,7 +145,7 @@ class HttpSender implements Sender {
     const { allowHttp = false, allowNetworks = [], connections = CONNECTIONS, clock = systemClock } = options;
     const open = readNetworks(allowNetworks, "allowNetworks");
     const policy: TargetPolicy = { http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open };
-    this.#targets = remembered((url) => readTarget(url, policy));
+    this.#targets = new Remembered((url) => readTarget(url, policy));
     this.#connector = new Connector({
       open,
       clock,
@@ -160,6 +188,10 @@ class HttpSender implements Sender {
     if (typeof target === "string") throw targetError(target);
   }
 
+  async ready(): Promise<void> {
+    await this.#open();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#secrets.forget();
@@ -198,7 +230,7 @@ class HttpSender implements Sender {
 
   /** The HTTP client is loaded when it is first needed: whoever sends no webhooks does not pay for it. */
   #open(): Promise<Dispatcher> {
-    this.#opening ??= import("undici").then(({ Agent }) => {
+    this.#opening ??= loadAgent().then((Agent) => {
       this.#client = new Agent({
         connect: (wanted, callback) => this.#connector.connect(wanted, callback),
         connections: this.#connections,

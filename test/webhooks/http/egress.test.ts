@@ -28,8 +28,8 @@ it("[W-18] nothing but the sending of webhooks opens connections by itself", () 
   );
   expect(opening.map(({ name }) => name)).toEqual([
     "webhooks/http/address.ts",
+    "webhooks/http/client.ts",
     "webhooks/http/connector.ts",
-    "webhooks/http/send.ts",
     "webhooks/http/target.ts",
   ]);
   const fetching = sources.filter(({ text }) =>
