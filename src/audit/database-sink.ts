@@ -10,16 +10,8 @@ import type { Session } from "../storage/database.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
-import {
-  findEvent,
-  insertEvents,
-  insertLinked,
-  lockHead,
-  moveHead,
-  type NewEvent,
-  type NewLink,
-} from "./queries.ts";
-import { LOCKED_HEAD } from "./rows.ts";
+import { findEvent, insertEvents, insertLinked, lockHead, moveHead, type NewEvent } from "./queries.ts";
+import { LOCKED_HEAD, type LinkRow } from "./rows.ts";
 import type { TransactionalSink } from "./sink.ts";
 
 export interface DatabaseAuditOptions {
@@ -93,7 +85,7 @@ async function appendLinked(
   const head = LOCKED_HEAD.read(row);
   const atMs = Math.floor(head.nowMs);
   let { link, hash } = head;
-  const linked = events.map((event): NewLink => {
+  const linked = events.map((event): LinkRow => {
     link += 1;
     hash = linkHash(key, hash, { ...event, link, atMs });
     return { ...event, link, atMs, hash };

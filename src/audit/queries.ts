@@ -3,9 +3,8 @@ import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import type { LinkedEvent } from "./chain.ts";
 import type { AuditType } from "./event.ts";
-import { EVENT, HEAD, LINK } from "./rows.ts";
+import { EVENT, HEAD, LINK, type LinkRow } from "./rows.ts";
 
 /** An event as it is written: the payload is JSON. */
 export interface NewEvent {
@@ -31,21 +30,16 @@ export function findEvent(dialect: Dialect, { id, subjectId }: NewEvent): Sql {
   return sql`select 1 from ${EVENT.of(dialect)} where subject_id = ${subjectId} and id = ${id}`;
 }
 
-/** An event with its place in the chain. */
-export interface NewLink extends LinkedEvent {
-  readonly hash: string;
-}
-
-const CHAINED = fields<NewLink>({
+const CHAINED = fields<LinkRow>({
   ...NEW_EVENT.shape,
   link: int((event) => event.link),
   hash: text((event) => event.hash),
 });
 
-const NEW_LINK = fields<NewLink>({ ...CHAINED.shape, at_ms: float((event) => event.atMs) });
+const NEW_LINK = fields<LinkRow>({ ...CHAINED.shape, at_ms: float((event) => event.atMs) });
 
 /** The instant is given: the hash covers it, so it must be stored as it was hashed. */
-export function insertLinked(dialect: Dialect, links: readonly NewLink[]): Sql {
+export function insertLinked(dialect: Dialect, links: readonly LinkRow[]): Sql {
   return sql`insert into ${EVENT.of(dialect)} (${CHAINED.names}, at)
     select ${CHAINED.list("r")}, ${dialect.instantOf(raw("r.at_ms"))} from ${dialect.rows(NEW_LINK, links)}`;
 }

@@ -2,13 +2,25 @@
 import type { ActionOutcome, RecordedAction } from "../core/action.ts";
 import { bigint, instant, int, json, optional, text, uuid } from "../storage/column.ts";
 import type { Row } from "../storage/database.ts";
-import { projection, table } from "../storage/table.ts";
+import { projection, table, type Projection, type Table } from "../storage/table.ts";
+import type { ChainHead, LinkedEvent } from "./chain.ts";
 import type { AuditEvent, AuditType, Scalar } from "./event.ts";
 
-export const EVENT = table("audit_events", {
+export interface EventRow {
+  /** Its place in the trail. */
+  readonly seq: number;
+  readonly id: string;
+  readonly type: AuditType;
+  readonly subjectId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly payload: Readonly<Record<string, Scalar>>;
+}
+
+export const EVENT: Table<EventRow> = table("audit_events", {
   seq: bigint("seq"),
   id: uuid("id"),
-  type: text<AuditType>("type"),
+  type: text("type"),
   subjectId: text("subject_id"),
   at: instant("at"),
   payload: json<Readonly<Record<string, Scalar>>>("payload"),
@@ -19,22 +31,29 @@ export function toAuditEvent(row: Row): AuditEvent {
   return { id, type, subjectId, at: new Date(at), payload };
 }
 
-/** An event as the chain covers it. */
-export const LINK = table("audit_events", {
+/** An event as the chain covers it, and its hash. */
+export interface LinkRow extends LinkedEvent {
+  readonly hash: string;
+}
+
+export const LINK: Table<LinkRow> = table("audit_events", {
   link: int("link"),
   id: uuid("id"),
   type: text("type"),
   subjectId: text("subject_id"),
   atMs: instant("at"),
-  /** As it is stored, byte by byte. */
   payload: text("payload"),
   hash: text("hash"),
 });
 
-export const HEAD = table("audit_head", { link: int("link"), hash: text("hash") });
+export const HEAD: Table<ChainHead> = table("audit_head", { link: int("link"), hash: text("hash") });
 
 /** The head, and the time at which it was locked. */
-export const LOCKED_HEAD = projection({ ...HEAD.shape, nowMs: instant("now_ms") });
+export interface LockedHead extends ChainHead {
+  readonly nowMs: number;
+}
+
+export const LOCKED_HEAD: Projection<LockedHead> = projection({ ...HEAD.shape, nowMs: instant("now_ms") });
 
 const ACTION = projection({
   id: text("id"),

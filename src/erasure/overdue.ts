@@ -7,8 +7,7 @@ import { ENTRY, toEntry } from "../outbox/rows.ts";
 import { listBlocking } from "../outbox/settle-queries.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import type { RowOf } from "../storage/table.ts";
-import { listOverdue, OVERDUE } from "./queries.ts";
+import { listOverdue, OVERDUE, type OverdueSubject } from "./queries.ts";
 
 /** An entry without its ref, which may be personal. */
 export type BlockingEntry = Pick<
@@ -64,7 +63,7 @@ export async function readOverdue(db: Database, options: OverdueOptions = {}): P
   };
 }
 
-function toOverdue(row: RowOf<typeof OVERDUE>, entries: readonly OutboxEntry[]): OverdueErasure {
+function toOverdue(row: OverdueSubject, entries: readonly OutboxEntry[]): OverdueErasure {
   const { subjectId, sinceMs, dueMs, failing } = row;
   return {
     subjectId,

@@ -5,7 +5,7 @@ import { flag, instant, int, text } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
-import { projection, type RowOf } from "../storage/table.ts";
+import { projection, type Projection } from "../storage/table.ts";
 
 /** An instant so much later or earlier, by the calendar: a month after the 31st of January is the last of February. */
 export function shifted(dialect: Dialect, at: Sql, { months, ms }: Span, sign: "+" | "-"): Sql {
@@ -18,8 +18,18 @@ export function shifted(dialect: Dialect, at: Sql, { months, ms }: Span, sign: "
   });
 }
 
-/** What a request finds of its subject: its own number, and how often the subject was erased. */
-export const BEGUN = projection({ generation: int("generation"), erasures: int("erasures") });
+/** What a request finds of its subject. */
+export interface BegunRequest {
+  /** Its number among the subject's requests of its kind. */
+  readonly generation: number;
+  /** How often the subject was erased, this time included. */
+  readonly erasures: number;
+}
+
+export const BEGUN: Projection<BegunRequest> = projection({
+  generation: int("generation"),
+  erasures: int("erasures"),
+});
 
 /** Counts the erasure, and makes every other request of this subject wait until it is committed. */
 export function beginErasure(dialect: Dialect, subjectId: string): Sql {
@@ -70,15 +80,20 @@ export interface Failure {
   readonly isErasure: boolean;
 }
 
-export const UNCLEAN = projection({
+export interface UncleanSubject {
+  readonly subjectId: string;
+  readonly erasures: number;
+  readonly rectifications: number;
+  /** Calls to other systems are still under way. */
+  readonly waits: boolean;
+}
+
+export const UNCLEAN: Projection<UncleanSubject> = projection({
   subjectId: text("subject_id"),
   erasures: int("erasures"),
   rectifications: int("rectifications"),
-  /** Calls to other systems are still under way. */
   waits: flag("waits"),
 });
-
-export type UncleanSubject = RowOf<typeof UNCLEAN>;
 
 /** Requests to clean up after: of stage 2 at once, of stage 1 when no entry of the subject is open any longer. */
 export function listUnclean(dialect: Dialect, limit: number): Sql {
@@ -109,7 +124,7 @@ export function truncateLog(): Sql {
 }
 
 /** `busy`: another connection still reads what was there before. */
-export const TRUNCATED = projection({ busy: flag("busy") });
+export const TRUNCATED: Projection<{ readonly busy: boolean }> = projection({ busy: flag("busy") });
 
 /** SQLite: rebuilds the file. */
 export function rebuildFile(): Sql {
@@ -128,7 +143,15 @@ export interface OverdueFilter {
   readonly after: readonly [sinceMs: number, subjectId: string] | undefined;
 }
 
-export const OVERDUE = projection({
+export interface OverdueSubject {
+  readonly subjectId: string;
+  readonly sinceMs: number;
+  readonly dueMs: number;
+  /** The erasure in the own tables failed. */
+  readonly failing: boolean;
+}
+
+export const OVERDUE: Projection<OverdueSubject> = projection({
   subjectId: text("subject_id"),
   sinceMs: instant("since_ms"),
   dueMs: instant("due_ms"),
@@ -153,7 +176,9 @@ export function listOverdue(dialect: Dialect, { deadline, limit, after }: Overdu
     ) as subjects ${page} order by since_ms, subject_id limit ${limit}`;
 }
 
-export const RELEASED = projection({ subjectId: text("subject_id") });
+export const RELEASED: Projection<{ readonly subjectId: string }> = projection({
+  subjectId: text("subject_id"),
+});
 
 /** Subjects of whom something was retained whose time is over now. */
 export function listReleased(dialect: Dialect, limit: number): Sql {

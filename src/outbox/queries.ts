@@ -6,7 +6,7 @@ import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { projection } from "../storage/table.ts";
+import { projection, type Projection } from "../storage/table.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 
 const rowClass = freshFirst("due.attempts");
@@ -195,7 +195,15 @@ function listEntries(
     order by c.${raw(by)}, c.entry_id limit ${limit}`;
 }
 
-export const STATUS_COUNT = projection({ status: text<OutboxStatus>("status"), entries: int("entries") });
+export interface StatusCount {
+  readonly status: OutboxStatus;
+  readonly entries: number;
+}
+
+export const STATUS_COUNT: Projection<StatusCount> = projection({
+  status: text("status"),
+  entries: int("entries"),
+});
 
 export function countStatuses(dialect: Dialect, kind: OutboxKind): Sql {
   return sql`select status, count(*) as entries from ${dialect.table("outbox")}

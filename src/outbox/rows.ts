@@ -10,7 +10,7 @@ import type { OutboxStatus } from "../core/outbox/machine.ts";
 import { bigint, instant, int, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import type { Sql } from "../storage/sql.ts";
-import { table, type RowOf } from "../storage/table.ts";
+import { table, type Table } from "../storage/table.ts";
 
 /** Of an entry that is claimed: enough to settle it. */
 export interface HeldEntry {
@@ -25,7 +25,19 @@ export interface EntryTable<Entry> {
 }
 
 /** What a call needs, and no more: claims of calls are many. */
-export const CALL = table("outbox", {
+export interface CallRow extends HeldEntry {
+  readonly name: string;
+  readonly status: OutboxStatus;
+  readonly attempts: number;
+  readonly requeues: number;
+  readonly payload: string | undefined;
+  readonly lastError: string | undefined;
+  readonly traceparent: string | undefined;
+  /** Milliseconds since the epoch, as all instants of rows. */
+  readonly enqueuedAt: number;
+}
+
+export const CALL: Table<CallRow> = table("outbox", {
   entryId: uuid("entry_id"),
   name: text("name"),
   status: text<OutboxStatus>("status"),
@@ -38,9 +50,24 @@ export const CALL = table("outbox", {
   enqueuedAt: instant("enqueued_at"),
 });
 
-export type CallRow = RowOf<typeof CALL>;
+/** An entry of any kind. */
+export interface EntryRow extends CallRow {
+  readonly kind: OutboxKind;
+  readonly sagaId: string | undefined;
+  readonly subjectId: string | undefined;
+  readonly operation: OutboxOperation | undefined;
+  readonly refKind: string | undefined;
+  readonly refValue: string | undefined;
+  readonly refExtra: string | undefined;
+  readonly slot: string | undefined;
+  readonly generation: number;
+  readonly verification: Verification | undefined;
+  readonly horizons: number;
+  readonly lastAttemptAt: number | undefined;
+  readonly nextAttemptAt: number | undefined;
+}
 
-export const ENTRY = table("outbox", {
+export const ENTRY: Table<EntryRow> = table("outbox", {
   ...CALL.shape,
   kind: text<OutboxKind>("kind"),
   sagaId: optional(text("saga_id")),
@@ -56,8 +83,6 @@ export const ENTRY = table("outbox", {
   lastAttemptAt: optional(instant("last_attempt_at")),
   nextAttemptAt: optional(instant("next_attempt_at")),
 });
-
-export type EntryRow = RowOf<typeof ENTRY>;
 
 /** An entry for a data subject. */
 export function toEntry(row: EntryRow): OutboxEntry {

@@ -9,9 +9,9 @@ import { bigint, float, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { projection } from "../storage/table.ts";
+import { projection, type Projection } from "../storage/table.ts";
 import { HELD_ROWS, idRows } from "./queries.ts";
-import { ENTRY } from "./rows.ts";
+import { ENTRY, type HeldEntry } from "./rows.ts";
 import type { Settlement } from "./settle.ts";
 
 const SETTLEMENT = fields<Settlement>({
@@ -27,7 +27,10 @@ const SETTLEMENT = fields<Settlement>({
 });
 
 /** An entry moves once under each token, so that both together name the claim. */
-export const CLAIM = projection({ entryId: uuid("entry_id"), token: bigint("token") });
+export const CLAIM: Projection<HeldEntry> = projection({
+  entryId: uuid("entry_id"),
+  token: bigint("token"),
+});
 
 /**
  * What an entry for a subject would have written is gone once nobody will call with it; a call of the user's keeps its
@@ -69,10 +72,15 @@ export interface Request {
 }
 
 /** An entry that a request waits for; calls and events belong to no request. */
-export const WAITED_FOR = projection({
+export interface WaitedFor extends HeldEntry {
+  readonly subjectId: string | undefined;
+  readonly operation: OutboxOperation | undefined;
+}
+
+export const WAITED_FOR: Projection<WaitedFor> = projection({
   ...CLAIM.shape,
   subjectId: optional(text("subject_id")),
-  operation: optional(text<OutboxOperation>("operation")),
+  operation: optional(text("operation")),
 });
 
 /**

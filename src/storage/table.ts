@@ -1,14 +1,24 @@
 /**
- * Rows that come from the database. One declaration per table gives its select list and a typed reader:
+ * Rows that come from the database. One declaration per table ties the type of a row to its columns, and gives the select
+ * list and the reader:
  *
- *     export const ENTRY = table("outbox", {
+ *     export interface EntryRow {
+ *       readonly entryId: string;
+ *       readonly attempts: number;
+ *       readonly enqueuedAt: number; // milliseconds since the epoch
+ *       readonly lastError: string | undefined;
+ *     }
+ *     export const ENTRY: Table<EntryRow> = table("outbox", {
  *       entryId: uuid("entry_id"),
  *       attempts: int("attempts"),
  *       enqueuedAt: instant("enqueued_at"),
  *       lastError: optional(text("last_error")),
  *     });
  *     sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c …`
- *     rows.map((row) => ENTRY.read(row)) // { entryId: string; attempts: number; enqueuedAt: number; lastError: string | undefined }[]
+ *     rows.map((row) => ENTRY.read(row))
+ *
+ * A column that is missing, or of another type than the interface says, does not compile. An exported declaration needs
+ * its type, as every export; within one file the interface may be left out, and the type is inferred.
  *
  * A `projection` reads rows whose select list is written by hand: counts, joins, computed columns. Both can be built
  * from another one's columns: `projection({ ...ENTRY.shape, nowAt: instant("now_at") })`.
@@ -20,14 +30,11 @@ import type { Column } from "./column.ts";
 import type { Dialect, Row } from "./database.ts";
 import { raw, type Sql } from "./sql.ts";
 
-type Shape = Readonly<Record<string, Column<unknown>>>;
+/** The column of each property of a row. */
+export type Columns<Of> = { readonly [Key in keyof Of]-?: Column<Of[Key]> };
 
-type Read<Of extends Shape> = {
-  readonly [Key in keyof Of]: Of[Key] extends Column<infer Value> ? Value : never;
-};
-
-/** What `read` returns. */
-export type RowOf<Of extends Projection<Shape>> = ReturnType<Of["read"]>;
+/** What `read` returns, of a declaration whose type is inferred. */
+export type RowOf<P> = P extends Projection<infer Of> ? Of : never;
 
 /** A row does not have what its declaration says. */
 export class UnreadableRow extends Error {
@@ -39,17 +46,17 @@ export class UnreadableRow extends Error {
   }
 }
 
-export class Projection<Of extends Shape> {
+export class Projection<Of extends object> {
   /** The declaration, to be spread into another one. */
-  readonly shape: Of;
+  readonly shape: Columns<Of>;
   readonly #columns: readonly (readonly [key: string, column: Column<unknown>])[];
 
-  constructor(shape: Of) {
+  constructor(shape: Columns<Of>) {
     this.shape = shape;
     this.#columns = Object.entries(shape);
   }
 
-  read(row: Row): Read<Of> {
+  read(row: Row): Of {
     const value: Record<string, unknown> = {};
     let name = "";
     try {
@@ -60,11 +67,11 @@ export class Projection<Of extends Shape> {
     } catch (cause) {
       throw new UnreadableRow(name, { cause });
     }
-    return value as Read<Of>;
+    return value as Of;
   }
 
   /** Undefined for a row that cannot be read. */
-  tryRead(row: Row): Read<Of> | undefined {
+  tryRead(row: Row): Of | undefined {
     try {
       return this.read(row);
     } catch (error) {
@@ -74,12 +81,12 @@ export class Projection<Of extends Shape> {
   }
 }
 
-export class Table<Of extends Shape> extends Projection<Of> {
+export class Table<Of extends object> extends Projection<Of> {
   readonly name: string;
   /** Select lists by alias: the same for every statement, so each is made once. */
   readonly #lists = new WeakMap<Dialect, Map<string, Sql>>();
 
-  constructor(name: string, shape: Of) {
+  constructor(name: string, shape: Columns<Of>) {
     super(shape);
     this.name = name;
   }
@@ -98,7 +105,7 @@ export class Table<Of extends Shape> extends Projection<Of> {
   }
 
   #list(dialect: Dialect, prefix: string): Sql {
-    const columns = Object.values(this.shape).map(({ name, select }) => {
+    const columns = Object.values<Column<unknown>>(this.shape).map(({ name, select }) => {
       const column = `${prefix}${name}`;
       return select ? `${select(dialect, raw(column)).text} as ${name}` : column;
     });
@@ -106,10 +113,10 @@ export class Table<Of extends Shape> extends Projection<Of> {
   }
 }
 
-export function table<Of extends Shape>(name: string, shape: Of): Table<Of> {
+export function table<Of extends object>(name: string, shape: Columns<Of>): Table<Of> {
   return new Table(name, shape);
 }
 
-export function projection<Of extends Shape>(shape: Of): Projection<Of> {
+export function projection<Of extends object>(shape: Columns<Of>): Projection<Of> {
   return new Projection(shape);
 }

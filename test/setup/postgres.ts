@@ -12,7 +12,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (leftOutDatabases.length > 0)
     console.log(`AMENDS_DATABASES leaves out: ${leftOutDatabases.join(", ")}. Their tests are skipped.\n`);
   const server = chosenDatabases.includes("postgres")
-    ? await startPostgres({ parentDir: runFolder })
+    ? await startPostgres({ parentDir: runFolder, settings: { max_connections: 400 } })
     : undefined;
   project.provide("postgresUrl", server?.url ?? LEFT_OUT);
   return async () => {

@@ -115,6 +115,20 @@ onEachDatabase((database) => {
   });
 });
 
+it("[X-02] a declaration that does not fit the type of its rows does not compile", () => {
+  interface Thing {
+    readonly name: string;
+    readonly count: number | undefined;
+  }
+  const name = text("name");
+  const fits = projection<Thing>({ name, count: optional(int("n")) });
+  expect(fits.read({ name: "a", n: null })).toEqual({ name: "a", count: undefined });
+  // @ts-expect-error A column is missing.
+  expect(projection<Thing>({ name }).read({ name: "a" })).toEqual({ name: "a" });
+  // @ts-expect-error A text is no number.
+  expect(projection<Thing>({ name, count: text("n") }).tryRead({ name: "a" })).toBeUndefined();
+});
+
 it.each([
   [int("n"), null],
   [int("n"), ""],

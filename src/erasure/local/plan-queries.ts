@@ -18,15 +18,21 @@ import type { SurrogateValue } from "../../core/erasure/data-map.ts";
 import { UUID_MARK, type Surrogate } from "../../core/erasure/surrogate.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, raw, sql, type Sql } from "../../storage/sql.ts";
-import { instant, int, optional, type Column } from "../../storage/column.ts";
+import { instant, int, optional } from "../../storage/column.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import { shifted } from "../queries.ts";
 
-type RetainedReader = Projection<{
-  readonly rows: Column<number>;
-  readonly firstUntilMs: Column<number | undefined>;
-  readonly lastUntilMs: Column<number | undefined>;
-}>;
+/** What one retention keeps of a subject. */
+export interface RetainedRows {
+  readonly rows: number;
+  /** When the first and the last of them are free; undefined where none has an anchor. */
+  readonly firstUntilMs: number | undefined;
+  readonly lastUntilMs: number | undefined;
+}
+
+export interface RowCount {
+  readonly rows: number;
+}
 
 /** Some rows that stay and refer to rows that go: one is enough. */
 export function guardStatement(dialect: Dialect, guard: Guard, subjectId: string): Sql {
@@ -118,8 +124,8 @@ export function retainedStatement(
   return sql`select ${join(fields, ", ")} from ${raw(sqlName)} as t where ${reached("t", reach, subjectId)}`;
 }
 
-/** What is retained by the retention with this number: how many rows, and when the first and the last of them is free. */
-export function retainedBy(index: number): RetainedReader {
+/** Reads what the retention with this number keeps. */
+export function retainedBy(index: number): Projection<RetainedRows> {
   return projection({
     rows: int(`rows_${index}`),
     firstUntilMs: optional(instant(`first_${index}`)),
@@ -127,8 +133,8 @@ export function retainedBy(index: number): RetainedReader {
   });
 }
 
-/** What is left in the column with this number. */
-export function leftIn(index: number): typeof COUNTED {
+/** Reads what is left in the column with this number. */
+export function leftIn(index: number): Projection<RowCount> {
   return projection({ rows: int(`left_${index}`) });
 }
 
@@ -269,7 +275,7 @@ function begins(text: Sql, mark: string): Sql {
 }
 
 /** How many rows a statement changed or found. */
-export const COUNTED = projection({ rows: int("n") });
+export const COUNTED: Projection<RowCount> = projection({ rows: int("n") });
 
 /** How many rows a statement changed: PostgreSQL counts them in it, SQLite afterwards. */
 function counted(dialect: Dialect, statement: Sql): readonly Sql[] {

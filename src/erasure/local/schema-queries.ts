@@ -4,14 +4,22 @@ import { flag, int, json, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection, type RowOf } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 
 const NAMED = fields<string>({
   name: text((name) => name),
   regname: text((name) => name.split(".").map(quoted).join(".")),
 });
 
-export const POSTGRES_TABLE = projection({
+export interface PostgresTable {
+  readonly name: string;
+  readonly oid: string;
+  readonly schemaName: string;
+  readonly tableName: string;
+  readonly kind: string;
+}
+
+export const POSTGRES_TABLE: Projection<PostgresTable> = projection({
   name: text("name"),
   oid: text("oid"),
   schemaName: text("schema_name"),
@@ -27,7 +35,22 @@ export function postgresTables(dialect: Dialect, names: readonly string[]): Sql 
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace`;
 }
 
-export const POSTGRES_COLUMN = projection({
+export interface PostgresColumn {
+  readonly oid: string;
+  readonly name: string;
+  readonly typeName: string;
+  readonly typeBytes: number;
+  readonly category: string;
+  readonly isDomain: boolean;
+  readonly isEnum: boolean;
+  readonly sqlName: string;
+  readonly required: boolean;
+  readonly generated: boolean;
+  readonly maxLength: number | undefined;
+  readonly labels: readonly string[] | undefined;
+}
+
+export const POSTGRES_COLUMN: Projection<PostgresColumn> = projection({
   oid: text("oid"),
   name: text("name"),
   typeName: text("type_name"),
@@ -39,10 +62,8 @@ export const POSTGRES_COLUMN = projection({
   required: flag("required"),
   generated: flag("generated"),
   maxLength: optional(int("max_length")),
-  labels: optional(json<readonly string[]>("labels")),
+  labels: optional(json("labels")),
 });
-
-export type PostgresColumn = RowOf<typeof POSTGRES_COLUMN>;
 
 /** A domain is looked through, to the type beneath it. */
 export function postgresColumns(dialect: Dialect, oids: readonly string[]): Sql {
@@ -59,7 +80,20 @@ export function postgresColumns(dialect: Dialect, oids: readonly string[]): Sql 
     order by a.attrelid, a.attnum`;
 }
 
-export const POSTGRES_FOREIGN_KEY = projection({
+export interface PostgresForeignKey {
+  readonly child: string;
+  readonly parent: string;
+  readonly onDelete: string;
+  readonly childSchema: string;
+  readonly childTable: string;
+  readonly parentSchema: string;
+  readonly parentTable: string;
+  readonly columns: readonly string[];
+  readonly referred: readonly string[];
+  readonly required: boolean | undefined;
+}
+
+export const POSTGRES_FOREIGN_KEY: Projection<PostgresForeignKey> = projection({
   child: text("child"),
   parent: text("parent"),
   onDelete: text("on_delete"),
@@ -67,12 +101,10 @@ export const POSTGRES_FOREIGN_KEY = projection({
   childTable: text("child_table"),
   parentSchema: text("parent_schema"),
   parentTable: text("parent_table"),
-  columns: json<readonly string[]>("columns"),
-  referred: json<readonly string[]>("referred"),
+  columns: json("columns"),
+  referred: json("referred"),
   required: optional(flag("required")),
 });
-
-export type PostgresForeignKey = RowOf<typeof POSTGRES_FOREIGN_KEY>;
 
 /** From or to these tables. A partition repeats the keys of its table: those are left out. */
 export function postgresForeignKeys(dialect: Dialect, oids: readonly string[]): Sql {
@@ -93,10 +125,16 @@ export function postgresForeignKeys(dialect: Dialect, oids: readonly string[]): 
     order by f.conrelid, f.oid`;
 }
 
-export const POSTGRES_UNIQUE = projection({
+export interface PostgresUnique {
+  readonly oid: string;
+  readonly isPrimary: boolean;
+  readonly columns: readonly string[] | undefined;
+}
+
+export const POSTGRES_UNIQUE: Projection<PostgresUnique> = projection({
   oid: text("oid"),
   isPrimary: flag("is_primary"),
-  columns: optional(json<readonly string[]>("columns")),
+  columns: optional(json("columns")),
 });
 
 /** An index over an expression is told by the columns that the expression depends on. */
@@ -112,10 +150,16 @@ export function postgresUniques(dialect: Dialect, oids: readonly string[]): Sql 
     where i.indisunique and ${dialect.among(raw("i.indrelid::text"), oids)} order by i.indexrelid`;
 }
 
-export const POSTGRES_CHECK = projection({
+export interface PostgresCheck {
+  readonly oid: string;
+  readonly expression: string;
+  readonly columns: readonly string[] | undefined;
+}
+
+export const POSTGRES_CHECK: Projection<PostgresCheck> = projection({
   oid: text("oid"),
   expression: text("expression"),
-  columns: optional(json<readonly string[]>("columns")),
+  columns: optional(json("columns")),
 });
 
 export function postgresChecks(dialect: Dialect, oids: readonly string[]): Sql {
@@ -125,29 +169,40 @@ export function postgresChecks(dialect: Dialect, oids: readonly string[]): Sql {
     where f.contype = 'c' and ${dialect.among(raw("f.conrelid::text"), oids)} order by f.oid`;
 }
 
-export const SQLITE_TABLE = projection({
+export interface SqliteTable {
+  readonly name: string;
+  readonly type: string;
+  readonly sql: string | undefined;
+}
+
+export const SQLITE_TABLE: Projection<SqliteTable> = projection({
   name: text("name"),
   type: text("type"),
   sql: optional(text("sql")),
 });
 
-export type SqliteTable = RowOf<typeof SQLITE_TABLE>;
-
 export function sqliteTables(): Sql {
   return raw("select name, type, sql from sqlite_schema where type in ('table', 'view')");
 }
 
-export const SQLITE_FOREIGN_KEY = projection({
+export interface SqliteForeignKey {
+  readonly child: string;
+  readonly id: number;
+  readonly parent: string;
+  readonly fromColumn: string;
+  /** Undefined where the key does not say what it refers to. */
+  readonly toColumn: string | undefined;
+  readonly onDelete: string;
+}
+
+export const SQLITE_FOREIGN_KEY: Projection<SqliteForeignKey> = projection({
   child: text("child"),
   id: int("id"),
   parent: text("parent"),
   fromColumn: text("from_column"),
-  /** Undefined where the key does not say what it refers to. */
   toColumn: optional(text("to_column")),
   onDelete: text("on_delete"),
 });
-
-export type SqliteForeignKey = RowOf<typeof SQLITE_FOREIGN_KEY>;
 
 export function sqliteForeignKeys(): Sql {
   return raw(`select m.name as child, f.id, f."table" as parent, f."from" as from_column, f."to" as to_column, f.on_delete
@@ -155,17 +210,24 @@ export function sqliteForeignKeys(): Sql {
     order by m.name, f.id, f.seq`);
 }
 
-export const SQLITE_COLUMN = projection({
+export interface SqliteColumn {
+  readonly tableName: string;
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+  /** Its place in the primary key; 0 where it has none. */
+  readonly keyPlace: number;
+  readonly hidden: number;
+}
+
+export const SQLITE_COLUMN: Projection<SqliteColumn> = projection({
   tableName: text("table_name"),
   name: text("name"),
   type: text("type"),
   required: flag("required"),
-  /** Its place in the primary key; 0 where it has none. */
   keyPlace: int("pk"),
   hidden: int("hidden"),
 });
-
-export type SqliteColumn = RowOf<typeof SQLITE_COLUMN>;
 
 export function sqliteColumns(dialect: Dialect, tables: readonly string[]): Sql {
   return sql`select m.name as table_name, p.name, p.type, p."notnull" as required, p.pk, p.hidden
@@ -173,15 +235,20 @@ export function sqliteColumns(dialect: Dialect, tables: readonly string[]): Sql 
     where m.type in ('table', 'view') and ${dialect.among(raw("m.name"), tables)} order by m.name, p.cid`;
 }
 
-export const SQLITE_UNIQUE = projection({
+export interface SqliteUnique {
+  readonly tableName: string;
+  readonly indexName: string;
+  /** Undefined where it is an expression. */
+  readonly columnName: string | undefined;
+  readonly sql: string | undefined;
+}
+
+export const SQLITE_UNIQUE: Projection<SqliteUnique> = projection({
   tableName: text("table_name"),
   indexName: text("index_name"),
-  /** Undefined where it is an expression. */
   columnName: optional(text("column_name")),
   sql: optional(text("sql")),
 });
-
-export type SqliteUnique = RowOf<typeof SQLITE_UNIQUE>;
 
 export function sqliteUniques(dialect: Dialect, tables: readonly string[]): Sql {
   return sql`select m.name as table_name, i.name as index_name, x.name as column_name, s.sql

@@ -1,7 +1,7 @@
 /** Statements about the caller's own transaction and connection. */
 import { flag } from "../../storage/column.ts";
 import { raw, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 
 export function savepoint(name: string): Sql {
   return raw(`savepoint ${name}`);
@@ -20,4 +20,6 @@ export function setSecureDelete(): Sql {
   return raw("pragma secure_delete = on");
 }
 
-export const SECURE_DELETE = projection({ isOn: flag("secure_delete") });
+export const SECURE_DELETE: Projection<{ readonly isOn: boolean }> = projection({
+  isOn: flag("secure_delete"),
+});

@@ -55,10 +55,8 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForSelector(".skeleton, [aria-busy=true]", { state: "detached" });
 }
 
-/** Waits until it is so. A busy machine is slow, and that is not what is tested. */
-export function eventually<T>(look: () => Promise<T>): ReturnType<typeof expect.poll<T>> {
-  return expect.poll(look, { timeout: 20_000 });
-}
+/** Waits until it is so. */
+export const eventually: typeof expect.poll = expect.poll;
 
 /** Waits for so many rows. The policy forbids a page to evaluate text, so that asking goes on from here. */
 export async function expectRows(page: Page, count: number): Promise<void> {
