@@ -8,7 +8,12 @@ export {
 } from "./operate/amends-options.ts";
 export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
 export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
-export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
+export {
+  Webhooks,
+  type DeclaredSubscription,
+  type NewSubscription,
+  type SubscribeSettings,
+} from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
 export { type Published, type WebhookEvent } from "./webhooks/publish/publisher.ts";
 export { type Attempt, type Delivery, type DeliveryFilter } from "./webhooks/delivery-queries.ts";
@@ -16,7 +21,7 @@ export { type Span } from "./webhooks/operators.ts";
 export { type StoredEvent } from "./webhooks/publish/queries.ts";
 export { type Pruned } from "./webhooks/retention.ts";
 export { type DeadLetter } from "./webhooks/dead-letters/rows.ts";
-export { type Subscription } from "./webhooks/subscriptions/rows.ts";
+export { type Subscription } from "./webhooks/subscriptions/view.ts";
 export { type Rate, type SubscriptionSettings } from "./webhooks/subscriptions/settings.ts";
 export { type Sender, type SenderOptions, type SendRequest, type SendResult } from "./webhooks/http/send.ts";
 export { type SecretKey } from "./webhooks/http/secret-box.ts";

@@ -4,7 +4,7 @@ import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 import type { Amends } from "../operate/amends.ts";
-import { ActionLog } from "../operate/action-log.ts";
+import { ActionLog } from "../audit/action-log.ts";
 import { selectNow } from "../storage/database-time.ts";
 import { HOST } from "../runtime/part.ts";
 import { Refused } from "./http/answer.ts";

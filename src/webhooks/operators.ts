@@ -121,12 +121,10 @@ export class WebhookOperators {
   }
 
   /** Whatever a subscription wants of what was published in a span, whether it got it then or not. */
-  async resendSpan(given: string, { since, until }: Span, note: OperatorNote): Promise<number> {
-    checkNote(note, "the record");
-    const id = checkSerial(given, "a subscription");
+  async resendSpan(id: string, { since, until }: Span): Promise<number> {
     const [from, to] = [instantOf(since, "since"), until === undefined ? FAR : instantOf(until, "until")];
     const { db, orchestrator, subscriptions } = this.#parts;
-    const { view } = await this.#persist(() => subscriptions.read(db, id));
+    const view = await this.#persist(() => subscriptions.read(db, id));
     let count = 0;
     for (let after = "0"; ;) {
       const statement = eventsBetween(db.dialect, from, to, after, PAGE);

@@ -2,10 +2,10 @@
  * Webhook delivery: `amends.webhooks`. Events are published in the caller's transaction and delivered by the worker, signed,
  * retried, and in the end either arrived or among the dead letters, one call from a new try.
  */
-import { checkSerial } from "../core/delivery/serial.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
-import { checkNote, type OperatorNote } from "../core/operator-note.ts";
-import type { Session } from "../storage/database.ts";
+import { recordedNote, type OperatorNote, type OptionalNote } from "../core/operator-note.ts";
+import { ActionLog } from "../audit/action-log.ts";
+import type { Database, Session } from "../storage/database.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { assemble, type WebhookParts } from "./assemble.ts";
@@ -18,16 +18,26 @@ import { prune, type Pruned } from "./retention.ts";
 import type { WebhooksOptions } from "./settings.ts";
 import type { Disabled } from "./subscriptions/administrator.ts";
 import type { SubscriptionFilter } from "./subscriptions/queries.ts";
-import type { Subscription } from "./subscriptions/rows.ts";
-import type { SubscriptionSettings } from "./subscriptions/settings.ts";
+import type { Subscription } from "./subscriptions/view.ts";
+import { checkSubscriptionKey, type SubscriptionSettings } from "./subscriptions/settings.ts";
 
 /** A subscription with the secret that its receiver needs: it is shown this once. */
 export interface NewSubscription extends Subscription {
   readonly secret: string;
 }
 
+/** A subscription under an id of the caller's. Its secret is shown if this call made it, or gave it. */
+export interface DeclaredSubscription extends Subscription {
+  readonly secret: string | undefined;
+}
+
 export interface SubscribeSettings extends SubscriptionSettings {
-  /** One that the receiver has already, `whsec_…` or `whsk_…`. A new one is made where none is given. */
+  /**
+   * An id of your own, such as `acme-orders`: a letter, then letters, digits, dots, dashes, underscores and colons. The same
+   * id again is the same subscription.
+   */
+  readonly id?: string;
+  /** One that the receiver has already, `whsec_…` or `whsk_…`. Default: a new one. */
   readonly secret?: string;
 }
 
@@ -38,13 +48,15 @@ export class Webhooks<Tx = unknown> {
   readonly #host: PartContext<Tx>;
   readonly #retryLimits: RetryLimits;
   readonly #parts: WebhookParts;
+  readonly #actions: ActionLog;
   readonly #onDisabled: WebhooksOptions["onDisabled"];
 
   constructor(host: PartContext<Tx>, owner: string, options: WebhooksOptions = {}) {
     this.#host = host;
     this.#retryLimits = retryLimitsOf(host);
     this.#onDisabled = options.onDisabled;
-    this.#parts = assemble(host as PartContext, owner, options, (disabled) =>
+    this.#actions = new ActionLog(host.database, () => host.newId());
+    this.#parts = assemble(host, owner, options, (disabled) =>
       disabled.forEach((one) => this.#tellDisabled(one)),
     );
     const { delivery, administrator, orchestrator, sender } = this.#parts.duties;
@@ -64,77 +76,93 @@ export class Webhooks<Tx = unknown> {
     return this.#parts.publisher.publish(this.#host.database.join(tx), event);
   }
 
-  /** From now on events of these types go to this URL. */
-  async subscribe({ secret: given, ...settings }: SubscribeSettings): Promise<NewSubscription> {
-    const checked = this.#parts.subscriptions.check(settings);
-    const secret = this.#parts.subscriptions.secret(given);
-    const made = await this.#once((session) => this.#parts.subscriptions.create(session, checked, secret));
-    return { ...made, secret };
+  /**
+   * From now on events of these types go to this URL. With an `id` of yours, the same call at every start of your program
+   * is the same subscription: it is made once, and other settings, or another secret, replace those that it had. Its state
+   * stays as it is: a subscription that was paused, disabled or deleted is not taken up again.
+   */
+  async subscribe(settings: SubscribeSettings & { readonly id: string }): Promise<DeclaredSubscription>;
+  async subscribe(settings: SubscribeSettings & { readonly id?: undefined }): Promise<NewSubscription>;
+  async subscribe({ id, secret: given, ...settings }: SubscribeSettings): Promise<DeclaredSubscription> {
+    const { subscriptions } = this.#parts;
+    const checked = subscriptions.check(settings);
+    const text = subscriptions.secret(given);
+    if (id === undefined) {
+      const made = await this.#once((session) => subscriptions.create(session, checked, text));
+      return { ...made, secret: text };
+    }
+    const key = checkSubscriptionKey(id);
+    const isGiven = given !== undefined;
+    const overlapMs = durationMs(OVERLAP, "overlap");
+    const { view, secret } = await this.#write((session) =>
+      subscriptions.declare(session, key, checked, { text, isGiven }, overlapMs),
+    );
+    return { ...view, secret };
   }
 
   async subscription(id: string): Promise<Subscription> {
-    const db = this.#host.database;
-    checkSerial(id, "a subscription");
-    return (await persist(db, () => this.#parts.subscriptions.read(db, id), this.#retryLimits)).view;
+    const { subscriptions } = this.#parts;
+    return this.#read(async (db) => subscriptions.read(db, await subscriptions.find(db, id)));
   }
 
   async subscriptions({ limit = 100, ...filter }: Partial<SubscriptionFilter> = {}): Promise<
     readonly Subscription[]
   > {
-    const db = this.#host.database;
-    return persist(db, () => this.#parts.subscriptions.list(db, { limit, ...filter }), this.#retryLimits);
+    return this.#read((db) => this.#parts.subscriptions.list(db, { limit, ...filter }));
   }
 
   /** Changes what is named; what is set to undefined returns to its default. Deliveries under way are not taken back. */
   async update(id: string, changes: Partial<SubscriptionSettings>): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    return this.#write((session) => this.#parts.subscriptions.update(session, id, changes));
+    const found = await this.#find(id);
+    return this.#write((session) => this.#parts.subscriptions.update(session, found, changes));
   }
 
-  /** What it is owed waits until it is enabled again. */
-  async pause(id: string, note: OperatorNote): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    const { reason } = checkNote(note, "the subscription");
-    return this.#write((session) => this.#parts.subscriptions.move(session, "pause", id, reason));
+  /** What it is owed waits until it is enabled again. The reason, and who did it, are put on record. */
+  async pause(id: string, note?: OptionalNote): Promise<Subscription> {
+    return this.#steer("pause", id, note, (found, session) =>
+      this.#parts.subscriptions.move(session, "pause", found, note?.reason ?? null),
+    );
   }
 
-  /** Ends a pause, or what a lasting failure had led to. */
-  async enable(id: string): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    return this.#write(async (session) => {
-      await this.#parts.orchestrator.forgetFailures(session, id);
-      return this.#parts.subscriptions.move(session, "enable", id, null);
+  /** Ends a pause, or what a lasting failure had led to. The reason, and who did it, are put on record. */
+  async enable(id: string, note?: OptionalNote): Promise<Subscription> {
+    return this.#steer("enable", id, note, async (found, session) => {
+      await this.#parts.orchestrator.forgetFailures(session, found);
+      return this.#parts.subscriptions.move(session, "enable", found, null);
     });
   }
 
-  /** Nothing more goes there. What it is still owed ends among the dead letters as `subscription_deleted`. */
-  async unsubscribe(id: string, note: OperatorNote): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    const { reason } = checkNote(note, "the subscription");
-    return this.#write((session) => this.#parts.subscriptions.move(session, "delete", id, reason));
+  /**
+   * Nothing more goes there. What it is still owed ends among the dead letters as `subscription_deleted`. The reason, and
+   * who did it, are put on record.
+   */
+  async unsubscribe(id: string, note?: OptionalNote): Promise<Subscription> {
+    return this.#steer("delete", id, note, (found, session) =>
+      this.#parts.subscriptions.move(session, "delete", found, note?.reason ?? null),
+    );
   }
 
-  /** A new secret. The old ones sign beside it for the overlap: a day unless said otherwise. */
+  /** A new secret. The old ones sign beside it for the overlap. Default: 1d. */
   async rotateSecret(
     id: string,
     options: { readonly secret?: string; readonly overlap?: Duration } = {},
   ): Promise<NewSubscription> {
-    checkSerial(id, "a subscription");
-    const secret = this.#parts.subscriptions.secret(options.secret);
+    const { subscriptions } = this.#parts;
+    const secret = subscriptions.secret(options.secret);
     const overlapMs = durationMs(options.overlap ?? OVERLAP, "overlap");
-    const view = await this.#write((session) =>
-      this.#parts.subscriptions.rotate(session, id, secret, overlapMs),
-    );
+    const found = await this.#find(id);
+    const view = await this.#write((session) => subscriptions.rotate(session, found, secret, overlapMs));
     return { ...view, secret };
   }
 
   /** Sends `amends.ping` to one subscription, whatever it has subscribed to. Answers with the delivery. */
   async ping(id: string): Promise<Delivery> {
-    checkSerial(id, "a subscription");
+    const found = await this.#find(id);
+    const { publisher, orchestrator, subscriptions } = this.#parts;
     const key = await this.#once(async (session) => {
-      const { view } = await this.#parts.subscriptions.read(session, id);
-      const event = await this.#parts.publisher.deposit(session, "amends.ping", { subscriptionId: view.id });
-      await this.#parts.orchestrator.resendEvents(session, id, [event.id]);
+      const view = await subscriptions.read(session, found);
+      const event = await publisher.deposit(session, "amends.ping", { subscriptionId: view.id });
+      await orchestrator.resendEvents(session, view.id, [event.id]);
       return event.key;
     });
     const [delivery] = await this.deliveries({ eventId: key });
@@ -142,8 +170,8 @@ export class Webhooks<Tx = unknown> {
   }
 
   /** Newest first. */
-  deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
-    return this.#parts.operators.deliveries(filter);
+  async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
+    return this.#parts.operators.deliveries(await this.#resolved(filter));
   }
 
   delivery(id: string): Promise<Delivery | undefined> {
@@ -160,21 +188,29 @@ export class Webhooks<Tx = unknown> {
     return this.#parts.operators.event(id);
   }
 
-  /** A delivery that has ended, once more: answers with the new one's id. */
-  async resend(deliveryId: string, note: OperatorNote): Promise<string> {
-    return this.#woken(await this.#parts.operators.resend(deliveryId, note));
+  /** A delivery that has ended, once more: answers with the new one's id. The reason, and who did it, are put on record. */
+  async resend(deliveryId: string, note?: OptionalNote): Promise<string> {
+    return this.#recorded("resend", "delivery", deliveryId, note, async (told) =>
+      this.#woken(await this.#parts.operators.resend(deliveryId, told)),
+    );
   }
 
-  /** Everything that a subscription wants of what was published in a span: answers with how many. */
-  async resendSince(subscriptionId: string, span: Span, note: OperatorNote): Promise<number> {
-    return this.#woken(await this.#parts.operators.resendSpan(subscriptionId, span, note));
+  /**
+   * Everything that a subscription wants of what was published in a span: answers with how many. The reason, and who did
+   * it, are put on record.
+   */
+  async resendSince(subscriptionId: string, span: Span, note?: OptionalNote): Promise<number> {
+    const found = await this.#find(subscriptionId);
+    return this.#recorded("resend", "subscription", found, note, async () =>
+      this.#woken(await this.#parts.operators.resendSpan(found, span)),
+    );
   }
 
   /** Open ones, oldest first. */
-  deadLetters(
+  async deadLetters(
     filter: { readonly subscriptionId?: string; readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
-    return this.#parts.operators.deadLetters(filter);
+    return this.#parts.operators.deadLetters(await this.#resolved(filter));
   }
 
   /** A brand-new delivery for each: their ids by those of the letters. Asking twice makes one. */
@@ -214,6 +250,48 @@ export class Webhooks<Tx = unknown> {
     } catch {
       failed();
     }
+  }
+
+  /** The number of a subscription that is named by it, or by the id that its subscriber chose. */
+  #find(id: string): Promise<string> {
+    return this.#read((db) => this.#parts.subscriptions.find(db, id));
+  }
+
+  async #resolved<F extends { readonly subscriptionId?: string }>(filter: F): Promise<F> {
+    const { subscriptionId } = filter;
+    return subscriptionId === undefined
+      ? filter
+      : { ...filter, subscriptionId: await this.#find(subscriptionId) };
+  }
+
+  /** Changes the state of a subscription, on record. */
+  async #steer(
+    action: string,
+    id: string,
+    note: OptionalNote | undefined,
+    work: (found: string, session: Session) => Promise<Subscription>,
+  ): Promise<Subscription> {
+    const found = await this.#find(id);
+    return this.#recorded(action, "subscription", found, note, () =>
+      this.#write((session) => work(found, session)),
+    );
+  }
+
+  /** What a person, or the application, orders is on record before it is done, and what became of it after. */
+  #recorded<T>(
+    action: string,
+    kind: string,
+    id: string,
+    note: OptionalNote | undefined,
+    work: (told: OperatorNote) => Promise<T>,
+  ): Promise<T> {
+    const { reason, by } = recordedNote(note, "the record of what people did");
+    return this.#actions.around({ action, target: { kind, id }, reason, by }, () => work({ reason, by }));
+  }
+
+  #read<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    const db = this.#host.database;
+    return persist(db, () => work(db), this.#retryLimits);
   }
 
   /** Something may be due now. */

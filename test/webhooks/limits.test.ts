@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
 
-onEachDatabase((database) => {
+import { booksHold } from "./support/books.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
+
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-10] the limit counts all attempts; a subscription's own goes before the general one, and the one used is kept", async () => {

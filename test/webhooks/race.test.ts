@@ -1,9 +1,9 @@
 /** Several orchestrators on one database, as several processes have them. */
 import { expect, it } from "vitest";
-import { onDatabase, onEachDatabase } from "../support/databases.ts";
+import { onDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { stage } from "./support/stage.ts";
+import { onEachForm, stage } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 const BAD = { ok: false, code: "http_500" };
@@ -52,7 +52,7 @@ onDatabase("postgres", (database) => {
   });
 });
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-15][K-09] with several workers at once everything arrives, and nothing twice", async () => {

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { generateWebhookSecret } from "amends/webhooks";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const KEY = "11".repeat(32);
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-19] a subscription that is paused is owed what is published, and gets it once it is enabled", async () => {

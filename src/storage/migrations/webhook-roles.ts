@@ -96,7 +96,7 @@ export const ORCHESTRATOR: Role = {
         "created_at",
         "finished_at",
       ],
-      insert: ["saga_id", "event_id", "subscription_id", "attempt", "created_at"],
+      insert: ["saga_id", "event_id", "subscription_id", "attempt", "created_at", "next_attempt_at"],
       update: ["result"],
     },
     webhook_lanes: { select: true, insert: true, update: true },

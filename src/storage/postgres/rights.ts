@@ -59,7 +59,7 @@ export function together(...all: readonly Grants[]): Grants {
         known[right] = before === true || columns === true ? true : [...new Set([...before, ...columns])];
       }
     }
-  return sum as Grants;
+  return sum;
 }
 
 /** `select, insert (a, b)` */

@@ -5,7 +5,7 @@ import { bigint, flag, float, id, int, json, optional, text, uuid } from "../../
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import { joinNamed } from "./job-queries.ts";
 
 /** A signing secret as it is stored: sealed if there is a key, and with an end if a newer one has replaced it. */
@@ -15,7 +15,18 @@ export interface StoredSecret {
 }
 
 /** Where a subscription's deliveries go, and how. */
-export const TARGET = projection({
+export interface Target {
+  readonly subscriptionId: string;
+  readonly status: SubscriptionStatus;
+  readonly url: string;
+  readonly secrets: readonly StoredSecret[];
+  readonly timeoutMs: number | undefined;
+  readonly attemptMax: number | undefined;
+  /** When this was read, by the database's clock. */
+  readonly nowMs: number;
+}
+
+export const TARGET: Projection<Target> = projection({
   subscriptionId: id("subscription_id"),
   status: text<SubscriptionStatus>("status"),
   url: text("url"),
@@ -33,7 +44,16 @@ export function selectTargets(dialect: Dialect, jobIds: readonly string[]): Sql 
     where ${dialect.among(raw("t.job_id"), jobIds, "bigint")}`;
 }
 
-export const PAYLOAD = projection({
+/** An event as it is sent. */
+export interface Payload {
+  readonly eventId: string;
+  readonly key: string;
+  readonly type: string;
+  readonly payload: string;
+  readonly traceparent: string | undefined;
+}
+
+export const PAYLOAD: Projection<Payload> = projection({
   eventId: id("event_id"),
   key: text("event_key"),
   type: text("type"),
@@ -83,7 +103,10 @@ export function insertAttempts(dialect: Dialect, reports: readonly JobReport[]):
 
 const REPORT = ATTEMPT.pick("report");
 
-export const VERDICT = projection({ report: text("report"), verdict: text<Verdict>("verdict") });
+export const VERDICT: Projection<{ readonly report: string; readonly verdict: Verdict }> = projection({
+  report: text("report"),
+  verdict: text<Verdict>("verdict"),
+});
 
 /** How reports were taken that are on record. */
 export function selectVerdicts(dialect: Dialect, reports: readonly JobReport[]): Sql {

@@ -8,7 +8,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { joinRows, type FirstRows } from "../../storage/first-rows.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import { anyJobDue, anyResult, hasNoActive, joinEnded, type MovedDeliveries } from "./job-queries.ts";
 
 const deliveries = (dialect: Dialect): Sql => dialect.table("webhook_delivery_sagas");
@@ -25,7 +25,7 @@ export function anyDeliveryDue(dialect: Dialect): Sql {
 
 export type DueKind = "deliveries" | "jobs" | "results";
 
-export const DUE = projection({
+export const DUE: Projection<Readonly<Record<DueKind, boolean>>> = projection({
   deliveries: flag("deliveries"),
   jobs: flag("jobs"),
   results: flag("results"),
@@ -58,7 +58,14 @@ const LANE_ROOM = fields<LaneRoom>({
 });
 
 /** A delivery whose time has come. */
-export const DUE_DELIVERY = projection({
+export interface DueDelivery {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly status: DeliveryStatus;
+  readonly attemptCount: number;
+}
+
+export const DUE_DELIVERY: Projection<DueDelivery> = projection({
   id: id("id"),
   subscriptionId: id("subscription_id"),
   status: text<DeliveryStatus>("status"),
@@ -124,7 +131,7 @@ export function startAttempts(dialect: Dialect, moves: readonly Move[]): MovedDe
   };
 }
 
-export const DELIVERY_ID = projection({ id: id("id") });
+export const DELIVERY_ID: Projection<{ readonly id: string }> = projection({ id: id("id") });
 
 /** Ends waiting deliveries whose limit was lowered meanwhile. */
 export function exhaustWaiting(dialect: Dialect, moves: readonly Move[]): Sql {
@@ -220,7 +227,15 @@ function insertAnew(dialect: Dialect, from: Sql, where: Sql): Sql {
     on conflict do nothing returning id, requeued_from`;
 }
 
-export const MADE_ANEW = projection({ id: id("id"), requeuedFrom: optional(id("requeued_from")) });
+export interface MadeAnew {
+  readonly id: string;
+  readonly requeuedFrom: string | undefined;
+}
+
+export const MADE_ANEW: Projection<MadeAnew> = projection({
+  id: id("id"),
+  requeuedFrom: optional(id("requeued_from")),
+});
 
 /** First deliveries of events that were not routed to a subscription when they were published. */
 export function insertFirst(dialect: Dialect, subscriptionId: string, eventIds: readonly string[]): Sql {
@@ -235,7 +250,10 @@ export function selectRequeued(dialect: Dialect, ids: readonly string[]): Sql {
     where requeued_from is not null and ${dialect.among(raw("requeued_from"), ids, "bigint")}`;
 }
 
-export const NEWEST = projection({ id: id("id"), eventId: id("event_id") });
+export const NEWEST: Projection<{ readonly id: string; readonly eventId: string }> = projection({
+  id: id("id"),
+  eventId: id("event_id"),
+});
 
 /** The newest delivery of each of these events to a subscription. */
 export function selectNewest(dialect: Dialect, subscriptionId: string, eventIds: readonly string[]): Sql {

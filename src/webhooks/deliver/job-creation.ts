@@ -7,7 +7,6 @@ import { nextJob } from "../../core/delivery/decide.ts";
 import type { LeasedJob } from "../../core/delivery/job.ts";
 import { CLOSING_MAX, nextDueAfter, roomOf, type Lane } from "../../core/delivery/lane.ts";
 import type { Row, Session } from "../../storage/database.ts";
-import type { RowOf } from "../../storage/table.ts";
 import {
   DELIVERY_ID,
   DUE_DELIVERY,
@@ -15,6 +14,7 @@ import {
   dueInOrder,
   exhaustWaiting,
   startAttempts,
+  type DueDelivery,
   type LaneRoom,
   type Move,
 } from "./delivery-queries.ts";
@@ -50,8 +50,6 @@ export interface CreationOptions {
   /** The most places that a lane can have. */
   readonly concurrencyMax: number;
 }
-
-type DueDelivery = RowOf<typeof DUE_DELIVERY>;
 
 export class JobCreation {
   readonly #options: CreationOptions;

@@ -10,11 +10,11 @@ import { claimStatement, gate, holding, renewStatement, type Claimable } from ".
 import { bigint, id, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
-import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection, table } from "../../storage/table.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 
 /** A job as the claim that holds it returns it. */
-export const JOB = table("webhook_jobs", {
+export const JOB: Table<LeasedJob> = table("webhook_jobs", {
   id: id("id"),
   token: bigint("token"),
   deliveryId: id("saga_id"),
@@ -61,14 +61,15 @@ export interface MovedDeliveries {
 export function createJobs(dialect: Dialect, moved: MovedDeliveries, terms?: LeaseTerms): readonly Sql[] {
   const now = dialect.now();
   const lease = terms && {
-    columns: raw(", status, attempts, owner, token, last_attempt_at, next_attempt_at"),
-    values: sql`, ${literals([LEASED])}, 1, ${terms.owner}, ${raw(String(FIRST_CLAIM))}, ${now}, ${dialect.plusMs(now, terms.leaseMs)}`,
+    columns: raw(", status, attempts, owner, token, last_attempt_at"),
+    values: sql`, ${literals([LEASED])}, 1, ${terms.owner}, ${raw(String(FIRST_CLAIM))}, ${now}`,
   };
+  const dueAt = terms ? dialect.plusMs(now, terms.leaseMs) : now;
   const insert = sql`insert into ${JOB.of(dialect)}
-      (saga_id, event_id, subscription_id, attempt, created_at${lease?.columns ?? raw("")})
-    select s.id, s.event_id, s.subscription_id, s.attempt_count + 1, ${now}${lease?.values ?? raw("")}`;
+      (saga_id, event_id, subscription_id, attempt, created_at, next_attempt_at${lease?.columns ?? empty})
+    select s.id, s.event_id, s.subscription_id, s.attempt_count + 1, ${now}, ${dueAt}${lease?.values ?? empty}`;
   // An orchestrator that may only insert these columns may read no others.
-  const returning = lease ? sql`returning ${JOB.columns(dialect)}` : raw("");
+  const returning = lease ? sql`returning ${JOB.columns(dialect)}` : empty;
   return dialect.pick({
     postgres: [
       sql`with moved as (${moved.update} returning c.id, c.event_id, c.subscription_id, c.attempt_count)
@@ -143,15 +144,22 @@ function statusAfter({ ok }: JobResult): JobStatus {
 export function settleJobs(dialect: Dialect, reports: readonly JobReport[], keepsResult: boolean): Sql {
   return sql`update ${JOB.of(dialect)} as c
     set status = r.to_status, report = r.new_report, next_attempt_at = null, owner = null,
-      finished_at = ${dialect.now()}${keepsResult ? sql`, result = r.new_result` : raw("")}
+      finished_at = ${dialect.now()}${keepsResult ? sql`, result = r.new_result` : empty}
     from ${dialect.rows(keepsResult ? END_WITH_RESULT : END, reports)} where ${holding(HELD, raw("id"))}
     returning report`;
 }
 
-export const SETTLED = projection({ report: text("report") });
+export const SETTLED: Projection<Pick<Report, "report">> = projection({ report: text("report") });
 
 /** A job that has ended and whose result nobody has applied yet. */
-export const ENDED_JOB = projection({
+export interface EndedJob extends Pick<LeasedJob, "id" | "deliveryId" | "subscriptionId" | "attempt"> {
+  readonly attemptMax: number;
+  readonly status: JobStatus;
+  readonly report: string;
+  readonly result: string;
+}
+
+export const ENDED_JOB: Projection<EndedJob> = projection({
   id: id("id"),
   deliveryId: id("saga_id"),
   subscriptionId: id("subscription_id"),

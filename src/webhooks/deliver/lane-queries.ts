@@ -6,7 +6,7 @@ import { bigint, flag, float, id, int, optional, text, uuid } from "../../storag
 import type { Dialect, Row } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { projection } from "../../storage/table.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import { joinCounting, nextLaneAfter } from "./delivery-queries.ts";
 import { activeIn } from "./job-queries.ts";
 
@@ -121,7 +121,9 @@ export function noteFailures(dialect: Dialect, failed: readonly Report[], lastin
     returning disable_reason`;
 }
 
-export const NOTED = projection({ disableReason: optional(text<DisableReason>("disable_reason")) });
+export const NOTED: Projection<{ readonly disableReason: DisableReason | undefined }> = projection({
+  disableReason: optional(text<DisableReason>("disable_reason")),
+});
 
 /** Writes only if something had failed before. A receiver that said that it is gone stays gone. */
 export function noteSuccesses(dialect: Dialect, succeeded: readonly Report[]): Sql {
@@ -142,7 +144,13 @@ export function anyToDisable(dialect: Dialect): Sql {
   return sql`exists (select 1 from ${lanes(dialect)} as n where n.disable_reason is not null)`;
 }
 
-export const TO_DISABLE = projection({
+/** A subscription that is to be disabled. */
+export interface ToDisable {
+  readonly subscriptionId: string;
+  readonly reason: DisableReason;
+}
+
+export const TO_DISABLE: Projection<ToDisable> = projection({
   subscriptionId: id("subscription_id"),
   reason: text<DisableReason>("disable_reason"),
 });

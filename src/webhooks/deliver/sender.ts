@@ -12,16 +12,16 @@ import {
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Row, Session } from "../../storage/database.ts";
-import type { RowOf } from "../../storage/table.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { Call } from "../../runtime/call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../http/secret-box.ts";
 import type { Stop } from "../http/exchange.ts";
 import type { Sender, SendRequest, SendResult } from "../http/send.ts";
-import { PAYLOAD, selectPayloads, selectTargets, TARGET } from "./attempt-queries.ts";
+import { PAYLOAD, selectPayloads, selectTargets, TARGET, type Target as Aim } from "./attempt-queries.ts";
 
-type Target = Omit<RowOf<typeof TARGET>, "subscriptionId">;
+/** Where a delivery goes, and how. */
+type Target = Omit<Aim, "subscriptionId">;
 
 /** The event as it is sent, to however many subscriptions. */
 interface Message {

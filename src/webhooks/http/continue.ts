@@ -17,10 +17,10 @@ export function passContinue(socket: Socket): Socket {
   const write = socket.write.bind(socket) as (...given: unknown[]) => boolean;
   let isBeginning = false;
   let held: Buffer | undefined;
-  socket.write = ((...given: unknown[]) => {
+  socket.write = (...given: unknown[]) => {
     isBeginning = true;
     return write(...given);
-  }) as Socket["write"];
+  };
   socket.read = (size) => {
     if (!isBeginning || size !== undefined) return read(size);
     for (let chunk = read(); chunk !== null; chunk = read()) {

@@ -4,7 +4,7 @@ import { ROUTED } from "../../core/delivery/machine.ts";
 import { id, instant, json, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { table } from "../../storage/table.ts";
+import { table, type Table } from "../../storage/table.ts";
 
 export interface NewEvent {
   readonly key: string;
@@ -18,18 +18,25 @@ export interface StoredEvent extends NewEvent {
   readonly createdAt: Date;
 }
 
-const WITHOUT_PAYLOAD = {
+/** An event without its payload. */
+export interface PublishedEvent extends Omit<NewEvent, "payload"> {
+  readonly id: string;
+  /** In milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+export const PUBLISHED: Table<PublishedEvent> = table("webhook_events", {
   id: id("id"),
   key: text("event_key"),
   type: text("type"),
   attributes: json<Attributes>("attributes"),
   createdAt: instant("created_at"),
-};
+});
 
-/** An event without its payload. */
-export const PUBLISHED = table("webhook_events", WITHOUT_PAYLOAD);
-
-export const EVENT = table("webhook_events", { ...WITHOUT_PAYLOAD, payload: text("payload") });
+export const EVENT: Table<PublishedEvent & NewEvent> = table("webhook_events", {
+  ...PUBLISHED.shape,
+  payload: text("payload"),
+});
 
 /** Answers with nothing if the key exists. */
 export function insertEvent(

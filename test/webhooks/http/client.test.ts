@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { loadAgent } from "../../../src/webhooks/http/client.ts";
 
-class Stub {}
+class Stub {
+  readonly isStub = true;
+}
 
 it("[W-16] on a runtime that puts a stub in the place of the HTTP client, the package's own file is loaded", async () => {
   const Agent = await loadAgent(async () => ({ Agent: Stub }));

@@ -87,15 +87,15 @@ describe("hostile receivers", () => {
   });
 
   /** Writes without end, and counts the bytes that the connection took. */
-  function flood(socket: Socket, piece: string, written: (bytes: number) => void): void {
-    const pour = (): void => {
+  function pour(socket: Socket, piece: string, written: (bytes: number) => void): void {
+    const more = (): void => {
       for (let goesOn = true; goesOn && !socket.destroyed;) {
         goesOn = socket.write(piece);
         written(socket.bytesWritten);
       }
-      if (!socket.destroyed) socket.once("drain", pour);
+      if (!socket.destroyed) socket.once("drain", more);
     };
-    pour();
+    more();
   }
 
   // The clock stands still: an answer that is read until the time is up would never end.
@@ -103,7 +103,7 @@ describe("hostile receivers", () => {
     let bytes = 0;
     const { result, closed } = await sendTo((socket) => {
       socket.write(ok("content-type: text/plain\r\n"));
-      flood(socket, "x".repeat(64 * KIB), (count) => (bytes = count));
+      pour(socket, "x".repeat(64 * KIB), (count) => (bytes = count));
     }, virtualClock());
     const { ok: fine, response } = await result;
     expect(fine).toBe(true);
@@ -116,7 +116,7 @@ describe("hostile receivers", () => {
   it("[W-17] an endless chunked body of an error is cut as well", async () => {
     const { result, closed } = await sendTo((socket) => {
       socket.write("HTTP/1.1 503 Busy\r\ntransfer-encoding: chunked\r\nretry-after: 7\r\n\r\n");
-      flood(socket, `1000\r\n${"y".repeat(4 * KIB)}\r\n`, () => undefined);
+      pour(socket, `1000\r\n${"y".repeat(4 * KIB)}\r\n`, () => undefined);
     }, virtualClock());
     expect(await result).toMatchObject({
       ok: false,

@@ -52,11 +52,12 @@ function events({ serial, id, instant, table, index, uniqueIndex, end, refuse }:
 
 /** Patterns and filters stand in rows of their own, so that routing finds subscriptions instead of trying each. */
 function subscriptions(ddl: Ddl): string[] {
-  const { serial, bigint, id, instant, bool, no, table, index, end, refuse } = ddl;
+  const { serial, bigint, id, instant, bool, no, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("webhook_subscriptions");
   return [
     `create table ${name} (
       id ${serial},
+      subscription_key ${id},
       url text not null,
       description text,
       status text not null check (${oneOf("status", subscriptionMachine.states)}),
@@ -64,6 +65,7 @@ function subscriptions(ddl: Ddl): string[] {
       events text not null,
       filter text not null,
       secrets text not null,
+      secret_ends text not null default '[]',
       attempt_max integer check (attempt_max >= 1),
       concurrency integer not null check (concurrency >= 1),
       interval_ms integer not null default 0 check (interval_ms >= 0),
@@ -72,6 +74,7 @@ function subscriptions(ddl: Ddl): string[] {
       created_at ${instant} not null,
       updated_at ${instant} not null
     ${end()}`,
+    uniqueIndex("webhook_subscriptions_key", `${name} (subscription_key) where subscription_key is not null`),
     index(
       "webhook_subscriptions_disabled",
       `${name} (updated_at, id) where ${isState("status", subscriptionMachine, "Disabled")}`,

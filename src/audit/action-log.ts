@@ -6,7 +6,7 @@ import type { NewAction } from "../core/action.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { insertAction } from "../audit/action-queries.ts";
+import { insertAction } from "./action-queries.ts";
 
 export class ActionLog {
   readonly #db: Database;
