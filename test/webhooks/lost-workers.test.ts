@@ -56,6 +56,25 @@ onEachForm((database) => {
     });
   });
 
+  it("[W-11][K-06] a worker that gives a job back after another one has leased it gives nothing back", async () => {
+    const clock = virtualClock();
+    const { db, isSplit, subscribe, publish, rows } = await stage(database, {}, clock);
+    await subscribe("a");
+    await publish();
+    const late = parts(db, { isSplit, owner: "late" });
+    const [lost] = await late.take();
+    clock.jump(60_001);
+    const next = parts(db, { isSplit, owner: "next" });
+    const [held] = await next.take();
+    if (!lost || !held) throw new Error("nothing was due");
+    const before = await rows("webhook_jobs");
+    expect(before).toMatchObject([{ status: "Leased", owner: "next", attempts: 2, token: nthClaim(2) }]);
+    await late.jobs.release(db, lost);
+    expect(await rows("webhook_jobs")).toEqual(before);
+    await next.jobs.release(db, held);
+    expect(await rows("webhook_jobs")).toMatchObject([{ status: "Pending", owner: null, attempts: 1 }]);
+  });
+
   it("[W-11][K-08] a slow call keeps its lease, and nobody else calls", async () => {
     const clock = virtualClock();
     const held = gate();
