@@ -28,6 +28,7 @@ export interface NewSubscription extends Subscription {
 
 /** A subscription under an id of the caller's. Its secret is shown if this call made it, or gave it. */
 export interface DeclaredSubscription extends Subscription {
+  /** Undefined if it has a secret that an earlier call made or gave. */
   readonly secret: string | undefined;
 }
 

@@ -149,7 +149,10 @@ onEachForm((database) => {
     await work();
     expect(world.calls).toEqual({ "https://a.example/hook": 8, "https://ops.example/hook": 1 });
     const codes = (await rows("dead_letters")).map((row) => row["error_code"]);
-    expect(codes.toSorted()).toEqual([...Array(8).fill("gone"), ...Array(12).fill("subscription_disabled")]);
+    const counts = ["gone", "subscription_disabled"].map(
+      (code) => codes.filter((one) => one === code).length,
+    );
+    expect([codes.length, ...counts]).toEqual([20, 8, 12]);
     expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Disabled", reason: "gone" });
     expect(signals).toEqual([{ subscriptionId: id, reason: "gone" }]);
   });

@@ -85,13 +85,16 @@ export function dueInLanes(dialect: Dialect, lanes: readonly LaneRoom[], roomMax
     from ${dialect.rows(LANE_ROOM, lanes)} ${joinRows(dialect, due, raw("r.room"), roomMax)}`;
 }
 
-/** In order: the delivery of the oldest event that is not done with, and that one only once it is due. */
+/**
+ * In order: the delivery of the oldest event that is not done with, and that one only once it is due. It is found by its
+ * id: the addition keeps planners from going through the index of all due deliveries instead.
+ */
 export function dueInOrder(dialect: Dialect, lanes: readonly LaneRoom[]): Sql {
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
     from ${dialect.rows(LANE_ROOM, lanes)} join ${deliveries(dialect)} as s on s.id = (
       select x.id from ${deliveries(dialect)} as x where ${waiting("x")} and x.subscription_id = r.id
       order by x.event_id, x.id limit 1)
-    where s.next_attempt_at <= ${dialect.now()} and ${hasNoActive(dialect, raw("s.id"))}`;
+    where ${dialect.plusMs(raw("s.next_attempt_at"), 0)} <= ${dialect.now()} and ${hasNoActive(dialect, raw("s.id"))}`;
 }
 
 /** A waiting delivery that moves on, as it was read, under the limit that this was decided by. */

@@ -45,7 +45,7 @@ export async function loginAs(
     url: await loginUrl(database, parts),
     connections: 3,
     ...(clock && { clock }),
-  }) as Database;
+  });
 }
 
 let count = 0;

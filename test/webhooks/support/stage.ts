@@ -62,7 +62,9 @@ export function onEachForm(tests: (database: FormedDatabase) => void): void {
   onEachDatabase(tests);
   onDatabase("postgres", (database) => {
     const form = "a login for each part";
-    describe(form, () => tests({ ...database, form }));
+    describe(form, () => {
+      tests({ ...database, form });
+    });
   });
 }
 
