@@ -7,8 +7,7 @@ import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
-import { chooseDuties } from "../runtime/choose-duties.ts";
-import type { Duty } from "../runtime/duty.ts";
+import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 

@@ -3,6 +3,7 @@
  * retried, and in the end either arrived or among the dead letters, one call from a new try.
  */
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
+import { AmendsError } from "../core/errors.ts";
 import { recordedNote, type OperatorNote, type OptionalNote } from "../core/operator-note.ts";
 import { ActionLog } from "../audit/action-log.ts";
 import type { Database, Session } from "../storage/database.ts";
@@ -43,6 +44,7 @@ export interface SubscribeSettings extends SubscriptionSettings {
 }
 
 const OVERLAP: Duration = "1d";
+const RECORD = "the record of what people did";
 const PRUNE_BATCHES = 200;
 
 export class Webhooks<Tx = unknown> {
@@ -138,7 +140,7 @@ export class Webhooks<Tx = unknown> {
    * who did it, are put on record.
    */
   async unsubscribe(id: string, note?: OptionalNote): Promise<Subscription> {
-    return this.#steer("delete", id, note, (found, session) =>
+    return this.#steer("unsubscribe", id, note, (found, session) =>
       this.#parts.subscriptions.move(session, "delete", found, note?.reason ?? null),
     );
   }
@@ -189,11 +191,31 @@ export class Webhooks<Tx = unknown> {
     return this.#parts.operators.event(id);
   }
 
-  /** A delivery that has ended, once more: answers with the new one's id. The reason, and who did it, are put on record. */
-  async resend(deliveryId: string, note?: OptionalNote): Promise<string> {
-    return this.#recorded("resend", "delivery", deliveryId, note, async (told) =>
-      this.#woken(await this.#parts.operators.resend(deliveryId, told)),
+  /**
+   * Sends a delivery that has ended once more, as a new one, and answers with the id of that. A dead letter is settled
+   * by it; asking twice for a dead letter makes one new delivery. The reason, and who did it, are put on record.
+   */
+  resend(deliveryId: string, note?: OptionalNote): Promise<string>;
+  /** The same for several: the new ids by the old ones. Those whose event is on its way are left out. */
+  resend(deliveryIds: readonly string[], note?: OptionalNote): Promise<ReadonlyMap<string, string>>;
+  async resend(
+    given: string | readonly string[],
+    note?: OptionalNote,
+  ): Promise<string | ReadonlyMap<string, string>> {
+    const ids = typeof given === "string" ? [given] : given;
+    const send = async (told: OperatorNote): Promise<ReadonlyMap<string, string>> => {
+      const made = this.#woken(await this.#parts.operators.resend(ids, told));
+      if (typeof given === "string" && made.size === 0) throw onItsWay(given);
+      return made;
+    };
+    // Each of them is on record by itself.
+    const resent = [...ids].reduceRight<typeof send>(
+      (work, id) => () => this.#recorded("resend", "delivery", id, note, work),
+      send,
     );
+    const made = await resent(recordedNote(note, RECORD));
+    const [again] = made.values();
+    return typeof given === "string" ? (again as string) : made;
   }
 
   /**
@@ -214,18 +236,9 @@ export class Webhooks<Tx = unknown> {
     return this.#parts.operators.deadLetters(await this.#resolved(filter));
   }
 
-  /** A brand-new delivery for each: their ids by those of the letters. Asking twice makes one. */
-  async requeue(
-    letterIds: string | readonly string[],
-    note: OperatorNote,
-  ): Promise<ReadonlyMap<string, string>> {
-    const ids = typeof letterIds === "string" ? [letterIds] : letterIds;
-    return this.#woken(await this.#parts.operators.requeue(ids, note));
-  }
-
   /** Settles a dead letter without sending anything. */
-  dismiss(letterId: string, note: OperatorNote): Promise<void> {
-    return this.#parts.operators.dismiss(letterId, note);
+  dismiss(deliveryId: string, note: OperatorNote): Promise<void> {
+    return this.#parts.operators.dismiss(deliveryId, note);
   }
 
   /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */
@@ -286,7 +299,7 @@ export class Webhooks<Tx = unknown> {
     note: OptionalNote | undefined,
     work: (told: OperatorNote) => Promise<T>,
   ): Promise<T> {
-    const { reason, by } = recordedNote(note, "the record of what people did");
+    const { reason, by } = recordedNote(note, RECORD);
     return this.#actions.around({ action, target: { kind, id }, reason, by }, () => work({ reason, by }));
   }
 
@@ -314,4 +327,12 @@ export class Webhooks<Tx = unknown> {
       await persist(db, () => db.transaction(work), { ...this.#retryLimits, attemptMax: 1 }),
     );
   }
+}
+
+function onItsWay(id: string): AmendsError {
+  return new AmendsError(
+    "NOT_ALLOWED_NOW",
+    "The event is on its way to this subscription: it can be sent again once that delivery has ended.",
+    { id },
+  );
 }

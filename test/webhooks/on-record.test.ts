@@ -39,7 +39,7 @@ onEachForm((database) => {
       ...lines(`enable / subscription / ${id}`),
       ...lines("resend / delivery / 1"),
       ...lines(`resend / subscription / ${id}`),
-      ...lines(`delete / subscription / ${id}`),
+      ...lines(`unsubscribe / subscription / ${id}`),
     ]);
   });
 
@@ -70,7 +70,7 @@ onEachForm((database) => {
     ];
     expect(await record(on)).toEqual([
       ...refused("resend / delivery / 1"),
-      ...lines(`delete / subscription / ${id}`),
+      ...lines(`unsubscribe / subscription / ${id}`),
       ...refused(`enable / subscription / ${id}`),
     ]);
   });

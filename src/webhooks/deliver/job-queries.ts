@@ -106,6 +106,13 @@ export function anyJobDue(dialect: Dialect): Sql {
       and ${mayBeSent(dialect, raw("j.subscription_id"))})`;
 }
 
+/** Since when the job has been due that has been due the longest. */
+export function oldestDueJob(dialect: Dialect): Sql {
+  const dueAt = gate(dialect, raw("j.next_attempt_at"));
+  return sql`select coalesce(j.next_attempt_at, j.created_at) as since from ${JOB.of(dialect)} as j
+    where j.status in (${literals(ACTIVE)}) and ${dueAt} <= ${dialect.now()} order by ${dueAt}, j.id limit 1`;
+}
+
 export type HeldJob = Pick<LeasedJob, "id" | "token">;
 
 export function renewJobs(dialect: Dialect, held: readonly HeldJob[], leaseMs: number): Sql {

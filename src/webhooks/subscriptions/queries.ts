@@ -8,6 +8,7 @@ import type { Filter } from "../../core/delivery/filter.ts";
 import { flag, float, id as idOf, instant, int, json, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
+import type { Selection } from "../../storage/read/selection.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 import type { CheckedSettings } from "./settings.ts";
@@ -206,16 +207,14 @@ export function moveSubscriptions(
     returning id, ${dialect.epochMs(raw("updated_at"))} as updated_at`;
 }
 
-export function listDisabled(
-  dialect: Dialect,
-  limit: number,
-  after: readonly [updatedAtMs: number, id: string] | undefined,
-): Sql {
-  const updated = dialect.epochMs(raw("p.updated_at"));
-  const page = after
-    ? sql`and (${updated} > ${after[0]} or (${updated} = ${after[0]} and p.id > ${after[1]}))`
-    : empty;
+/** Disabled subscriptions, along the index that holds only them. */
+export function disabledRows(dialect: Dialect): Selection {
   const disabled = subscriptionMachine.target("Active", "disable") as SubscriptionStatus;
-  return sql`select p.id, p.url, p.reason, ${updated} as updated_at from ${SUBSCRIPTION.of(dialect)} as p
-    where p.status = ${literals([disabled])} ${page} order by p.updated_at, p.id limit ${limit}`;
+  return {
+    from: sql`${SUBSCRIPTION.of(dialect)} as p`,
+    where: sql`p.status = ${literals([disabled])}`,
+    at: raw("p.updated_at"),
+    id: raw("p.id"),
+    columns: raw("p.id, p.url, p.reason"),
+  };
 }

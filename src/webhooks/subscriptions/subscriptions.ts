@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { SubscriptionEvent } from "../../core/delivery/machine.ts";
 import { checkSerial } from "../../core/delivery/serial.ts";
 import { AmendsError } from "../../core/errors.ts";
-import { selectNow } from "../../storage/database-time.ts";
+import { readNowMs } from "../../storage/database-time.ts";
 import type { Session } from "../../storage/database.ts";
 import { generateWebhookSecret, readSecret } from "../http/secret.ts";
 import type { SecretBox } from "../http/secret-box.ts";
@@ -144,8 +144,7 @@ export class Subscriptions {
     const secrets = await this.#secrets(session, id);
     // The answer to a commit may be lost: a rotation that is there already is not made again.
     if (this.#newest(secrets, id) === secret) return view;
-    const [now] = await session.query(selectNow(session.dialect));
-    const nowMs = Number(now?.["now_at"]);
+    const nowMs = await readNowMs(session);
     const old = secrets
       .map((one) => ({ ...one, untilMs: Math.min(one.untilMs ?? Infinity, nowMs + overlapMs) }))
       .filter(({ untilMs }) => untilMs > nowMs)
