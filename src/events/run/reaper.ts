@@ -23,7 +23,7 @@ export interface ReaperOptions {
 }
 
 export class Reaper implements Duty {
-  readonly name: string = "event-deadlines";
+  readonly name: string = "events:deadlines";
   readonly capacity: number = BATCH;
   readonly renewEveryMs: number = NEVER_MS;
   readonly #options: ReaperOptions;
