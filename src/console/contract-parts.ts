@@ -4,7 +4,7 @@ import type { ActionNote, Graph, Instant, Masked } from "./contract.ts";
 // GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
 // GET api/outbox/{id}
 // POST api/outbox/{id}/requeue, /retry, /resolve with an ActionNote: answers with the OutboxLine. Events that were given
-// up are retried or resolved, everything else is requeued.
+// up are retried or resolved, calls are requeued, erasures are requeued or resolved, rectifications are resolved.
 export type OutboxStatus =
   | "pending"
   | "in_flight"

@@ -7,6 +7,8 @@ import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { readOverdue, type BlockingEntry } from "./overdue.ts";
 
+export type AbandonedAction = "requeue" | "resolve";
+
 export interface AbandonedItem {
   readonly kind: "abandoned-entry";
   /** The entry's id: what `requeue` takes. */
@@ -18,8 +20,8 @@ export interface AbandonedItem {
   readonly resolver: string;
   readonly operation: OutboxOperation;
   readonly attempts: number;
-  /** A rectification cannot be requeued, its values are gone: it is asked for again. */
-  readonly actions: readonly "requeue"[];
+  /** A rectification cannot be requeued because its values are cleared: issue it again, or resolve it with evidence. */
+  readonly actions: readonly AbandonedAction[];
 }
 
 export interface OverdueItem {
@@ -56,15 +58,16 @@ export async function listAbandonedItems(
       resolver,
       operation,
       attempts,
-      actions: operation === "erase" ? REQUEUES : [],
+      actions: operation === "erase" ? ALLOWED : ALLOWED.filter((action) => action !== "requeue"),
     }),
   );
   return { items, next };
 }
 
 /** The machine says what may happen to an entry that was given up. */
-const REQUEUES: readonly "requeue"[] =
-  outboxMachine.target("abandoned", "requeue") === undefined ? [] : ["requeue"];
+const ALLOWED: readonly AbandonedAction[] = (["requeue", "resolve"] as const).filter(
+  (action) => outboxMachine.target("abandoned", action) !== undefined,
+);
 
 /** By the deadline of the law. Whoever set themselves another one asks `erasure.overdue({ deadline })`. */
 export async function listOverdueItems(

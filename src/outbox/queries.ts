@@ -1,6 +1,6 @@
 /** The statements on the outbox: claims, renewals, inserts, lists. What books an outcome is in settle.ts. */
 import type { OutboxKind } from "../core/outbox/entry.ts";
-import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
+import { BLOCKING, CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
 import type { Column, Dialect } from "../storage/database.ts";
 import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
@@ -129,6 +129,30 @@ export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
 }
 
 const REQUEUED = outboxMachine.target("abandoned", "requeue") as OutboxStatus;
+
+/** Every open entry of the requests that these entries belong to, locked in the order in which everybody locks them. */
+export function lockRequestsOf(dialect: Dialect, ids: readonly string[]): Sql {
+  const table = dialect.table("outbox");
+  return sql`with request as materialized (
+      select distinct g.subject_id, g.operation from ${idRows(dialect, ids)}
+      join ${table} as g on g.entry_id = r.row_id where g.kind = 'erasure')
+    select ${entryColumns(dialect, "c")} from request join ${table} as c
+      on c.subject_id = request.subject_id and c.operation = request.operation
+    where c.kind = 'erasure' and c.status in (${literals(BLOCKING)})
+    order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+/** A person confirms what the call was for. No call needs the ref or the payload any more, so both are cleared. */
+export function resolveEntries(dialect: Dialect, ids: readonly string[], scrubbed: string): Sql {
+  return sql`update ${dialect.table("outbox")} as c
+    set status = ${literals([RESOLVED])}, next_attempt_at = null, last_error = null, payload = null,
+      ref_value = ${scrubbed}, ref_extra = null, slot = null
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.kind = 'erasure'
+      and c.status || '' in (${literals(outboxMachine.sources("resolve"))})
+    returning ${entryColumns(dialect)}`;
+}
+
+const RESOLVED = outboxMachine.target("abandoned", "resolve") as OutboxStatus;
 
 export interface ListOptions {
   readonly kind: OutboxKind;

@@ -175,7 +175,7 @@ onEachDatabase((database) => {
         subjectId: "ann",
         resolver: "crm",
         reason: "crm did not erase: SystemDown",
-        actions: ["requeue"],
+        actions: ["requeue", "resolve"],
       },
       { kind: "overdue-erasure", id: "ann", reason: "crm is abandoned" },
     ]);

@@ -205,9 +205,9 @@ export const resolve: Command = deed({
   name: "resolve",
   summary: "Ends what waits for a person: who resolves it answers for its effects.",
   about:
-    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. A dead letter is settled without sending anything.",
+    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. An abandoned erasure counts as carried out: name the evidence in --reason. A dead letter is settled without sending anything.",
   routes: { saga: "resolve", flow: "resolve", entry: "resolve", delivery: "dismiss" },
-  id: "The id of a stalled saga or flow, of an event that was given up, or of a dead delivery.",
+  id: "The id of a stalled saga or flow, of an abandoned erasure, of an event that was given up, or of a dead delivery.",
   more: { as: text("END", "How a saga ends.", ["COMPLETED", "FAILED"]) },
   examples: [
     ['amends resolve order-1 --as FAILED --reason "refunded by hand"', "a saga"],

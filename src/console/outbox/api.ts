@@ -23,7 +23,8 @@ import {
 import { limit, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 
-export type Requeues = Pick<Outbox, "requeue">;
+/** What an operator may do to an abandoned entry of the application's outbox. */
+export type EntryActions = Pick<Outbox, "requeue" | "resolve">;
 
 /** The id of the last entry of the page before. */
 function entryCursor(): Param<string | undefined> {
@@ -40,13 +41,10 @@ function entryCursor(): Param<string | undefined> {
   };
 }
 
-const EVENT_ACTIONS = {
-  retry: "Gives an event that was given up new tries.",
-  resolve:
-    "A person is done with an event that was given up; where a run waits for it, its step counts as failed.",
-} as const;
-
-export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undefined): readonly Route[] {
+export function outboxRoutes(
+  context: ConsoleContext,
+  entryActions: EntryActions | undefined,
+): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -68,7 +66,7 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
           context,
           { statuses, kind, subjectId, resolver, after },
           query.limit,
-          requeues !== undefined,
+          entryActions !== undefined,
         );
       },
     }),
@@ -78,7 +76,7 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
       access: "read",
       summary: "One entry of the outbox.",
       answers: "OutboxLine",
-      handle: async ({ id }) => toOutboxLine(await rowOf(context, id), requeues !== undefined),
+      handle: async ({ id }) => toOutboxLine(await rowOf(context, id), entryActions !== undefined),
     }),
     route({
       method: "POST",
@@ -89,28 +87,42 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
       body: { reason: reason() },
       handle: async (call) => {
         await recorded(context, call, "requeue", "entry", (note) =>
-          requeue(context, requeues, call.id, note),
+          requeue(context, entryActions, call.id, note),
         );
-        return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
+        return toOutboxLine(await rowOf(context, call.id), entryActions !== undefined);
       },
     }),
-    ...(["retry", "resolve"] as const).map((action) =>
-      route({
-        method: "POST",
-        path: `/api/outbox/{id}/${action}`,
-        access: "operate",
-        summary: EVENT_ACTIONS[action],
-        answers: "OutboxLine",
-        body: { reason: reason() },
-        handle: async (call) => {
-          await recorded(context, call, action, "event", async (note) => {
-            await rowOf(context, call.id);
-            await context.amends.events[action](call.id, note);
-          });
-          return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
-        },
-      }),
-    ),
+    route({
+      method: "POST",
+      path: "/api/outbox/{id}/retry",
+      access: "operate",
+      summary: "Gives an event that was given up new attempts.",
+      answers: "OutboxLine",
+      body: { reason: reason() },
+      handle: async (call) => {
+        await recorded(context, call, "retry", "event", async (note) => {
+          await rowOf(context, call.id);
+          await context.amends.events.retry(call.id, note);
+        });
+        return toOutboxLine(await rowOf(context, call.id), entryActions !== undefined);
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/api/outbox/{id}/resolve",
+      access: "operate",
+      summary:
+        "Confirms an abandoned erasure or rectification by hand, or settles an event that was given up; a flow that waits for the event counts its step as failed.",
+      answers: "OutboxLine",
+      body: { reason: reason() },
+      handle: async (call) => {
+        const isErasure = await isOfKind(context, call.id, "erasure");
+        await recorded(context, call, "resolve", isErasure ? "entry" : "event", (note) =>
+          isErasure ? resolveErasure(entryActions, call.id, note) : resolveEvent(context, call.id, note),
+        );
+        return toOutboxLine(await rowOf(context, call.id), entryActions !== undefined);
+      },
+    }),
   ];
 }
 
@@ -120,29 +132,51 @@ export function entryRevealers(context: ConsoleContext): Revealers {
 
 async function requeue(
   context: ConsoleContext,
-  requeues: Requeues | undefined,
+  entryActions: EntryActions | undefined,
   id: string,
-  note: { readonly reason: string; readonly by: string },
+  note: Note,
 ): Promise<void> {
   const { kind } = await rowOf(context, id);
   if (kind === "call") return requeueCall(context, id);
-  if (!requeues) {
-    const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
-    throw new Refused(501, { code: "NOT_SUPPORTED", message });
-  }
-  const [entry] = await requeues.requeue([id], note);
-  if (!entry) throw notAbandoned();
+  const [entry] = await needed(entryActions).requeue([id], note);
+  if (!entry) throw notAbandoned("requeued");
+}
+
+interface Note {
+  readonly reason: string;
+  readonly by: string;
+}
+
+async function resolveErasure(entryActions: EntryActions | undefined, id: string, note: Note): Promise<void> {
+  const [entry] = await needed(entryActions).resolve([id], note);
+  if (!entry) throw notAbandoned("resolved");
+}
+
+async function resolveEvent(context: ConsoleContext, id: string, note: Note): Promise<void> {
+  await rowOf(context, id);
+  await context.amends.events.resolve(id, note);
+}
+
+async function isOfKind({ db, query }: ConsoleContext, id: string, kind: string): Promise<boolean> {
+  const [row] = isUuid(id) ? await query(selectEntry(db.dialect, id)) : [];
+  return row?.["kind"] === kind;
+}
+
+function needed(entryActions: EntryActions | undefined): EntryActions {
+  if (entryActions) return entryActions;
+  const message = "This console has no outbox. Pass it: createConsole(amends, { outbox: erasure.outbox }).";
+  throw new Refused(501, { code: "NOT_SUPPORTED", message });
 }
 
 /** A call needs nothing but its row: whoever makes it takes it up again. */
 async function requeueCall({ db }: ConsoleContext, id: string): Promise<void> {
   const requeuing = new CallRequeue([id]);
   const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
-  if (done.length === 0) throw notAbandoned();
+  if (done.length === 0) throw notAbandoned("requeued");
 }
 
-function notAbandoned(): Refused {
-  return new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
+function notAbandoned(what: "requeued" | "resolved"): Refused {
+  return new Refused(409, { code: "NOT_ALLOWED_NOW", message: `Only an abandoned entry can be ${what}.` });
 }
 
 async function rowOf({ db, query }: ConsoleContext, id: string): Promise<Row> {

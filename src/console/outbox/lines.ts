@@ -42,8 +42,9 @@ function allowed(row: Row, canRequeue: boolean): OutboxLine["actions"] {
     case "call":
       return ["requeue"];
     default:
-      // Of a rectification the corrections are gone: it is asked for again instead.
-      return canRequeue && row["operation"] === "erase" ? ["requeue"] : [];
+      if (!canRequeue) return [];
+      // The corrections of an abandoned rectification are cleared: it can be issued again, but not requeued.
+      return row["operation"] === "erase" ? ["requeue", "resolve"] : ["resolve"];
   }
 }
 
