@@ -7,7 +7,7 @@
  * Stored values (inputs, results, references, payloads, responses) may be somebody's personal data. They arrive masked
  * and become readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
  */
-import type { DeliveryStatus, FlowStatus, OpenOutboxStatus } from "./contract-parts.ts";
+import type { DeliveryStatus, FlowStatus, OpenOutboxStatus, SubscriptionBrief } from "./contract-parts.ts";
 
 export type Instant = string;
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -247,7 +247,10 @@ export interface AttentionLine {
   /** What is wrong, in a sentence. */
   readonly reason: string;
   readonly actions: readonly string[];
+  /** Of a stalled saga: the steps that may be skipped. */
   readonly skippable: readonly string[];
+  /** Of a dead letter or a disabled subscription. */
+  readonly subscription?: SubscriptionBrief;
 }
 
 // GET api/audit?by=&action=&target=&limit=&after=: what people did here.

@@ -107,7 +107,7 @@ onEachDatabase((database) => {
         kind: "abandoned-entry",
         id,
         name: "stripe",
-        reason: "for u-1: stripe did not erase: NotAuthorised, 1 try",
+        reason: "for u-1: stripe did not erase: NotAuthorised, 1 attempt",
         actions: ["requeue", "resolve"],
         skippable: [],
       },
@@ -138,13 +138,20 @@ onEachDatabase((database) => {
     const path = `/api/outbox/${id}/resolve`;
     const early = await as("operator", path, { method: "POST", body: { reason: "early" } });
     expect(early.status).toBe(409);
+    await here.record("ERASURE_REQUESTED", "u-1");
+    const request = async (): Promise<unknown> =>
+      (await get<Page<ErasureLine>>("reader", "/api/erasures")).items[0];
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 1, abandoned: 0 });
     await abandonAll(here);
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 1, abandoned: 1 });
     const reason = "the provider closed its doors: letter of 3 May";
     const line = await post<OutboxLine>("operator", path, { reason });
     expect(line).toMatchObject({ status: "succeeded", lastError: null, actions: [] });
     expect((await get<Page<AttentionLine>>("reader", "/api/attention")).items).toEqual([]);
     const trail = await get<SubjectTrail>("reader", "/api/subjects/u-1");
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 0, abandoned: 0 });
     expect(trail.events).toMatchObject([
+      { type: "ERASURE_REQUESTED" },
       { type: "ERASURE_STEP_RESOLVED", payload: { reason, by: "Otto", entry_id: id } },
       { type: "ERASURE_COMPLETED" },
     ]);

@@ -1,11 +1,12 @@
 /** GET api/attention: whatever needs a person, in one list. */
 import type { AttentionItem } from "../../operate/attention.ts";
 import type { AttentionLine, Page } from "../contract.ts";
+import type { SubscriptionBrief } from "../contract-parts.ts";
 import type { ConsoleContext } from "../context.ts";
 import { limit, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
-import { urlsOf } from "../webhooks/api.ts";
-import { safeUrl } from "../webhooks/lines.ts";
+import { briefsOf, deliveryActions, type Brief } from "../webhooks/api.ts";
+import { GONE_ACTIONS, unknownBrief } from "../webhooks/lines.ts";
 
 export function attentionRoutes(context: ConsoleContext): readonly Route[] {
   const { amends } = context;
@@ -20,55 +21,71 @@ export function attentionRoutes(context: ConsoleContext): readonly Route[] {
       handle: async ({ query }): Promise<Page<AttentionLine>> => {
         const { limit: max, after } = query;
         const found = await amends.attention.list({ limit: max, ...(after !== undefined && { after }) });
-        const letters = found.items.filter((item) => item.kind === "dead-letter");
-        const urls = await urlsOf(context, letters);
-        return { items: found.items.map((item) => lineOf(item, urls)), next: found.next ?? null };
+        const briefs = await briefsOf(context, found.items.flatMap(subscriptionOf));
+        return { items: found.items.map((item) => lineOf(item, briefs)), next: found.next ?? null };
       },
     }),
   ];
 }
 
-function lineOf(item: AttentionItem, urls: ReadonlyMap<string, string>): AttentionLine {
+function subscriptionOf(item: AttentionItem): readonly { readonly subscriptionId: string }[] {
+  if (item.kind === "disabled-subscription") return [{ subscriptionId: item.id }];
+  return item.kind === "dead-letter" ? [item] : [];
+}
+
+type Briefs = ReadonlyMap<string, Brief>;
+
+function lineOf(item: AttentionItem, briefs: Briefs): AttentionLine {
+  const [owner] = subscriptionOf(item);
+  const subscription =
+    owner && (briefs.get(owner.subscriptionId)?.shown ?? unknownBrief(owner.subscriptionId));
   return {
     kind: item.kind,
-    // A letter is known by its delivery here.
+    // The console knows a dead letter by its delivery.
     id: item.kind === "dead-letter" ? item.deliveryId : item.id,
-    name: nameOf(item),
+    name: nameOf(item, subscription),
     since: item.since.toISOString(),
-    reason: reasonOf(item, urls),
-    actions: item.kind === "dead-letter" ? ["resend", "dismiss"] : item.actions,
+    reason: reasonOf(item, briefs),
+    actions: actionsOf(item, subscription),
     skippable: "skippable" in item ? item.skippable : [],
+    ...(subscription && { subscription }),
   };
 }
 
-/** Two things of one kind must not look alike: it says whose, and where. */
-function reasonOf(item: AttentionItem, urls: ReadonlyMap<string, string>): string {
+function actionsOf(item: AttentionItem, subscription: SubscriptionBrief | undefined): readonly string[] {
+  if (item.kind === "dead-letter" && subscription) return deliveryActions(subscription, true);
+  if (item.kind === "disabled-subscription" && subscription?.gone === true) return GONE_ACTIONS;
+  return item.actions;
+}
+
+/** Two items of one kind must not look alike: the reason says whose, and where. */
+function reasonOf(item: AttentionItem, briefs: Briefs): string {
   switch (item.kind) {
     case "abandoned-entry":
-      return `for ${item.subjectId}: ${item.reason}, ${triesWord(item.attempts)}`;
+      return `for ${item.subjectId}: ${item.reason}, ${attemptsWord(item.attempts)}`;
     case "dead-letter": {
-      const url = urls.get(item.subscriptionId) ?? "the endpoint";
-      return `event ${item.eventId} to ${url}: ${answerWord(item.reason)}, ${triesWord(item.attemptCount)}`;
+      const url = briefs.get(item.subscriptionId)?.url ?? "the endpoint";
+      return `event ${item.eventId} to ${url}: ${answerWord(item.reason)}, ${attemptsWord(item.attemptCount)}`;
     }
     case "disabled-subscription":
-      return item.reason === "failing"
-        ? "nothing has arrived there for a long time"
-        : answerWord(item.reason);
+      return `${briefs.get(item.id)?.url ?? "the endpoint"}: ${item.reason === "failing" ? "no delivery has succeeded for a long time" : answerWord(item.reason)}`;
     default:
       return item.reason;
   }
 }
 
-const triesWord = (count: number): string => (count === 1 ? "1 try" : `${count} tries`);
+const attemptsWord = (count: number): string => (count === 1 ? "1 attempt" : `${count} attempts`);
 
 /** The code of an attempt, in words. */
 function answerWord(code: string): string {
   if (code === "gone") return "it answered HTTP 410 (gone for good)";
+  if (code === "subscription_disabled") return "not sent, the subscription is disabled";
+  if (code === "subscription_deleted") return "not sent, the subscription was deleted";
   const status = /^http_(\d{3})$/.exec(code)?.[1];
   return status === undefined ? code : `it answered HTTP ${status}`;
 }
 
-function nameOf(item: AttentionItem): string {
+function nameOf(item: AttentionItem, subscription: SubscriptionBrief | undefined): string {
   switch (item.kind) {
     case "stalled-saga":
       return item.saga;
@@ -83,7 +100,7 @@ function nameOf(item: AttentionItem): string {
     case "dead-letter":
       return item.eventType;
     case "disabled-subscription":
-      return safeUrl(item.url);
+      return subscription?.name ?? item.id;
     default:
       return "erasure";
   }

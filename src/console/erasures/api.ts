@@ -115,6 +115,7 @@ function toErasure(row: Row, nowMs: number): ErasureLine {
     dueBy: iso(dueMs),
     overdue: completedMs === undefined && dueMs < nowMs,
     open: Number(row["open"]),
+    abandoned: Number(row["abandoned"]),
   };
 }
 

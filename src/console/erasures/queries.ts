@@ -11,18 +11,22 @@ export interface RequestFilter {
   readonly after: { readonly atMs: number; readonly seq: number } | undefined;
 }
 
-/** Requests, newest first, each with its end and with how much is still open. */
+/** Requests, newest first, each with its end, with how many entries are open and how many of these were abandoned. */
 export function listRequests(dialect: Dialect, filter: RequestFilter, limit: number): Sql {
   const { subjectId, beforeMs, after } = filter;
   const events = dialect.table("audit_events");
   const open = outboxMachine.states.filter((state) => !outboxMachine.isTerminal(state));
+  const entries = (
+    states: readonly string[],
+  ): Sql => sql`(select count(*) from ${dialect.table("outbox")} as c
+    where c.subject_id = r.subject_id and c.kind = 'erasure'
+      and c.operation = case r.type when 'ERASURE_REQUESTED' then 'erase' else 'rectify' end
+      and c.status in (${literals(states)}))`;
   return sql`select r.seq, r.subject_id, r.type, ${dialect.epochMs(raw("r.at"))} as at_ms,
       (select ${dialect.epochMs(raw("e.at"))} from ${events} as e where e.subject_id = r.subject_id and e.seq > r.seq
         and e.type = case r.type when 'ERASURE_REQUESTED' then 'ERASURE_COMPLETED' else 'RECTIFICATION_COMPLETED' end
         order by e.seq limit 1) as completed_ms,
-      (select count(*) from ${dialect.table("outbox")} as c where c.subject_id = r.subject_id and c.kind = 'erasure'
-        and c.operation = case r.type when 'ERASURE_REQUESTED' then 'erase' else 'rectify' end
-        and c.status in (${literals(open)})) as open
+      ${entries(open)} as open, ${entries(outboxMachine.sources("resolve"))} as abandoned
     from ${events} as r where r.type in ('ERASURE_REQUESTED', 'RECTIFICATION_REQUESTED')
       ${subjectId === undefined ? empty : sql`and r.subject_id = ${subjectId}`}
       ${beforeMs === undefined ? empty : sql`and r.at < ${dialect.instantOf(beforeMs)}`}

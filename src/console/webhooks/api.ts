@@ -5,19 +5,34 @@ import { badInput, notFound, Refused } from "../http/answer.ts";
 
 import type { Revealers } from "../audit/api.ts";
 import type { Json, Page } from "../contract.ts";
-import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../contract-parts.ts";
+import type {
+  DeletedSubscription,
+  DeliveryDetail,
+  DeliveryLine,
+  Resent,
+  Subscription,
+  SubscriptionBrief,
+} from "../contract-parts.ts";
 import { mask } from "../http/mask.ts";
 import { recorded, type ConsoleContext } from "../context.ts";
-import { instant, limit, needed, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
+import { bool, instant, limit, needed, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
-import { parsedPayload, safeUrl, toAttemptLine, toDeliveryLine, toSubscriptionLine } from "./lines.ts";
+import {
+  parsedPayload,
+  safeUrl,
+  toAttemptLine,
+  toBrief,
+  toDeliveryLine,
+  toSubscriptionLine,
+  unknownBrief,
+} from "./lines.ts";
 import {
   DELIVERY_SCAN_MAX,
   listDeliveryLines,
+  selectBriefs,
   selectLetter,
   selectRequeued,
   selectResponse,
-  selectUrls,
   type DeliveryQuestion,
 } from "./queries.ts";
 
@@ -109,13 +124,15 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
     route({
       ...shared,
       path: `${path}/{id}/delete`,
-      summary: "Ends the subscription for good.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "delete", "subscription", (note) =>
-            webhooks.unsubscribe(checkSerial(call.id), note),
-          ),
-        ),
+      answers: "DeletedSubscription",
+      summary: "Ends the subscription for good, and dismisses its open dead letters.",
+      handle: async (call): Promise<DeletedSubscription> => {
+        const id = checkSerial(call.id);
+        return recorded(context, call, "delete", "subscription", async (note) => {
+          const deleted = await webhooks.unsubscribe(id, note);
+          return { ...toSubscriptionLine(deleted), dismissed: await dismissAll(context, id, note) };
+        });
+      },
     }),
     route({
       ...shared,
@@ -173,11 +190,13 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
     route({
       ...shared,
       path: `${path}/{id}/resend`,
-      summary: "A delivery that has ended, once more: answers with the new one.",
+      summary: "Sends a delivery that has ended again, as a new one: answers with the new one.",
+      body: { reason: reason(), enable: bool() },
       handle: async (call) => {
-        const made = await recorded(context, call, "resend", "delivery", (note) =>
-          webhooks.resend(checkSerial(call.id), note),
-        );
+        const made = await recorded(context, call, "resend", "delivery", async (note) => {
+          await prepareResend(context, await deliveryOf(context, call.id), call.body.enable);
+          return webhooks.resend(checkSerial(call.id), note);
+        });
         return detailOf(context, made);
       },
     }),
@@ -197,6 +216,41 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
       },
     }),
   ];
+}
+
+const LETTERS_PAGE = 500;
+
+/** A deleted subscription receives nothing, so its dead letters have nobody to go to. */
+async function dismissAll(
+  { amends: { webhooks } }: ConsoleContext,
+  subscriptionId: string,
+  note: { readonly reason: string; readonly by: string },
+): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const letters = await webhooks.deadLetters({ subscriptionId, limit: LETTERS_PAGE });
+    for (const { id } of letters) await webhooks.dismiss(id, note);
+    count += letters.length;
+    if (letters.length < LETTERS_PAGE) return count;
+  }
+}
+
+/** A delivery to a disabled or deleted subscription ends as a dead letter at once: the operator is told before. */
+async function prepareResend(
+  { amends: { webhooks } }: ConsoleContext,
+  { subscriptionId }: Delivery,
+  enable: boolean | undefined,
+): Promise<void> {
+  const { status, description, url, reason: why } = await webhooks.subscription(subscriptionId);
+  const name = description ?? safeUrl(url);
+  if (status === "Deleted") {
+    const message = `The subscription ${name} was deleted: nothing can be sent to it. Dismiss the dead letter.`;
+    throw new Refused(409, { code: "SUBSCRIPTION_DELETED", message });
+  }
+  if (status !== "Disabled") return;
+  if (enable === true) return void (await webhooks.enable(subscriptionId));
+  const message = `The subscription ${name} is disabled (${why ?? "unknown reason"}): the delivery would fail at once. Enable subscription ${subscriptionId} first, or send \`enable: true\`.`;
+  throw new Refused(409, { code: "SUBSCRIPTION_DISABLED", message });
 }
 
 export function webhookRevealers(context: ConsoleContext): Revealers {
@@ -248,40 +302,64 @@ async function pageOf(
   const edge = rows.find((row) => Number(row["edge"]) === 1);
   const hits = rows.filter((row) => row !== edge);
   const shown = hits.slice(0, max).map(toDelivery);
-  const urls = await urlsOf(context, shown);
+  const briefs = await briefsOf(context, shown);
   const isCut = edge !== undefined && Number(edge["looked"]) >= DELIVERY_SCAN_MAX;
   const next = hits.length > max ? shown.at(-1)?.id : isCut ? String(edge["id"]) : undefined;
   return {
-    items: shown.map((one) => toDeliveryLine(one, urls.get(one.subscriptionId) ?? "")),
+    items: shown.map((one) => lineOf(one, briefs)),
     next: next ?? null,
   };
 }
 
-/** Where the subscriptions of deliveries lead, without what may be a secret. */
-export async function urlsOf(
+export interface Brief {
+  readonly shown: SubscriptionBrief;
+  /** Without query and credentials. */
+  readonly url: string;
+}
+
+/** What deliveries show of their subscriptions, by id. */
+export async function briefsOf(
   { db, query }: ConsoleContext,
   deliveries: readonly Pick<Delivery, "subscriptionId">[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, Brief>> {
   const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
-  const rows = ids.length === 0 ? [] : await query(selectUrls(db.dialect, ids));
-  return new Map(rows.map((row) => [String(row["id"]), safeUrl(row["url"] as string)]));
+  const rows = ids.length === 0 ? [] : await query(selectBriefs(db.dialect, ids));
+  return new Map(
+    rows.map((row) => [String(row["id"]), { shown: toBrief(row), url: safeUrl(row["url"] as string) }]),
+  );
+}
+
+function lineOf(delivery: Delivery, briefs: ReadonlyMap<string, Brief>): DeliveryLine {
+  const { subscriptionId } = delivery;
+  const brief = briefs.get(subscriptionId);
+  return toDeliveryLine(delivery, brief?.shown ?? unknownBrief(subscriptionId), brief?.url ?? "");
+}
+
+/** The first action is the one that helps. Nothing can be sent to a deleted subscription. */
+export function deliveryActions(
+  { status, gone }: SubscriptionBrief,
+  isOpenLetter: boolean,
+): DeliveryDetail["actions"] {
+  if (status === "Deleted") return isOpenLetter ? ["dismiss"] : [];
+  if (!isOpenLetter) return ["resend"];
+  return gone ? ["dismiss", "resend"] : ["resend", "dismiss"];
 }
 
 async function detailOf(context: ConsoleContext, id: string): Promise<DeliveryDetail> {
   const { db, query, amends } = context;
   const delivery = await deliveryOf(context, id);
-  const urls = await urlsOf(context, [delivery]);
+  const line = lineOf(delivery, await briefsOf(context, [delivery]));
   const attempts = await amends.webhooks.attempts(delivery.id);
   const letter = await letterOf(context, delivery);
   const [again] = await query(selectRequeued(db.dialect, delivery.id));
   const hasEnded = deliveryMachine.isTerminal(delivery.status);
   return {
-    ...toDeliveryLine(delivery, urls.get(delivery.subscriptionId) ?? ""),
+    ...line,
     payload: mask(await payloadOf(context, delivery)),
     requeuedFrom: delivery.requeuedFrom ?? null,
     requeuedAs: again ? String(again["id"]) : null,
     deadLetter: letter?.status ?? null,
-    actions: !hasEnded ? [] : letter?.status === "Open" ? ["resend", "dismiss"] : ["resend"],
+    actions: hasEnded ? deliveryActions(line.subscription, letter?.status === "Open") : [],
     attempts: attempts.map(toAttemptLine),
   };
 }

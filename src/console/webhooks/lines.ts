@@ -1,8 +1,9 @@
 /** Webhooks as the console shows them: payloads and responses are masked, addresses without what may be secret. */
 import type { Attempt as Tried, Delivery } from "../../webhooks/delivery-queries.ts";
 import type { Subscription as Subscribed } from "../../webhooks/subscriptions/rows.ts";
+import type { Row } from "../../storage/database.ts";
 import type { Json } from "../contract.ts";
-import type { Attempt, DeliveryLine, Subscription } from "../contract-parts.ts";
+import type { Attempt, DeliveryLine, Subscription, SubscriptionBrief } from "../contract-parts.ts";
 import { mask } from "../http/mask.ts";
 
 const ACTIONS: Readonly<Record<Subscribed["status"], Subscription["actions"]>> = {
@@ -12,11 +13,32 @@ const ACTIONS: Readonly<Record<Subscribed["status"], Subscription["actions"]>> =
   Deleted: [],
 };
 
+/** The first action is the one that helps: an endpoint that answered 410 does not come back. */
+export const GONE_ACTIONS: Subscription["actions"] = ["delete", "enable"];
+
 /** What follows the path of an address may be a secret. */
 export function safeUrl(url: string): string {
   if (!URL.canParse(url)) return "unreadable";
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
+}
+
+/** The reason that a subscription has after its endpoint answered 410. */
+const GONE = "gone";
+
+export function toBrief(row: Row): SubscriptionBrief {
+  const status = row["status"] as SubscriptionBrief["status"];
+  return {
+    id: String(row["id"]),
+    name: (row["description"] as string | null) ?? safeUrl(row["url"] as string),
+    status,
+    gone: status === "Disabled" && row["reason"] === GONE,
+  };
+}
+
+/** What a delivery shows of a subscription that retention has removed. */
+export function unknownBrief(id: string): SubscriptionBrief {
+  return { id, name: `subscription ${id}`, status: "Deleted", gone: false };
 }
 
 export function toSubscriptionLine(given: Subscribed): Subscription {
@@ -35,16 +57,17 @@ export function toSubscriptionLine(given: Subscribed): Subscription {
     failures: given.failures,
     createdAt: given.createdAt.toISOString(),
     updatedAt: given.updatedAt.toISOString(),
-    actions: ACTIONS[given.status],
+    actions: given.status === "Disabled" && given.reason === GONE ? GONE_ACTIONS : ACTIONS[given.status],
   };
 }
 
-export function toDeliveryLine(given: Delivery, url: string): DeliveryLine {
+export function toDeliveryLine(given: Delivery, subscription: SubscriptionBrief, url: string): DeliveryLine {
   return {
     id: given.id,
     eventId: given.eventId,
     eventType: given.eventType,
     subscriptionId: given.subscriptionId,
+    subscription,
     url,
     status: given.status,
     attemptCount: given.attemptCount,

@@ -46,8 +46,9 @@ export function listDeliveryLines(dialect: Dialect, question: DeliveryQuestion, 
     order by edge, id desc`;
 }
 
-export function selectUrls(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`select p.id, p.url from ${dialect.table("webhook_subscriptions")} as p
+/** What a delivery shows of its subscription. */
+export function selectBriefs(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select p.id, p.url, p.description, p.status, p.reason from ${dialect.table("webhook_subscriptions")} as p
     where ${dialect.among(raw("p.id"), ids, "bigint")}`;
 }
 

@@ -61,6 +61,7 @@ export function erasureOf(
     dueBy: iso(requestedMs + 30 * DAY),
     overdue: end === "overdue",
     open: end === "completed" ? 0 : 1,
+    abandoned: 0,
   };
 }
 
@@ -222,6 +223,7 @@ export function deliveryOf(
     eventId: "9001",
     eventType: "order.placed",
     subscriptionId: "1",
+    subscription: { id: "1", name: "ledger", status: "Active", gone: false },
     url: "https://ledger.example/hooks/amends",
     status,
     attemptCount: tries,
