@@ -124,11 +124,29 @@ export interface SagaLine {
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
   readonly durationMs: number;
-  readonly recoveryAttempts: number;
-  /** Step names in their order. */
-  readonly steps: readonly string[];
+  /** How often another worker took it over from one that had crashed or lost its lease. */
+  readonly recoveries: number;
+  /** In their order. */
+  readonly steps: readonly StepLine[];
+  /** The label of the last error, never a message; null where there is none. */
+  readonly lastError: string | null;
   /** When retention moved it into the archive; null while it is where it ran. */
   readonly archivedAt: Instant | null;
+}
+export interface StepLine {
+  readonly name: string;
+  /** Null in the archive: lists do not read its logs. */
+  readonly state:
+    | "none"
+    | "running"
+    | "retrying"
+    | "done"
+    | "failed"
+    | "skipped"
+    | "undoing"
+    | "undone"
+    | "undo-failed"
+    | null;
 }
 /** A search may look at a part only: then `searchedTo` says how far back it came, and `next` goes on from there. */
 export interface SagaPage extends Page<SagaLine> {

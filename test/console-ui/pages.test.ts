@@ -78,6 +78,21 @@ inBrowser("pages", (stage) => {
     await page.close();
   });
 
+  it("[P-04] the list of sagas shows the state of each step, and the last error", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas");
+    const row = page.locator("tbody tr", { hasText: "o-4711" });
+    const segments = row.locator(".strip i");
+    const states: (string | null)[] = [];
+    for (const segment of await segments.all()) states.push(await segment.getAttribute("data-state"));
+    expect(states).toEqual(["undone", "undo-failed", "failed", "none"]);
+    expect(await row.innerText()).toContain("BankClosed");
+    await row.locator(".strip").hover();
+    expect(await page.locator(".tip").innerText()).toContain("charge: undo failed");
+    await page.close();
+  });
+
   it("[P-04] the picture of a run shows the way back, and the time axis what happened when", async () => {
     const fixture = await world();
     const { page } = await stage.tab();

@@ -125,7 +125,7 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ["Next look", <Time key="n" at={saga.dueAt} none={ended ? "never again" : "–"} />],
         ["Held by", saga.owner === null ? <span class="dim">nobody</span> : <code>{saga.owner}</code>],
         ["Archived", <Time key="a" at={saga.archivedAt} none="no" />],
-        ["Taken over", timesWord(saga.recoveryAttempts, "time", "times")],
+        ["Recovered after a crash", timesWord(saga.recoveries, "time", "times")],
         ["Definition", `version ${saga.definition}`],
         [
           "Change",

@@ -47,21 +47,38 @@ const columns: readonly Column<SagaLine>[] = [
   {
     head: "Steps",
     class: "w-strip phone-wide",
-    cell: ({ steps, status }) => <Strip steps={steps} status={status} />,
+    cell: ({ steps }) => <Strip steps={steps} />,
+  },
+  {
+    head: "Last error",
+    class: "w-error",
+    cell: ({ lastError }) =>
+      lastError === null ? (
+        <span class="dim phone-off">–</span>
+      ) : (
+        <code class="tag clip" data-tip={lastError}>
+          {lastError}
+        </code>
+      ),
   },
   {
     head: "Took",
     class: "w-num end",
     label: "took",
-    cell: ({ durationMs, recoveryAttempts }) => (
+    cell: ({ durationMs, recoveries }) => (
       <span
-        class="num nowrap"
+        class="num nowrap above"
         data-tip={
-          recoveryAttempts > 0 ? `taken over ${timesWord(recoveryAttempts, "time", "times")}` : undefined
+          recoveries > 0 ? `Recovered after a crash: ${timesWord(recoveries, "time", "times")}` : undefined
         }
       >
         {spanWord(durationMs)}
-        {recoveryAttempts > 0 ? " ↻" : ""}
+        {recoveries > 0 && (
+          <>
+            {" ↻"}
+            <span class="sr"> recovered after a crash</span>
+          </>
+        )}
       </span>
     ),
   },

@@ -7,11 +7,12 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../storage/clock.ts";
 import { sleep } from "../../storage/clock.ts";
 import type { Row } from "../../storage/database.ts";
-import type { LiveChange, Part, SagaLine } from "../contract.ts";
+import type { LiveChange, Part } from "../contract.ts";
 import { selectNews } from "./queries.ts";
 import { countOf, type ConsoleContext } from "../context.ts";
 import { COUNT_MAX } from "../overview/overview.ts";
-import { iso, toLine } from "../sagas/lines.ts";
+import { iso } from "../sagas/lines.ts";
+import { toLines } from "../sagas/read-lines.ts";
 
 export interface LiveEvent {
   readonly id: string;
@@ -117,14 +118,16 @@ export class Live {
     this.#sinceMs = nowMs - OVERLAP_MS;
     const overdue = await this.#context.overdue();
     const attention = countOf(Number(counted?.["number"]) + overdue, 2 * COUNT_MAX);
-    const changed = this.#fresh(rows.filter((row) => row["what"] === "saga"));
+    const fresh = this.#fresh(rows.filter((row) => row["what"] === "saga"));
     const versions = this.#moved(rows.filter((row) => row["what"] === "watched"));
     const wasAttention = this.#attention;
     this.#attention = JSON.stringify(attention);
     const parts = this.#stirred(rows.filter((row) => row["what"] === "part"));
-    const isCalm = changed.length + versions.length + parts.length === 0 && this.#attention === wasAttention;
+    const isCalm = fresh.length + versions.length + parts.length === 0 && this.#attention === wasAttention;
     if (first || isCalm) return;
-    this.#tell({ at: iso(nowMs), attention, ...cut(changed), watched: versions, parts });
+    const sagas = await toLines(this.#context, fresh.slice(0, CHANGES_MAX));
+    const more = fresh.length > CHANGES_MAX;
+    this.#tell({ at: iso(nowMs), attention, sagas, more, watched: versions, parts });
   }
 
   #stirred(rows: readonly Row[]): readonly Part[] {
@@ -134,10 +137,10 @@ export class Live {
     return stirred.map(([part]) => part);
   }
 
-  #fresh(rows: readonly Row[]): readonly SagaLine[] {
+  #fresh(rows: readonly Row[]): readonly Row[] {
     const fresh = rows.filter((row) => this.#told.get(row["id"] as string) !== Number(row["updated_at"]));
     this.#told = new Map(rows.map((row) => [row["id"] as string, Number(row["updated_at"])]));
-    return fresh.toSorted((a, b) => Number(b["updated_at"]) - Number(a["updated_at"])).map(toLine);
+    return fresh.toSorted((a, b) => Number(b["updated_at"]) - Number(a["updated_at"]));
   }
 
   #moved(rows: readonly Row[]): LiveChange["watched"] {
@@ -156,8 +159,4 @@ export class Live {
   #idOf(number: number): string {
     return `${this.#epoch}-${number}`;
   }
-}
-
-function cut(sagas: readonly SagaLine[]): Pick<LiveChange, "sagas" | "more"> {
-  return { sagas: sagas.slice(0, CHANGES_MAX), more: sagas.length > CHANGES_MAX };
 }

@@ -10,7 +10,7 @@ import type { Part } from "../contract.ts";
 import { NIL } from "../outbox/queries.ts";
 import { inState, someOpen } from "../sagas/queries.ts";
 
-const LINE = ["id", "name", "status", "plan", "recovery_attempts", "created_at", "updated_at"];
+const LINE = ["id", "name", "status", "plan", "token", "created_at", "updated_at"];
 const ENDED = sagaMachine.states.filter((state) => !CLAIMABLE.includes(state));
 /** Of more open sagas than these, the changes of some are not told: whoever looks at one watches it. */
 const OPEN_MAX = 1_000;
@@ -27,9 +27,7 @@ export function selectNews(
 ): Sql {
   const table = dialect.table("saga_executions");
   const logs = dialect.table("saga_logs");
-  const none = raw(
-    "null as name, null as status, null as plan, null as recovery_attempts, null as created_at",
-  );
+  const none = raw("null as name, null as status, null as plan, null as token, null as created_at");
   const columns = (of: string): Sql => raw(LINE.map((name) => `${of}.${name}`).join(", "));
   const recent = (of: string): Sql =>
     sql`${raw(of)}.updated_at > ${dialect.instantOf(sinceMs)} order by ${raw(of)}.updated_at desc, ${raw(of)}.id desc limit ${changes}`;
@@ -41,7 +39,7 @@ export function selectNews(
     sql`select * from (select ${columns("d")} from ${someOpen(dialect, OPEN_MAX)} as d where ${recent("d")}) as walk`,
   );
   const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`u.${name}`)));
-  const changed = sql`select 'saga' as what, u.id, u.name, u.status, u.plan, u.recovery_attempts,
+  const changed = sql`select 'saga' as what, u.id, u.name, u.status, u.plan, u.token,
       ${created} as created_at, ${updated} as updated_at, 0 as number
     from (${join(walks, " union all ")}) as u`;
   const counted = sql`select 'attention' as what, '' as id, ${none}, ${dialect.epochMs(dialect.now())} as updated_at,
@@ -53,7 +51,7 @@ export function selectNews(
       part,
       sign,
     ]) => sql`select 'part' as what, ${literals([part])} as id, ${sign} as name, null as status, null as plan,
-      null as recovery_attempts, null as created_at, null as updated_at, 0 as number`,
+      null as token, null as created_at, null as updated_at, 0 as number`,
   );
   return join([changed, counted, ...signs, ...(watched.length > 0 ? [versions] : [])], " union all ");
 }

@@ -2,10 +2,14 @@
 import { sagaMachine } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { lineColumns, SCAN_MAX, type SagaFilter } from "./queries.ts";
+import { SCAN_MAX, type SagaFilter } from "./queries.ts";
 
 function columns(dialect: Dialect, alias: string): Sql {
-  return sql`${lineColumns(dialect, alias)}, ${dialect.epochMs(raw(`${alias}.archived_at`))} as archived_at`;
+  const instants = ["created_at", "updated_at", "archived_at"].map(
+    (name) => sql`${dialect.epochMs(raw(`${alias}.${name}`))} as ${raw(name)}`,
+  );
+  const plain = raw(["id", "name", "status", "plan"].map((name) => `${alias}.${name}`).join(", "));
+  return join([plain, ...instants], ", ");
 }
 
 /** Undefined where only states are wanted that no archived saga is in. */

@@ -1,29 +1,60 @@
 /** Sagas as lines of a list. */
-import { decodePlan } from "../../core/saga/plan.ts";
+import { claimCount } from "../../core/claim-token.ts";
+import { decodePlan, type Plan } from "../../core/saga/plan.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Row } from "../../storage/database.ts";
 import type { SagaLine } from "../contract.ts";
 import { writeCursor } from "../http/cursor.ts";
+import { stepLines } from "./graph.ts";
+import { lastErrorOf, recoveriesOf, type RunLine } from "./run-lines.ts";
 
-export function toLine(row: Row): SagaLine {
+/** `log`: the saga's lines, where `needsLog` asked for them. */
+export function toLine(row: Row, log: readonly RunLine[] | undefined): SagaLine {
   const [createdMs, updatedMs] = [Number(row["created_at"]), Number(row["updated_at"])];
+  const status = row["status"] as SagaStatus;
+  const plan = planOf(row);
+  const archivedAt = typeof row["archived_at"] === "number" ? iso(row["archived_at"]) : null;
   return {
     id: row["id"] as string,
     saga: row["name"] as string,
-    status: row["status"] as SagaStatus,
+    status,
     createdAt: iso(createdMs),
     updatedAt: iso(updatedMs),
     durationMs: Math.max(0, Math.round(updatedMs - createdMs)),
-    recoveryAttempts: Number(row["recovery_attempts"]),
-    steps: stepsOf(row["plan"] as string),
-    archivedAt: typeof row["archived_at"] === "number" ? iso(row["archived_at"]) : null,
+    recoveries: log ? recoveriesOf(plan, log) : 0,
+    steps: log ? stepLines({ plan, status, timeline: log, error: failureIn(log) }) : ended(plan, status),
+    lastError: (log && lastErrorOf(status, log)) ?? null,
+    archivedAt,
   };
 }
 
+/** A step that failed for good: the rest of its group is waited for before the saga turns back. */
+function failureIn(log: readonly RunLine[]): RunLine | undefined {
+  return log.find(
+    ({ action, status, isRetried, fallback }) =>
+      action === "act" && status === "FAILED" && isRetried === false && fallback === undefined,
+  );
+}
+
+function ended(plan: Plan, status: SagaStatus): SagaLine["steps"] {
+  const state = status === "COMPLETED" ? "done" : status === "PENDING" ? "none" : null;
+  return plan.map(({ name }) => ({ name, state }));
+}
+
+/** A saga that completed at its first claim needs no log: each step is done, unless it had a fallback. */
+export function needsLog(row: Row): boolean {
+  if (row["archived_at"] !== undefined && row["archived_at"] !== null) return false;
+  return (
+    row["status"] !== "COMPLETED" ||
+    claimCount(Number(row["token"])) > 1 ||
+    planOf(row).some(({ instead }) => instead !== undefined)
+  );
+}
+
 /** A plan that was changed by hand must not keep the list from being shown. */
-function stepsOf(plan: string): readonly string[] {
+function planOf(row: Row): Plan {
   try {
-    return plan === "" ? [] : decodePlan(plan).map(({ name }) => name);
+    return row["plan"] === "" ? [] : decodePlan(row["plan"] as string);
   } catch {
     return [];
   }

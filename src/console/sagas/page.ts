@@ -5,7 +5,8 @@ import { listArchived, listArchivedByPrefix } from "./archive-queries.ts";
 import type { SagaPage } from "../contract.ts";
 import type { Cursor } from "../http/cursor.ts";
 import type { ConsoleContext } from "../context.ts";
-import { cursorOf, iso, toLine } from "./lines.ts";
+import { cursorOf, iso } from "./lines.ts";
+import { toLines } from "./read-lines.ts";
 import { listByPrefix, listLines, SCAN_MAX, searchLines, type Fragment, type SagaFilter } from "./queries.ts";
 import { anyField, readSearch } from "./search.ts";
 
@@ -47,7 +48,7 @@ export async function pageOf(context: ConsoleContext, question: SagaQuestion): P
   const { dialect } = context.db;
   const rows = await context.query(listLines(dialect, filter, limit + 1));
   const archived = listArchived(dialect, filter, limit + 1);
-  return mergedPage(rows, archived ? await context.query(archived) : [], byChange, limit);
+  return mergedPage(context, rows, archived ? await context.query(archived) : [], byChange, limit);
 }
 
 type Order = (a: Row, b: Row) => number;
@@ -61,10 +62,17 @@ function compare(a: string, b: string): number {
 }
 
 /** An id that was used again is shown once: as it is where it ran, or as it was archived last. */
-function mergedPage(live: readonly Row[], archived: readonly Row[], order: Order, limit: number): SagaPage {
+function mergedPage(
+  context: ConsoleContext,
+  live: readonly Row[],
+  archived: readonly Row[],
+  order: Order,
+  limit: number,
+): Promise<SagaPage> {
   const found = new Map([...archived.toReversed(), ...live].map((row) => [row["id"] as string, row]));
   const isCut = Math.max(live.length, archived.length) > limit;
-  return page(archived.length === 0 ? live : [...found.values()].toSorted(order), limit, null, isCut);
+  const rows = archived.length === 0 ? live : [...found.values()].toSorted(order);
+  return page(context, rows, limit, isCut);
 }
 
 const EMPTY: SagaPage = { items: [], next: null, searchedTo: null };
@@ -78,7 +86,7 @@ async function byPrefix(
   const { dialect } = context.db;
   const rows = await context.query(listByPrefix(dialect, prefix, filter, limit + 1));
   const archived = await context.query(listArchivedByPrefix(dialect, prefix, filter, limit + 1));
-  return mergedPage(rows, archived, byId, limit);
+  return mergedPage(context, rows, archived, byId, limit);
 }
 
 async function byFields(
@@ -90,24 +98,24 @@ async function byFields(
   const rows = await context.query(searchLines(context.db.dialect, filter, fields, limit + 1));
   const edge = rows.find((row) => Number(row["edge"]) === 1);
   const hits = rows.filter((row) => row !== edge);
-  const found = page(hits, limit, null);
+  const found = await page(context, hits, limit);
   if (found.next !== null || !edge || Number(edge["looked"]) < SCAN_MAX) return found;
   // There is more to look through: the next page goes on where this one stopped looking.
   return { items: found.items, next: cursorOf(edge), searchedTo: iso(Number(edge["updated_at"])) };
 }
 
 /** One more row than fits was asked for: where it came, there is a next page. */
-function page(
+async function page(
+  context: ConsoleContext,
   rows: readonly Row[],
   limit: number,
-  searchedTo: string | null,
   isCut: boolean = false,
-): SagaPage {
+): Promise<SagaPage> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
-    items: shown.map(toLine),
+    items: await toLines(context, shown),
     next: last && (isCut || rows.length > limit) ? cursorOf(last) : null,
-    searchedTo,
+    searchedTo: null,
   };
 }

@@ -7,6 +7,7 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Cursor } from "../http/cursor.ts";
+import { DETAILED } from "./run-lines.ts";
 
 export interface SagaFilter {
   readonly statuses: readonly SagaStatus[];
@@ -19,7 +20,7 @@ export interface SagaFilter {
 
 export const SCAN_MAX = 2_000;
 
-const LINE = ["id", "name", "status", "plan", "recovery_attempts"];
+const LINE = ["id", "name", "status", "plan", "token"];
 const INSTANTS = ["created_at", "updated_at"];
 
 export function lineColumns(dialect: Dialect, alias: string): Sql {
@@ -60,7 +61,7 @@ const OPEN_SCAN_MAX = 5_000;
 
 /** Open sagas, as a relation: they have one index, that of due ones, and are read along it. */
 export function someOpen(dialect: Dialect, limit: number): Sql {
-  return sql`(select o.id, o.name, o.status, o.plan, o.recovery_attempts, o.created_at, o.updated_at
+  return sql`(select o.id, o.name, o.status, o.plan, o.token, o.created_at, o.updated_at
     from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)})
     order by o.recovery_attempts, ${dialect.gate(raw("o.next_attempt_at"))}, o.id limit ${limit})`;
 }
@@ -75,6 +76,13 @@ export function inState(status: SagaStatus): Sql {
 export function listLines(dialect: Dialect, filter: SagaFilter, limit: number): Sql {
   return sql`select ${lineColumns(dialect, "n")} from (${newest(dialect, filter, limit)}) as k
     join ${dialect.table("saga_executions")} as n on n.id = k.id order by n.updated_at desc, n.id desc`;
+}
+
+/** Of the logs of these sagas what a list shows of them: no results, and no errors but of failed calls. */
+export function selectRunLines(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select l.saga_id, l.step_name, l.action, l.status, l.next_step, l.next_action,
+      case when l.status = 'FAILED' or l.step_name in (${literals(DETAILED)}) then l.details end as details
+    from ${dialect.table("saga_logs")} as l where ${dialect.among(raw("l.saga_id"), ids)} order by l.saga_id, l.id`;
 }
 
 /** One piece of JSON text that a matching input contains; `folded` ones in small letters. */
@@ -98,7 +106,7 @@ export function searchLines(
   const every = fields.map((fragments) => sql`(${join(fragments.map(has), " or ")})`);
   const columns = lineColumns(dialect, "s");
   return sql`with s as materialized (
-      select n.id, n.name, n.status, n.plan, n.recovery_attempts, n.created_at, n.updated_at,
+      select n.id, n.name, n.status, n.plan, n.token, n.created_at, n.updated_at,
         case when ${join(every, " and ")} then 1 else 0 end as hit
       from (${newest(dialect, filter, SCAN_MAX)}) as k join ${dialect.table("saga_executions")} as n on n.id = k.id)
     select * from (select ${columns}, 0 as edge, 0 as looked from s where s.hit = 1

@@ -8,7 +8,7 @@ import type {
   TimelineLine,
 } from "../../../src/console/contract.ts";
 import { mask } from "../../../src/console/http/mask.ts";
-import { graphOf } from "../../../src/console/sagas/graph.ts";
+import { graphOf, stepLines } from "../../../src/console/sagas/graph.ts";
 
 interface Step {
   readonly name: string;
@@ -156,8 +156,9 @@ function store(
     createdAt: new Date(seed.startMs).toISOString(),
     updatedAt: new Date(endMs).toISOString(),
     durationMs: endMs - seed.startMs,
-    recoveryAttempts: stalled ? 1 : 0,
-    steps: steps.map(({ name }) => name),
+    recoveries: stalled ? 1 : 0,
+    steps: stepLines({ plan, timeline: seen, status }),
+    lastError: stalled ? "BankClosed" : failed ? "card-declined" : null,
     definition: 1,
     version: timeline.length + 1,
     input: mask(seed.input),
@@ -191,6 +192,7 @@ function wobble(id: string, index: number, ms: number): number {
 }
 
 export function lineOf({ detail }: StoredSaga): SagaLine {
-  const { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps, archivedAt } = detail;
-  return { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps, archivedAt };
+  const { id, saga, status, createdAt, updatedAt, durationMs, recoveries, steps, lastError, archivedAt } =
+    detail;
+  return { id, saga, status, createdAt, updatedAt, durationMs, recoveries, steps, lastError, archivedAt };
 }
