@@ -4,11 +4,13 @@
  */
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "vite";
+import { compressedCopies, licenceNotices } from "./ship.ts";
 
 const config: UserConfig = defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "./",
   logLevel: "warn",
+  plugins: [licenceNotices(), compressedCopies()],
   build: {
     outDir: fileURLToPath(new URL("../dist/console-assets", import.meta.url)),
     emptyOutDir: true,

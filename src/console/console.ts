@@ -139,13 +139,13 @@ export class Console {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const response = path.startsWith("/api/")
       ? await this.#call(request, method, path, url.searchParams)
-      : this.#page(method, path);
+      : this.#page(method, path, request.headers.get("accept-encoding"));
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
 
-  #page(method: string, path: string): Response {
+  #page(method: string, path: string, accepts: string | null): Response {
     if (method !== "GET") throw wrongMethod(["GET"]);
-    const page = this.#assets.serve(path);
+    const page = this.#assets.serve(path, accepts);
     if (!page) throw noPage();
     return page;
   }

@@ -62,7 +62,7 @@ export async function startFixture(options: FixtureOptions): Promise<Fixture> {
     if (!pathname.startsWith(mount)) throw notFound("page");
     const path = pathname.slice(mount.length);
     if (!path.startsWith("api/")) {
-      const page = assets.serve(`/${path}`);
+      const page = assets.serve(`/${path}`, request.headers.get("accept-encoding"));
       if (page) return page;
       throw notFound("page");
     }
