@@ -9,7 +9,7 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
 import { HOST } from "../runtime/part.ts";
-import { answer, isUnforeseen, json, problemAnswer, Refused } from "./http/answer.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused, tagged } from "./http/answer.ts";
 import { Assets } from "./http/assets.ts";
 import { readBody } from "./http/body.ts";
 import { Guard } from "./session/guard.ts";
@@ -159,7 +159,8 @@ export class Console {
     const query = readAll(route.query ?? {}, readSearch(search));
     const body = route.body ? readAll(route.body, await readBody(request)) : {};
     const value = await route.handle({ id, query, body, who: visitor?.operator, request });
-    return value instanceof Response ? value : json(value);
+    if (value instanceof Response) return value;
+    return method === "GET" ? tagged(value, request) : json(value);
   }
 
   #mountOf(request: Request): string {

@@ -2,7 +2,8 @@
  * What browser and server say to one another. Every path is relative to where the console is mounted (`./api/…`), and
  * the pages live behind `#/`, so that nothing depends on the mount. Reads need a session; writes need the header
  * `x-amends-console: 1` as well. Instants are ISO 8601 texts. Lists are newest first and page by cursor: `next` of one
- * page is `after` of the following one, and null on the last.
+ * page is `after` of the following one, and null on the last. Reads have an ETag: with If-None-Match, what has not changed
+ * is answered with 304 and no body.
  *
  * Stored values (inputs, results, references, payloads, responses) may be somebody's personal data. They arrive masked
  * and become readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.

@@ -34,8 +34,25 @@ export function apiUrl(path: string): string {
   return new URL(`api/${path}`, document.baseURI.replace(/[?#].*$/u, "")).href;
 }
 
+/** What has not changed is the very same object as before: signals that hold it stay as they are. */
 export function get<T>(path: string, abort?: AbortSignal): Promise<T> {
   return call<T>(path, { method: "GET" }, abort);
+}
+
+interface Answer {
+  readonly etag: string;
+  readonly value: unknown;
+}
+
+const ANSWERS_MAX = 40;
+/** The last answers, by path: the server says with 304 that one still holds. */
+const answers = new Map<string, Answer>();
+
+function remember(path: string, answer: Answer): void {
+  answers.delete(path);
+  answers.set(path, answer);
+  const oldest = answers.keys().next();
+  if (answers.size > ANSWERS_MAX && !oldest.done) answers.delete(oldest.value);
 }
 
 export function post<T>(path: string, body: unknown): Promise<T> {
@@ -48,6 +65,7 @@ export function remove<T>(path: string): Promise<T> {
 
 async function call<T>(path: string, init: RequestInit, abort?: AbortSignal): Promise<T> {
   const limit = AbortSignal.timeout(TIMEOUT_MS);
+  const before = init.method === "GET" ? answers.get(path) : undefined;
   const response = await reach(path, {
     ...init,
     credentials: "same-origin",
@@ -55,15 +73,23 @@ async function call<T>(path: string, init: RequestInit, abort?: AbortSignal): Pr
       accept: "application/json",
       "x-amends-console": "1",
       ...(init.body ? { "content-type": "application/json" } : {}),
+      ...(before ? { "if-none-match": before.etag } : {}),
     },
     signal: abort ? AbortSignal.any([abort, limit]) : limit,
   });
+  if (response.status === 304 && before) return before.value as T;
   const text = await response.text();
   if (response.ok) {
     signedOut.value = false;
-    return (text === "" ? undefined : parse(text, response.status)) as T;
+    const value = text === "" ? undefined : parse(text, response.status);
+    const etag = response.headers.get("etag");
+    if (init.method === "GET" && etag !== null) remember(path, { etag, value });
+    return value as T;
   }
-  if (response.status === 401) signedOut.value = true;
+  if (response.status === 401) {
+    signedOut.value = true;
+    answers.clear();
+  }
   throw new Trouble(response.status, problemOf(text, response.status));
 }
 

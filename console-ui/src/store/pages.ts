@@ -115,9 +115,8 @@ function listOf<Item, Answer extends Page<Item>>(
     const shown = items.value;
     if (!shown || lines.length === 0) return;
     const newer = new Map(lines.map((line) => [idOf(line), line]));
-    if (shown.some((item) => newer.has(idOf(item)))) {
-      items.value = shown.map((item) => newer.get(idOf(item)) ?? item);
-    }
+    const changed = shown.map((item) => newer.get(idOf(item)) ?? item);
+    if (changed.some((item, index) => item !== shown[index])) items.value = changed;
   };
   const refresh = (): void => {
     const shown = items.value;
