@@ -8,7 +8,7 @@ import "./style/parts.css";
 import "./style/lists.css";
 import "./style/values.css";
 import "./style/overview.css";
-import "./style/picture.css";
+import "./style/run-graph.css";
 import "./style/timeline.css";
 import "./style/overlays.css";
 import { SignIn } from "./pages/sign-in.tsx";

@@ -48,7 +48,7 @@ inBrowser("a new operator", (stage) => {
       await page.locator("h1 .state", { hasText: "Failed, undone" }).waitFor();
 
       // The others, from the list: each card says whose it is, where it was to go and what came back.
-      await page.locator(".rail-link[data-room=attention]").click();
+      await page.locator(".rail-link[data-section=attention]").click();
       for (const [words, verb] of [
         [/For u-ann: newsletter did not erase: http-503/i, "Requeue"],
         [/For u-ben: newsletter did not erase: http-503/i, "Requeue"],
@@ -63,11 +63,11 @@ inBrowser("a new operator", (stage) => {
       await tour.hears(/Nothing needs a person\./);
 
       // It is really done, and it is on record.
-      await page.locator(".rail-link[data-room=erasures]").click();
+      await page.locator(".rail-link[data-section=erasures]").click();
       await page.getByRole("searchbox").fill("u-ann");
       await page.locator("tbody tr", { hasText: "u-ann" }).locator("a").first().click();
       await page.getByText("Erasure requeued").waitFor();
-      await page.locator(".rail-link[data-room=audit]").click();
+      await page.locator(".rail-link[data-section=audit]").click();
       await eventually(() => page.locator("tbody tr").count()).toBe(5);
       for (const reason of reasons) await page.locator("tbody tr", { hasText: reason }).first().waitFor();
       expect(troubles).toEqual([]);

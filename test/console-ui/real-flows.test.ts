@@ -45,7 +45,7 @@ inBrowser("event flows on the real console", (stage) => {
     try {
       await page.goto(url);
       await settled(page);
-      await page.locator(".rail-link[data-room=flows]").click();
+      await page.locator(".rail-link[data-section=flows]").click();
       await page.locator("tbody tr", { hasText: "c-1" }).waitFor();
       await page.getByRole("button", { name: /^Stalled/u }).click();
       await eventually(() => page.locator("tbody tr").count()).toBe(1);
@@ -71,14 +71,14 @@ inBrowser("event flows on the real console", (stage) => {
       expect(await page.locator('[data-node="undo:create_schema"]').getAttribute("data-state")).toBe("done");
       expect((await scene.amends.events.inspect(id))?.status).toBe("failed");
 
-      await page.locator(".rail-link[data-room=attention]").click();
+      await page.locator(".rail-link[data-section=attention]").click();
       const given = page.locator('.case[data-kind="given-up-event"]');
       await given.locator('[data-action="resolve"]').click();
       await say(page, "told by telephone");
       await given.waitFor({ state: "detached" });
       expect((await scene.amends.attention.list()).items).toEqual([]);
 
-      await page.locator(".rail-link[data-room=audit]").click();
+      await page.locator(".rail-link[data-section=audit]").click();
       for (const reason of ["whose is it?", "the schema is free", "told by telephone"]) {
         await page.getByText(reason).waitFor();
       }

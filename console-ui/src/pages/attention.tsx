@@ -2,22 +2,26 @@
 import type { JSX } from "preact";
 import type { AttentionLine } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
-import { Empty, Failed, Skeleton } from "../parts/empty.tsx";
+import { Empty, LoadError, Skeleton } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/time.tsx";
 import { specOf, type Target } from "../store/actions.ts";
-import { kindOf } from "../store/attention-kinds.ts";
-import { usePages } from "../store/pages.ts";
-import { place, refine } from "../store/route.ts";
+import { attentionKind } from "../store/attention-kinds.ts";
+import { usePagedList } from "../store/paged-list.ts";
+import { route, setQuery } from "../store/route.ts";
 
 const idOf = ({ kind, id }: AttentionLine): string => `${kind} ${id}`;
 
 export function AttentionPage(): JSX.Element {
-  const pages = usePages<AttentionLine>("attention?limit=50", { topics: ["attention"], idOf, whole: true });
+  const pages = usePagedList<AttentionLine>("attention?limit=50", {
+    topics: ["attention"],
+    idOf,
+    whole: true,
+  });
   const all = pages.items.value;
-  const failure = pages.trouble.value;
-  const chosen = place.value.query.get("kind") ?? "";
+  const failure = pages.loadError.value;
+  const chosen = route.value.query.get("kind") ?? "";
   const kinds = [...new Set(all?.map(({ kind }) => kind))];
   const items = all?.filter(({ kind }) => chosen === "" || kind === chosen);
   return (
@@ -34,7 +38,7 @@ export function AttentionPage(): JSX.Element {
             type="button"
             class="chip"
             aria-pressed={chosen === ""}
-            onClick={() => refine({ kind: undefined })}
+            onClick={() => setQuery({ kind: undefined })}
           >
             All
           </button>
@@ -44,17 +48,17 @@ export function AttentionPage(): JSX.Element {
               type="button"
               class="chip"
               aria-pressed={chosen === kind}
-              onClick={() => refine({ kind: chosen === kind ? undefined : kind })}
+              onClick={() => setQuery({ kind: chosen === kind ? undefined : kind })}
             >
-              <Icon name={kindOf(kind).icon} size={13} />
-              {kindOf(kind).word}
+              <Icon name={attentionKind(kind).icon} size={13} />
+              {attentionKind(kind).word}
             </button>
           ))}
         </div>
       )}
       {all === undefined && failure && (
         <div class="card">
-          <Failed trouble={failure} retry={pages.reload} />
+          <LoadError error={failure} retry={pages.reload} />
         </div>
       )}
       {all === undefined && !failure && <Skeletons />}
@@ -86,7 +90,7 @@ export function AttentionPage(): JSX.Element {
 }
 
 function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
-  const { word, icon, needs, target, href } = kindOf(item.kind);
+  const { word, icon, needs, target, href } = attentionKind(item.kind);
   const aim: Target | undefined = target && {
     kind: target,
     id: item.id,

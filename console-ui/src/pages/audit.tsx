@@ -10,9 +10,9 @@ import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { hasPart } from "../store/session.ts";
 import type { Look } from "../store/states.ts";
 import { eventWord } from "./subject.tsx";
@@ -38,13 +38,18 @@ export function AuditPage({ tab }: { readonly tab: "actions" | "subjects" }): JS
 }
 
 const outcomes: Readonly<Record<ActionLine["outcome"], Look>> = {
-  done: { word: "Done", tone: "sea", icon: "check", means: "It was carried out." },
-  refused: { word: "Refused", tone: "copper", icon: "cross", means: "It was not allowed, or came too late." },
+  done: { word: "Done", tone: "sea", icon: "check", meaning: "It was carried out." },
+  refused: {
+    word: "Refused",
+    tone: "copper",
+    icon: "cross",
+    meaning: "It was not allowed, or came too late.",
+  },
   asked: {
     word: "Unknown",
     tone: "stone",
     icon: "dots",
-    means: "The process went away before it could say.",
+    meaning: "The process went away before it could say.",
   },
 };
 
@@ -65,9 +70,9 @@ const actionColumns: readonly Column<ActionLine>[] = [
     head: "Action",
     class: "phone-main",
     cell: ({ action, target, reason }) => {
-      const room = places[target.kind];
+      const section = places[target.kind];
       const words = `${action} ${target.kind} ${target.id}`;
-      if (!room) {
+      if (!section) {
         return (
           <span class="cell-2">
             <span class="clip">{words}</span>
@@ -76,7 +81,7 @@ const actionColumns: readonly Column<ActionLine>[] = [
         );
       }
       return (
-        <RowLink href={hrefOf([...room, target.id])} note={reason}>
+        <RowLink href={hrefOf([...section, target.id])} note={reason}>
           {words}
         </RowLink>
       );
@@ -87,7 +92,7 @@ const actionColumns: readonly Column<ActionLine>[] = [
     class: "w-state phone-end",
     cell: ({ outcome, code }) => {
       const look = outcomes[outcome];
-      return <State look={code === null ? look : { ...look, means: `${look.means} ${code}` }} />;
+      return <State look={code === null ? look : { ...look, meaning: `${look.meaning} ${code}` }} />;
     },
   },
   { head: "By", class: "w-name", label: "by", cell: ({ by }) => <span class="clip">{by}</span> },
@@ -95,9 +100,9 @@ const actionColumns: readonly Column<ActionLine>[] = [
 ];
 
 function Actions(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { by: query.get("by"), action: query.get("action"), target: query.get("target") };
-  const pages = usePages<ActionLine>(apiPath("audit", { ...filters, limit: "50" }), {
+  const pages = usePagedList<ActionLine>(apiPath("audit", { ...filters, limit: "50" }), {
     topics: ["audit"],
     idOf: actionId,
   });
@@ -151,9 +156,9 @@ const eventColumns: readonly Column<AuditEventLine>[] = [
 ];
 
 function Subjects(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { subject: query.get("subject"), type: query.get("type") };
-  const pages = usePages<AuditEventLine>(apiPath("audit/events", { ...filters, limit: "50" }), {
+  const pages = usePagedList<AuditEventLine>(apiPath("audit/events", { ...filters, limit: "50" }), {
     topics: ["audit", "erasures"],
     idOf: eventId,
   });

@@ -10,9 +10,9 @@ import { PageHead } from "../parts/page-head.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { go, hrefOf } from "../store/route.ts";
+import { navigate, hrefOf } from "../store/route.ts";
 import { deliveryLooks, lookOf } from "../store/states.ts";
-import { spanWord } from "../store/words.ts";
+import { formatDuration } from "../store/format.ts";
 
 const FROM = { href: hrefOf(["webhooks"]), word: "Webhooks" };
 
@@ -60,7 +60,7 @@ function Detail({ delivery, accept }: Props): JSX.Element {
             onDone={(answer) => {
               const after = answer as DeliveryDetail;
               if (after.id === id) accept(after);
-              else go(hrefOf(["webhooks", "deliveries", after.id]));
+              else navigate(hrefOf(["webhooks", "deliveries", after.id]));
             }}
           />
         }
@@ -156,7 +156,7 @@ function AttemptRow({
           <strong>{attempt.httpStatus === null ? "no answer" : `HTTP ${attempt.httpStatus}`}</strong>
           <code class="tag">{attempt.code}</code>
           <span class="dim num">
-            try {number} · {spanWord(attempt.durationMs)}
+            try {number} · {formatDuration(attempt.durationMs)}
           </span>
           {attempt.verdict !== "accepted" && (
             <span class="tag" data-tone="copper">

@@ -56,7 +56,7 @@ function Detail({ entry, accept }: Props): JSX.Element {
           <Icon name="attention" />
           <div>
             <strong>The last try ended with {entry.lastError}</strong>
-            <p>{look.means}</p>
+            <p>{look.meaning}</p>
           </div>
         </section>
       )}

@@ -8,15 +8,15 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import type { Look } from "../store/states.ts";
 
 export const erasureLooks: Readonly<Record<"overdue" | "open" | "completed", Look>> = {
-  overdue: { word: "Overdue", tone: "rose", icon: "alert", means: "The legal deadline has passed." },
-  open: { word: "Open", tone: "sky", icon: undefined, means: "Some system has yet to confirm." },
-  completed: { word: "Completed", tone: "sea", icon: "check", means: "Every system has confirmed." },
+  overdue: { word: "Overdue", tone: "rose", icon: "alert", meaning: "The legal deadline has passed." },
+  open: { word: "Open", tone: "sky", icon: undefined, meaning: "Some system has yet to confirm." },
+  completed: { word: "Completed", tone: "sea", icon: "check", meaning: "Every system has confirmed." },
 };
 
 export function erasureLook({ completedAt, overdue }: ErasureLine): Look {
@@ -64,9 +64,9 @@ await db.transaction((tx) =>
   erasure.eraseSubject(tx, "user-7", [{ kind: "stripe", value: "cus_9" }]));`;
 
 export function ErasuresPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { q: query.get("q"), status: query.get("status") };
-  const pages = usePages<ErasureLine>(apiPath("erasures", { ...filters, limit: "40" }), {
+  const pages = usePagedList<ErasureLine>(apiPath("erasures", { ...filters, limit: "40" }), {
     topics: ["erasures", "outbox"],
     idOf,
   });

@@ -8,13 +8,13 @@ import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { RunPicture } from "../parts/picture.tsx";
+import { RunGraph } from "../parts/run-graph.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { hrefOf } from "../store/route.ts";
 import { flowLooks, lookOf, outboxLooks } from "../store/states.ts";
-import { timesWord } from "../store/words.ts";
+import { formatTimes } from "../store/format.ts";
 
 const FROM = { href: hrefOf(["flows"]), word: "Event flows" };
 
@@ -75,7 +75,7 @@ function Detail({ flow, accept, reload }: Props): JSX.Element {
         <div class="card-head">
           <h2>The way it went</h2>
         </div>
-        <RunPicture graph={flow.graph} label={`Steps of ${flow.type}`} />
+        <RunGraph graph={flow.graph} label={`Steps of ${flow.type}`} />
       </section>
       <div class="split">
         <section class="card" aria-label="Events">
@@ -150,7 +150,7 @@ function EventRow({
         {event.lastError !== null && (
           <p>
             <code class="tag">{event.lastError}</code>{" "}
-            <span class="dim">{timesWord(event.attempts, "try", "tries")}</span>
+            <span class="dim">{formatTimes(event.attempts, "try", "tries")}</span>
           </p>
         )}
         {event.data && (

@@ -9,10 +9,10 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { useResource } from "../store/resource.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { flowLooks, lookOf } from "../store/states.ts";
 
 const idOf = ({ id }: FlowLine): string => id;
@@ -54,7 +54,7 @@ const columns: readonly Column<FlowLine>[] = [
     ),
   },
   {
-    head: "Trouble",
+    head: "ApiError",
     class: "w-name phone-off",
     cell: ({ errorLabel }) =>
       errorLabel ? <code class="tag">{errorLabel}</code> : <span class="dim">–</span>,
@@ -74,9 +74,9 @@ const EXAMPLE = `const conventionInit = eventSaga("convention_init", {
 });`;
 
 export function FlowsPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { q: query.get("q"), type: query.get("type"), status: query.get("status") };
-  const pages = usePages<FlowLine>(apiPath("flows", { ...filters, limit: "40" }), {
+  const pages = usePagedList<FlowLine>(apiPath("flows", { ...filters, limit: "40" }), {
     topics: ["flows"],
     idOf,
   });

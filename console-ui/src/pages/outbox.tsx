@@ -10,10 +10,10 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { useResource } from "../store/resource.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { entryLook, outboxLooks } from "../store/states.ts";
 
 const idOf = ({ id }: OutboxLine): string => id;
@@ -85,9 +85,9 @@ const EXAMPLE = `await db.transaction(async (tx) => {
 });`;
 
 export function OutboxPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { subject: query.get("subject"), status: query.get("status"), kind: query.get("kind") };
-  const pages = usePages<OutboxLine>(apiPath("outbox", { ...filters, limit: "40" }), {
+  const pages = usePagedList<OutboxLine>(apiPath("outbox", { ...filters, limit: "40" }), {
     topics: ["outbox"],
     idOf,
   });

@@ -3,15 +3,15 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Overview, OverviewHistory, Window } from "../../../src/console/contract.ts";
 import { AttentionPreview } from "../parts/attention-preview.tsx";
-import { Failed, Skeleton } from "../parts/empty.tsx";
+import { LoadError, Skeleton } from "../parts/empty.tsx";
 import { Meters } from "../parts/meters.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { BacklogPlot, LatencyPlot, ThroughputPlot } from "../parts/plots.tsx";
-import { remember } from "../store/history.ts";
+import { recordBacklog } from "../store/backlog-samples.ts";
 import { attentionCount } from "../store/live.ts";
 import { useResource } from "../store/resource.ts";
-import { hrefOf, place, refine } from "../store/route.ts";
-import { countWord, spanWord } from "../store/words.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
+import { formatCount, formatDuration } from "../store/format.ts";
 import type { Tone } from "../store/states.ts";
 
 const WINDOWS: readonly Window[] = ["15m", "1h", "6h", "24h"];
@@ -22,14 +22,14 @@ const LOOK_MS = 5_000;
 const HISTORY_MS = 15_000;
 
 export function OverviewPage(): JSX.Element {
-  const wanted = place.value.query.get("window");
+  const wanted = route.value.query.get("window");
   const window = WINDOWS.find((one) => one === wanted) ?? FIRST;
-  const { data, trouble, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
+  const { data, loadError, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
   const history = useResource<OverviewHistory>(`overview/history?window=${window}`);
   const overview = data.value;
   useEffect(() => {
     if (!overview) return;
-    remember(overview);
+    recordBacklog(overview);
     attentionCount.value = overview.attention;
   }, [overview]);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function OverviewPage(): JSX.Element {
     const timer = setInterval(() => document.hidden || history.reload(), HISTORY_MS);
     return () => clearInterval(timer);
   }, [history.reload]);
-  const failure = trouble.value;
+  const failure = loadError.value;
   return (
     <div class="page">
       <PageHead
@@ -52,7 +52,7 @@ export function OverviewPage(): JSX.Element {
                 key={one}
                 type="button"
                 aria-pressed={one === window}
-                onClick={() => refine({ window: one === FIRST ? undefined : one })}
+                onClick={() => setQuery({ window: one === FIRST ? undefined : one })}
               >
                 {one.replace(/(\d+)/u, "$1 ")}
               </button>
@@ -64,7 +64,7 @@ export function OverviewPage(): JSX.Element {
       </PageHead>
       {failure && !overview ? (
         <div class="card">
-          <Failed trouble={failure} retry={reload} />
+          <LoadError error={failure} retry={reload} />
         </div>
       ) : (
         <>
@@ -109,7 +109,7 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
         name="Needs a person"
         href={hrefOf(["attention"])}
         tone={attention.value > 0 ? "rose" : undefined}
-        figure={`${countWord(attention.value)}${attention.exact ? "" : "+"}`}
+        figure={`${formatCount(attention.value)}${attention.exact ? "" : "+"}`}
         note={attention.value === 0 ? "Nothing waits for you" : "See what each one needs"}
       />
       <Tile
@@ -123,19 +123,23 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
       />
       <Tile
         name="Latency, 95th percentile"
-        figure={p95Ms === null ? "–" : figureOf(spanWord(p95Ms))}
-        note={p50Ms === null ? "Nothing completed yet" : `median ${spanWord(p50Ms)}, of ${countWord(sample)}`}
+        figure={p95Ms === null ? "–" : figureOf(formatDuration(p95Ms))}
+        note={
+          p50Ms === null
+            ? "Nothing completed yet"
+            : `median ${formatDuration(p50Ms)}, of ${formatCount(sample)}`
+        }
       />
       <Tile
         name="Oldest due work waits"
-        figure={backlog.oldestMs === 0 ? "–" : figureOf(spanWord(backlog.oldestMs))}
-        note={`${countWord(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`}
+        figure={backlog.oldestMs === 0 ? "–" : figureOf(formatDuration(backlog.oldestMs))}
+        note={`${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`}
       />
       <Tile
         name="Open sagas"
         href={hrefOf(["sagas"])}
-        figure={countWord(open)}
-        note={`${countWord(sagas.byStatus.COMPENSATING.value)} compensating`}
+        figure={formatCount(open)}
+        note={`${formatCount(sagas.byStatus.COMPENSATING.value)} compensating`}
       />
     </div>
   );
@@ -177,5 +181,5 @@ function figureOf(word: string): JSX.Element {
   );
 }
 
-const rate = (value: number): string => (value < 10 ? value.toFixed(1) : countWord(Math.round(value)));
+const rate = (value: number): string => (value < 10 ? value.toFixed(1) : formatCount(Math.round(value)));
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;

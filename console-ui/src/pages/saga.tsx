@@ -8,19 +8,19 @@ import { DetailFrame } from "../parts/detail-frame.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { RunPicture } from "../parts/picture.tsx";
+import { RunGraph } from "../parts/run-graph.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Span, Time } from "../parts/time.tsx";
-import { Story, TimeAxis } from "../parts/timeline.tsx";
+import { EventLog, TimeAxis } from "../parts/timeline.tsx";
 import type { Target } from "../store/actions.ts";
 import { watch } from "../store/live.ts";
 import { revealedOf } from "../store/reveal.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
-import { say } from "../store/toast.ts";
+import { showToast } from "../store/toast.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
-import { timesWord } from "../store/words.ts";
+import { formatTimes } from "../store/format.ts";
 
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED"]);
 
@@ -69,7 +69,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
       >
         <CopyId id={saga.id} />
       </PageHead>
-      <Trouble saga={saga} />
+      <FailureCallout saga={saga} />
       <section class="card" aria-label="Picture of the run">
         <div class="card-head">
           <h2>The way it went</h2>
@@ -89,7 +89,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
           </div>
           <MermaidButton saga={saga} />
         </div>
-        <RunPicture graph={saga.graph} label={`Steps of ${saga.saga}`} />
+        <RunGraph graph={saga.graph} label={`Steps of ${saga.saga}`} />
       </section>
       <div class="split">
         <div class="stack">
@@ -125,7 +125,7 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ["Next look", <Time key="n" at={saga.dueAt} none={ended ? "never again" : "–"} />],
         ["Held by", saga.owner === null ? <span class="dim">nobody</span> : <code>{saga.owner}</code>],
         ["Archived", <Time key="a" at={saga.archivedAt} none="no" />],
-        ["Recovered after a crash", timesWord(saga.recoveries, "time", "times")],
+        ["Recovered after a crash", formatTimes(saga.recoveries, "time", "times")],
         ["Definition", `version ${saga.definition}`],
         [
           "Change",
@@ -138,7 +138,7 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   );
 }
 
-function Trouble({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
+function FailureCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
   const { error, undoErrors, stalled } = saga;
   if (!error && undoErrors.length === 0 && stalled === null) return null;
   const tone = stalled === null ? "copper" : "rose";
@@ -186,7 +186,7 @@ function History({ saga }: { readonly saga: SagaDetail }): JSX.Element {
           </button>
         </div>
       </div>
-      {words ? <Story saga={saga} /> : <TimeAxis saga={saga} />}
+      {words ? <EventLog saga={saga} /> : <TimeAxis saga={saga} />}
     </section>
   );
 }
@@ -223,9 +223,9 @@ function MermaidButton({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(saga.mermaid.sequence);
-      say("good", "The run is on the clipboard as a Mermaid sequence diagram.");
+      showToast("good", "The run is on the clipboard as a Mermaid sequence diagram.");
     } catch {
-      say("bad", "This browser does not let the page write to the clipboard.");
+      showToast("bad", "This browser does not let the page write to the clipboard.");
     }
   };
   return (

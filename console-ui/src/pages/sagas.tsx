@@ -7,17 +7,17 @@ import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
-import { Strip } from "../parts/strip.tsx";
+import { StepStrip } from "../parts/step-strip.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { changedSagas } from "../store/live.ts";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { useResource } from "../store/resource.ts";
-import { hrefOf, place, refine } from "../store/route.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
 import { sagaNames } from "../store/session.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
-import { spanWord, timesWord } from "../store/words.ts";
+import { formatDuration, formatTimes } from "../store/format.ts";
 
 const idOf = ({ id }: SagaLine): string => id;
 
@@ -47,7 +47,7 @@ const columns: readonly Column<SagaLine>[] = [
   {
     head: "Steps",
     class: "w-strip phone-wide",
-    cell: ({ steps }) => <Strip steps={steps} />,
+    cell: ({ steps }) => <StepStrip steps={steps} />,
   },
   {
     head: "Last error",
@@ -69,10 +69,10 @@ const columns: readonly Column<SagaLine>[] = [
       <span
         class="num nowrap above"
         data-tip={
-          recoveries > 0 ? `Recovered after a crash: ${timesWord(recoveries, "time", "times")}` : undefined
+          recoveries > 0 ? `Recovered after a crash: ${formatTimes(recoveries, "time", "times")}` : undefined
         }
       >
-        {spanWord(durationMs)}
+        {formatDuration(durationMs)}
         {recoveries > 0 && (
           <>
             {" ↻"}
@@ -99,9 +99,9 @@ const EXAMPLE = `const run = await amends.start(placeOrder, {
 }, { id: "o-1" });`;
 
 export function SagasPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const path = apiPath("sagas", { ...pick(query), limit: "40" });
-  const pages = usePages<SagaLine, SagaPage>(path, { topics: ["sagas"], idOf });
+  const pages = usePagedList<SagaLine, SagaPage>(path, { topics: ["sagas"], idOf });
   const overview = useResource<Overview>("overview?window=1h", ["overview"]).data.value;
   useEffect(() => pages.update(changedSagas.value), [changedSagas.value, pages]);
   const narrowed = Object.values(pick(query)).some(Boolean);
@@ -134,7 +134,7 @@ export function SagasPage(): JSX.Element {
                   type="button"
                   class="btn"
                   onClick={() =>
-                    refine({ q: undefined, status: undefined, name: undefined, range: undefined })
+                    setQuery({ q: undefined, status: undefined, name: undefined, range: undefined })
                   }
                 >
                   Clear the filters
@@ -184,8 +184,8 @@ function NameFilter(): JSX.Element | null {
     <select
       class="select"
       aria-label="Saga"
-      value={place.value.query.get("name") ?? ""}
-      onChange={(event) => refine({ name: event.currentTarget.value })}
+      value={route.value.query.get("name") ?? ""}
+      onChange={(event) => setQuery({ name: event.currentTarget.value })}
     >
       <option value="">Every saga</option>
       {names.map((name) => (
@@ -202,8 +202,8 @@ function RangeFilter(): JSX.Element {
     <select
       class="select"
       aria-label="Changed"
-      value={place.value.query.get("range") ?? ""}
-      onChange={(event) => refine({ range: event.currentTarget.value })}
+      value={route.value.query.get("range") ?? ""}
+      onChange={(event) => setQuery({ range: event.currentTarget.value })}
     >
       <option value="">Any time</option>
       {RANGES.map(([name, word]) => (

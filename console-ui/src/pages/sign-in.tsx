@@ -8,8 +8,8 @@ export function SignIn(): JSX.Element {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
   const { value } = sessionState;
-  const trouble = value.state === "out" ? value.trouble : undefined;
-  const silent = trouble?.status === 0;
+  const failure = value.state === "out" ? value.failure : undefined;
+  const silent = failure?.status === 0;
   const submit = async (): Promise<void> => {
     setBusy(true);
     await (silent && token.trim() === "" ? begin() : signIn(token.trim()));
@@ -46,10 +46,10 @@ export function SignIn(): JSX.Element {
               onInput={(event) => setToken(event.currentTarget.value)}
             />
           </label>
-          {trouble && (
+          {failure && (
             <p class="form-error" role="alert">
               <Icon name={silent ? "offline" : "alert"} />
-              <span>{trouble.message}</span>
+              <span>{failure.message}</span>
             </p>
           )}
           <button type="submit" class="btn" data-kind="primary" disabled={busy} aria-busy={busy}>

@@ -17,7 +17,7 @@ import { Time } from "../parts/time.tsx";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { lookOf, outboxLooks, type Tone } from "../store/states.ts";
-import { timesWord } from "../store/words.ts";
+import { formatTimes } from "../store/format.ts";
 import { erasureLook } from "./erasures.tsx";
 
 const FROM = { href: hrefOf(["erasures"]), word: "Erasures" };
@@ -109,7 +109,7 @@ function EntryRow({ entry }: { readonly entry: OutboxLine }): JSX.Element {
           {entry.name}
         </a>
         <small>
-          {entry.operation ?? entry.kind} · {timesWord(entry.attempts, "try", "tries")}
+          {entry.operation ?? entry.kind} · {formatTimes(entry.attempts, "try", "tries")}
           {entry.lastError === null ? "" : ` · ${entry.lastError}`}
         </small>
       </span>

@@ -10,12 +10,12 @@ import { PageHead } from "../parts/page-head.tsx";
 import { State } from "../parts/state.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { hrefOf } from "../store/route.ts";
 import { lookOf, subscriptionLooks } from "../store/states.ts";
-import { say } from "../store/toast.ts";
-import { countWord } from "../store/words.ts";
+import { showToast } from "../store/toast.ts";
+import { formatCount } from "../store/format.ts";
 import { deliveryColumns } from "./webhooks.tsx";
 
 const FROM = { href: hrefOf(["webhooks", "subscriptions"]), word: "Subscriptions" };
@@ -40,13 +40,16 @@ interface Props {
 
 function Detail({ subscription, accept }: Props): JSX.Element {
   const { id, url, status, reason } = subscription;
-  const pages = usePages<DeliveryLine>(apiPath("webhooks/deliveries", { subscription: id, limit: "20" }), {
-    topics: ["webhooks"],
-    idOf,
-  });
+  const pages = usePagedList<DeliveryLine>(
+    apiPath("webhooks/deliveries", { subscription: id, limit: "20" }),
+    {
+      topics: ["webhooks"],
+      idOf,
+    },
+  );
   const onDone = (answer: unknown): void => {
     const after = answer as Subscription | Resent;
-    if ("deliveries" in after) say("good", `${countWord(after.deliveries)} deliveries were made.`);
+    if ("deliveries" in after) showToast("good", `${formatCount(after.deliveries)} deliveries were made.`);
     else accept(after);
   };
   return (

@@ -10,10 +10,10 @@ import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { useResource } from "../store/resource.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { deliveryLooks, lookOf, subscriptionLooks } from "../store/states.ts";
 
 export function WebhooksPage({ tab }: { readonly tab: "deliveries" | "subscriptions" }): JSX.Element {
@@ -85,13 +85,13 @@ const SUBSCRIBE = `await amends.webhooks.subscribe({
 });`;
 
 function Deliveries(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = {
     event: query.get("event"),
     status: query.get("status"),
     subscription: query.get("subscription"),
   };
-  const pages = usePages<DeliveryLine>(apiPath("webhooks/deliveries", { ...filters, limit: "40" }), {
+  const pages = usePagedList<DeliveryLine>(apiPath("webhooks/deliveries", { ...filters, limit: "40" }), {
     topics: ["webhooks"],
     idOf: deliveryId,
   });
@@ -166,9 +166,9 @@ const subscriptionColumns: readonly Column<Subscription>[] = [
 ];
 
 function Subscriptions(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { q: query.get("q"), status: query.get("status") };
-  const pages = usePages<Subscription>(apiPath("webhooks/subscriptions", { ...filters, limit: "40" }), {
+  const pages = usePagedList<Subscription>(apiPath("webhooks/subscriptions", { ...filters, limit: "40" }), {
     topics: ["webhooks"],
     idOf: subscriptionId,
   });

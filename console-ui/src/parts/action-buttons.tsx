@@ -1,6 +1,6 @@
 /** The actions that the server says a thing allows, as buttons; for whoever may only read, what is missing. */
 import type { JSX } from "preact";
-import { ask, specOf, type Target } from "../store/actions.ts";
+import { openAction, specOf, type Target } from "../store/actions.ts";
 import { has } from "../store/session.ts";
 import { Icon } from "./icon.tsx";
 
@@ -29,7 +29,7 @@ export function ActionButtons({ target, actions, small = false, onDone }: Props)
             data-action={action}
             disabled={!may}
             data-tip={may ? undefined : "You may look, but not act: this needs the role operate."}
-            onClick={() => ask(target, action, onDone)}
+            onClick={() => openAction(target, action, onDone)}
           >
             <Icon name={spec.icon} size={small ? 12 : 14} />
             {spec.verb}

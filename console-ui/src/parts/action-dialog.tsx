@@ -2,27 +2,27 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json } from "../../../src/console/contract.ts";
-import { actionPath, asked, closeAsked, touches, type Asked } from "../store/actions.ts";
-import { asTrouble, post, type Trouble } from "../store/api.ts";
-import { outdated } from "../store/live.ts";
-import { say } from "../store/toast.ts";
+import { actionPath, openedAction, closeAction, touches, type OpenedAction } from "../store/actions.ts";
+import { toApiError, post, type ApiError } from "../store/api.ts";
+import { invalidate } from "../store/live.ts";
+import { showToast } from "../store/toast.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { ReasonField } from "./reason-field.tsx";
 
 export function ActionDialog(): JSX.Element | null {
-  const { value } = asked;
-  return value ? <Asking key={`${value.target.id} ${value.action}`} {...value} /> : null;
+  const { value } = openedAction;
+  return value ? <ActionForm key={`${value.target.id} ${value.action}`} {...value} /> : null;
 }
 
-function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
+function ActionForm({ target, action, spec, onDone }: OpenedAction): JSX.Element {
   const [reason, setReason] = useState("");
   const [step, setStep] = useState(target.skippable?.[0] ?? "");
   const [result, setResult] = useState("");
   const [ending, setEnding] = useState<"COMPLETED" | "FAILED" | "">("");
   const [since, setSince] = useState(() => localMinute(Date.now() - 3_600_000));
   const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
+  const [failure, setFailure] = useState<ApiError | undefined>(undefined);
   const parsed = readResult(result);
   const ready =
     reason.trim() !== "" &&
@@ -32,7 +32,7 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
 
   const submit = async (): Promise<void> => {
     setBusy(true);
-    setTrouble(undefined);
+    setFailure(undefined);
     try {
       const answer = await post<unknown>(actionPath(target, action), {
         reason: reason.trim(),
@@ -41,17 +41,17 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
         ...(spec.asks === "ending" && { as: ending }),
         ...(spec.asks === "since" && { since: new Date(since).toISOString() }),
       });
-      closeAsked();
-      say("good", spec.done);
-      outdated(...touches[target.kind]);
+      closeAction();
+      showToast("good", spec.done);
+      invalidate(...touches[target.kind]);
       onDone?.(answer);
     } catch (error) {
-      setTrouble(asTrouble(error));
+      setFailure(toApiError(error));
       setBusy(false);
     }
   };
   return (
-    <Dialog title={spec.title} onClose={closeAsked}>
+    <Dialog title={spec.title} onClose={closeAction}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -86,17 +86,17 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
             </label>
           )}
           <ReasonField value={reason} onInput={setReason} suggestions={spec.reasons} />
-          {trouble && (
+          {failure && (
             <p class="form-error" role="alert">
               <Icon name="alert" />
               <span>
-                {trouble.message} <span class="mono">{trouble.code}</span>
+                {failure.message} <span class="mono">{failure.code}</span>
               </span>
             </p>
           )}
         </div>
         <div class="dialog-foot">
-          <button type="button" class="btn" data-kind="plain" onClick={closeAsked}>
+          <button type="button" class="btn" data-kind="plain" onClick={closeAction}>
             Keep it as it is
           </button>
           <button
@@ -167,7 +167,7 @@ function EndingField({
   return (
     <fieldset class="choices">
       <legend>How has it really ended?</legend>
-      {endings.map(([ending, word, means]) => (
+      {endings.map(([ending, word, meaning]) => (
         <label key={ending} class="choice">
           <input
             type="radio"
@@ -178,7 +178,7 @@ function EndingField({
           />
           <span>
             <strong>{word}</strong>
-            <small>{means}</small>
+            <small>{meaning}</small>
           </span>
         </label>
       ))}

@@ -1,21 +1,21 @@
 /** The first of what needs a person, on the overview. Its space is kept whether there is anything or not. */
 import type { JSX } from "preact";
 import type { AttentionLine, Page } from "../../../src/console/contract.ts";
-import { kindOf } from "../store/attention-kinds.ts";
+import { attentionKind } from "../store/attention-kinds.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
-import { Empty, Failed, Skeleton } from "./empty.tsx";
+import { Empty, LoadError, Skeleton } from "./empty.tsx";
 import { Icon } from "./icon.tsx";
 import { Time } from "./time.tsx";
 
 const SHOWN = 5;
 
 export function AttentionPreview(): JSX.Element {
-  const { data, trouble, reload } = useResource<Page<AttentionLine>>(`attention?limit=${SHOWN}`, [
+  const { data, loadError, reload } = useResource<Page<AttentionLine>>(`attention?limit=${SHOWN}`, [
     "attention",
   ]);
   const items = data.value?.items;
-  const failure = trouble.value;
+  const failure = loadError.value;
   return (
     <section class="card" aria-label="Needs a person">
       <div class="card-head">
@@ -25,7 +25,7 @@ export function AttentionPreview(): JSX.Element {
         </a>
       </div>
       <div class="needs">
-        {items === undefined && failure && <Failed trouble={failure} retry={reload} />}
+        {items === undefined && failure && <LoadError error={failure} retry={reload} />}
         {items?.length === 0 && (
           <Empty icon="check" title="Nothing needs you" small>
             <p>Whatever cannot finish by itself appears here, with what it needs.</p>
@@ -46,7 +46,7 @@ export function AttentionPreview(): JSX.Element {
 }
 
 function Need({ item }: { readonly item: AttentionLine }): JSX.Element {
-  const { word, icon, href } = kindOf(item.kind);
+  const { word, icon, href } = attentionKind(item.kind);
   return (
     <li class="need">
       <span class="need-icon" data-tone="rose">

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { Count, Overview, Part } from "../../../src/console/contract.ts";
 import { hrefOf } from "../store/route.ts";
 import { deliveryLooks, flowLooks, outboxLooks, sagaLooks, type Look } from "../store/states.ts";
-import { countWord } from "../store/words.ts";
+import { formatCount } from "../store/format.ts";
 import { Skeleton } from "./empty.tsx";
 
 interface Meter {
@@ -53,7 +53,7 @@ function MeterRow({ meter: { part, word, looks }, counts }: RowProps): JSX.Eleme
       <div class="meter-head">
         <a href={hrefOf([part])}>{word}</a>
         <span class="num dim">
-          {counts ? `${countWord(total)}${exact ? "" : "+"}` : <Skeleton width="40px" />}
+          {counts ? `${formatCount(total)}${exact ? "" : "+"}` : <Skeleton width="40px" />}
         </span>
       </div>
       <div class="meter-bar" aria-hidden="true">
@@ -68,12 +68,12 @@ function MeterRow({ meter: { part, word, looks }, counts }: RowProps): JSX.Eleme
             key={status}
             href={hrefOf([part], [["status", status]])}
             data-tone={look.tone}
-            data-tip={look.means}
+            data-tip={look.meaning}
           >
             <span>
               <span class="chip-dot" />
               {`${look.word} `}
-              <span class="num">{countWord(count?.value ?? 0)}</span>
+              <span class="num">{formatCount(count?.value ?? 0)}</span>
             </span>
           </a>
         ))}

@@ -1,7 +1,7 @@
 /** The panels that lie over a page. */
 import type { JSX } from "preact";
 import { panel } from "../store/panels.ts";
-import { openRooms } from "../store/places.ts";
+import { availableSections } from "../store/sections.ts";
 import { hrefOf } from "../store/route.ts";
 import { sessionState, signOut } from "../store/session.ts";
 import { Dialog } from "./dialog.tsx";
@@ -34,7 +34,10 @@ const keys: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 function KeysPanel(): JSX.Element {
-  const rows = [...keys, ...openRooms().map(({ word, key }) => [`Go to ${word}`, ["g", key]] as const)];
+  const rows = [
+    ...keys,
+    ...availableSections().map(({ word, key }) => [`Go to ${word}`, ["g", key]] as const),
+  ];
   return (
     <Dialog title="Keyboard" onClose={close}>
       <div class="dialog-body">
@@ -58,10 +61,10 @@ function KeysPanel(): JSX.Element {
 function MenuPanel(): JSX.Element {
   const { value } = sessionState;
   return (
-    <Dialog title="Rooms" onClose={close} class="menu">
+    <Dialog title="Pages" onClose={close} class="menu">
       <div class="dialog-body">
-        <nav aria-label="All rooms">
-          {openRooms().map(({ name, word, icon }) => (
+        <nav aria-label="All sections">
+          {availableSections().map(({ name, word, icon }) => (
             <a key={name} class="rail-link" href={hrefOf([name])} onClick={close}>
               <Icon name={icon} />
               <span>{word}</span>

@@ -102,7 +102,13 @@ function optionsOf(
       y: { range: (_plot, _min, max) => [0, niceTop(max)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clockWord) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 70,
+        values: (_plot, ticks) => ticks.map(formatClock),
+      },
       {
         ...axis,
         size: 52,
@@ -143,10 +149,10 @@ function tell(plot: UPlot, readout: HTMLDivElement | null, { format, series, dat
     const value = own === null || own === undefined ? own : own - above;
     return `${label} ${value === null || value === undefined ? "–" : format(value)}`;
   });
-  readout.textContent = `${clockWord(at)}  ${figures.join("  ·  ")}`;
+  readout.textContent = `${formatClock(at)}  ${figures.join("  ·  ")}`;
 }
 
-function clockWord(seconds: number): string {
+function formatClock(seconds: number): string {
   const at = new Date(seconds * 1_000);
   const two = (value: number): string => String(value).padStart(2, "0");
   const word = `${two(at.getHours())}:${two(at.getMinutes())}`;

@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Overview, OverviewHistory } from "../../../src/console/contract.ts";
-import { samples } from "../store/history.ts";
-import { countWord, spanWord } from "../store/words.ts";
+import { backlogSamples } from "../store/backlog-samples.ts";
+import { formatCount, formatDuration } from "../store/format.ts";
 import { Plot, type PlotSeries } from "./plot.tsx";
 
 const THROUGHPUT: readonly PlotSeries[] = [
@@ -42,7 +42,7 @@ export function ThroughputPlot({ overview }: { readonly overview: Overview | und
     ];
   }, [overview]);
   const total = overview?.sagas.buckets.reduce((sum, one) => sum + one.completed, 0) ?? 0;
-  const step = overview ? spanWord(overview.bucketMs) : "";
+  const step = overview ? formatDuration(overview.bucketMs) : "";
   return (
     <section class="card" aria-label="Throughput">
       <div class="card-head">
@@ -57,8 +57,8 @@ export function ThroughputPlot({ overview }: { readonly overview: Overview | und
         series={THROUGHPUT}
         stacked
         height={190}
-        format={countWord}
-        summary={`${countWord(total)} completed in this window`}
+        format={formatCount}
+        summary={`${formatCount(total)} completed in this window`}
       />
     </section>
   );
@@ -82,7 +82,7 @@ export function LatencyPlot({ history }: HistoryProps): JSX.Element {
     <section class="card" aria-label="Latency">
       <div class="card-head">
         <h2>
-          Latency <span class="dim">{history && `per ${spanWord(history.bucketMs)}`}</span>
+          Latency <span class="dim">{history && `per ${formatDuration(history.bucketMs)}`}</span>
         </h2>
         <Legend series={LATENCY} />
       </div>
@@ -91,11 +91,11 @@ export function LatencyPlot({ history }: HistoryProps): JSX.Element {
         data={data}
         series={LATENCY}
         height={150}
-        format={spanWord}
+        format={formatDuration}
         summary={
           last === null
             ? "nothing completed in this window"
-            : `the 95th percentile was ${spanWord(last)} lately`
+            : `the 95th percentile was ${formatDuration(last)} lately`
         }
       />
     </section>
@@ -104,7 +104,7 @@ export function LatencyPlot({ history }: HistoryProps): JSX.Element {
 
 /** What is stored says how long work had waited; from when the page was opened on, it is how long the oldest waits. */
 export function BacklogPlot({ history }: HistoryProps): JSX.Element {
-  const list = samples.value;
+  const list = backlogSamples.value;
   const data = useMemo(() => {
     const openedMs = list[0]?.atMs ?? Number.POSITIVE_INFINITY;
     const before = (history?.points ?? [])
@@ -125,8 +125,8 @@ export function BacklogPlot({ history }: HistoryProps): JSX.Element {
         data={data}
         series={BACKLOG}
         height={150}
-        format={spanWord}
-        summary={last ? `the oldest due work has waited ${spanWord(last.oldestMs)}` : "not known yet"}
+        format={formatDuration}
+        summary={last ? `the oldest due work has waited ${formatDuration(last.oldestMs)}` : "not known yet"}
       />
     </section>
   );

@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import { attentionCount, liveState } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
-import { openRooms, type Room } from "../store/places.ts";
+import { availableSections, type Section } from "../store/sections.ts";
 import { hrefOf, pageName } from "../store/route.ts";
 import { sessionState, signOut } from "../store/session.ts";
 import { cycleTheme, themeChoice, type ThemeChoice } from "../store/theme.ts";
-import { countWord } from "../store/words.ts";
+import { formatCount } from "../store/format.ts";
 import { Icon, Mark, type IconName } from "./icon.tsx";
 
 function Count(): JSX.Element {
@@ -14,29 +14,29 @@ function Count(): JSX.Element {
   const none = !count || count.value === 0;
   return (
     <span class="rail-count" data-none={none} data-testid="attention-count">
-      {none ? "" : `${countWord(count.value)}${count.exact ? "" : "+"}`}
+      {none ? "" : `${formatCount(count.value)}${count.exact ? "" : "+"}`}
       {!none && <span class="sr"> need a person</span>}
     </span>
   );
 }
 
-function RailLink({ room }: { readonly room: Room }): JSX.Element {
+function RailLink({ section }: { readonly section: Section }): JSX.Element {
   return (
     <a
       class="rail-link"
-      href={hrefOf([room.name])}
-      aria-current={pageName.value === room.name ? "page" : undefined}
-      data-room={room.name}
+      href={hrefOf([section.name])}
+      aria-current={pageName.value === section.name ? "page" : undefined}
+      data-section={section.name}
     >
-      <Icon name={room.icon} />
-      <span>{room.word}</span>
-      {room.name === "attention" && <Count />}
+      <Icon name={section.icon} />
+      <span>{section.word}</span>
+      {section.name === "attention" && <Count />}
     </a>
   );
 }
 
 export function Rail(): JSX.Element {
-  const rooms = openRooms();
+  const sections = availableSections();
   const groups = ["", "Work", "Record"];
   return (
     <nav class="rail" aria-label="Console">
@@ -44,10 +44,10 @@ export function Rail(): JSX.Element {
       {groups.map((group) => (
         <div key={group} role="group" aria-label={group || "Now"}>
           {group && <div class="rail-group">{group}</div>}
-          {rooms
-            .filter((room) => (room.group ?? "") === group)
-            .map((room) => (
-              <RailLink key={room.name} room={room} />
+          {sections
+            .filter((section) => (section.group ?? "") === group)
+            .map((section) => (
+              <RailLink key={section.name} section={section} />
             ))}
         </div>
       ))}
@@ -161,20 +161,20 @@ export function TopBar(): JSX.Element {
 const TABS = 4;
 
 export function TabBar(): JSX.Element {
-  const rooms = openRooms();
-  const rest = rooms.slice(TABS).some((room) => room.name === pageName.value);
+  const sections = availableSections();
+  const rest = sections.slice(TABS).some((section) => section.name === pageName.value);
   return (
-    <nav class="tabbar" aria-label="Rooms">
-      {rooms.slice(0, TABS).map((room) => (
+    <nav class="tabbar" aria-label="Pages">
+      {sections.slice(0, TABS).map((section) => (
         <a
-          key={room.name}
+          key={section.name}
           class="tab"
-          href={hrefOf([room.name])}
-          aria-current={pageName.value === room.name ? "page" : undefined}
+          href={hrefOf([section.name])}
+          aria-current={pageName.value === section.name ? "page" : undefined}
         >
-          <Icon name={room.icon} size={18} />
-          {room.word}
-          {room.name === "attention" && <Count />}
+          <Icon name={section.icon} size={18} />
+          {section.word}
+          {section.name === "attention" && <Count />}
         </a>
       ))}
       <button

@@ -2,10 +2,10 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json, Masked } from "../../../src/console/contract.ts";
-import { asTrouble, type Trouble } from "../store/api.ts";
-import { hide, reveal, revealedOf, revealWanted, wantReveal, type Secret } from "../store/reveal.ts";
+import { toApiError, type ApiError } from "../store/api.ts";
+import { hide, reveal, revealedOf, requestedReveal, requestReveal, type Secret } from "../store/reveal.ts";
 import { has } from "../store/session.ts";
-import { say } from "../store/toast.ts";
+import { showToast } from "../store/toast.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { JsonView, ShapeView } from "./json-view.tsx";
@@ -50,7 +50,7 @@ export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Eleme
       class="btn"
       data-size="s"
       aria-pressed={open}
-      onClick={() => (open ? hide(secret) : wantReveal(secret))}
+      onClick={() => (open ? hide(secret) : requestReveal(secret))}
     >
       <Icon name={open ? "lock" : "eye"} size={13} />
       {open ? "Hide" : "Reveal"}
@@ -59,22 +59,22 @@ export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Eleme
 }
 
 export function RevealDialog(): JSX.Element | null {
-  const { value } = revealWanted;
-  return value ? <Asking key={value.id} secret={value} /> : null;
+  const { value } = requestedReveal;
+  return value ? <ActionForm key={value.id} secret={value} /> : null;
 }
 
-function Asking({ secret }: { readonly secret: Secret }): JSX.Element {
+function ActionForm({ secret }: { readonly secret: Secret }): JSX.Element {
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
-  const close = (): void => wantReveal(undefined);
+  const [failure, setFailure] = useState<ApiError | undefined>(undefined);
+  const close = (): void => requestReveal(undefined);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {
       await reveal(secret, reason.trim());
-      say("good", "Shown until you leave this page. It is on record that you looked.");
+      showToast("good", "Shown until you leave this page. It is on record that you looked.");
     } catch (error) {
-      setTrouble(asTrouble(error));
+      setFailure(toApiError(error));
       setBusy(false);
     }
   };
@@ -93,10 +93,10 @@ function Asking({ secret }: { readonly secret: Secret }): JSX.Element {
             onInput={setReason}
             suggestions={["Looking into a failure", "The customer asked for it"]}
           />
-          {trouble && (
+          {failure && (
             <p class="form-error" role="alert">
               <Icon name="alert" />
-              <span>{trouble.message}</span>
+              <span>{failure.message}</span>
             </p>
           )}
         </div>

@@ -6,10 +6,10 @@ import { get, unreachableSince } from "../store/api.ts";
 import { focusSearch, moveRow, useKeys, type Keys } from "../store/keys.ts";
 import { attentionCount } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
-import { openRooms } from "../store/places.ts";
-import { go, hrefOf, place } from "../store/route.ts";
+import { availableSections } from "../store/sections.ts";
+import { navigate, hrefOf, route } from "../store/route.ts";
 import { cycleTheme } from "../store/theme.ts";
-import { PageFor } from "../pages/page-for.tsx";
+import { CurrentPage } from "../pages/router.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { Panels } from "./panels.tsx";
@@ -22,8 +22,8 @@ const keys: Keys = {
   j: () => moveRow(1),
   k: () => moveRow(-1),
   u: () => {
-    const { path } = place.value;
-    if (path.length > 1) go(hrefOf(path.slice(0, 1)));
+    const { path } = route.value;
+    if (path.length > 1) navigate(hrefOf(path.slice(0, 1)));
   },
   r: () => document.querySelector<HTMLButtonElement>("[data-fresh]")?.click(),
   t: cycleTheme,
@@ -31,15 +31,17 @@ const keys: Keys = {
   "ctrl-k": () => (panel.value = panel.value === "palette" ? undefined : "palette"),
 };
 
-function journeys(): Keys {
-  return Object.fromEntries(openRooms().map(({ key, name }) => [`g ${key}`, () => go(hrefOf([name]))]));
+function goToKeys(): Keys {
+  return Object.fromEntries(
+    availableSections().map(({ key, name }) => [`g ${key}`, () => navigate(hrefOf([name]))]),
+  );
 }
 
 export function Shell(): JSX.Element {
   useKeys(keys);
-  useKeys(useMemo(journeys, []));
+  useKeys(useMemo(goToKeys, []));
   const main = useRef<HTMLElement>(null);
-  const where = place.value.path.join("/");
+  const where = route.value.path.join("/");
   useFirstCount();
   const first = useRef(true);
   useEffect(() => {
@@ -59,7 +61,7 @@ export function Shell(): JSX.Element {
         <Rail />
         <TopBar />
         <main class="main" id="main" ref={main} tabIndex={-1}>
-          <PageFor />
+          <CurrentPage />
         </main>
         <TabBar />
         <Lost />

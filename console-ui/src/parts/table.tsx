@@ -3,9 +3,9 @@
  * becomes a small card. The first column's link covers the whole row.
  */
 import type { ComponentChildren, JSX } from "preact";
-import type { Pages } from "../store/pages.ts";
-import { countWord } from "../store/words.ts";
-import { Failed, Skeleton } from "./empty.tsx";
+import type { Pages } from "../store/paged-list.ts";
+import { formatCount } from "../store/format.ts";
+import { LoadError, Skeleton } from "./empty.tsx";
 import { Icon } from "./icon.tsx";
 
 export interface Column<Item> {
@@ -30,8 +30,8 @@ const SKELETON_ROWS = 8;
 export function Table<Item>(props: Props<Item>): JSX.Element {
   const { pages, columns, caption } = props;
   const items = pages.items.value;
-  const trouble = pages.trouble.value;
-  if (items === undefined && trouble) return <Failed trouble={trouble} retry={pages.reload} />;
+  const loadError = pages.loadError.value;
+  if (items === undefined && loadError) return <LoadError error={loadError} retry={pages.reload} />;
   if (items?.length === 0 && !pages.stale.value) return <>{props.empty}</>;
   return (
     <div class="list" data-stale={pages.stale.value && items !== undefined}>
@@ -95,17 +95,17 @@ function Fresh<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | 
   return (
     <button type="button" class="fresh" onClick={pages.reload} data-fresh>
       <Icon name="retry" size={12} />
-      {countWord(count)} newer
+      {formatCount(count)} newer
     </button>
   );
 }
 
 function More<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | null {
-  const trouble = pages.trouble.value;
-  if (!pages.more.value && !trouble) return null;
+  const loadError = pages.loadError.value;
+  if (!pages.more.value && !loadError) return null;
   return (
     <div class="more">
-      {trouble && <span role="alert">{trouble.message}</span>}
+      {loadError && <span role="alert">{loadError.message}</span>}
       {pages.more.value && (
         <button type="button" class="btn" disabled={pages.busy.value} onClick={pages.loadMore}>
           Show more

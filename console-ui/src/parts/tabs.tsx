@@ -1,4 +1,4 @@
-/** Two views of one room, as links: each has an address of its own. */
+/** Two views of one section, as links: each has an address of its own. */
 import type { JSX } from "preact";
 
 interface Props {

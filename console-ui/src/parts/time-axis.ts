@@ -24,7 +24,7 @@ export interface Mark {
   readonly line: TimelineLine;
 }
 
-export interface Story {
+export interface TimelineModel {
   readonly lanes: readonly Lane[];
   readonly marks: readonly Mark[];
   readonly fromMs: number;
@@ -32,7 +32,7 @@ export interface Story {
   readonly running: boolean;
 }
 
-export function storyOf(timeline: readonly TimelineLine[], createdAt: string): Story {
+export function timelineModel(timeline: readonly TimelineLine[], createdAt: string): TimelineModel {
   const lanes = new Map<string, Lane & { bars: Bar[] }>();
   const marks: Mark[] = [];
   const fromMs = Date.parse(createdAt);
@@ -55,7 +55,7 @@ export function storyOf(timeline: readonly TimelineLine[], createdAt: string): S
       status: line.status,
       note: line.note,
     };
-    // A second STARTED means that the first was lost with its worker: it ended, nobody knows how, when this one began.
+    // A second STARTED meaning that the first was lost with its worker: it ended, nobody knows how, when this one began.
     if (open && line.status === "STARTED") {
       lane.bars[lane.bars.length - 1] = {
         ...open,
@@ -88,7 +88,7 @@ export interface Scale {
 const CUT_SHARE = 0.07;
 const CUT_MIN_MS = 2_000;
 
-export function scaleOf({ lanes, marks, fromMs, toMs }: Story, nowMs: number): Scale {
+export function scaleOf({ lanes, marks, fromMs, toMs }: TimelineModel, nowMs: number): Scale {
   const busy = lanes
     .flatMap(({ bars }) => bars.map((bar) => [bar.fromMs, bar.toMs ?? nowMs] as const))
     .concat(marks.map(({ atMs }) => [atMs, atMs] as const))

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { now } from "../store/clock.ts";
-import { agoWord, exactWord, spanWord, zoneWord } from "../store/words.ts";
+import { formatAgo, formatInstant, formatDuration, formatZone } from "../store/format.ts";
 
 interface Props {
   readonly at: string | number | null | undefined;
@@ -15,7 +15,7 @@ export function Time({ at, none = "–", class: extra = "" }: Props): JSX.Elemen
   const [exact, setExact] = useState(false);
   if (at === null || at === undefined) return <span class={`dim ${extra}`}>{none}</span>;
   const atMs = typeof at === "number" ? at : Date.parse(at);
-  const full = `${exactWord(atMs)} ${zoneWord(atMs)}`;
+  const full = `${formatInstant(atMs)} ${formatZone(atMs)}`;
   return (
     <time
       class={`time num nowrap ${extra}`}
@@ -23,7 +23,7 @@ export function Time({ at, none = "–", class: extra = "" }: Props): JSX.Elemen
       data-tip={full}
       onClick={() => setExact(!exact)}
     >
-      {exact ? exactWord(atMs).slice(0, 19) : agoWord(atMs, now.value)}
+      {exact ? formatInstant(atMs).slice(0, 19) : formatAgo(atMs, now.value)}
     </time>
   );
 }
@@ -38,5 +38,5 @@ export function Span({
 }): JSX.Element {
   const start = typeof from === "number" ? from : Date.parse(from);
   const end = to === null || to === undefined ? now.value : typeof to === "number" ? to : Date.parse(to);
-  return <span class="num nowrap">{spanWord(end - start)}</span>;
+  return <span class="num nowrap">{formatDuration(end - start)}</span>;
 }

@@ -3,13 +3,13 @@ import type { JSX } from "preact";
 import type { SagaDetail, TimelineLine } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import type { Tone } from "../store/states.ts";
-import { exactWord, spanWord } from "../store/words.ts";
-import { axisTicks, scaleOf, storyOf, type Bar, type Lane, type Scale } from "./time-axis.ts";
+import { formatInstant, formatDuration } from "../store/format.ts";
+import { axisTicks, scaleOf, timelineModel, type Bar, type Lane, type Scale } from "./time-axis.ts";
 
 const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;
 
 export function TimeAxis({ saga }: { readonly saga: SagaDetail }): JSX.Element {
-  const story = storyOf(saga.timeline, saga.createdAt);
+  const story = timelineModel(saga.timeline, saga.createdAt);
   const nowMs = story.running ? Math.max(now.value, story.toMs) : story.toMs;
   const scale = scaleOf(story, nowMs);
   const ticks = axisTicks(scale, story.fromMs, 6);
@@ -20,7 +20,7 @@ export function TimeAxis({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         <div class="axis-plot">
           {ticks.map((at) => (
             <span key={at} class="axis-tick num" style={{ left: percent(scale.at(at)) }}>
-              {at === story.fromMs ? "0" : `+${spanWord(at - story.fromMs)}`}
+              {at === story.fromMs ? "0" : `+${formatDuration(at - story.fromMs)}`}
             </span>
           ))}
         </div>
@@ -38,7 +38,7 @@ export function TimeAxis({ saga }: { readonly saga: SagaDetail }): JSX.Element {
                   key={index}
                   class="flag"
                   data-tone={flagTone(line)}
-                  data-tip={`${flagWord(line)}\n${exactWord(atMs)}`}
+                  data-tip={`${flagWord(line)}\n${formatInstant(atMs)}`}
                   style={{ left: percent(scale.at(atMs)) }}
                 >
                   <span class="sr">{flagWord(line)}</span>
@@ -78,7 +78,7 @@ function LaneRow({ lane, scale, nowMs, ticks }: LaneProps): JSX.Element {
               key={piece.fromMs}
               class="axis-cut"
               style={{ left: percent(piece.from), width: percent(piece.to - piece.from) }}
-              data-tip={`${spanWord(piece.toMs - piece.fromMs)} in which nothing ran`}
+              data-tip={`${formatDuration(piece.toMs - piece.fromMs)} in which nothing ran`}
             />
           ))}
         {lane.bars.map((bar, index) => (
@@ -99,7 +99,7 @@ interface BarProps {
 function BarMark({ bar, undo, scale, nowMs }: BarProps): JSX.Element {
   const from = scale.at(bar.fromMs);
   const to = scale.at(bar.toMs ?? nowMs);
-  const span = spanWord((bar.toMs ?? nowMs) - bar.fromMs);
+  const span = formatDuration((bar.toMs ?? nowMs) - bar.fromMs);
   const end = bar.toMs === undefined ? "running for" : bar.status === "FAILED" ? "failed after" : "done in";
   const note = bar.note === null ? "" : `: ${bar.note}`;
   return (
@@ -107,7 +107,7 @@ function BarMark({ bar, undo, scale, nowMs }: BarProps): JSX.Element {
       class="bar"
       data-tone={barTone(bar, undo)}
       data-live={bar.toMs === undefined}
-      data-tip={`${end} ${span}${note}\n${exactWord(bar.fromMs)}`}
+      data-tip={`${end} ${span}${note}\n${formatInstant(bar.fromMs)}`}
       style={{ left: percent(from), width: percent(to - from) }}
     >
       <span class="bar-word num" data-side={to > 0.8 ? "left" : "right"}>
@@ -147,7 +147,7 @@ export function flagWord({ name, step, by, note }: TimelineLine): string {
 }
 
 /** The same, word by word, for reading and for screen readers. */
-export function Story({ saga }: { readonly saga: SagaDetail }): JSX.Element {
+export function EventLog({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   const startMs = Date.parse(saga.createdAt);
   return (
     <ol class="story">
@@ -155,8 +155,8 @@ export function Story({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         const atMs = Date.parse(line.at);
         return (
           <li key={index} data-tone={lineTone(line)}>
-            <span class="story-at num dim" data-tip={exactWord(atMs)}>
-              +{spanWord(atMs - startMs)}
+            <span class="story-at num dim" data-tip={formatInstant(atMs)}>
+              +{formatDuration(atMs - startMs)}
             </span>
             <i class="story-dot" />
             <span class="story-word">

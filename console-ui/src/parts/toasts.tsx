@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { dismiss, toasts } from "../store/toast.ts";
+import { closeToast, toasts } from "../store/toast.ts";
 import { Icon } from "./icon.tsx";
 
 export function Toasts(): JSX.Element {
@@ -9,7 +9,7 @@ export function Toasts(): JSX.Element {
         <div key={id} class="toast" data-tone={tone === "good" ? "sea" : "rose"}>
           <Icon name={tone === "good" ? "check" : "alert"} />
           <span>{text}</span>
-          <button type="button" class="btn-icon" aria-label="Dismiss" onClick={() => dismiss(id)}>
+          <button type="button" class="btn-icon" aria-label="Dismiss" onClick={() => closeToast(id)}>
             <Icon name="cross" size={12} />
           </button>
         </div>

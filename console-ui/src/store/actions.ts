@@ -192,7 +192,7 @@ export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   delivery: ["webhooks", "attention", "audit", "overview"],
 };
 
-export interface Asked {
+export interface OpenedAction {
   readonly target: Target;
   readonly action: string;
   readonly spec: ActionSpec;
@@ -200,14 +200,15 @@ export interface Asked {
   readonly onDone: ((answer: unknown) => void) | undefined;
 }
 
-const open = signal<Asked | undefined>(undefined);
-export const asked: ReadonlySignal<Asked | undefined> = open;
+const opened = signal<OpenedAction | undefined>(undefined);
+/** The action whose dialog is open. */
+export const openedAction: ReadonlySignal<OpenedAction | undefined> = opened;
 
-export function ask(target: Target, action: string, onDone?: (answer: unknown) => void): void {
+export function openAction(target: Target, action: string, onDone?: (answer: unknown) => void): void {
   const spec = specOf(target.kind, action);
-  if (spec) open.value = { target, action, spec, onDone };
+  if (spec) opened.value = { target, action, spec, onDone };
 }
 
-export function closeAsked(): void {
-  open.value = undefined;
+export function closeAction(): void {
+  opened.value = undefined;
 }

@@ -8,7 +8,7 @@ import type { Problem } from "../../../src/console/contract.ts";
 export type { Problem };
 
 /** What went wrong, as it is shown. */
-export class Trouble extends Error {
+export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly field: string | undefined;
@@ -90,7 +90,7 @@ async function call<T>(path: string, init: RequestInit, abort?: AbortSignal): Pr
     signedOut.value = true;
     answers.clear();
   }
-  throw new Trouble(response.status, problemOf(text, response.status));
+  throw new ApiError(response.status, problemOf(text, response.status));
 }
 
 async function reach(path: string, init: RequestInit): Promise<Response> {
@@ -101,7 +101,7 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     silentSince.value ??= Date.now();
-    throw new Trouble(0, {
+    throw new ApiError(0, {
       code: "UNREACHABLE",
       message: "The console cannot reach its server. It goes on trying.",
     });
@@ -112,7 +112,7 @@ function parse(text: string, status: number): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new Trouble(status, {
+    throw new ApiError(status, {
       code: "NOT_JSON",
       message:
         "The answer is not what the console's server gives. Is something else mounted at this address?",
@@ -136,7 +136,7 @@ export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-export function asTrouble(error: unknown): Trouble {
-  if (error instanceof Trouble) return error;
-  return new Trouble(0, { code: "CONSOLE", message: "Something went wrong in this page. Load it again." });
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError(0, { code: "CONSOLE", message: "Something went wrong in this page. Load it again." });
 }

@@ -1,4 +1,4 @@
-/** What each kind of trouble is called, what it needs, and where it is looked at. */
+/** What each kind of attention item is called, what it needs, and where it is looked at. */
 import type { AttentionLine } from "../../../src/console/contract.ts";
 import type { IconName } from "../parts/icon.tsx";
 import type { TargetKind } from "./actions.ts";
@@ -74,13 +74,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
 };
 
 /** A newer server may know kinds that this page does not: they are shown all the same, without actions. */
-export function kindOf(kind: string): AttentionKind {
+export function attentionKind(kind: string): AttentionKind {
   const known: Readonly<Record<string, AttentionKind>> = kinds;
   return (
     known[kind] ?? {
       word: kind,
       icon: "alert",
-      needs: "This page does not know this kind of trouble: load it again.",
+      needs: "This page does not know this kind of item: reload it.",
       target: undefined,
       href: () => hrefOf(["attention"]),
     }

@@ -1,5 +1,5 @@
 /**
- * The keyboard. Two kinds of keys: single ones (`j`, `/`, `?`) and journeys that begin with `g`. A page adds its own
+ * The keyboard. Two kinds of keys: single ones (`j`, `/`, `?`) and goToKeys that begin with `g`. A page adds its own
  * while it is shown; nothing fires while somebody types.
  */
 import { useEffect } from "preact/hooks";

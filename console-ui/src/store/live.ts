@@ -37,12 +37,12 @@ let wanted = false;
 let retryMs = RETRY_MIN_MS;
 let retryTimer: ReturnType<typeof setTimeout> | undefined;
 
-export function ticks(topic: Topic): number {
+export function revisionOf(topic: Topic): number {
   return topics[topic].value;
 }
 
 /** Says that something is out of date; without a name, that everything is. */
-export function outdated(...names: readonly Topic[]): void {
+export function invalidate(...names: readonly Topic[]): void {
   for (const name of names.length === 0 ? (Object.keys(topics) as Topic[]) : names) topics[name].value += 1;
 }
 
@@ -68,12 +68,12 @@ function connect(): void {
   const query = watched === undefined ? "" : `?saga=${encodeURIComponent(watched)}`;
   source = new EventSource(apiUrl(`live${query}`));
   source.addEventListener("open", () => {
-    if (state.value === "offline" || state.value === "paused") outdated();
+    if (state.value === "offline" || state.value === "paused") invalidate();
     state.value = "live";
     retryMs = RETRY_MIN_MS;
   });
   source.addEventListener("change", (event: MessageEvent<string>) => onChange(event.data));
-  source.addEventListener("reset", () => outdated());
+  source.addEventListener("reset", () => invalidate());
   source.addEventListener("error", () => {
     state.value = "offline";
     disconnect();
@@ -97,13 +97,13 @@ function onChange(data: string): void {
   } catch {
     return;
   }
-  if (attention.value?.value !== change.attention.value) outdated("attention");
+  if (attention.value?.value !== change.attention.value) invalidate("attention");
   attention.value = change.attention;
   lines.value = change.sagas;
-  if (change.sagas.length > 0 || change.more) outdated("sagas");
-  if (change.watched.length > 0) outdated("watched");
-  if (change.parts.length > 0) outdated(...change.parts);
-  outdated("overview");
+  if (change.sagas.length > 0 || change.more) invalidate("sagas");
+  if (change.watched.length > 0) invalidate("watched");
+  if (change.parts.length > 0) invalidate(...change.parts);
+  invalidate("overview");
 }
 
 document.addEventListener("visibilitychange", () => {

@@ -4,12 +4,12 @@
  */
 import { batch, effect, signal, untracked, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { asTrouble, get, isAbort, type Trouble } from "./api.ts";
-import { ticks, type Topic } from "./live.ts";
+import { toApiError, get, isAbort, type ApiError } from "./api.ts";
+import { revisionOf, type Topic } from "./live.ts";
 
 export interface Resource<T> {
   readonly data: ReadonlySignal<T | undefined>;
-  readonly trouble: ReadonlySignal<Trouble | undefined>;
+  readonly loadError: ReadonlySignal<ApiError | undefined>;
   readonly reload: () => void;
   /** Takes an answer that came another way, such as that of an action. */
   readonly accept: (data: T) => void;
@@ -29,7 +29,7 @@ export function useResource<T>(path: string | undefined, topics: readonly Topic[
   const cell = useMemo(() => cellOf<T>(path), [path]);
   useEffect(() => {
     cell.reload();
-    const quit = paced(topics, cell.reload);
+    const quit = refreshOn(topics, cell.reload);
     return () => {
       quit();
       cell.stop();
@@ -39,12 +39,12 @@ export function useResource<T>(path: string | undefined, topics: readonly Topic[
 }
 
 /** Calls back when one of the topics changes: at once, then at most once per pace, and never for a hidden page. */
-export function paced(topics: readonly Topic[], callback: () => void, paceMs = PACE_MS): () => void {
+export function refreshOn(topics: readonly Topic[], callback: () => void, paceMs = PACE_MS): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let lastAt = performance.now();
   let first = true;
   const stop = effect(() => {
-    for (const topic of topics) ticks(topic);
+    for (const topic of topics) revisionOf(topic);
     if (first) {
       first = false;
       return;
@@ -69,7 +69,7 @@ export function paced(topics: readonly Topic[], callback: () => void, paceMs = P
 
 function cellOf<T>(path: string | undefined): Cell<T> {
   const data = signal<T | undefined>(path === undefined ? undefined : (seen.get(path) as T | undefined));
-  const trouble = signal<Trouble | undefined>(undefined);
+  const loadError = signal<ApiError | undefined>(undefined);
   let abort: AbortController | undefined;
   let again = false;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -87,12 +87,12 @@ function cellOf<T>(path: string | undefined): Cell<T> {
       remember(path, answer);
       batch(() => {
         data.value = answer;
-        trouble.value = undefined;
+        loadError.value = undefined;
       });
     } catch (error) {
       if (isAbort(error)) return;
-      const failure = asTrouble(error);
-      trouble.value = failure;
+      const failure = toApiError(error);
+      loadError.value = failure;
       // Silence ends by itself; a refusal does not.
       if (failure.status === 0 || failure.status >= 500) retry = setTimeout(() => void load(), 3_000);
     } finally {
@@ -105,7 +105,7 @@ function cellOf<T>(path: string | undefined): Cell<T> {
   };
   return {
     data,
-    trouble,
+    loadError,
     reload: () => void load(),
     accept: (answer) => {
       if (path !== undefined) remember(path, answer);

@@ -1,4 +1,4 @@
-/** Every state that anything can be in: its word, its colour, its shape, and what it means. One table, read everywhere. */
+/** Every state that anything can be in: its word, its colour, its shape, and what it meaning. One table, read everywhere. */
 import type { SagaStatus } from "../../../src/console/contract.ts";
 import type {
   DeliveryStatus,
@@ -15,14 +15,14 @@ export interface Look {
   readonly tone: Tone;
   /** Without one it breathes: work is under way. */
   readonly icon: IconName | undefined;
-  readonly means: string;
+  readonly meaning: string;
 }
 
-const look = (word: string, tone: Tone, icon: IconName | undefined, means: string): Look => ({
+const look = (word: string, tone: Tone, icon: IconName | undefined, meaning: string): Look => ({
   word,
   tone,
   icon,
-  means,
+  meaning,
 });
 
 export const sagaLooks: Readonly<Record<SagaStatus, Look>> = {

@@ -12,12 +12,12 @@ let lastId = 0;
 const list = signal<readonly Toast[]>([]);
 export const toasts: ReadonlySignal<readonly Toast[]> = list;
 
-export function say(tone: Toast["tone"], text: string): void {
+export function showToast(tone: Toast["tone"], text: string): void {
   const id = ++lastId;
   list.value = [...list.value.slice(-2), { id, tone, text }];
-  setTimeout(() => dismiss(id), SHOWN_MS);
+  setTimeout(() => closeToast(id), SHOWN_MS);
 }
 
-export function dismiss(id: number): void {
+export function closeToast(id: number): void {
   list.value = list.value.filter((toast) => toast.id !== id);
 }

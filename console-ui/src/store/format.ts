@@ -3,17 +3,17 @@
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const plain = new Intl.NumberFormat("en");
 
-export function countWord(value: number): string {
+export function formatCount(value: number): string {
   return Math.abs(value) < 10_000 ? plain.format(value) : compact.format(value);
 }
 
 /** `1 try`, `3 tries`. */
-export function timesWord(count: number, one: string, many: string): string {
-  return `${countWord(count)} ${count === 1 ? one : many}`;
+export function formatTimes(count: number, one: string, many: string): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
 /** `7 ms`, `4.2 s`, `3 m 20 s`, `5 h 12 m`, `3 d 4 h`. */
-export function spanWord(ms: number): string {
+export function formatDuration(ms: number): string {
   const span = Math.max(0, ms);
   if (span < 1_000) return `${Math.round(span)} ms`;
   if (span < 60_000) return `${(span / 1_000).toFixed(span < 9_950 ? 1 : 0)} s`;
@@ -35,7 +35,7 @@ export function spanWord(ms: number): string {
 }
 
 /** One unit only, for columns: `3 m ago`, `in 2 h`, `just now`. */
-export function agoWord(atMs: number, nowMs: number): string {
+export function formatAgo(atMs: number, nowMs: number): string {
   const away = nowMs - atMs;
   const size = Math.abs(away);
   if (size < 2_000) return away >= 0 ? "just now" : "in a moment";
@@ -51,7 +51,7 @@ function coarse(ms: number): string {
 }
 
 /** `2026-11-16 00:41:07.213`, in the reader's zone; the zone stands behind it. */
-export function exactWord(atMs: number): string {
+export function formatInstant(atMs: number): string {
   const at = new Date(atMs);
   if (Number.isNaN(at.getTime())) return "no such time";
   const two = (value: number): string => String(value).padStart(2, "0");
@@ -60,7 +60,7 @@ export function exactWord(atMs: number): string {
   return `${date} ${time}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
-export function zoneWord(atMs: number): string {
+export function formatZone(atMs: number): string {
   const minutes = -new Date(atMs).getTimezoneOffset();
   const sign = minutes < 0 ? "−" : "+";
   const size = Math.abs(minutes);

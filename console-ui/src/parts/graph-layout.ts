@@ -19,7 +19,7 @@ export interface Line {
   readonly path: string;
 }
 
-export interface Picture {
+export interface GraphLayout {
   readonly boxes: readonly Box[];
   readonly lines: readonly Line[];
   readonly width: number;
@@ -38,7 +38,7 @@ const LANE = { across: 44, down: 22 } as const;
 const MARGIN = 6;
 const RADIUS = 9;
 
-export function layPicture(graph: Graph, direction: Direction): Picture {
+export function layoutGraph(graph: Graph, direction: Direction): GraphLayout {
   const forward = graph.nodes.filter((node) => node.kind !== "undo" && node.id !== "failed");
   const placed = place(forward, graph.edges, direction);
   const lane = direction === "across" ? bottomOf(placed) + LANE.across : rightOf(placed) + LANE.down;

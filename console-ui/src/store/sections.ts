@@ -1,9 +1,9 @@
-/** The rooms of the console: one table for the rail, the tab bar, the palette and the keys. */
+/** The sections of the console: one table for the rail, the tab bar, the palette and the keys. */
 import type { Part } from "../../../src/console/contract.ts";
 import type { IconName } from "../parts/icon.tsx";
 import { hasPart } from "./session.ts";
 
-export interface Room {
+export interface Section {
   readonly name: string;
   readonly word: string;
   readonly icon: IconName;
@@ -13,7 +13,7 @@ export interface Room {
   readonly part?: Part;
 }
 
-const rooms: readonly Room[] = [
+const sections: readonly Section[] = [
   { name: "overview", word: "Overview", icon: "overview", key: "o" },
   { name: "attention", word: "Attention", icon: "attention", key: "a" },
   { name: "sagas", word: "Sagas", icon: "sagas", key: "s", group: "Work", part: "sagas" },
@@ -25,6 +25,6 @@ const rooms: readonly Room[] = [
 ];
 
 /** Those that this console has. */
-export function openRooms(): readonly Room[] {
-  return rooms.filter(({ part }) => part === undefined || hasPart(part));
+export function availableSections(): readonly Section[] {
+  return sections.filter(({ part }) => part === undefined || hasPart(part));
 }

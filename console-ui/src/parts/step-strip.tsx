@@ -21,7 +21,7 @@ const looks: Readonly<Record<State, readonly [word: string, tone: Tone | undefin
 const LIVE: ReadonlySet<string> = new Set(["running", "retrying", "undoing"]);
 
 /** An archived saga shows nothing: its list does not know the states of its steps. */
-export function Strip({ steps }: { readonly steps: readonly StepLine[] }): JSX.Element {
+export function StepStrip({ steps }: { readonly steps: readonly StepLine[] }): JSX.Element {
   const known = steps.flatMap(({ name, state }) => (state === null ? [] : [{ name, state }]));
   if (known.length === 0) return <span class="dim">–</span>;
   const words = known.map(({ name, state }) => `${name}: ${looks[state][0]}`);

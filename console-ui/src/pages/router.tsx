@@ -1,11 +1,11 @@
-/** Which page an address means. */
+/** Which page an address meaning. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { attentionCount } from "../store/live.ts";
-import { openRooms } from "../store/places.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { availableSections } from "../store/sections.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { AttentionPage } from "./attention.tsx";
 import { AuditPage } from "./audit.tsx";
 import { DeliveryPage } from "./delivery.tsx";
@@ -21,53 +21,53 @@ import { SubjectPage } from "./subject.tsx";
 import { SubscriptionPage } from "./subscription.tsx";
 import { WebhooksPage } from "./webhooks.tsx";
 
-export function PageFor(): JSX.Element {
-  const { path } = place.value;
-  const [room = "overview", ...rest] = path;
-  const known = openRooms().find(({ name }) => name === room);
+export function CurrentPage(): JSX.Element {
+  const { path } = route.value;
+  const [section = "overview", ...rest] = path;
+  const known = availableSections().find(({ name }) => name === section);
   const title = [rest.at(-1), known?.word ?? "Amends"].filter(Boolean).join(" · ");
   const waiting = attentionCount.value?.value ?? 0;
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · Amends`;
   }, [title, waiting]);
-  if (!known) return <Nowhere />;
-  return pageOf(room, rest) ?? <Nowhere />;
+  if (!known) return <NotFound />;
+  return pageOf(section, rest) ?? <NotFound />;
 }
 
-function pageOf(room: string, rest: readonly string[]): JSX.Element | undefined {
+function pageOf(section: string, rest: readonly string[]): JSX.Element | undefined {
   const [first, second] = rest;
-  if (first === undefined) return listOf(room);
-  if (room === "sagas") return <SagaPage key={first} id={first} />;
-  if (room === "flows") return <FlowPage key={first} id={first} />;
-  if (room === "outbox") return <EntryPage key={first} id={first} />;
-  if (room === "erasures") return <SubjectPage key={first} id={first} />;
-  if (room === "audit" && first === "subjects") return <AuditPage tab="subjects" />;
-  if (room === "webhooks" && second === undefined && first === "subscriptions") {
+  if (first === undefined) return listOf(section);
+  if (section === "sagas") return <SagaPage key={first} id={first} />;
+  if (section === "flows") return <FlowPage key={first} id={first} />;
+  if (section === "outbox") return <EntryPage key={first} id={first} />;
+  if (section === "erasures") return <SubjectPage key={first} id={first} />;
+  if (section === "audit" && first === "subjects") return <AuditPage tab="subjects" />;
+  if (section === "webhooks" && second === undefined && first === "subscriptions") {
     return <WebhooksPage tab="subscriptions" />;
   }
-  if (room === "webhooks" && second !== undefined) {
+  if (section === "webhooks" && second !== undefined) {
     if (first === "deliveries") return <DeliveryPage key={second} id={second} />;
     if (first === "subscriptions") return <SubscriptionPage key={second} id={second} />;
   }
   return undefined;
 }
 
-function listOf(room: string): JSX.Element | undefined {
-  if (room === "overview") return <OverviewPage />;
-  if (room === "attention") return <AttentionPage />;
-  if (room === "sagas") return <SagasPage />;
-  if (room === "flows") return <FlowsPage />;
-  if (room === "outbox") return <OutboxPage />;
-  if (room === "webhooks") return <WebhooksPage tab="deliveries" />;
-  if (room === "erasures") return <ErasuresPage />;
-  if (room === "audit") return <AuditPage tab="actions" />;
+function listOf(section: string): JSX.Element | undefined {
+  if (section === "overview") return <OverviewPage />;
+  if (section === "attention") return <AttentionPage />;
+  if (section === "sagas") return <SagasPage />;
+  if (section === "flows") return <FlowsPage />;
+  if (section === "outbox") return <OutboxPage />;
+  if (section === "webhooks") return <WebhooksPage tab="deliveries" />;
+  if (section === "erasures") return <ErasuresPage />;
+  if (section === "audit") return <AuditPage tab="actions" />;
   return undefined;
 }
 
-function Nowhere(): JSX.Element {
+function NotFound(): JSX.Element {
   return (
     <div class="page">
-      <PageHead title="Nowhere" />
+      <PageHead title="NotFound" />
       <div class="card">
         <Empty icon="search" tone="stone" title="There is no such page">
           <p>

@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Graph, GraphNode } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import type { Tone } from "../store/states.ts";
-import { spanWord } from "../store/words.ts";
-import { layPicture, type Box, type Direction } from "./picture-layout.ts";
+import { formatDuration } from "../store/format.ts";
+import { layoutGraph, type Box, type Direction } from "./graph-layout.ts";
 
 const NARROW = 620;
 
@@ -16,12 +16,12 @@ interface Props {
   readonly onStep?: (step: string) => void;
 }
 
-export function RunPicture({ graph, label, onStep }: Props): JSX.Element {
+export function RunGraph({ graph, label, onStep }: Props): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const direction = useDirection(frame);
   // The layout depends on the structure alone: a state that changes must not move a box.
   const structure = graph.nodes.map(({ id }) => id).join("\n");
-  const still = useMemo(() => layPicture(graph, direction), [structure, direction]);
+  const still = useMemo(() => layoutGraph(graph, direction), [structure, direction]);
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
   const taken = new Set(graph.edges.filter((edge) => edge.taken).map(({ from, to }) => `${from} ${to}`));
   const { width, height } = still;
@@ -182,7 +182,7 @@ function noteOf(node: GraphNode): string {
   const { startedAt, endedAt } = node;
   if (startedAt === null) return `${wordOf(node)}${tries}`;
   const untilMs = endedAt === null ? now.value : Date.parse(endedAt);
-  const span = spanWord(untilMs - Date.parse(startedAt));
+  const span = formatDuration(untilMs - Date.parse(startedAt));
   return tries === "" ? `${wordOf(node)} · ${span}` : `${wordOf(node)}${tries}`;
 }
 

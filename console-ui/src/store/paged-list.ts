@@ -5,8 +5,8 @@
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Page } from "../../../src/console/contract.ts";
-import { asTrouble, get, isAbort, type Trouble } from "./api.ts";
-import { paced } from "./resource.ts";
+import { toApiError, get, isAbort, type ApiError } from "./api.ts";
+import { refreshOn } from "./resource.ts";
 import type { Topic } from "./live.ts";
 
 export interface Pages<Item, Answer extends Page<Item> = Page<Item>> {
@@ -16,7 +16,7 @@ export interface Pages<Item, Answer extends Page<Item> = Page<Item>> {
   readonly fresh: ReadonlySignal<number>;
   /** The newest answer, for what it says beside its items. */
   readonly last: ReadonlySignal<Answer | undefined>;
-  readonly trouble: ReadonlySignal<Trouble | undefined>;
+  readonly loadError: ReadonlySignal<ApiError | undefined>;
   /** What is shown answers an older question; the answer to this one is on its way. */
   readonly stale: ReadonlySignal<boolean>;
   readonly busy: ReadonlySignal<boolean>;
@@ -41,7 +41,7 @@ interface List<Item, Answer extends Page<Item>> extends Pages<Item, Answer> {
   readonly stop: () => void;
 }
 
-export function usePages<Item, Answer extends Page<Item> = Page<Item>>(
+export function usePagedList<Item, Answer extends Page<Item> = Page<Item>>(
   path: string,
   options: ListOptions<Item>,
 ): Pages<Item, Answer> {
@@ -50,7 +50,7 @@ export function usePages<Item, Answer extends Page<Item> = Page<Item>>(
   before.current = list;
   useEffect(() => {
     list.reload();
-    const quit = paced(options.topics, list.refresh, 1_500);
+    const quit = refreshOn(options.topics, list.refresh, 1_500);
     return () => {
       quit();
       list.stop();
@@ -68,7 +68,7 @@ function listOf<Item, Answer extends Page<Item>>(
   const stale = signal(true);
   const last = signal<Answer | undefined>(undefined);
   const fresh = signal(0);
-  const trouble = signal<Trouble | undefined>(undefined);
+  const loadError = signal<ApiError | undefined>(undefined);
   const busy = signal(false);
   const more = signal(false);
   let next: string | null = null;
@@ -86,12 +86,12 @@ function listOf<Item, Answer extends Page<Item>>(
       const answer = await get<Answer>(`${path}${cursor}`, mine.signal);
       batch(() => {
         use(answer);
-        trouble.value = undefined;
+        loadError.value = undefined;
       });
     } catch (error) {
       if (isAbort(error)) return;
-      const failure = asTrouble(error);
-      trouble.value = failure;
+      const failure = toApiError(error);
+      loadError.value = failure;
       // Silence ends by itself; a refusal does not.
       if (failure.status === 0 || failure.status >= 500) retry = setTimeout(refresh, RETRY_MS);
     } finally {
@@ -136,7 +136,7 @@ function listOf<Item, Answer extends Page<Item>>(
     items,
     fresh,
     last,
-    trouble,
+    loadError,
     stale,
     busy,
     more,

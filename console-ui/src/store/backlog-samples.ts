@@ -10,9 +10,9 @@ export interface Sample {
 const SAMPLES_MAX = 600;
 const APART_MS = 900;
 const list = signal<readonly Sample[]>([]);
-export const samples: ReadonlySignal<readonly Sample[]> = list;
+export const backlogSamples: ReadonlySignal<readonly Sample[]> = list;
 
-export function remember(overview: Overview): void {
+export function recordBacklog(overview: Overview): void {
   const atMs = Date.parse(overview.at);
   const last = list.value.at(-1);
   if (last && atMs - last.atMs < APART_MS) return;
