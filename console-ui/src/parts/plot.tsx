@@ -5,7 +5,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { theme } from "../store/theme.ts";
 import type { Tone } from "../store/states.ts";
 

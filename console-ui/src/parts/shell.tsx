@@ -11,6 +11,7 @@ import { navigate, hrefOf, route } from "../store/route.ts";
 import { cycleTheme } from "../store/theme.ts";
 import { CurrentPage } from "../pages/router.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
 import { Icon } from "./icon.tsx";
 import { Panels } from "./panels.tsx";
 import { Rail, TabBar, TopBar } from "./rail.tsx";
@@ -61,7 +62,9 @@ export function Shell(): JSX.Element {
         <Rail />
         <TopBar />
         <main class="main" id="main" ref={main} tabIndex={-1}>
-          <CurrentPage />
+          <ErrorBoundary key={where}>
+            <CurrentPage />
+          </ErrorBoundary>
         </main>
         <TabBar />
         <Lost />
