@@ -268,6 +268,8 @@ export interface AttentionLine {
   readonly actions: readonly string[];
   /** Of a stalled saga: the steps that may be skipped. */
   readonly skippable: readonly string[];
+  /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
+  readonly skips?: "act" | "undo";
   /** Of a dead letter or a disabled subscription. */
   readonly subscription?: SubscriptionBrief;
 }

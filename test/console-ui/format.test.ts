@@ -9,7 +9,7 @@ import {
   formatCount,
   formatInstant,
   formatDuration,
-  formatTimes,
+  formatAttempts,
 } from "../../console-ui/src/store/format.ts";
 import { playSaga } from "./support/saga-world.ts";
 
@@ -26,10 +26,10 @@ describe("words", () => {
       "1 d 3 h",
     ]);
     expect([0, 9_999, 48_213, 2_000_000].map(formatCount)).toEqual(["0", "9,999", "48.2K", "2M"]);
-    expect([formatTimes(1, "try", "tries"), formatTimes(2, "try", "tries")]).toEqual(["1 try", "2 tries"]);
+    expect([formatAttempts(1), formatAttempts(2)]).toEqual(["1 attempt", "2 attempts"]);
     expect(formatAgo(1_000, 91_000)).toBe("1 m ago");
     expect(formatAgo(91_000, 1_000)).toBe("in 1 m");
-    expect(formatInstant(Number.NaN)).toBe("no such time");
+    expect(formatInstant(Number.NaN)).toBe("invalid time");
   });
 });
 

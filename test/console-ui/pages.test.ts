@@ -8,7 +8,7 @@ import type { Fixture } from "./fixture-server.ts";
 /** What each page must say, so that a blank one cannot pass. */
 const PAGES: readonly (readonly [hash: string, heading: string, says: string])[] = [
   ["#/", "Overview", "Finished sagas"],
-  ["#/attention", "Attention", "Abandoned entry"],
+  ["#/attention", "Needs attention", "Abandoned erasure"],
   ["#/sagas", "Sagas", "o-4711"],
   ["#/sagas/o-4711", "place-order Stalled", "BankClosed"],
   ["#/flows", "Event flows", "srn:conv:berlin-26"],
@@ -18,9 +18,9 @@ const PAGES: readonly (readonly [hash: string, heading: string, says: string])[]
   ["#/webhooks", "Webhooks", "order.placed"],
   ["#/webhooks/deliveries/501", "order.placed Dead letter", "HTTP 503"],
   ["#/webhooks/subscriptions", "Webhooks", "warehouse-east"],
-  ["#/webhooks/subscriptions/2", "https://warehouse-east.example/in Disabled", "five days"],
+  ["#/webhooks/subscriptions/2", "Warehouse partner, east Disabled", "No delivery has succeeded"],
   ["#/erasures", "Erasures", "Overdue"],
-  ["#/erasures/user-7", "Trail of a subject", "Erasure local completed"],
+  ["#/erasures/user-7", "Data subject", "Erasure local completed"],
   ["#/audit", "Audit", "The bank is open again"],
   ["#/audit/subjects", "Audit", "Erasure requeued"],
 ];
@@ -59,15 +59,15 @@ inBrowser("pages", (stage) => {
     const fixture = await stage.fixture({ kind: "empty" });
     const { page, troubles } = await stage.tab();
     const teaches: readonly (readonly [string, string])[] = [
-      ["#/", "Nothing needs you"],
-      ["#/attention", "Nothing needs you"],
+      ["#/", "All clear"],
+      ["#/attention", "All clear"],
       ["#/sagas", "amends.start(placeOrder"],
       ["#/flows", "eventSaga("],
       ["#/outbox", "eraseSubject(tx"],
       ["#/webhooks", "webhooks.publish(tx"],
       ["#/webhooks/subscriptions", "webhooks.subscribe("],
       ["#/erasures", "new Erasure("],
-      ["#/audit", "Nobody has done anything yet"],
+      ["#/audit", "No operator actions yet"],
     ];
     for (const [hash, text] of teaches) {
       await visit(page, fixture, hash);
@@ -111,10 +111,10 @@ inBrowser("pages", (stage) => {
       "ship",
       "undo charge",
       "undo reserve",
-      "by Amends or a person",
+      "System and operator",
     ]);
-    await page.getByRole("button", { name: "Line by line" }).click();
-    expect(await page.locator(".story").innerText()).toContain("turned back at ship");
+    await page.getByRole("button", { name: "Event log" }).click();
+    expect(await page.locator(".event-log").innerText()).toContain("rollback started at ship");
     await page.close();
   });
 
@@ -123,7 +123,7 @@ inBrowser("pages", (stage) => {
     const { page } = await stage.tab(PHONE);
     await visit(page, fixture, "#/sagas/o-4711");
     const over =
-      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.picture'); return scrollWidth - clientWidth; })()";
+      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.run-graph'); return scrollWidth - clientWidth; })()";
     await eventually(() => page.evaluate<number>(over)).toBeLessThanOrEqual(0);
     const [act, undo] = await Promise.all(
       ["act:charge", "undo:charge"].map((node) => page.locator(`[data-node="${node}"]`).boundingBox()),
@@ -132,16 +132,30 @@ inBrowser("pages", (stage) => {
     await page.close();
   });
 
-  it("[P-04] an instant is told relative, and exactly on hover and by a tap", async () => {
+  it("[P-04] a time is shown relative, exactly on hover, by a tap and on focus, and exactly everywhere in local time or UTC", async () => {
     const fixture = await world();
     const { page } = await stage.tab();
     await visit(page, fixture, "#/sagas/o-4711");
     const time = page.locator(".facts time").first();
     expect(await time.innerText()).toMatch(/ago$|just now/u);
     await time.hover();
-    expect(await page.locator(".tip").innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/u);
-    await time.click();
-    expect(await time.innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/u);
+    const exact = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/u;
+    expect(await page.locator(".tip").innerText()).toMatch(exact);
+    await page.locator("h1").hover();
+    await eventually(() => page.locator(".tip").count()).toBe(0);
+    await page.locator(".card-head .btn").last().focus();
+    for (let stops = 0; stops < 30 && (await page.locator("time:focus").count()) === 0; stops += 1)
+      await page.keyboard.press("Shift+Tab");
+    expect(await page.locator("time:focus").count()).toBe(1);
+    expect(await page.locator(".tip").innerText()).toMatch(exact);
+    await page.keyboard.press("z");
+    await page.keyboard.press("z");
+    const iso = await time.getAttribute("datetime");
+    expect(await time.innerText()).toBe(iso?.slice(11, 19));
+    expect(await page.locator(".rail [data-testid=times]").innerText()).toBe("UTC");
+    await page.reload();
+    expect(await page.locator(".facts time").first().innerText()).toBe(iso?.slice(11, 19));
+    await page.evaluate("localStorage.clear()");
     await page.close();
   });
 
@@ -160,7 +174,7 @@ inBrowser("pages", (stage) => {
     await expectRows(page, 2);
     expect(new URL(page.url()).hash).toBe("#/sagas?status=COMPENSATING");
     await page.getByRole("searchbox").fill("nothing like it");
-    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await page.getByRole("button", { name: "Clear filters" }).click();
     await expectRows(page, 40);
     await page.close();
   });
@@ -169,9 +183,9 @@ inBrowser("pages", (stage) => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();
     await visit(page, fixture, "#/sagas/nobody");
-    expect(await page.locator("main").innerText()).toContain("There is nothing under this id");
+    expect(await page.locator("main").innerText()).toContain("Not found");
     await visit(page, fixture, "#/no/such/page");
-    expect(await page.locator("main").innerText()).toContain("There is no such page");
+    expect(await page.locator("main").innerText()).toContain("No page at this address");
     fixture.fail(500);
     await page.goto(`${fixture.url}#/outbox`);
     await page.getByText("The database is away.").waitFor();

@@ -67,12 +67,12 @@ inBrowser("event flows on the real console", (stage) => {
       await say(page, "the schema is free");
       await page.locator("h1 .state", { hasText: "Compensating" }).waitFor();
       await scene.settle();
-      await page.locator("h1 .state", { hasText: "Failed" }).waitFor();
+      await page.locator("h1 .state", { hasText: "Rolled back" }).waitFor();
       expect(await page.locator('[data-node="undo:create_schema"]').getAttribute("data-state")).toBe("done");
       expect((await scene.amends.events.inspect(id))?.status).toBe("failed");
 
       await page.locator(".rail-link[data-section=attention]").click();
-      const given = page.locator('.case[data-kind="given-up-event"]');
+      const given = page.locator('.attention-card[data-kind="given-up-event"]');
       await given.locator('[data-action="resolve"]').click();
       await say(page, "told by telephone");
       await given.waitFor({ state: "detached" });
@@ -99,7 +99,7 @@ inBrowser("event flows on the real console", (stage) => {
       await settled(page);
       for (const [hash, says] of [
         ["#/flows", "stalled-1"],
-        ["#/flows?q=nothing-like-it", "No flow fits"],
+        ["#/flows?q=nothing-like-it", "No matching flows"],
         [`#/flows/${id}`, "DropSchema"],
         [`#/outbox/${given}`, "RangeError"],
         ["#/attention", "Given-up event"],

@@ -65,7 +65,7 @@ inBrowser("calls and the archive on the real console", (stage) => {
       await page.goto(await invite());
       await settled(page);
       await page.locator(".rail-link[data-section=attention]").click();
-      const given = page.locator('.case[data-kind="abandoned-call"]');
+      const given = page.locator('.attention-card[data-kind="abandoned-call"]');
       await given.getByText("the call send-mail was given up: RangeError").waitFor();
       expect(await seriousFindings(page)).toEqual([]);
       isBack = true;

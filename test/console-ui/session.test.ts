@@ -62,7 +62,7 @@ inBrowser("session", (stage) => {
     const { page } = await stage.tab();
     await visit(page, fixture, "#/");
     for (const [key, heading] of [
-      ["a", "Attention"],
+      ["a", "Needs attention"],
       ["f", "Event flows"],
       ["b", "Outbox"],
       ["w", "Webhooks"],
@@ -81,7 +81,7 @@ inBrowser("session", (stage) => {
     const focused = await page.evaluate<string>("document.activeElement.getAttribute('href')");
     expect(focused).toBe(await page.locator("[data-row]").first().getAttribute("href"));
     await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "What happened" }).waitFor();
+    await page.getByRole("region", { name: "Timeline" }).waitFor();
     await page.keyboard.press("u");
     await page.locator("h1", { hasText: "Sagas" }).waitFor();
     await page.keyboard.press("/");
@@ -91,7 +91,7 @@ inBrowser("session", (stage) => {
     await eventually(() => page.locator("tbody tr").count()).toBe(40);
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
@@ -145,7 +145,7 @@ inBrowser("session", (stage) => {
     };
     const plain = await ask("identity");
     expect(plain).toMatchObject({ encoding: null, vary: "accept-encoding" });
-    expect(plain.length).toBeGreaterThan(100_000);
+    expect(plain.length).toBeGreaterThan(1_000);
     for (const [accepts, encoding] of [
       ["gzip, deflate, br", "br"],
       ["gzip;q=0.8, br;q=0", "gzip"],

@@ -1,4 +1,4 @@
-/** How it goes, at a glance: is work finishing, how fast, does anything wait, does anything need a person. */
+/** The overview: throughput, latency, backlog and open issues. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Overview, OverviewHistory, Window } from "../../../src/console/contract.ts";
@@ -6,18 +6,18 @@ import { AttentionPreview } from "../parts/attention-preview.tsx";
 import { LoadError, Skeleton } from "../parts/empty.tsx";
 import { Meters } from "../parts/meters.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { BacklogPlot, LatencyPlot, ThroughputPlot } from "../parts/plots.tsx";
+import { BacklogPlot, LatencyPlot, plotStart, ThroughputPlot } from "../parts/plots.tsx";
 import { recordBacklog } from "../store/backlog-samples.ts";
-import { attentionCount } from "../store/live.ts";
+import { attentionCount, recordAttention } from "../store/attention-count.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
-import { formatCount, formatDuration } from "../store/format.ts";
+import { formatCount, formatDuration, formatTimes } from "../store/format.ts";
 import type { Tone } from "../store/states.ts";
 
 const WINDOWS: readonly Window[] = ["15m", "1h", "6h", "24h"];
-/** Whoever opens it wants to know how it goes now; a young system has little more to show. */
+/** What happens now matters most, and a young system has little more to show. */
 const FIRST: Window = "15m";
-/** The overview is one answer that all browsers share: it is looked at now and then even if nothing is heard. */
+/** The server shares one answer among all browsers. It is read now and then even without a notice. */
 const LOOK_MS = 5_000;
 const HISTORY_MS = 15_000;
 
@@ -30,7 +30,7 @@ export function OverviewPage(): JSX.Element {
   useEffect(() => {
     if (!overview) return;
     recordBacklog(overview);
-    attentionCount.value = overview.attention;
+    recordAttention(overview.attention, overview.at);
   }, [overview]);
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), LOOK_MS);
@@ -41,6 +41,7 @@ export function OverviewPage(): JSX.Element {
     return () => clearInterval(timer);
   }, [history.reload]);
   const failure = loadError.value;
+  const startMs = plotStart(overview);
   return (
     <div class="page">
       <PageHead
@@ -60,7 +61,7 @@ export function OverviewPage(): JSX.Element {
           </div>
         }
       >
-        <p>Is work finishing, how fast, and does anything wait for you.</p>
+        <p>Throughput, latency and open issues.</p>
       </PageHead>
       {failure && !overview ? (
         <div class="card">
@@ -71,8 +72,8 @@ export function OverviewPage(): JSX.Element {
           <Tiles overview={overview} />
           <div class="plots">
             <ThroughputPlot overview={overview} />
-            <LatencyPlot history={history.data.value} />
-            <BacklogPlot history={history.data.value} />
+            <LatencyPlot history={history.data.value} startMs={startMs} />
+            <BacklogPlot history={history.data.value} startMs={startMs} />
           </div>
           <div class="split">
             <AttentionPreview />
@@ -88,16 +89,17 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   if (!overview) {
     return (
       <div class="tiles" aria-busy="true">
-        {["Needs a person", "Finished", "Latency", "Oldest due", "Open"].map((name) => (
+        {["Needs attention", "Finished", "Latency", "Oldest overdue", "Open"].map((name) => (
           <Tile key={name} name={name} figure={<Skeleton width="72px" />} note={<Skeleton width="110px" />} />
         ))}
       </div>
     );
   }
-  const { sagas, backlog, attention, bucketMs } = overview;
+  const { sagas, backlog, bucketMs } = overview;
+  const attention = attentionCount.value ?? overview.attention;
   const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
   const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
-  // A system that is younger than the window is not made slower by the time before it.
+  // The time before a young system's first saga does not count.
   const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
   const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
@@ -106,11 +108,11 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   return (
     <div class="tiles">
       <Tile
-        name="Needs a person"
+        name="Needs attention"
         href={hrefOf(["attention"])}
         tone={attention.value > 0 ? "rose" : undefined}
         figure={`${formatCount(attention.value)}${attention.exact ? "" : "+"}`}
-        note={attention.value === 0 ? "Nothing waits for you" : "See what each one needs"}
+        note={attention.value === 0 ? "All clear" : "Open the list"}
       />
       <Tile
         name="Finished"
@@ -119,21 +121,25 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
             {rate(ended / minutes)} <small>/ min</small>
           </>
         }
-        note={ended === 0 ? "None in this window" : `${percent(failed / ended)} made amends`}
+        note={ended === 0 ? "None in this window" : `${percent(failed / ended)} rolled back`}
       />
       <Tile
-        name="Latency, 95th percentile"
+        name="Latency p95"
         figure={p95Ms === null ? "–" : figureOf(formatDuration(p95Ms))}
         note={
           p50Ms === null
-            ? "Nothing completed yet"
-            : `median ${formatDuration(p50Ms)}, of ${formatCount(sample)}`
+            ? "None completed yet"
+            : `p50 ${formatDuration(p50Ms)}, ${formatTimes(sample, "saga", "sagas")}`
         }
       />
       <Tile
-        name="Oldest due work waits"
-        figure={backlog.oldestMs === 0 ? "–" : figureOf(formatDuration(backlog.oldestMs))}
-        note={`${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`}
+        name="Oldest overdue item"
+        figure={backlog.oldestMs === 0 ? "None" : figureOf(formatDuration(backlog.oldestMs))}
+        note={
+          backlog.due.value === 0
+            ? "No backlog"
+            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`
+        }
       />
       <Tile
         name="Open sagas"

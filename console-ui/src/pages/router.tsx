@@ -1,9 +1,9 @@
-/** Which page an address meaning. */
+/** Which page belongs to an address. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { attentionCount } from "../store/live.ts";
+import { attentionCount } from "../store/attention-count.ts";
 import { availableSections } from "../store/sections.ts";
 import { hrefOf, route } from "../store/route.ts";
 import { AttentionPage } from "./attention.tsx";
@@ -67,11 +67,11 @@ function listOf(section: string): JSX.Element | undefined {
 function NotFound(): JSX.Element {
   return (
     <div class="page">
-      <PageHead title="NotFound" />
+      <PageHead title="Page not found" />
       <div class="card">
-        <Empty icon="search" tone="stone" title="There is no such page">
+        <Empty icon="search" tone="stone" title="No page at this address">
           <p>
-            The address may be from another version, or this console does not have that part. Go to the{" "}
+            The address may belong to another version, or this console does not have that part. Go to the{" "}
             <a class="link" href={hrefOf(["overview"])}>
               overview
             </a>

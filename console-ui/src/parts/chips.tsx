@@ -1,4 +1,4 @@
-/** Filters, one of which holds. Where the figures are known they stand beside the words. */
+/** Filters of which one is active, with counts where they are known. */
 import type { JSX } from "preact";
 import { route, setQuery } from "../store/route.ts";
 import type { Look } from "../store/states.ts";

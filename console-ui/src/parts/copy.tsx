@@ -1,4 +1,4 @@
-/** An id that can be taken along. */
+/** An id with a button that copies it. */
 import type { JSX } from "preact";
 import { showToast } from "../store/toast.ts";
 import { Icon } from "./icon.tsx";
@@ -7,9 +7,9 @@ export function CopyId({ id, label = "id" }: { readonly id: string; readonly lab
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(id);
-      showToast("good", `The ${label} is on the clipboard.`);
+      showToast("good", `Copied the ${label}.`);
     } catch {
-      showToast("bad", "This browser does not let the page write to the clipboard.");
+      showToast("bad", "The browser does not allow the page to write to the clipboard.");
     }
   };
   return (

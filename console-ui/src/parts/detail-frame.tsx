@@ -1,4 +1,4 @@
-/** The frame of every page about one thing: a skeleton of about its size first, then it, or why it cannot be shown. */
+/** The frame of every page about one item: a skeleton of about its size first, then the item, or why it cannot be shown. */
 import type { ComponentChildren, JSX } from "preact";
 import type { Topic } from "../store/live.ts";
 import { useResource, type Resource } from "../store/resource.ts";
@@ -19,7 +19,7 @@ interface PageProps<T> {
   readonly children: (data: T, resource: Resource<T>) => ComponentChildren;
 }
 
-/** Loads one thing, keeps it fresh, and frames it. */
+/** Loads one item, keeps it fresh, and frames it. */
 export function DetailPage<T>({ path, topics, from, children }: PageProps<T>): JSX.Element {
   const resource = useResource<T>(path, topics);
   return (
@@ -37,7 +37,7 @@ export function DetailFrame<T>({ resource, from, children }: Props<T>): JSX.Elem
       <div class="page">
         {loadError?.status === 404 && (
           <p class="form-error" role="alert">
-            It is no longer there. This is how it was.
+            This item no longer exists. You see its last known state.
           </p>
         )}
         {children(data)}

@@ -1,4 +1,4 @@
-/** Nothing here, said in a way that helps: what would be here, and how it gets here. */
+/** An empty state: what would be shown here, and how it gets here. */
 import type { ComponentChildren, JSX } from "preact";
 import type { Tone } from "../store/states.ts";
 import type { ApiError } from "../store/api.ts";
@@ -42,7 +42,7 @@ export function LoadError({
     <Empty
       icon={error.status === 0 ? "offline" : lost ? "search" : "alert"}
       tone={lost ? "stone" : "rose"}
-      title={lost ? "There is nothing under this id" : "This could not be loaded"}
+      title={lost ? "Not found" : "Could not be loaded"}
     >
       <p>{error.message}</p>
       <p class="dim mono">{error.code}</p>

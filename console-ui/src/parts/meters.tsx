@@ -1,4 +1,4 @@
-/** Each part of the system as one bar: how much of its work is in which state. */
+/** Each part of the system as one bar: how many of its items are in which state. */
 import type { JSX } from "preact";
 import type { Count, Overview, Part } from "../../../src/console/contract.ts";
 import { hrefOf } from "../store/route.ts";
@@ -24,7 +24,7 @@ export function Meters({ overview }: { readonly overview: Overview | undefined }
   return (
     <section class="card" aria-label="Work by part">
       <div class="card-head">
-        <h2>Where the work stands</h2>
+        <h2>Work by state</h2>
       </div>
       <div class="card-body meters">
         {meters.map((meter) => {
@@ -62,7 +62,7 @@ function MeterRow({ meter: { part, word, looks }, counts }: RowProps): JSX.Eleme
         ))}
       </div>
       <div class="meter-words">
-        {counts && rows.length === 0 && <span>Nothing yet</span>}
+        {counts && rows.length === 0 && <span>None yet</span>}
         {rows.map(({ status, look, count }) => (
           <a
             key={status}

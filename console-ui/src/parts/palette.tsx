@@ -1,4 +1,4 @@
-/** Go anywhere: sections by name, sagas by whatever one remembers of them. */
+/** Jump to a section by its name, or to a saga by its id, name, state or input. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -62,9 +62,9 @@ export function Palette(): JSX.Element {
     navigate(choice.href);
   };
   return (
-    <Dialog title="Search and go anywhere" onClose={close} class="palette" bare>
+    <Dialog title="Jump to" onClose={close} class="palette" bare>
       <label class="search">
-        <span class="sr">Search sections and sagas</span>
+        <span class="sr">Search pages and sagas</span>
         <Icon name="search" />
         <input
           type="text"
@@ -78,7 +78,7 @@ export function Palette(): JSX.Element {
           spellcheck={false}
           maxLength={200}
           value={text}
-          placeholder="A section, an id, a name, field:value …"
+          placeholder="Jump to a page, id or name, or field:value"
           onInput={(event) => {
             setText(event.currentTarget.value);
             setChosen(0);
@@ -95,7 +95,7 @@ export function Palette(): JSX.Element {
           }}
         />
       </label>
-      <ul id="palette-list" role="listbox" aria-label="Places">
+      <ul id="palette-list" role="listbox" aria-label="Results">
         {choices.map((choice, index) => (
           <li
             key={choice.key}

@@ -1,6 +1,6 @@
 /**
  * A live plot. uPlot draws on a canvas of a fixed height, so that new figures never move the page; its colours come from
- * the style sheet and change with the theme. The figures are also in the document, for those who cannot see a canvas.
+ * the style sheet and change with the theme. Its label has a summary for readers who cannot see the canvas.
  */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -20,10 +20,10 @@ interface Props {
   readonly data: readonly (readonly (number | null)[])[];
   readonly series: readonly PlotSeries[];
   readonly height: number;
-  /** Each list holds what stands above it, too: the readout takes that off again. */
+  /** Each list includes the ones after it: the readout subtracts them. */
   readonly stacked?: boolean;
   readonly format: (value: number) => string;
-  /** What it says, in words. */
+  /** What the plot shows, in words. */
   readonly summary: string;
 }
 

@@ -1,4 +1,4 @@
-/** A search field that follows the address: typing refines the page, Esc clears it. */
+/** A search field that follows the address: typing filters the page, Esc clears it. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { route, setQuery } from "../store/route.ts";

@@ -1,4 +1,4 @@
-/** A masked value with the way to see it, for whoever may. */
+/** A masked value, and the button that reveals it to operators with the role. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json, Masked } from "../../../src/console/contract.ts";
@@ -14,7 +14,7 @@ import { ReasonField } from "./reason-field.tsx";
 interface Props {
   readonly secret: Secret;
   readonly masked: Masked;
-  /** Where the value stands in what is revealed: `["results", "charge"]`. */
+  /** Where the value is in the answer: `["results", "charge"]`. */
   readonly path: readonly string[];
 }
 
@@ -37,7 +37,7 @@ function dig(fields: Readonly<Record<string, Json>>, path: readonly string[]): J
 export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Element {
   if (!has("reveal")) {
     return (
-      <span class="tag" data-tip="Values may be personal data. To see them, sign in with the role reveal.">
+      <span class="tag" data-tip="Values may be personal data. Showing them needs the role reveal.">
         <Icon name="lock" size={12} />
         Masked
       </span>
@@ -72,7 +72,7 @@ function ActionForm({ secret }: { readonly secret: Secret }): JSX.Element {
     setBusy(true);
     try {
       await reveal(secret, reason.trim());
-      showToast("good", "Shown until you leave this page. It is on record that you looked.");
+      showToast("good", "Shown until you leave this page. Viewing was logged.");
     } catch (error) {
       setFailure(toApiError(error));
       setBusy(false);
@@ -87,11 +87,11 @@ function ActionForm({ secret }: { readonly secret: Secret }): JSX.Element {
         }}
       >
         <div class="dialog-body">
-          <p>What is stored here may be somebody’s personal data. That you look, and why, is written down.</p>
+          <p>Stored values may be personal data. Viewing is logged with your reason.</p>
           <ReasonField
             value={reason}
             onInput={setReason}
-            suggestions={["Looking into a failure", "The customer asked for it"]}
+            suggestions={["Investigating a failure", "The customer asked for it"]}
           />
           {failure && (
             <p class="form-error" role="alert">
@@ -102,7 +102,7 @@ function ActionForm({ secret }: { readonly secret: Secret }): JSX.Element {
         </div>
         <div class="dialog-foot">
           <button type="button" class="btn" data-kind="plain" onClick={close}>
-            Leave it masked
+            Cancel
           </button>
           <button
             type="submit"

@@ -1,14 +1,15 @@
-/** What surrounds every page, and the keys that work everywhere. */
+/** The frame around every page, and the shortcuts that work everywhere. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Overview } from "../../../src/console/contract.ts";
-import { get, unreachableSince } from "../store/api.ts";
+import { unreachableSince } from "../store/api.ts";
+import { attentionCount } from "../store/attention-count.ts";
+import { useCounts } from "../store/counts.ts";
 import { focusSearch, moveRow, useKeys, type Keys } from "../store/keys.ts";
-import { attentionCount } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
 import { availableSections } from "../store/sections.ts";
-import { navigate, hrefOf, route } from "../store/route.ts";
+import { hrefOf, navigate, pageName, route } from "../store/route.ts";
 import { cycleTheme } from "../store/theme.ts";
+import { cycleTimes } from "../store/times.ts";
 import { CurrentPage } from "../pages/router.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
 import { ErrorBoundary } from "./error-boundary.tsx";
@@ -26,8 +27,9 @@ const keys: Keys = {
     const { path } = route.value;
     if (path.length > 1) navigate(hrefOf(path.slice(0, 1)));
   },
-  r: () => document.querySelector<HTMLButtonElement>("[data-fresh]")?.click(),
+  r: () => document.querySelector<HTMLButtonElement>("[data-newer]")?.click(),
   t: cycleTheme,
+  z: cycleTimes,
   "?": () => (panel.value = "keys"),
   "ctrl-k": () => (panel.value = panel.value === "palette" ? undefined : "palette"),
 };
@@ -43,7 +45,6 @@ export function Shell(): JSX.Element {
   useKeys(useMemo(goToKeys, []));
   const main = useRef<HTMLElement>(null);
   const where = route.value.path.join("/");
-  useFirstCount();
   const first = useRef(true);
   useEffect(() => {
     if (first.current) {
@@ -55,9 +56,11 @@ export function Shell(): JSX.Element {
   }, [where]);
   return (
     <>
-      <a class="skip" href={`#/${where}`} onClick={() => main.current?.focus()}>
-        Skip to the page
-      </a>
+      <nav class="skip-nav" aria-label="Skip">
+        <a class="skip" href={`#/${where}`} onClick={() => main.current?.focus()}>
+          Skip to the page
+        </a>
+      </nav>
       <div class="shell">
         <Rail />
         <TopBar />
@@ -67,8 +70,9 @@ export function Shell(): JSX.Element {
           </ErrorBoundary>
         </main>
         <TabBar />
-        <Lost />
+        <OfflineBanner />
       </div>
+      <FirstCount />
       <Panels />
       <ActionDialog />
       <RevealDialog />
@@ -76,18 +80,17 @@ export function Shell(): JSX.Element {
   );
 }
 
-/** How much needs a person is known before the first notice arrives. */
-function useFirstCount(): void {
-  useEffect(() => {
-    if (attentionCount.peek()) return;
-    void get<Overview>("overview?window=1h").then(
-      ({ attention }) => (attentionCount.value ??= attention),
-      () => undefined,
-    );
-  }, []);
+/** The badge needs a count before the first notice arrives. On the overview the page itself has it. */
+function FirstCount(): JSX.Element | null {
+  return attentionCount.value === undefined && pageName.value !== "overview" ? <Counts /> : null;
 }
 
-function Lost(): JSX.Element | null {
+function Counts(): null {
+  useCounts();
+  return null;
+}
+
+function OfflineBanner(): JSX.Element | null {
   const since = unreachableSince.value;
   if (since === undefined) return null;
   return (
@@ -95,8 +98,8 @@ function Lost(): JSX.Element | null {
       <div class="banner" data-tone="bad">
         <Icon name="offline" />
         <span>
-          The server has not answered for <Span from={since} />. What you see may be old; the page goes on by
-          itself.
+          The server has not answered for <Span from={since} />. The data may be old. Reconnecting
+          automatically.
         </span>
       </div>
     </div>

@@ -1,6 +1,6 @@
 /**
- * From a saga's lines to bars on a time axis. Stretches in which nothing ran (a sleep of three days, a wait for a person)
- * are cut short and marked, so that what took milliseconds can still be seen beside them. Pure.
+ * From a saga's timeline to bars on a time axis. Stretches without a call (a sleep of three days, a wait for an operator)
+ * are cut and marked, so that calls of milliseconds can still be seen beside them. Pure.
  */
 import type { TimelineLine } from "../../../src/console/contract.ts";
 
@@ -55,13 +55,13 @@ export function timelineModel(timeline: readonly TimelineLine[], createdAt: stri
       status: line.status,
       note: line.note,
     };
-    // A second STARTED meaning that the first was lost with its worker: it ended, nobody knows how, when this one began.
+    // A second STARTED means that the worker of the first was lost: when that call ended is unknown.
     if (open && line.status === "STARTED") {
       lane.bars[lane.bars.length - 1] = {
         ...open,
         toMs: atMs,
         status: "FAILED",
-        note: "lost with its worker",
+        note: "its worker was lost",
       };
       lane.bars.push(bar);
     } else if (open) lane.bars[lane.bars.length - 1] = bar;

@@ -1,13 +1,13 @@
 /**
- * The only way to the server. A call ends in one of three ways that the pages tell apart: an answer, a problem that the
- * server explains, or silence (no server, or nonsense in its place).
+ * The only way to the server. A call ends in one of three ways that the pages tell apart: an answer, an error that the
+ * server explains, or no usable answer (no server, or another program at its address).
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Problem } from "../../../src/console/contract.ts";
 
 export type { Problem };
 
-/** What went wrong, as it is shown. */
+/** A failed call, with a message that can be shown. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -25,9 +25,9 @@ const TIMEOUT_MS = 20_000;
 const silentSince = signal<number | undefined>(undefined);
 const signedOut = signal(false);
 
-/** Since when the server does not answer; undefined while it does. */
+/** Since when the server has not answered; undefined while it answers. */
 export const unreachableSince: ReadonlySignal<number | undefined> = silentSince;
-/** The session has ended: somebody must sign in. */
+/** The session has ended: the operator must sign in again. */
 export const sessionLost: ReadonlySignal<boolean> = signedOut;
 
 export function apiUrl(path: string): string {
@@ -103,7 +103,7 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
     silentSince.value ??= Date.now();
     throw new ApiError(0, {
       code: "UNREACHABLE",
-      message: "The console cannot reach its server. It goes on trying.",
+      message: "The console cannot reach its server. It keeps trying.",
     });
   }
 }
@@ -114,8 +114,7 @@ function parse(text: string, status: number): unknown {
   } catch {
     throw new ApiError(status, {
       code: "NOT_JSON",
-      message:
-        "The answer is not what the console's server gives. Is something else mounted at this address?",
+      message: "The answer is not from the console’s server. Is another program mounted at this address?",
     });
   }
 }
@@ -127,7 +126,7 @@ function problemOf(text: string, status: number): Problem {
       return { code, message, ...(typeof field === "string" && { field }) };
     }
   } catch {
-    // Told below.
+    // Reported below.
   }
   return { code: `HTTP_${status}`, message: `The server answered with status ${status}.` };
 }
@@ -138,5 +137,5 @@ export function isAbort(error: unknown): boolean {
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError(0, { code: "CONSOLE", message: "Something went wrong in this page. Load it again." });
+  return new ApiError(0, { code: "CONSOLE", message: "Something failed in this page. Reload it." });
 }

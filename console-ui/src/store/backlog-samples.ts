@@ -1,4 +1,4 @@
-/** How old the backlog is, which the server gives as of now, remembered for as long as the page is open. */
+/** The age of the backlog over time: the server knows it as of now, and the page keeps what it has seen. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Overview } from "../../../src/console/contract.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Where the reader is. The address lives in the fragment, so that the console needs nothing from the server that it is
- * mounted in, whatever the path; filters and search live in it too, so that a view can be sent to a colleague.
+ * The current page. Its address is in the fragment, so that the console works below any path of any server; filters and
+ * search are in it too, so that a view can be sent to a colleague.
  */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 

@@ -1,4 +1,4 @@
-/** The sections of the console: one table for the rail, the tab bar, the palette and the keys. */
+/** The sections of the console: one table for the rail, the tab bar, the palette and the shortcuts. */
 import type { Part } from "../../../src/console/contract.ts";
 import type { IconName } from "../parts/icon.tsx";
 import { hasPart } from "./session.ts";
@@ -20,11 +20,11 @@ const sections: readonly Section[] = [
   { name: "flows", word: "Event flows", icon: "flows", key: "f", group: "Work", part: "flows" },
   { name: "outbox", word: "Outbox", icon: "outbox", key: "b", group: "Work", part: "outbox" },
   { name: "webhooks", word: "Webhooks", icon: "webhooks", key: "w", group: "Work", part: "webhooks" },
-  { name: "erasures", word: "Erasures", icon: "erasures", key: "e", group: "Record", part: "erasures" },
-  { name: "audit", word: "Audit", icon: "audit", key: "u", group: "Record" },
+  { name: "erasures", word: "Erasures", icon: "erasures", key: "e", group: "Records", part: "erasures" },
+  { name: "audit", word: "Audit", icon: "audit", key: "u", group: "Records" },
 ];
 
-/** Those that this console has. */
+/** The sections that this console has. */
 export function availableSections(): readonly Section[] {
   return sections.filter(({ part }) => part === undefined || hasPart(part));
 }

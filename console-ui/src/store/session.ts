@@ -1,4 +1,4 @@
-/** Who is here, and what they may do. A token in the fragment is used once and taken out of the address bar. */
+/** Who is signed in, with which roles. A token in the fragment is used once and removed from the address bar. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Part, Role, Session } from "../../../src/console/contract.ts";
 import { toApiError, get, post, remove, type ApiError } from "./api.ts";
@@ -16,7 +16,7 @@ export async function begin(): Promise<void> {
   if (token !== undefined) {
     history.replaceState(null, "", "#/");
     dispatchEvent(new HashChangeEvent("hashchange"));
-    // Whoever is signed in already and opens an old link stays signed in.
+    // An operator who is signed in already and opens an old link stays signed in.
     if (await signIn(token)) return;
   }
   const failure = current.value.state === "out" ? current.value.failure : undefined;

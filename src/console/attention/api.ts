@@ -48,6 +48,7 @@ function lineOf(item: AttentionItem, briefs: Briefs): AttentionLine {
     reason: reasonOf(item, briefs),
     actions: actionsOf(item, subscription),
     skippable: "skippable" in item ? item.skippable : [],
+    ...(item.kind === "stalled-saga" && { skips: item.undoErrors.length > 0 ? "undo" : "act" }),
     ...(subscription && { subscription }),
   };
 }

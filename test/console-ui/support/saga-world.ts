@@ -112,7 +112,7 @@ export function playSaga(seed: SagaSeed): StoredSaga {
         line(step.name, "compensate", "FAILED", "BankClosed");
       } else line(step.name, "compensate", "COMPLETED");
     }
-    if (seed.ending === "STALLED") control("stall", done.at(-1)?.name ?? null, "undo exhausted its tries");
+    if (seed.ending === "STALLED") control("stall", done.at(-1)?.name ?? null, "BankClosed");
   }
   return store(seed, steps, lines, done, atMs);
 }
@@ -165,11 +165,9 @@ function store(
     results: Object.fromEntries(Object.entries(results).map(([name, value]) => [name, mask(value)])),
     dueAt: status === "RUNNING" ? new Date(endMs + 300_000).toISOString() : null,
     owner: status === "RUNNING" || status === "COMPENSATING" ? "worker-eu-1.7f3a" : null,
-    error: failed
-      ? { kind: "business", label: "card-declined", value: mask({ code: "do_not_honor" }) }
-      : null,
+    error: failed ? { kind: "err", label: "card-declined", value: mask({ code: "do_not_honor" }) } : null,
     undoErrors: stalled ? [{ kind: "exhausted", label: "BankClosed", step: lastDone }] : [],
-    stalled: stalled ? `the undo of "${lastDone}" failed 2 times and its tries are used up` : null,
+    stalled: stalled ? `the undo of step ${lastDone} failed (BankClosed)` : null,
     actions,
     skippable: stalled ? [lastDone] : [],
     timeline,
