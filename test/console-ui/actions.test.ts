@@ -226,7 +226,7 @@ inBrowser("actions", (stage) => {
     await page.keyboard.type("the bank is open");
     for (
       let stops = 0;
-      stops < 8 && !(await submit(page).evaluate((one) => one.matches(":focus")));
+      stops < 8 && (await dialog(page).locator("button[type=submit]:focus").count()) === 0;
       stops += 1
     )
       await page.keyboard.press("Tab");

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE, type Look } from "./support/browser.ts";
 import { eventually, expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
+import { playSaga } from "./support/saga-world.ts";
 import type { Fixture } from "./fixture-server.ts";
 
 /** What each page must say, so that a blank one cannot pass. */
@@ -115,6 +116,62 @@ inBrowser("pages", (stage) => {
     ]);
     await page.getByRole("button", { name: "Event log" }).click();
     expect(await page.locator(".event-log").innerText()).toContain("rollback started at ship");
+    await page.close();
+  });
+
+  it("[P-04] texts of the graph stay inside their boxes, however long the names are", async () => {
+    const fixture = await stage.fixture();
+    const steps = [
+      "a-step-whose-name-is-much-longer-than-its-box-could-ever-be",
+      "WWWWWWWWWWWWWWWWWWWWWW",
+      "ship",
+    ];
+    const long = playSaga({
+      id: "long",
+      name: "long",
+      ending: "STALLED",
+      startMs: Date.now(),
+      input: {},
+      steps,
+    });
+    fixture.world.sagas.set("long", long);
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas/long");
+    const over = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll(".run-graph .node")].flatMap((node) => {
+      const box = node.querySelector("rect").getBoundingClientRect();
+      return [...node.querySelectorAll("text")].filter((text) => {
+        const { left, right } = text.getBoundingClientRect();
+        return left < box.left || right > box.right;
+      }).map((text) => text.textContent);
+    })`);
+    expect(over).toEqual([]);
+    expect(await page.locator(".node-label", { hasText: "…" }).count()).toBeGreaterThan(0);
+    await page.locator(".lane-name").first().hover();
+    expect(await page.locator(".tip").innerText()).toBe(steps[0]);
+    await page.close();
+  });
+
+  it("[P-04] an event of a flow without a subscriber is not pending, and a blocked erasure is not just open", async () => {
+    const fixture = await stage.fixture();
+    const flow = fixture.world.flows.get("f-c0");
+    if (!flow) throw new Error("The world has no completed flow.");
+    const [first] = flow.events;
+    if (!first) throw new Error("The flow has no events.");
+    const last = { ...first, id: "last", name: "ShelfFilled", handler: null, status: "pending" } as const;
+    fixture.world.flows.set("f-c0", { ...flow, events: [...flow.events, last] });
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/flows/f-c0");
+    const row = page.locator(".trail-row", { hasText: "ShelfFilled" });
+    expect(await row.innerText()).toContain("No subscriber");
+    expect(await row.innerText()).not.toContain("Pending");
+    const blocked = fixture.world.erasures.map((line) =>
+      line.subjectId === "user-7" ? { ...line, abandoned: 1 } : line,
+    );
+    fixture.world.erasures.splice(0, blocked.length, ...blocked);
+    await visit(page, fixture, "#/erasures");
+    expect(await page.locator("tbody tr", { hasText: "user-7" }).innerText()).toContain("Blocked");
     await page.close();
   });
 

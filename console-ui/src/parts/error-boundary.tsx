@@ -29,7 +29,7 @@ export class ErrorBoundary extends Component<Props, State> {
           <Empty icon="alert" tone="rose" title="This page could not be drawn">
             <p>The other pages still work. The browser’s developer console has the details.</p>
             <p class="mono dim">
-              {error instanceof Error ? `${error.name}: ${error.message}` : String(error)}
+              {error instanceof Error ? `${error.name}: ${error.message}` : "unknown error"}
             </p>
             <button type="button" class="btn" onClick={() => this.setState({ error: undefined })}>
               <Icon name="retry" size={14} />

@@ -10,7 +10,7 @@ import { availableSections } from "../store/sections.ts";
 import { hrefOf, navigate, pageName, route } from "../store/route.ts";
 import { cycleTheme } from "../store/theme.ts";
 import { cycleTimes } from "../store/times.ts";
-import { CurrentPage } from "../pages/router.tsx";
+import { CurrentPage, DocumentTitle } from "../pages/router.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
 import { ErrorBoundary } from "./error-boundary.tsx";
 import { Icon } from "./icon.tsx";
@@ -44,7 +44,8 @@ export function Shell(): JSX.Element {
   useKeys(keys);
   useKeys(useMemo(goToKeys, []));
   const main = useRef<HTMLElement>(null);
-  const where = route.value.path.join("/");
+  const { path } = route.value;
+  const where = path.join("/");
   const first = useRef(true);
   useEffect(() => {
     if (first.current) {
@@ -66,12 +67,13 @@ export function Shell(): JSX.Element {
         <TopBar />
         <main class="main" id="main" ref={main} tabIndex={-1}>
           <ErrorBoundary key={where}>
-            <CurrentPage />
+            <CurrentPage path={path} />
           </ErrorBoundary>
         </main>
         <TabBar />
         <OfflineBanner />
       </div>
+      <DocumentTitle path={path} />
       <FirstCount />
       <Panels />
       <ActionDialog />

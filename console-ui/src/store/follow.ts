@@ -75,20 +75,16 @@ export function announce(target: Target, started: string, answer: unknown): void
     clearInterval(timer);
     clearTimeout(end);
   };
-  const look = (): void => {
-    void get<unknown>(path).then(
-      (detail) => {
-        const outcome = read(detail);
-        if (!outcome) return;
-        stop();
-        updateToast(toast, outcome.tone, `${label}: ${outcome.text}`, href);
-      },
-      () => undefined,
-    );
+  const look = async (): Promise<void> => {
+    const outcome = read(await get<unknown>(path));
+    if (!outcome) return;
+    stop();
+    updateToast(toast, outcome.tone, `${label}: ${outcome.text}`, href);
   };
-  const quit = refreshOn(touches[kind], look, LOOK_MS);
+  const tryLook = (): void => void look().catch(() => undefined);
+  const quit = refreshOn(touches[kind], tryLook, LOOK_MS);
   // A notice may be missed: it is looked at now and then in any case.
-  const timer = setInterval(look, 3 * LOOK_MS);
+  const timer = setInterval(tryLook, 3 * LOOK_MS);
   const end = setTimeout(() => {
     stop();
     closeToast(toast);

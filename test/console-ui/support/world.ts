@@ -29,7 +29,7 @@ export interface World {
   readonly parts: readonly Part[];
   readonly sagas: Map<string, StoredSaga>;
   readonly outbox: Map<string, OutboxLine>;
-  readonly erasures: readonly ErasureLine[];
+  readonly erasures: ErasureLine[];
   readonly trail: readonly AuditEventLine[];
   readonly flows: Map<string, FlowDetail>;
   readonly subscriptions: Map<string, Subscription>;
