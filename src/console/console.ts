@@ -9,7 +9,7 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
 import { HOST } from "../runtime/part.ts";
-import { answer, isUnforeseen, json, problemAnswer, Refused } from "./http/answer.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused, tagged } from "./http/answer.ts";
 import { Assets } from "./http/assets.ts";
 import { readBody } from "./http/body.ts";
 import { Guard } from "./session/guard.ts";
@@ -82,7 +82,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
-      requeues: checked.outbox,
+      entryActions: checked.outbox,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),
@@ -139,13 +139,13 @@ export class Console {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const response = path.startsWith("/api/")
       ? await this.#call(request, method, path, url.searchParams)
-      : this.#page(method, path);
+      : this.#page(method, path, request.headers.get("accept-encoding"));
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
 
-  #page(method: string, path: string): Response {
+  #page(method: string, path: string, accepts: string | null): Response {
     if (method !== "GET") throw wrongMethod(["GET"]);
-    const page = this.#assets.serve(path);
+    const page = this.#assets.serve(path, accepts);
     if (!page) throw noPage();
     return page;
   }
@@ -159,7 +159,8 @@ export class Console {
     const query = readAll(route.query ?? {}, readSearch(search));
     const body = route.body ? readAll(route.body, await readBody(request)) : {};
     const value = await route.handle({ id, query, body, who: visitor?.operator, request });
-    return value instanceof Response ? value : json(value);
+    if (value instanceof Response) return value;
+    return method === "GET" ? tagged(value, request) : json(value);
   }
 
   #mountOf(request: Request): string {

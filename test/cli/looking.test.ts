@@ -104,7 +104,7 @@ async function shows({ at, abandoned, dead }: Scene): Promise<void> {
   expect(await json(["show", abandoned[0] ?? "", ...at])).toMatchObject({
     what: "entry",
     status: "abandoned",
-    actions: ["requeue"],
+    actions: ["requeue", "resolve"],
   });
   expect(await json(["show", dead, ...at])).toMatchObject({
     what: "delivery",

@@ -46,8 +46,8 @@ onEachDatabase((database) => {
     expect((await cli(["status", ...at])).out).toContain("Nothing needs a person.");
   });
 
-  it("[P-03][S-14] a stalled saga is skipped or resolved by hand", async () => {
-    const { at, amends, dead } = await brokenSystem(database);
+  it("[P-03][S-14][O-21] a stalled saga is skipped or resolved by hand, and an abandoned erasure is confirmed", async () => {
+    const { at, amends, dead, abandoned } = await brokenSystem(database);
     const why = ["--reason", "refunded by hand"];
     expect((await cli(["skip", "o-stalled", ...why, ...at])).err).toContain(
       "Name the step: --step STEP. It may be: charge.",
@@ -58,6 +58,11 @@ onEachDatabase((database) => {
     expect(await json(["resolve", "o-stalled", "--as", "FAILED", ...why, ...at])).toMatchObject({
       status: "FAILED",
     });
+    expect(await json(["resolve", abandoned[0] as string, ...why, ...at])).toMatchObject({
+      status: "succeeded",
+    });
+    const { events } = await new AuditTrail(amends).list({ subjectId: "u-1" });
+    expect(events.map(({ type }) => type).slice(-2)).toEqual(["ERASURE_STEP_RESOLVED", "ERASURE_COMPLETED"]);
     expect(await json(["dismiss", dead, ...why, ...at])).toMatchObject({
       what: "delivery",
       deadLetter: "Dismissed",
@@ -121,12 +126,13 @@ export default {
       1,
       /This is a delivery \(DeadLettered\): amends cancel is for saga\./,
     );
-    for (const name of ["retry", "resolve"])
-      await refused(
-        [name, entry, ...why],
-        1,
-        new RegExp(`^error: This is an abandoned entry: amends requeue ${entry}\n$`),
-      );
+    await refused(
+      ["retry", entry, ...why],
+      1,
+      new RegExp(
+        `^error: This is an abandoned entry: amends requeue ${entry}, or amends resolve ${entry}\n$`,
+      ),
+    );
     await refused(
       ["retry", dead, ...why],
       1,

@@ -37,9 +37,9 @@ describe("sqlite", () => {
       expect(output).toMatch(/↺ reserve undone {2}STALLED\n/);
 
       expect(words).toContain("place-order: the undo of step charge failed (RefundsDown) ✓ retry");
-      expect(words).toMatch(/for u-ann: newsletter did not erase: http-503, 3 tries ✓ requeue/);
-      expect(words).toMatch(/warehouse-east: it answered HTTP 500, 4 tries ✓ resend/);
-      expect(words).toMatch(/old-shop: it answered HTTP 410 \(gone for good\), 1 try ✓ dismiss/);
+      expect(words).toMatch(/for u-ann: newsletter did not erase: http-503, 3 attempts ✓ requeue/);
+      expect(words).toMatch(/warehouse-east: it answered HTTP 500, 4 attempts ✓ resend/);
+      expect(words).toMatch(/old-shop: it answered HTTP 410 \(gone for good\), 1 attempt ✓ dismiss/);
       expect(words).toContain("Nothing needs a person any more.");
       expect(output).toMatch(/orders 5 ✓ 2 ↺ · restocks 2 · webhooks 6 · erasures 3 · attention 0\n/);
       expect(output).toMatch(/orders +5 completed, 2 undone\n/);

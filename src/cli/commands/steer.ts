@@ -175,11 +175,11 @@ export const requeue: Command = deed({
 
 export const resolve: Command = deed({
   name: "resolve",
-  summary: "Closes a stalled saga or flow, or an abandoned event, by hand.",
+  summary: "Closes a stalled saga or flow, or an abandoned erasure or event, by hand.",
   about:
-    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. You answer for the effects.",
+    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. An abandoned erasure counts as carried out: name the evidence in --reason.",
   on: ["saga", "flow", "entry"],
-  id: "The id of a stalled saga, a stalled flow or an abandoned event.",
+  id: "The id of a stalled saga or flow, or of an abandoned erasure or event.",
   more: { as: text("END", "How a saga ends.", ["COMPLETED", "FAILED"]) },
   examples: [['amends resolve order-1 --as FAILED --reason "refunded by hand"', "a saga"]],
   body: (found, { as }) => {

@@ -2,6 +2,7 @@
  * Every answer leaves through here, so that each has all of the headers. JSON is sent as JSON and nothing else: whatever
  * somebody stored, no browser is ever asked to read it as markup.
  */
+import { createHash } from "node:crypto";
 import { AmendsError, type ErrorCode } from "../../core/errors.ts";
 import type { Problem } from "../contract.ts";
 
@@ -35,6 +36,17 @@ export function json(
     ...headers,
     "content-type": "application/json; charset=utf-8",
   });
+}
+
+/**
+ * The answer to a read, with a tag of what it says: whoever has it already, by If-None-Match, is only told so. The browser
+ * still stores nothing: the pages remember the tags themselves.
+ */
+export function tagged(value: unknown, request: Request): Response {
+  const text = JSON.stringify(value);
+  const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
+  if (request.headers.get("if-none-match") === etag) return answer(null, 304, { etag });
+  return answer(text, 200, { etag, "content-type": "application/json; charset=utf-8" });
 }
 
 /** A request that is refused before a handler was asked, or by one. */

@@ -116,6 +116,17 @@ export function instant(): Param<number | undefined> {
   };
 }
 
+export function bool(): Param<boolean | undefined> {
+  return {
+    schema: { type: "boolean" },
+    required: false,
+    read: (value, field) => {
+      if (value === undefined || typeof value === "boolean") return value;
+      throw badInput(field, "must be true or false");
+    },
+  };
+}
+
 /** Any JSON: the body as a whole was within its limits. */
 export function anyJson(): Param<Json | undefined> {
   return { schema: {}, required: false, read: (value) => value as Json | undefined };
