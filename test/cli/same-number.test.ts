@@ -43,13 +43,13 @@ onEachDatabase((database) => {
   it("[P-03][P-02] a command reaches what it is for, of two with the same number; what stays ambiguous is refused", async () => {
     const { at, amends } = await sameNumbers(database);
     const listed = await cli(["list", "attention", ...at]);
-    expect(listed.out).toMatch(/disabled-subscription .* enable, unsubscribe /);
-    expect(listed.out).toMatch(/dead-letter .* resend, dismiss /);
+    expect(listed.out).toMatch(/disabled-subscription .* unsubscribe, enable /);
+    expect(listed.out).toMatch(/dead-letter .* dismiss, resend /);
     // No command is for both: what the id means follows from what is asked for.
     const requeued = await cli(["requeue", "2", ...WHY, ...at]);
     expect([requeued.code, requeued.out]).toEqual([1, ""]);
     expect(requeued.err).toMatch(
-      /^error: This is a subscription \(Disabled\): amends requeue is for entry\.\n +What helps: amends enable 2, or amends unsubscribe 2\n$/,
+      /^error: This is a subscription \(Disabled\): amends requeue is for entry\.\n +What helps: amends unsubscribe 2, or amends enable 2\n$/,
     );
     const both = await cli(["show", "3", ...at]);
     expect([both.code, both.out]).toEqual([2, ""]);
@@ -57,7 +57,7 @@ onEachDatabase((database) => {
       'There is a delivery (DeadLettered) and a subscription (Disabled) with the id "3": say which one, --kind delivery or --kind subscription.',
     );
     expect((await cli(["show", "2", ...at])).out).toMatch(
-      /^Disabled {2}.*\n[\s\S]*amends enable 2 --reason "…"\n {2}amends unsubscribe 2 --reason "…"\n$/,
+      /^Disabled {2}.*\n[\s\S]*amends unsubscribe 2 --reason "…"\n {2}amends enable 2 --reason "…"\n$/,
     );
     const settled = await cli(["dismiss", "3", ...WHY, ...at]);
     expect([settled.code, settled.out]).toEqual([

@@ -208,7 +208,7 @@ function drawSubscription(output: Output, subscription: Subscription, nowMs: num
   fact(output, "since", `${ago(createdAt, nowMs)} (${createdAt})`);
   if (reason !== null) fact(output, "why", paint("red", reason));
   if (failingSince !== null) fact(output, "failing", `${ago(failingSince, nowMs)}, ${failures} in a row`);
-  if (status === "Disabled") helps(output, id, ["enable", "unsubscribe"]);
+  if (status === "Disabled") helps(output, id, subscription.actions);
 }
 
 function fact(output: Output, name: string, value: string | Ink): void {
