@@ -46,7 +46,7 @@ onEachDatabase((database) => {
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);
     const { out } = await cli(["doctor", "--database", await database.place()]);
     expect(out).toMatch(/✓ schema +\d+ migrations, none missing\n/);
-    expect(out).toContain("All is well.");
+    expect(out).toContain("No problems found.");
   });
 
   it("[P-03] missing tables, a database that is away, and due work that lies still are wrong, with what to do", async () => {
@@ -75,7 +75,7 @@ onEachDatabase((database) => {
       database.name === "postgres" ? "postgres://x@127.0.0.1:1/y" : "nowhere.db",
     ]);
     expect([away.code, away.out]).toEqual([1, expect.stringContaining("✗ ")]);
-    expect(away.out).toContain("1 thing must be mended.");
+    expect(away.out).toContain("1 problem found.");
   });
 
   it("[P-03] clocks that differ are told, and count from where signatures would be refused", async () => {

@@ -40,7 +40,7 @@ async function sameNumbers(database: TestDatabase): Promise<Numbers> {
 }
 
 onEachDatabase((database) => {
-  it("[P-03][P-02] what needs a person goes before another with the same number; what stays ambiguous is refused", async () => {
+  it("[P-03][P-02] what needs attention goes before another with the same number; what stays ambiguous is refused", async () => {
     const { at, amends } = await sameNumbers(database);
     const listed = await cli(["list", "attention", ...at]);
     expect(listed.out).toMatch(/disabled-subscription .* retry; in the console: delete /);
@@ -59,12 +59,9 @@ onEachDatabase((database) => {
       /^Disabled {2}.*\n[\s\S]*amends retry 2 --kind subscription --reason "…"\n$/,
     );
     const settled = await cli(["resolve", "3", "--kind", "delivery", ...WHY, ...at]);
-    expect([settled.code, settled.out]).toEqual([
-      0,
-      "let be: delivery 3 is not sent again, and needs nobody any more\n",
-    ]);
+    expect([settled.code, settled.out]).toEqual([0, "Dismissed: delivery 3 is not sent again\n"]);
     const enabled = await cli(["retry", "3", ...WHY, ...at]);
-    expect([enabled.code, enabled.out]).toEqual([0, "goes on: subscription 3 is Active\n"]);
+    expect([enabled.code, enabled.out]).toEqual([0, "Enabled: subscription 3 is Active\n"]);
     expect((await amends.webhooks.subscription("3")).status).toBe("Active");
     expect((await amends.webhooks.subscription("2")).status).toBe("Disabled");
   });

@@ -147,19 +147,19 @@ export const list: Command = command({
   name: "list",
   group: "Look",
   summary: "Sagas, or what another part has, the newest first.",
-  args: [{ name: "PART", summary: `${LISTED.join(", ")}: sagas unless said otherwise.`, required: false }],
+  args: [{ name: "PART", summary: `${LISTED.join(", ")}. Default: sagas.`, required: false }],
   options: {
     ...SOURCE,
     status: text("A,B", "Only these states."),
     name: text("NAME", "Only this saga, resolver, call, event or kind."),
-    limit: number("N", "How many at most. 20 unless said otherwise.", 1, 1_000),
+    limit: number("N", "How many at most. Default: 20.", 1, 1_000),
     ...JSON_OUT,
   },
   examples: [
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
     ["amends list outbox --status abandoned", "what was given up"],
-    ["amends list attention --json", "whatever needs a person, for a program"],
+    ["amends list attention --json", "items that need attention, for a program"],
   ],
   run: async ({ args, options, output, world }) => {
     const part = args[0] ?? "sagas";
@@ -193,7 +193,7 @@ function listingOf(part: string): Listing<never> {
 function statesOf({ states }: Listing<never>, given: string | undefined): readonly string[] {
   if (given === undefined) return [];
   if (states.length === 0)
-    throw new UsageError("What needs a person has no states: leave --status out.", "list");
+    throw new UsageError("Attention items have no states: leave --status out.", "list");
   return given.split(",").map((word) => {
     const plain = (spelt: string): string => spelt.toLowerCase().replaceAll(/[^a-z]/g, "");
     const found = states.find((name) => plain(name) === plain(word));

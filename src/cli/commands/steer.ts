@@ -43,7 +43,7 @@ function deed({ name, summary, about, routes, id, more = {}, examples, body }: D
     run: async ({ args, options, output, world }) => {
       const { reason } = options;
       if (reason === undefined || reason.trim() === "")
-        throw new UsageError(`Say why: --reason "…". It stands in the audit trail.`, name);
+        throw new UsageError(`A reason is required: --reason "…". It is recorded in the audit trail.`, name);
       return withApi(options, world, async (api) => {
         const found = await find(api, args[0] as string, options.kind, Object.keys(routes) as Kind[]);
         const action = routeOf(found, name, routes);
@@ -74,16 +74,17 @@ async function act(api: Api, path: string, body: unknown): Promise<Found["detail
 }
 
 const DONE: Readonly<Record<string, string>> = {
-  cancel: "to be undone",
-  retry: "goes on",
-  skip: "goes on without the step",
-  requeue: "to be tried again",
-  resolve: "resolved",
+  cancel: "Cancelling",
+  retry: "Retrying",
+  skip: "Skipped",
+  requeue: "Requeued",
+  resolve: "Resolved",
 };
 
-/** A dead letter stays one: what a person has decided is that nothing more is sent. */
+/** A dead letter stays one: it is dismissed, and nothing more is sent. */
 function doneWord({ kind }: Found, name: string): string {
-  return kind === "delivery" && name === "resolve" ? "let be" : (DONE[name] ?? "done");
+  if (kind === "subscription" && name === "retry") return "Enabled";
+  return kind === "delivery" && name === "resolve" ? "Dismissed" : (DONE[name] ?? "Done");
 }
 
 function routeOf({ kind, detail }: Found, name: string, routes: Routes): string {
@@ -122,7 +123,7 @@ function describe(found: Found, detail: Found["detail"]): ReturnType<typeof ink>
   if (found.kind === "delivery" && detail.id !== found.detail.id)
     return ink`delivery ${found.detail.id}, as the new delivery ${detail.id}, which is ${state(detail.status)}`;
   if (found.kind === "delivery" && "deadLetter" in detail && detail.deadLetter === "Dismissed")
-    return ink`delivery ${detail.id} is not sent again, and needs nobody any more`;
+    return ink`delivery ${detail.id} is not sent again`;
   return ink`${found.kind} ${detail.id} is ${state(detail.status)}`;
 }
 

@@ -18,7 +18,7 @@ export const worker: Command = command({
     ...DATABASE,
     concurrency: number("N", "How many sagas at once. 100 unless the config says otherwise.", 1, 100_000),
     poll: text("SPAN", "How often it looks when nobody told it to. 1s unless the config says otherwise."),
-    deadline: text("SPAN", "How long running calls may take after a stop. 25s unless said otherwise."),
+    deadline: text("SPAN", "How long running calls may take after a stop. Default: 25s."),
     once: flag("Takes one batch of what is due, runs it, and ends: for cron."),
     migrate: flag("Brings the tables up to date first."),
     ...JSON_OUT,

@@ -11,8 +11,8 @@ const WHERE = `Where it looks:
 
 const EXITS = `Exit codes:
   0  done
-  1  it failed, or something needs a person
-  2  it was called wrongly`;
+  1  it failed, or something needs attention
+  2  invalid usage`;
 
 const ENVIRONMENT = `Environment:
   NO_COLOR      no colours

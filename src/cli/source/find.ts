@@ -61,13 +61,13 @@ export async function find(
 function meant(found: readonly Found[], serves: readonly Kind[]): readonly Found[] {
   const waiting = found.filter(needsPerson);
   if (waiting.length > 0) return waiting;
-  // Lists show the numbers of deliveries. Those of subscriptions are met where one needs a person.
+  // Lists show the numbers of deliveries. Those of subscriptions are met where one needs attention.
   const usual = found.filter(({ kind }) => kind !== "subscription");
   const served = usual.filter(({ kind }) => serves.includes(kind));
   return served.length > 0 ? served : usual.length > 0 ? usual.slice(0, 1) : found;
 }
 
-/** Whether it stands in the list of what needs a person. */
+/** Whether it stands in the attention list. */
 function needsPerson({ kind, detail }: Found): boolean {
   switch (kind) {
     case "saga":
