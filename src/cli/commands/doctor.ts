@@ -9,7 +9,8 @@ import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
 import { plansOf } from "../doctor/plans.ts";
 import { clockOf, progressOf } from "../doctor/progress.ts";
-import { settingsOf } from "../doctor/settings.ts";
+import { objectsOf } from "../doctor/objects.ts";
+import { fileOf, settingsOf } from "../doctor/settings.ts";
 import { failureOf, Trouble, UsageError } from "../program/failure.ts";
 import { ok, warn, wrong, type Finding } from "../doctor/finding.ts";
 import { ink, paint, type Colour } from "../terminal/ink.ts";
@@ -157,6 +158,11 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
     return;
   }
   findings.push(ok("schema", `${many(applied.length, "migration")}, none missing`));
+  await ask("file", () => fileOf(db));
+  const before = findings.length;
+  await ask("tables", () => objectsOf(db));
+  // Without a table or an index the plans are bad for a reason that is known.
+  if (findings.slice(before).some(({ level }) => level === "wrong")) return;
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
   if (erasure)

@@ -18,7 +18,7 @@ export async function plansOf(db: Database): Promise<readonly Finding[]> {
   for (const [name, statement] of hotStatements(db.dialect)) {
     const rows = await db.query(explain(db.dialect, statement));
     const found = db.dialect.name === "postgres" ? scannedIn(rows[0]?.["QUERY PLAN"]) : scannedBySqlite(rows);
-    scans.push(...found.map((table) => `${name} reads all of ${table}`));
+    scans.push(...new Set(found.map((table) => `${name} reads all of ${table}`)));
     count += 1;
   }
   if (db.dialect.name === "sqlite") return [planFinding(count, scans, scans)];
@@ -45,8 +45,7 @@ export async function plansOf(db: Database): Promise<readonly Finding[]> {
 function planFinding(count: number, scans: readonly string[], large: readonly string[]): Finding {
   const check = "plans";
   if (scans.length === 0) return ok(check, `indexes serve all ${count} hot statements`);
-  const advice =
-    "An index is missing: compare the tables with `amends migrate --dry-run --json` of an empty database.";
+  const advice = "The planner does not use an index: run ANALYZE, then doctor again.";
   return large.length > 0 ? wrong(check, large.join("; "), advice) : warn(check, scans.join("; "), advice);
 }
 

@@ -83,6 +83,19 @@ export function tableSizes(schema: string): Sql {
     join pg_namespace as n on n.oid = c.relnamespace where n.nspname = ${schema} and c.relkind = 'r'`;
 }
 
+/** The names of the tables and indexes that there are. */
+export function selectObjects(dialect: Dialect): Sql {
+  if (dialect.name === "sqlite") return sql`select name from sqlite_master where type in ('table', 'index')`;
+  const schema = dialect.table("").text.replace(".", "");
+  return sql`select c.relname as name from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relkind in ('r', 'p', 'i', 'I')`;
+}
+
+/** At most so many problems of the file itself. */
+export function quickCheck(max: number): Sql {
+  return raw(`pragma quick_check(${max})`);
+}
+
 export function brokenIndexes(schema: string): Sql {
   return sql`select c.relname as name from pg_index as i join pg_class as c on c.oid = i.indexrelid
     join pg_namespace as n on n.oid = c.relnamespace where n.nspname = ${schema} and not i.indisvalid`;

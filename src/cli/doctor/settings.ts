@@ -1,7 +1,19 @@
 /** Whether the database keeps what Amends promises, and gives up where Amends expects it to. */
 import type { Database } from "../../storage/database.ts";
-import { countConnections, readPragma, selectSettings, selectSqliteVersion } from "./queries.ts";
+import { countConnections, quickCheck, readPragma, selectSettings, selectSqliteVersion } from "./queries.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
+
+const PROBLEMS_MAX = 5;
+
+/** Reads every page of the file: damage that no statement has met yet is found here. */
+export async function fileOf(db: Database): Promise<readonly Finding[]> {
+  if (db.dialect.name !== "sqlite") return [];
+  const rows = await db.query(quickCheck(PROBLEMS_MAX));
+  const problems = rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
+  if (problems.length === 0) return [ok("file", "quick_check finds no damage")];
+  const advice = "The file is damaged: stop all workers, keep a copy, and restore a backup.";
+  return [wrong("file", problems.join("; ").replaceAll(/\s+/g, " ").slice(0, 300), advice)];
+}
 
 export async function settingsOf(db: Database, workerConcurrency: number): Promise<readonly Finding[]> {
   return db.dialect.name === "postgres" ? postgresSettings(db, workerConcurrency) : sqliteSettings(db);

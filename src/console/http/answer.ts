@@ -94,6 +94,11 @@ const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "SCHEMA_TOO_NEW",
 ]);
 
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  SCHEMA_MISSING:
+    "A table of Amends is missing, or older than this version. Run amends doctor, or amends migrate.",
+};
+
 /** What went wrong as an answer. Messages of refusals are written for people; of anything else nothing is told. */
 export function problemAnswer(error: unknown): Response {
   if (error instanceof Refused) return json(error.problem, error.status, error.headers);
@@ -102,7 +107,7 @@ export function problemAnswer(error: unknown): Response {
     if (status !== undefined)
       return json({ code: error.code, message: error.message } satisfies Problem, status);
     if (UNAVAILABLE.has(error.code)) {
-      const message = "The database cannot be used at the moment. Try again.";
+      const message = MESSAGES[error.code] ?? "The database cannot be used at the moment. Try again.";
       return json({ code: error.code, message } satisfies Problem, 503);
     }
   }

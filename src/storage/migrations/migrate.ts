@@ -100,6 +100,11 @@ async function apply(session: Session): Promise<readonly string[]> {
   return names;
 }
 
+/** What all migrations execute, in their order: what there must be in a database that is up to date. */
+export function allStatements(dialect: Dialect): readonly string[] {
+  return MIGRATIONS.flatMap((migration) => migration.statements(dialect));
+}
+
 export interface MissingMigration {
   readonly name: string;
   readonly statements: readonly string[];
