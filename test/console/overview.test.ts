@@ -271,7 +271,7 @@ onEachDatabase((database) => {
     const route = await as("reader", "/api/retry");
     expect([route.status, await route.json()]).toMatchObject([
       404,
-      { message: "There is no route here. See api/openapi.json for all that there are." },
+      { message: "No such route. api/openapi.json lists all routes." },
     ]);
     const page = await as("reader", "/console/");
     expect([page.status, await page.json()]).toMatchObject([

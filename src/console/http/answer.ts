@@ -68,7 +68,7 @@ export function badInput(field: string, why: string): Refused {
 }
 
 export function notFound(what: string): Refused {
-  return new Refused(404, { code: "NOT_FOUND", message: `There is no ${what} here.` });
+  return new Refused(404, { code: "NOT_FOUND", message: `No ${what}.` });
 }
 
 const STATUS: Partial<Record<ErrorCode, number>> = {
@@ -112,7 +112,10 @@ export function problemAnswer(error: unknown): Response {
     }
   }
   return json(
-    { code: "INTERNAL", message: "Something went wrong here. The log has it." } satisfies Problem,
+    {
+      code: "INTERNAL",
+      message: "The request failed unexpectedly. The log of the console's process has the error.",
+    } satisfies Problem,
     500,
   );
 }

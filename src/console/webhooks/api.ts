@@ -208,7 +208,10 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
         await recorded(context, call, "dismiss", "delivery", async (note) => {
           const letter = await letterOf(context, await deliveryOf(context, call.id));
           if (letter?.status !== "Open") {
-            throw new Refused(409, { code: "NOT_ALLOWED_NOW", message: "It is no open dead letter." });
+            throw new Refused(409, {
+              code: "NOT_ALLOWED_NOW",
+              message: "The delivery has no open dead letter.",
+            });
           }
           await webhooks.dismiss(letter.id, note);
         });
