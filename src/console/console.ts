@@ -178,23 +178,23 @@ function readSearch(search: URLSearchParams): Readonly<Record<string, string>> {
   const given = [...search];
   const fields = Object.fromEntries(given);
   if (Object.keys(fields).length === given.length) return fields;
-  throw new Refused(400, { code: "BAD_INPUT", message: "Give each parameter once." });
+  throw new Refused(400, { code: "BAD_INPUT", message: "Each parameter may be given once." });
 }
 
 function noRoute(): Refused {
-  const message = "There is no route here. See api/openapi.json for all that there are.";
+  const message = "No such route. api/openapi.json lists all routes.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 /** Mostly a console that was not told where it is mounted. */
 function noPage(): Refused {
-  const message = "There is no page here. If the console is mounted below a path, tell it so: `path`.";
+  const message = "No such page. If the console is mounted below a path, pass it as `path`.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 function wrongMethod(methods: readonly string[]): Refused {
   const allow = [...new Set(methods)].join(", ");
-  return new Refused(405, { code: "WRONG_METHOD", message: `There is ${allow} here.` }, { allow });
+  return new Refused(405, { code: "WRONG_METHOD", message: `Method not allowed. Use ${allow}.` }, { allow });
 }
 
 function readVersion(): string {

@@ -21,7 +21,7 @@ onEachDatabase((database) => {
       attempts: 0,
     });
     const { out } = await cli(["requeue", abandoned[1] ?? "", ...why, ...at]);
-    expect(out).toContain(`to be tried again: entry ${abandoned[1]} is pending`);
+    expect(out).toContain(`Requeued: entry ${abandoned[1]} is pending`);
     const sent = await cli(["resend", dead, ...why, ...at]);
     expect(sent.out).toMatch(/as the new delivery \d+, which is Pending/);
     expect(
@@ -43,7 +43,7 @@ onEachDatabase((database) => {
       type: "ERASURE_REQUEUED",
       payload: { reason: "the bank is back", by: "ann" },
     });
-    expect((await cli(["status", ...at])).out).toContain("Nothing needs a person.");
+    expect((await cli(["status", ...at])).out).toContain("Nothing needs attention.");
   });
 
   it("[P-03][S-14][O-21] a stalled saga is skipped or resolved by hand, and an abandoned erasure is confirmed", async () => {
@@ -108,8 +108,8 @@ export default {
       expect(ran.err).toMatch(message);
       expect(ran.err).not.toMatch(/\n {4}at /);
     };
-    await refused(["cancel", "o-completed"], 2, /Say why: --reason/);
-    await refused(["cancel", "o-completed", "--reason", "  "], 2, /Say why: --reason/);
+    await refused(["cancel", "o-completed"], 2, /A reason is required: --reason/);
+    await refused(["cancel", "o-completed", "--reason", "  "], 2, /A reason is required: --reason/);
     await refused(
       ["cancel", "o-completed", ...why],
       1,

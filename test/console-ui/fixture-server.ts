@@ -74,7 +74,7 @@ export async function startFixture(options: FixtureOptions): Promise<Fixture> {
     const name = path.slice("api/".length);
     if (name === "session") return session(request, world, open);
     if (!open && !(request.headers.get("cookie") ?? "").includes(COOKIE)) {
-      throw new Refused(401, { code: "SIGNED_OUT", message: "Nobody is signed in." });
+      throw new Refused(401, { code: "SIGNED_OUT", message: "Sign in first." });
     }
     if (name === "live") return stream(listeners);
     if (request.method === "GET") {
@@ -139,12 +139,12 @@ async function session(request: Request, world: World, open: boolean): Promise<R
   if (method === "POST") {
     const { token } = (await request.json()) as { readonly token?: unknown };
     if (token !== TOKEN) {
-      throw new Refused(401, { code: "BAD_TOKEN", message: "This token is wrong, or was used before." });
+      throw new Refused(401, { code: "BAD_TOKEN", message: "This token is not valid, or was already used." });
     }
     return json(who, 200, { "set-cookie": `${COOKIE}; HttpOnly; SameSite=Strict; Path=/` });
   }
   if (open || (headers.get("cookie") ?? "").includes(COOKIE)) return json(who);
-  throw new Refused(401, { code: "SIGNED_OUT", message: "Nobody is signed in." });
+  throw new Refused(401, { code: "SIGNED_OUT", message: "Sign in first." });
 }
 
 function stream(listeners: Set<ReadableStreamDefaultController<Uint8Array>>): Response {

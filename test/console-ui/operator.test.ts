@@ -1,5 +1,5 @@
 /**
- * A new operator, with nothing but the console: the tour has left a stalled saga, two abandoned entries, two dead
+ * A new operator, with nothing but the console: the tour has left a stalled saga, two abandoned erasures, two dead
  * letters and a disabled subscription. Each choice is made by the words on the page alone.
  */
 import type { Locator, Page } from "playwright-core";
@@ -29,7 +29,7 @@ inBrowser("a new operator", (stage) => {
     const { page, troubles } = await stage.tab();
     try {
       const [address] = await tour.hears(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}/);
-      await tour.hears(/are back: what waits can be mended/);
+      await tour.hears(/are back: you can now retry what failed/);
       await page.goto(address);
       await settled(page);
 
@@ -61,7 +61,9 @@ inBrowser("a new operator", (stage) => {
         await eventually(() => card(page, words).count()).toBe(0);
       }
       await page.getByText("All clear").waitFor();
-      await tour.hears(/Nothing needs a person\./);
+      await tour.hears(/✓ task 1 is done: order o-1007/);
+      await tour.hears(/\(5 of 5\)/);
+      await tour.hears(/All clear: nothing needs attention\./);
 
       // It is really done, and it is on record.
       await page.locator(".rail-link[data-section=erasures]").click();

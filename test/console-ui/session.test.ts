@@ -15,7 +15,7 @@ inBrowser("session", (stage) => {
     await stage.window().forgetCookies();
     const { page, troubles } = await stage.tab();
     await page.goto(`${fixture.url}#token=wrong`);
-    await page.getByText("This token is wrong").waitFor();
+    await page.getByText("This token is not valid").waitFor();
     expect(page.url()).not.toContain("wrong");
     expect(await seriousFindings(page)).toEqual([]);
     await page.goto("about:blank");

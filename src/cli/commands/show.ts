@@ -18,7 +18,7 @@ export const show: Command = command({
   group: "Look",
   summary: "One saga with its timeline in the terminal; or a flow, an outbox entry, a delivery.",
   about:
-    "Stored values are somebody's data: they are shown by their form. --reveal shows them, and is audited.",
+    "Stored values may be personal data, so only their form is shown. --reveal shows them, and is audited.",
   args: [{ name: "ID", summary: "The id of a saga, flow, outbox entry or delivery.", required: true }],
   options: {
     ...SOURCE,

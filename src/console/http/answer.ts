@@ -68,7 +68,7 @@ export function badInput(field: string, why: string): Refused {
 }
 
 export function notFound(what: string): Refused {
-  return new Refused(404, { code: "NOT_FOUND", message: `There is no ${what} here.` });
+  return new Refused(404, { code: "NOT_FOUND", message: `No ${what}.` });
 }
 
 const STATUS: Partial<Record<ErrorCode, number>> = {
@@ -94,6 +94,11 @@ const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "SCHEMA_TOO_NEW",
 ]);
 
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  SCHEMA_MISSING:
+    "A table of Amends is missing, or older than this version. Run amends doctor, or amends migrate.",
+};
+
 /** What went wrong as an answer. Messages of refusals are written for people; of anything else nothing is told. */
 export function problemAnswer(error: unknown): Response {
   if (error instanceof Refused) return json(error.problem, error.status, error.headers);
@@ -101,12 +106,15 @@ export function problemAnswer(error: unknown): Response {
     const status = STATUS[error.code] ?? (error.code.endsWith("_NOT_FOUND") ? 404 : undefined);
     if (status !== undefined) return json(problemOf(error), status);
     if (UNAVAILABLE.has(error.code)) {
-      const message = "The database cannot be used at the moment. Try again.";
+      const message = MESSAGES[error.code] ?? "The database cannot be used at the moment. Try again.";
       return json({ code: error.code, message } satisfies Problem, 503);
     }
   }
   return json(
-    { code: "INTERNAL", message: "Something went wrong here. The log has it." } satisfies Problem,
+    {
+      code: "INTERNAL",
+      message: "The request failed unexpectedly. The log of the console's process has the error.",
+    } satisfies Problem,
     500,
   );
 }

@@ -196,7 +196,7 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
           const { id } = await deliveryOf(context, call.id);
           const { deadLetter } = await readAftermath(context.reader, id);
           if (deadLetter !== "Open") {
-            const message = "Only a delivery with an open dead letter can be dismissed.";
+            const message = "The delivery has no open dead letter.";
             throw new Refused(409, { code: "NOT_ALLOWED_NOW", message });
           }
           await webhooks.dismiss(id, note);
