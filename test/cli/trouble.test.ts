@@ -127,8 +127,8 @@ onEachDatabase((database) => {
       missing: { name: string; statements: string[] }[];
     };
     expect([dry.code, applied]).toEqual([1, []]);
-    expect(missing[0]).toMatchObject({ name: "initial" });
-    expect(missing[0]?.statements.join("\n")).toMatch(/^create table/im);
+    expect(missing).toMatchObject([{ name: "initial" }]);
+    expect(missing[0]?.statements).toContainEqual(expect.stringMatching(/^create table/i));
     const first = await cli(["migrate", ...at]);
     expect([first.code, first.err]).toEqual([0, ""]);
     expect(first.out).toMatch(/^applied {2}initial\n/);

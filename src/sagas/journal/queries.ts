@@ -1,5 +1,5 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
-import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
+import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -33,7 +33,7 @@ export function claimSagas(
       kind,
       kinds.map(({ name, version }) => `${name}@${version}`),
     ),
-    set: sql`status = case when c.status = 'PENDING' then 'RUNNING' else c.status end,
+    set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,
     returning: executionColumns(dialect),
@@ -65,6 +65,6 @@ export function stallDamaged(
   ids: readonly string[],
 ): Sql {
   return sql`update ${dialect.table("saga_executions")}
-    set status = 'STALLED', owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, updated_at = ${dialect.now()}
+    set status = ${literals([STALLED])}, owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, updated_at = ${dialect.now()}
     where ${dialect.among(raw("id"), ids)} and status in (${literals(sagaMachine.sources("stall"))})`;
 }

@@ -14,7 +14,8 @@ import {
   type RetryPolicy,
   type WaitCommand,
 } from "../../../../src/core/saga/interpreter.ts";
-import { evolve, type SagaState } from "../../../../src/core/saga/state.ts";
+import { evolve } from "../../../../src/core/saga/evolve.ts";
+import type { SagaState } from "../../../../src/core/saga/state.ts";
 import type { Call, Copy, Effect, Orphan, Sending, Worker, World } from "./world.ts";
 
 /** One retry, then the budget is used up. */

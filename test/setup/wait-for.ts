@@ -8,8 +8,8 @@ import { UNTIL_MS } from "./limits.ts";
 const { waitFor } = vi;
 
 // Files share a process: the first one has done it for all.
-if (waitFor.name !== "waitPatiently") {
-  vi.waitFor = function waitPatiently(look, options = {}) {
+if (waitFor.name !== "waitLonger") {
+  vi.waitFor = function waitLonger(look, options = {}) {
     const given = typeof options === "number" ? { timeout: options } : options;
     return waitFor(look, { timeout: UNTIL_MS, interval: 20, ...given });
   };
