@@ -162,7 +162,7 @@ inBrowser("actions", (stage) => {
     await page.close();
   });
 
-  it("[P-02] for an endpoint that is gone the first button deletes, and its dead letters go with it", async () => {
+  it("[P-02] for an endpoint that is gone the first button unsubscribes it, and its dead letters go with it", async () => {
     const fixture = await stage.fixture();
     const east = fixture.world.subscriptions.get("2");
     const letter = fixture.world.deliveries.get("501");
@@ -178,15 +178,15 @@ inBrowser("actions", (stage) => {
     const card = page.locator('.attention-card[data-kind="disabled-subscription"]');
     const first = card.locator("[data-action]").first();
     expect([await first.innerText(), await first.getAttribute("data-kind")]).toEqual([
-      "Delete",
+      "Unsubscribe",
       "danger-primary",
     ]);
-    expect(await card.innerText()).toContain("gone for good: delete the subscription");
+    expect(await card.innerText()).toContain("gone for good: unsubscribe it");
     await first.click();
     await dialog(page).getByRole("button", { name: "The endpoint is gone for good" }).click();
     await submit(page).click();
     await eventually(() => page.locator(".attention-card").count()).toBe(before - 2);
-    await page.getByText("Warehouse partner, east: deleted, 1 dead letter dismissed").waitFor();
+    await page.getByText("Warehouse partner, east: unsubscribed, 1 dead letter dismissed").waitFor();
     await page.close();
   });
 

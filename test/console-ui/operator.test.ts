@@ -61,7 +61,7 @@ inBrowser("a new operator", (stage) => {
         await eventually(() => card(page, words).count()).toBe(0);
       }
       await page.getByText("All clear").waitFor();
-      await tour.hears(/✓ task 1 is done: order o-1007/);
+      await tour.hears(/✓ task 5 is done: order o-1007/);
       await tour.hears(/\(5 of 5\)/);
       await tour.hears(/All clear: nothing needs attention\./);
 

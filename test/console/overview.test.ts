@@ -278,7 +278,7 @@ onEachDatabase((database) => {
     const page = await as("reader", "/console/");
     expect([page.status, await page.json()]).toMatchObject([
       404,
-      { message: "There is no page here. If the console is mounted below a path, tell it so: `path`." },
+      { message: "No such page. If the console is mounted below a path, pass it as `path`." },
     ]);
   });
 });

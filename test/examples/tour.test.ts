@@ -36,12 +36,16 @@ describe("sqlite", () => {
       expect(output).toMatch(/outside +✓ 3 confirmed {2}• 2 will expire {2}✗ 2 abandoned\n/);
       expect(output).toMatch(/↺ reserve undone {2}STALLED\n/);
 
-      expect(words).toContain("task 1 order o-1007: the undo of step charge failed (RefundsDown) ✓ retry");
+      expect(words).toContain("task 5 order o-1007: the undo of step charge failed (RefundsDown) ✓ retry");
       expect(words).toMatch(
-        /task 2 erasure of u-ann: .*newsletter did not erase: http-503, 3 attempts ✓ requeue/,
+        /task 3 erasure of u-ann: .*newsletter did not erase: http-503, 3 attempts ✓ requeue/,
       );
-      expect(words).toMatch(/webhook to warehouse-east: .*: it answered HTTP 500, 4 attempts ✓ resend/);
-      expect(words).toMatch(/webhooks to old-shop: .*: it answered HTTP 410 \(gone for good\) ✓ unsubscribe/);
+      expect(words).toMatch(
+        /task 2 webhook to warehouse-east: .*: it answered HTTP 500, 4 attempts ✓ resend/,
+      );
+      expect(words).toMatch(
+        /task 1 webhooks to old-shop: .*: it answered HTTP 410 \(gone for good\) ✓ unsubscribe/,
+      );
       expect(words).toContain("All clear.");
       for (const page of [
         "sagas",
@@ -81,7 +85,7 @@ describe("sqlite", () => {
         await tour.hears(new RegExp(`Port ${port} is in use, so the console has another one\\.`));
         await tour.hears(/Your turn/);
         await tour.hears(
-          /task 1 order o-1007: .* → Retry .* task 2 erasure of u-ann: .* → Requeue .* → Resend .* → Unsubscribe \(/,
+          /task 1 webhooks to old-shop: .* → Unsubscribe .* task 2 .* → Resend .* task 3 erasure of u-ann: .* → Requeue .* task 5 order o-1007: .* → Retry \(/,
         );
         await tour.hears(/attention 6/);
         expect(readdirSync(tour.folder)).toEqual([".amends"]);

@@ -143,7 +143,7 @@ function Detail({ subscription, accept }: Props): JSX.Element {
 function whyWord({ status }: Subscription, reason: string): string {
   if (status !== "Disabled") return reason;
   if (reason === "gone")
-    return "The endpoint answered HTTP 410 (gone for good). Nothing is sent. Delete the subscription, or enable it if the endpoint was restored.";
+    return "The endpoint answered HTTP 410 (gone for good). Nothing is sent. Unsubscribe it, or enable it if the endpoint was restored.";
   if (reason === "failing")
     return "No delivery has succeeded for a long time. Nothing is sent until the subscription is enabled.";
   return reason;
