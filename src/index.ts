@@ -24,23 +24,23 @@ export { type AttentionCounts } from "./attention/count.ts";
 export { type AttentionOptions, type AttentionPage } from "./attention/list.ts";
 export { type Count } from "./core/count.ts";
 export { type Page } from "./core/cursor.ts";
-export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
+export {
+  Webhooks,
+  type DeclaredSubscription,
+  type NewSubscription,
+  type SubscribeSettings,
+} from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
-export { type Published, type WebhookEvent } from "./webhooks/publishing.ts";
+export { type Published, type WebhookEvent } from "./webhooks/publish/publisher.ts";
 export { type Attempt, type Delivery, type DeliveryFilter } from "./webhooks/delivery-queries.ts";
 export { type Span } from "./webhooks/operators.ts";
-export { type StoredEvent } from "./webhooks/event-queries.ts";
+export { type StoredEvent } from "./webhooks/publish/queries.ts";
 export { type Pruned } from "./webhooks/retention.ts";
 export { type DeadLetter } from "./webhooks/dead-letters/rows.ts";
-export { type Subscription } from "./webhooks/subscriptions/rows.ts";
+export { type Subscription } from "./webhooks/subscriptions/view.ts";
 export { type Rate, type SubscriptionSettings } from "./webhooks/subscriptions/settings.ts";
-export {
-  type Sender,
-  type SenderOptions,
-  type SendRequest,
-  type SendResult,
-} from "./webhooks/sending/send.ts";
-export { type SecretKey } from "./webhooks/sending/secret-box.ts";
+export { type Sender, type SenderOptions, type SendRequest, type SendResult } from "./webhooks/http/send.ts";
+export { type SecretKey } from "./webhooks/http/secret-box.ts";
 export {
   type DeadLetterStatus,
   type DeliveryStatus,

@@ -1,5 +1,5 @@
 /** For receivers of webhooks: verify, recognise repetitions, and sign in tests. Needs no database. */
-import { verify, type ReceivedHeaders, type VerifiedWebhook } from "./webhooks/receiving/verify.ts";
+import { verify, type ReceivedHeaders, type VerifiedWebhook } from "./webhooks/http/verify.ts";
 import type { Duration } from "./core/duration.ts";
 
 export interface VerifyWebhookOptions {
@@ -27,16 +27,16 @@ export {
   type ReceivedHeaders,
   type RefusedReason,
   type VerifiedWebhook,
-} from "./webhooks/receiving/verify.ts";
+} from "./webhooks/http/verify.ts";
 export {
   dedupeWebhooks,
   type DedupeOptions,
   type SeenStore,
   type WebhookDedupe,
-} from "./webhooks/receiving/dedupe.ts";
-export { signWebhook, type WebhookHeaders, type WebhookMessage } from "./webhooks/sending/signature.ts";
+} from "./webhooks/http/dedupe.ts";
+export { signWebhook, type WebhookHeaders, type WebhookMessage } from "./webhooks/http/signature.ts";
 export {
   generateWebhookKeyPair,
   generateWebhookSecret,
   type WebhookKeyPair,
-} from "./webhooks/sending/secret.ts";
+} from "./webhooks/http/secret.ts";

@@ -202,7 +202,7 @@ export class Amends<Tx = unknown> {
         clock: this.#clock,
         logger: this.#logger,
         owner: this.#owner,
-        check: () => this.#check(worker),
+        check: (duties) => this.#check(worker, duties),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -293,8 +293,8 @@ export class Amends<Tx = unknown> {
     return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
   }
 
-  /** Before a worker works: the schema fits, and nobody waits for a version that is not here. */
-  async #check(worker: Worker): Promise<void> {
+  /** Before a worker begins: the schema fits, and so does the database for each of its duties. */
+  async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
     this.#refuseClosed();
     if ([...this.#workers].some((other) => other !== worker && other.running)) {
       throw new AmendsError(
@@ -305,6 +305,12 @@ export class Amends<Tx = unknown> {
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);
+    for (const duty of duties) await duty.check?.();
+    if (duties.includes(this.#engine.pool)) await this.#warnOfUnknown(db);
+  }
+
+  /** Open sagas of a version that is not registered here are left alone. */
+  async #warnOfUnknown(db: Database): Promise<void> {
     for (const { name, version, sagas } of await openKinds(retrying(db))) {
       if (this.#registry.get(name, version)) continue;
       this.#logger.warn(

@@ -6,8 +6,8 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { BYTES_MAX } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { SecretKey } from "./sending/secret-box.ts";
-import type { Sender, SenderOptions } from "./sending/send.ts";
+import type { SecretKey } from "./http/secret-box.ts";
+import type { Sender, SenderOptions } from "./http/send.ts";
 import { checkCount, CONCURRENCY_MAX } from "./subscriptions/settings.ts";
 
 /** Labels only, safe to send to whoever is on call. */

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Sender } from "amends";
 import { event } from "amends/events";
-import type { AttentionLine, Overview, Page } from "../../src/console/contract.ts";
+import type { ActionLine, AttentionLine, Overview, Page } from "../../src/console/contract.ts";
 import type { Unsubscribed, DeliveryDetail, Subscription } from "../../src/console/contract-parts.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { visit } from "./support/visit.ts";
@@ -104,6 +104,14 @@ onEachDatabase((database) => {
     });
     await post("operator", `${subscription}/unsubscribe`, { reason: "after all" });
     expect(await refusal()).toEqual([409, "SUBSCRIPTION_DELETED"]);
+    const { items: done } = await get<Page<ActionLine>>("reader", "/api/audit");
+    expect(done.toReversed().map(({ action, outcome }) => [action, outcome])).toEqual([
+      ["resend", "refused"],
+      ["enable", "done"],
+      ["resend", "done"],
+      ["unsubscribe", "done"],
+      ["resend", "refused"],
+    ]);
   });
 
   it("[P-04] an event that no process has a handler for is listed, but does not count as waiting work", async () => {

@@ -125,7 +125,7 @@ function AttentionCard({ item }: { readonly item: AttentionLine }): JSX.Element 
             {word}
           </span>
         </div>
-        <p class="sentence">{item.reason}</p>
+        <p class={isAddress(item.reason) ? undefined : "sentence"}>{item.reason}</p>
         <p class="dim">{needs(item)}</p>
       </div>
       <div class="attention-side">
@@ -154,4 +154,9 @@ function Skeletons(): JSX.Element {
       ))}
     </div>
   );
+}
+
+/** An address keeps its small first letter. */
+function isAddress(words: string): boolean {
+  return /^https?:/.test(words);
 }

@@ -8,7 +8,7 @@ import { readBriefs, type SubscriptionBrief } from "../../webhooks/read/subscrip
 import { deliveryActions } from "../../webhooks/helping-actions.ts";
 import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Revealers } from "../audit/api.ts";
-import { recorded, type ConsoleContext } from "../context.ts";
+import { noteOf, recorded, type ConsoleContext } from "../context.ts";
 import type { DeliveryDetail, DeliveryLine, Resent, Subscription, Unsubscribed } from "../contract-parts.ts";
 import type { Json, Page } from "../contract.ts";
 import { badInput, notFound, Refused } from "../http/answer.ts";
@@ -87,23 +87,13 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       ...shared,
       path: `${path}/{id}/pause`,
       summary: "Nothing is sent until it is enabled; what it is owed waits.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "pause", "subscription", (note) =>
-            webhooks.pause(checkSerial(call.id), note),
-          ),
-        ),
+      handle: async (call) => toSubscriptionLine(await webhooks.pause(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
       path: `${path}/{id}/enable`,
       summary: "Sending goes on.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "enable", "subscription", () =>
-            webhooks.enable(checkSerial(call.id)),
-          ),
-        ),
+      handle: async (call) => toSubscriptionLine(await webhooks.enable(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
@@ -112,10 +102,9 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       summary: "Ends the subscription for good, and dismisses its open dead letters.",
       handle: async (call): Promise<Unsubscribed> => {
         const id = checkSerial(call.id);
-        return recorded(context, call, "unsubscribe", "subscription", async (note) => {
-          const ended = await webhooks.unsubscribe(id, note);
-          return { ...toSubscriptionLine(ended), dismissed: await dismissAll(context, id, note) };
-        });
+        const note = noteOf(call);
+        const ended = await webhooks.unsubscribe(id, note);
+        return { ...toSubscriptionLine(ended), dismissed: await dismissAll(context, id, note) };
       },
     }),
     route({
@@ -126,9 +115,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       body: { reason: reason(), since: needed(instant()) },
       handle: async (call): Promise<Resent> => {
         const since = new Date(call.body.since);
-        const deliveries = await recorded(context, call, "resend", "subscription", (note) =>
-          webhooks.resendSince(checkSerial(call.id), { since }, note),
-        );
+        const deliveries = await webhooks.resendSince(checkSerial(call.id), { since }, noteOf(call));
         return { deliveries };
       },
     }),
@@ -180,11 +167,13 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
       summary: "Sends a delivery that has ended again, as a new one: answers with the new one.",
       body: { reason: reason(), enable: bool() },
       handle: async (call) => {
-        const made = await recorded(context, call, "resend", "delivery", async (note) => {
-          await prepareResend(context, await deliveryOf(context, call.id), call.body.enable);
-          return webhooks.resend(checkSerial(call.id), note);
-        });
-        return detailOf(context, made);
+        const id = checkSerial(call.id);
+        const note = noteOf(call);
+        const { refusal, enables } = await beforeResend(context, id, call.body.enable);
+        // What the library carries out is on record by itself. What is refused here is put on record here.
+        if (refusal) await recorded(context, call, "resend", "delivery", () => Promise.reject(refusal));
+        if (enables !== undefined) await webhooks.enable(enables, note);
+        return detailOf(context, await webhooks.resend(id, note));
       },
     }),
     route({
@@ -225,21 +214,25 @@ async function dismissAll(
 }
 
 /** A delivery to a disabled or deleted subscription ends as a dead letter at once: the operator is told before. */
-async function prepareResend(
+async function beforeResend(
   { amends: { webhooks } }: ConsoleContext,
-  { subscriptionId }: Delivery,
+  id: string,
   enable: boolean | undefined,
-): Promise<void> {
+): Promise<{ readonly refusal?: Refused; readonly enables?: string }> {
+  const delivery = await webhooks.delivery(id);
+  // A resend of an unknown delivery is refused by the library.
+  if (!delivery) return {};
+  const { subscriptionId } = delivery;
   const { status, description, url, reason: why } = await webhooks.subscription(subscriptionId);
   const name = description ?? shownUrl(url);
   if (status === "Deleted") {
     const message = `The subscription ${name} was deleted: nothing can be sent to it. Dismiss the dead letter.`;
-    throw new Refused(409, { code: "SUBSCRIPTION_DELETED", message });
+    return { refusal: new Refused(409, { code: "SUBSCRIPTION_DELETED", message }) };
   }
-  if (status !== "Disabled") return;
-  if (enable === true) return void (await webhooks.enable(subscriptionId));
+  if (status !== "Disabled") return {};
+  if (enable === true) return { enables: subscriptionId };
   const message = `The subscription ${name} is disabled (${why ?? "unknown reason"}): the delivery would fail at once. Enable subscription ${subscriptionId} first, or send \`enable: true\`.`;
-  throw new Refused(409, { code: "SUBSCRIPTION_DISABLED", message });
+  return { refusal: new Refused(409, { code: "SUBSCRIPTION_DISABLED", message }) };
 }
 
 export function webhookRevealers(context: ConsoleContext): Revealers {
