@@ -9,7 +9,7 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
 import { HOST } from "../runtime/part.ts";
-import { answer, isUnforeseen, json, problemAnswer, Refused } from "./http/answer.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused, tagged } from "./http/answer.ts";
 import { Assets } from "./http/assets.ts";
 import { readBody } from "./http/body.ts";
 import { Guard } from "./session/guard.ts";
@@ -82,7 +82,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
-      requeues: checked.outbox,
+      entryActions: checked.outbox,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),
@@ -139,13 +139,13 @@ export class Console {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const response = path.startsWith("/api/")
       ? await this.#call(request, method, path, url.searchParams)
-      : this.#page(method, path);
+      : this.#page(method, path, request.headers.get("accept-encoding"));
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
 
-  #page(method: string, path: string): Response {
+  #page(method: string, path: string, accepts: string | null): Response {
     if (method !== "GET") throw wrongMethod(["GET"]);
-    const page = this.#assets.serve(path);
+    const page = this.#assets.serve(path, accepts);
     if (!page) throw noPage();
     return page;
   }
@@ -159,7 +159,8 @@ export class Console {
     const query = readAll(route.query ?? {}, readSearch(search));
     const body = route.body ? readAll(route.body, await readBody(request)) : {};
     const value = await route.handle({ id, query, body, who: visitor?.operator, request });
-    return value instanceof Response ? value : json(value);
+    if (value instanceof Response) return value;
+    return method === "GET" ? tagged(value, request) : json(value);
   }
 
   #mountOf(request: Request): string {
@@ -177,23 +178,23 @@ function readSearch(search: URLSearchParams): Readonly<Record<string, string>> {
   const given = [...search];
   const fields = Object.fromEntries(given);
   if (Object.keys(fields).length === given.length) return fields;
-  throw new Refused(400, { code: "BAD_INPUT", message: "Give each parameter once." });
+  throw new Refused(400, { code: "BAD_INPUT", message: "Each parameter may be given once." });
 }
 
 function noRoute(): Refused {
-  const message = "There is no route here. See api/openapi.json for all that there are.";
+  const message = "No such route. api/openapi.json lists all routes.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 /** Mostly a console that was not told where it is mounted. */
 function noPage(): Refused {
-  const message = "There is no page here. If the console is mounted below a path, tell it so: `path`.";
+  const message = "No such page. If the console is mounted below a path, pass it as `path`.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 function wrongMethod(methods: readonly string[]): Refused {
   const allow = [...new Set(methods)].join(", ");
-  return new Refused(405, { code: "WRONG_METHOD", message: `There is ${allow} here.` }, { allow });
+  return new Refused(405, { code: "WRONG_METHOD", message: `Method not allowed. Use ${allow}.` }, { allow });
 }
 
 function readVersion(): string {

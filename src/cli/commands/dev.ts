@@ -21,12 +21,7 @@ import type { ExitCode, World } from "../program/world.ts";
 
 const OPTIONS = {
   ...DATABASE,
-  port: number(
-    "N",
-    `Of the console. ${CONSOLE_PORT} unless said otherwise; 0 takes one that is free.`,
-    0,
-    65_535,
-  ),
+  port: number("N", `Port of the console. Default: ${CONSOLE_PORT}. 0 takes a free one.`, 0, 65_535),
   "no-watch": flag("Runs once, without watching for changes."),
   ...JSON_OUT,
 } as const;

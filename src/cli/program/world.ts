@@ -16,5 +16,5 @@ export interface Terminal {
   readonly colours: boolean;
 }
 
-/** 0: done. 1: it failed, or something needs a person. 2: it was called wrongly. */
+/** 0: done. 1: it failed, or something needs attention. 2: invalid usage. */
 export type ExitCode = 0 | 1 | 2;
