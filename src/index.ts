@@ -51,7 +51,6 @@ export {
   type ForwardOptions,
   type ForwardSaga,
   type PivotOptions,
-  type RetryOptions,
   type Saga,
   type SagaDefinition,
   type SagaOptions,
@@ -163,6 +162,7 @@ export {
   type ErrorCode,
 } from "./core/errors.ts";
 export { type Duration } from "./core/duration.ts";
+export { type RetryOptions } from "./core/retry.ts";
 export { type Stored } from "./core/json.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type Clock } from "./storage/clock.ts";

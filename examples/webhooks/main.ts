@@ -9,8 +9,7 @@ handle.exec("create table orders (id text primary key, region text)");
 const amends = new Amends({
   database: sqlite(handle),
   webhooks: {
-    maxAttempts: 3,
-    backoff: { base: "20ms", cap: "100ms" }, // so that this program is over soon
+    retry: { attempts: 3, base: "20ms", cap: "100ms" }, // so that this program is over soon
     timeout: "10s",
     // This machine is no public address: it has to be allowed.
     sending: { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] },

@@ -23,7 +23,10 @@ const partners: Sender = {
 
 async function scene(database: TestDatabase) {
   const db = await database.open();
-  const amends = await database.amends({ database: db, webhooks: { maxAttempts: 1, sender: partners } });
+  const amends = await database.amends({
+    database: db,
+    webhooks: { retry: { attempts: 1 }, sender: partners },
+  });
   for (const status of [500, 410]) {
     const url = `https://partner.example/${status}?key=${KEY}`;
     await amends.webhooks.subscribe({ url, events: ["order.*"] });

@@ -45,9 +45,8 @@ export function webhooksOn(database: Database, sender: Sender, leaseMs: number):
       sender,
       lease: leaseMs,
       concurrency: 1,
-      maxAttempts: 2,
-      maxLeases: 20,
-      backoff: { base: 1, cap: 1 },
+      recoveries: 19,
+      retry: { attempts: 2, base: 1, cap: 1 },
     },
   });
 }

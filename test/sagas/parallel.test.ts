@@ -236,7 +236,7 @@ onEachDatabase((database) => {
     slow.open();
     await working;
     expect(at.map((ms) => ms - startedAt)).toEqual([0, 30_000, 90_000]);
-    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { unconfirmedRecovery: 3 } });
+    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { shaky: 3 } });
   });
 
   it("[S-24][S-13] where only later tries are left, the saga is given back and each try comes at its own time", async () => {

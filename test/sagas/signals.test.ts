@@ -158,7 +158,7 @@ onEachDatabase((database) => {
 
   it("[S-25] a signal that nobody waits for is kept and changes nothing: a pause between two tries stays as long", async () => {
     const clock = virtualClock();
-    const failing = saga("failing", nothing)
+    const failing = saga("failing", nothing, { retry: { base: "30s" } })
       .step("one", { act: ({ attempt }) => (attempt === 1 ? Promise.reject(new Error("busy")) : attempt) })
       .waitFor("approval", { signal: approved });
     const amends = await database.amends({ sagas: [failing], clock });

@@ -112,7 +112,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-19] in order, the next one waits until the one before has arrived or is dead", async () => {
-    const { subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 2 });
+    const { subscribe, publish, work, later, world } = await stage(database, { retry: { attempts: 2 } });
     await subscribe("a", { ordered: true });
     world.answer = ({ id }, nth) => (id === "e-1" && nth === 1 ? failed() : id === "e-3" ? failed() : {});
     for (let n = 1; n <= 4; n++) await publish("order.placed", { id: `e-${n}` });

@@ -58,7 +58,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const world = new World();
   const amends = await database.amends({
     database: watched,
-    webhooks: { sender: world, maxAttempts: 2, backoff: { base: "1ms", cap: "1ms" } },
+    webhooks: { sender: world, retry: { attempts: 2, base: "1ms", cap: "1ms" } },
   });
   const { webhooks } = amends;
   const first = await webhooks.subscribe({ url: "https://first.example", events: ["*"] });

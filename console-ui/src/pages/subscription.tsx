@@ -96,7 +96,7 @@ function Detail({ subscription, accept }: Props): JSX.Element {
               ],
               [
                 "Tries at most",
-                subscription.maxAttempts === null ? "as configured" : String(subscription.maxAttempts),
+                subscription.attempts === null ? "as configured" : String(subscription.attempts),
               ],
               ["At once", String(subscription.concurrency)],
               ["In order", subscription.ordered ? "yes" : "no"],

@@ -33,8 +33,7 @@ export class Shop {
       handlers: [cancelPurchase],
       lease: LEASE_MS,
       webhooks: {
-        maxAttempts: 4,
-        backoff: { base: "200ms", cap: "2s" },
+        retry: { attempts: 4, base: "200ms", cap: "2s" },
         lease: "5s",
         // This machine is no public address: it has to be allowed.
         sending: { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] },

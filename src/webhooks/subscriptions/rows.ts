@@ -13,8 +13,8 @@ export interface Subscription {
   readonly reason: string | undefined;
   readonly events: readonly string[];
   readonly filter: Filter;
-  /** Of its own; undefined where the general one holds. */
-  readonly maxAttempts: number | undefined;
+  /** The limit of attempts of its own; undefined if `webhooks.retry.attempts` holds. */
+  readonly attempts: number | undefined;
   readonly concurrency: number;
   /** At least so long between two deliveries; 0 without a rate. */
   readonly intervalMs: number;
@@ -54,7 +54,7 @@ export function toSubscription(row: Row): StoredSubscription {
     reason: text("reason"),
     events: JSON.parse(row["events"] as string) as string[],
     filter: JSON.parse(row["filter"] as string) as Filter,
-    maxAttempts: number("attempt_max"),
+    attempts: number("attempt_max"),
     concurrency: Number(row["concurrency"]),
     intervalMs: Number(row["interval_ms"]),
     ordered: Number(row["ordered"]) === 1,

@@ -158,7 +158,7 @@ export class Subscriptions {
 }
 
 function settingsOf(view: Subscription): SubscriptionSettings {
-  const { url, events, filter, description, maxAttempts, concurrency, intervalMs, ordered, timeoutMs } = view;
+  const { url, events, filter, description, attempts, concurrency, intervalMs, ordered, timeoutMs } = view;
   return {
     url,
     events,
@@ -166,7 +166,7 @@ function settingsOf(view: Subscription): SubscriptionSettings {
     concurrency,
     ordered,
     ...(description !== undefined && { description }),
-    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(attempts !== undefined && { attempts }),
     ...(intervalMs > 0 && { rate: { max: 1, per: intervalMs } }),
     ...(timeoutMs !== undefined && { timeout: timeoutMs }),
   };

@@ -25,7 +25,7 @@ export async function brokenSystem(database: TestDatabase): Promise<Scene> {
   const amends = await database.amends({
     database: db,
     sagas: [order],
-    webhooks: { maxAttempts: 1, sender: world },
+    webhooks: { retry: { attempts: 1 }, sender: world },
   });
   for (const end of ["COMPLETED", "FAILED", "STALLED"] as const) {
     const customer = { email: "ada@example.com" };

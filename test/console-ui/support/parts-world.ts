@@ -195,7 +195,7 @@ export function subscriptionOf(
     status,
     reason: failing ? "It has failed for five days." : null,
     events: ["order.*", "refund.created"],
-    maxAttempts: 12,
+    attempts: 12,
     concurrency: 4,
     ordered: false,
     liveSecrets: 1,

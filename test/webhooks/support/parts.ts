@@ -34,7 +34,7 @@ export function parts(
 ): Parts {
   const { policy, attemptMax, leaseMs, leaseMax, timeoutMs, payloadMax } = readSettings({
     spread: 0,
-    maxAttempts: 3,
+    retry: { attempts: 3 },
   });
   const sender = new World();
   const box = secretBox(undefined, "");
