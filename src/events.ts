@@ -21,6 +21,7 @@ export {
 } from "./events/define/handler.ts";
 export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
 export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/define/saga-def.ts";
+export { type EventDefinition } from "./events/define/registry.ts";
 export { SagaContractViolation } from "./events/define/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";

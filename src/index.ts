@@ -6,7 +6,12 @@ export {
   type StartOptions,
   type StorageOptions,
 } from "./operate/amends-options.ts";
-export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
+export {
+  type AttentionItem,
+  type AttentionOptions,
+  type AttentionPage,
+  type StalledSaga,
+} from "./operate/attention.ts";
 export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
 export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
@@ -106,6 +111,8 @@ export {
 } from "./erasure/remote/outbox.ts";
 export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";
 export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
+export { type EnqueueOptions, type QueuedCall } from "./outbox/enqueue-call.ts";
+export { type PublishOptions } from "./runtime/publish-options.ts";
 export {
   defineCall,
   type CallContext,

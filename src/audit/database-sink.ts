@@ -5,9 +5,9 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { Session } from "../storage/database.ts";
+import type { Database, Session } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
+import { retryLimitsOf, standalone, type PartContext } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
 import {
@@ -26,13 +26,19 @@ export interface DatabaseAuditOptions {
   readonly chain?: ChainOptions;
 }
 
+/** Writes audit events into the database that Amends uses. */
 export class DatabaseAuditSink implements TransactionalSink {
   readonly #host: PartContext;
   readonly #key: string | Uint8Array | undefined;
 
-  constructor(amends: Hosting, options: DatabaseAuditOptions = {}) {
+  constructor(
+    database: Database,
+    options: DatabaseAuditOptions = {},
+    /** Not for users: what an Amends shares with its parts. */
+    context: PartContext = standalone(database),
+  ) {
     refuseUnknown(options, ["chain"], "new DatabaseAuditSink");
-    this.#host = amends[HOST];
+    this.#host = context;
     this.#key = options.chain && checkKey(options.chain.key);
   }
 

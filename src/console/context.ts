@@ -1,12 +1,14 @@
 /** What every route of the console works with. */
 import { readOverdue } from "../erasure/overdue.ts";
+import type { SagaPort } from "../events/set-up.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 import type { Amends } from "../operate/amends.ts";
 import { ActionLog } from "../operate/action-log.ts";
 import { selectNow } from "../storage/database-time.ts";
-import { HOST } from "../runtime/part.ts";
+import { EventFlow } from "../events/flow.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
 import { Refused } from "./http/answer.ts";
 import type { Count, Part } from "./contract.ts";
 import type { Operator } from "./session/operator.ts";
@@ -22,21 +24,30 @@ const OVERDUE_MAX = 100;
 /** Nothing becomes overdue from one second to the next. */
 const OVERDUE_FRESH_MS = 60_000;
 
+/** The console runs no handlers, so nothing asks for sagas. */
+const NO_SAGAS: SagaPort = {
+  known: [],
+  runSaga: async () => undefined,
+  tellSagas: async () => undefined,
+};
+
 export class ConsoleContext {
   readonly amends: Amends;
   readonly db: Database;
   readonly actions: ActionLog;
+  #ownWebhooks: Webhooks | undefined;
+  #ownEvents: EventFlow | undefined;
   readonly parts: readonly Part[];
   readonly #names: Shared<readonly string[]>;
   readonly #types: Shared<readonly string[]>;
   readonly #overdue: Shared<number>;
 
   constructor(amends: Amends, parts: readonly Part[]) {
-    const host = amends[HOST];
+    const { context } = amends;
     this.amends = amends;
-    this.db = host.database;
+    this.db = context.database;
     this.parts = parts;
-    this.actions = new ActionLog(this.db, () => host.newId());
+    this.actions = new ActionLog(this.db, () => context.newId());
     this.#overdue = new Shared(this.db.clock, OVERDUE_FRESH_MS, async () => {
       const { erasures } = await readOverdue(this.db, { limit: OVERDUE_MAX });
       return erasures.length;
@@ -49,6 +60,21 @@ export class ConsoleContext {
       const rows = await this.query(listTypes(this.db.dialect, NAMES_MAX));
       return rows.map((row) => row["name"] as string);
     });
+  }
+
+  /** Those of this Amends. Without them people still see and steer: the console has its own, which nobody polls. */
+  get webhooks(): Webhooks {
+    const { parts, context } = this.amends;
+    return parts.webhooks ?? (this.#ownWebhooks ??= new Webhooks(context));
+  }
+
+  get events(): EventFlow {
+    const { parts, context } = this.amends;
+    return parts.events ?? (this.#ownEvents ??= new EventFlow(context, [], NO_SAGAS));
+  }
+
+  async close(): Promise<void> {
+    await this.#ownWebhooks?.close();
   }
 
   /** One statement, tried again where trouble passes. It needs no `this`. */

@@ -2,6 +2,7 @@
 import type { FlowFailure } from "../core/flow/state.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
+import type { Sql } from "../storage/sql.ts";
 import { listGivenUp, listStalledRuns, type Cursor } from "./store/queries.ts";
 import { toDelivery, toState } from "./store/rows.ts";
 
@@ -49,21 +50,20 @@ export async function listEventAttention(
   db: Database,
   limit: number,
   after: Cursor | undefined,
+  kind?: string,
 ): Promise<readonly { readonly atMs: number; readonly item: EventAttention }[]> {
   const { dialect } = db;
-  const [stalled, deliveries, events] = await Promise.all(
-    [
-      listStalledRuns(dialect, limit, after),
-      listGivenUp(dialect, "delivery", limit, after),
-      listGivenUp(dialect, "event", limit, after),
-    ].map((statement) => persist(db, () => db.query(statement))),
-  );
+  const query = (statement: Sql): Promise<readonly Row[]> => persist(db, () => db.query(statement));
+  const isWanted = (one: EventAttention["kind"]): boolean => kind === undefined || kind === one;
+  const [stalled, ...abandoned] = await Promise.all([
+    isWanted("stalled-flow") ? query(listStalledRuns(dialect, limit, after)) : [],
+    ...(["delivery", "event"] as const).map((of) =>
+      isWanted("given-up-event") ? query(listGivenUp(dialect, of, limit, after)) : [],
+    ),
+  ]);
   return [
-    ...(stalled ?? []).map((row) => ({ atMs: Number(row["updated_at"]), item: stalledFlow(row) })),
-    ...[...(deliveries ?? []), ...(events ?? [])].map((row) => ({
-      atMs: Number(row["enqueued_at"]),
-      item: givenUp(row),
-    })),
+    ...stalled.map((row) => ({ atMs: Number(row["updated_at"]), item: stalledFlow(row) })),
+    ...abandoned.flat().map((row) => ({ atMs: Number(row["enqueued_at"]), item: givenUp(row) })),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Whatever needs a person now, in one list, with what each item allows. */
 import { AmendsError } from "../core/errors.ts";
+import { refuseUnknown } from "../core/options.ts";
 import {
   listAbandonedItems,
   listOverdueItems,
@@ -58,35 +59,60 @@ export interface AttentionPage {
   readonly next: string | undefined;
 }
 
-/** One kind of item after the other, each kind the longest waiting first. */
-type Source = (db: Database, limit: number, after: string | undefined) => Promise<AttentionPage>;
+type Kind = AttentionItem["kind"];
+
+/** One source of items after the other; within a source the item that waits longest comes first. */
+interface Source {
+  readonly kinds: readonly Kind[];
+  list(
+    db: Database,
+    limit: number,
+    after: string | undefined,
+    kind: Kind | undefined,
+  ): Promise<AttentionPage>;
+}
 
 const SOURCES: readonly Source[] = [
-  listStalled,
-  listEventItems,
-  listAbandonedItems,
-  listAbandonedCalls,
-  listOverdueItems,
-  listDeadLetterItems,
-  listDisabledItems,
+  { kinds: ["stalled-saga"], list: listStalled },
+  { kinds: ["stalled-flow", "given-up-event"], list: listEventItems },
+  { kinds: ["abandoned-entry"], list: listAbandonedItems },
+  { kinds: ["abandoned-call"], list: listAbandonedCalls },
+  { kinds: ["overdue-erasure"], list: listOverdueItems },
+  { kinds: ["dead-letter"], list: listDeadLetterItems },
+  { kinds: ["disabled-subscription"], list: listDisabledItems },
 ];
 
+/** Which items a list of `amends.attention` holds. */
+export interface AttentionOptions {
+  /** Items of one kind only. Default: all kinds. */
+  readonly kind?: Kind;
+  /** The number of items of one page, 1 to 1000. Default: 100. */
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+}
+
 /** The cursor names the source, and where in it the page ended. */
-export async function listAttention(
-  db: Database,
-  limit: number,
-  after: string | undefined,
-): Promise<AttentionPage> {
+export async function listAttention(db: Database, options: AttentionOptions): Promise<AttentionPage> {
+  refuseUnknown(options, ["kind", "limit", "after"], "attention.list");
+  const { kind, limit = 100, after } = options;
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
     throw new AmendsError("BAD_OPTION", `A page of what needs attention has 1 to ${LIMIT_MAX} items.`);
+  }
+  const known = SOURCES.flatMap(({ kinds }) => kinds);
+  if (kind !== undefined && !known.includes(kind)) {
+    const names = known.join(", ");
+    throw new AmendsError("BAD_OPTION", `There is no attention item of kind ${kind}. There are: ${names}.`);
   }
   const [first, inside] = after === undefined ? [0, undefined] : readCursor(after);
   const items: AttentionItem[] = [];
   for (let at = first, cursor = inside; at < SOURCES.length; at++, cursor = undefined) {
-    const page = await (SOURCES[at] as Source)(db, limit - items.length, cursor);
+    const source = SOURCES[at] as Source;
+    if (kind !== undefined && !source.kinds.includes(kind)) continue;
+    if (items.length === limit) return { items, next: JSON.stringify([at]) };
+    const page = await source.list(db, limit - items.length, cursor, kind);
     items.push(...page.items);
     if (page.next !== undefined) return { items, next: JSON.stringify([at, page.next]) };
-    if (items.length === limit && at + 1 < SOURCES.length) return { items, next: JSON.stringify([at + 1]) };
   }
   return { items, next: undefined };
 }
@@ -95,8 +121,10 @@ async function listEventItems(
   db: Database,
   limit: number,
   after: string | undefined,
+  kind: Kind | undefined,
 ): Promise<AttentionPage> {
-  const listed = await listEventAttention(db, limit, after === undefined ? undefined : readInstant(after));
+  const cursor = after === undefined ? undefined : readInstant(after);
+  const listed = await listEventAttention(db, limit, cursor, kind);
   const page = listed.toSorted((a, b) => a.atMs - b.atMs || (a.item.id < b.item.id ? -1 : 1)).slice(0, limit);
   // The instant as the database has it: a Date would cut it off, and the next page would begin with this one's end.
   const last = page.at(-1);

@@ -1,129 +1,149 @@
 /**
  * Durable calls of the user's own: written in the caller's transaction, made after its commit, tried again until they
- * succeed or a person is needed. They leave through the same table, the same claim and the same desk as everything else.
+ * succeed or a person is needed. They leave through the same table, the same claim and the same lease pool as
+ * everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { insertAction } from "../audit/action-queries.ts";
 import type { NewAction } from "../core/action.ts";
+import { checkLease, DEFAULT_LEASE_MS } from "../core/backoff.ts";
+import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
+import { checkUuid } from "../core/identity.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
+import { OUTBOX_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../core/retry.ts";
 import type { Row, Session } from "../storage/database.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
 import type { LeasePool, Lease } from "../runtime/lease-pool.ts";
 import type { Duty } from "../runtime/duty.ts";
-import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
+import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { readTraceparent } from "../runtime/trace.ts";
 import { tryHook } from "../runtime/hook.ts";
 import { Attempt } from "./attempt.ts";
-import { policyOf, type BackoffPolicy, type BackoffSettings } from "./backoff-policy.ts";
 import { OutboxWriter } from "./outcome-writer.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./call-definition.ts";
 import { toCall, type CallEntry } from "./call-row.ts";
-import { checkUuid } from "../core/identity.ts";
+import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue-call.ts";
 import { failureOf, labelOf, tellThrown } from "./outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "./entry-pool.ts";
 import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
-import { insertEntries, listAbandonedEntries } from "./queries.ts";
+import { listAbandonedEntries } from "./queries.ts";
 import { CallRequeue } from "./requeue-calls.ts";
 
+/** The option `calls` of `new Amends`, if it says more than which calls there are. */
 export interface CallsOptions {
-  readonly calls: readonly CallDefinition[];
-  /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
-  readonly backoff?: BackoffPolicy | BackoffSettings;
-  /** How many one `runOnce` takes. 50 unless said otherwise. */
+  /** The calls that this process makes. An empty list is for a process that only enqueues. */
+  readonly define: readonly CallDefinition[];
+  /** For every call that has no `retry` of its own. Default: 8 tries, from 30s up to 1h. */
+  readonly retry?: RetryOptions;
+  /** How long a worker that vanished keeps a call. Default: 5m. */
+  readonly lease?: Duration;
+  /** The number of calls that one `runOnce` takes. Default: 50. */
   readonly batchSize?: number;
   /** Called after a call was abandoned, durably. What it throws is ignored, and it is not waited for beyond a second. */
   readonly onAbandoned?: (signal: AbandonedCall) => unknown;
 }
 
-/** Labels and ids only. */
+/** A call was abandoned. It holds labels and ids only, so it may go to a chat or a pager. */
 export interface AbandonedCall {
+  /** The id of the entry: what `calls.requeue` takes. */
   readonly entryId: string;
+  /** The name of the call. */
   readonly name: string;
+  /** How often it was tried. */
   readonly attempts: number;
+  /** The label of the last error. */
   readonly error: string;
 }
 
+/** One page of calls. */
 export interface CallPage {
+  /** The calls of this page. */
   readonly entries: readonly CallEntry[];
+  /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
+/** A call with the schedule that holds for it. */
+interface KnownCall {
+  readonly definition: CallDefinition;
+  readonly retry: RetryPolicy;
+}
+
+const OPTIONS = ["define", "retry", "lease", "batchSize", "onAbandoned"];
+
+/** Durable calls: `amends.calls`. */
 export class Calls<Tx = unknown> {
   readonly #host: PartContext<Tx>;
   readonly #books: OutboxWriter;
-  readonly #known: ReadonlyMap<string, CallDefinition>;
-  readonly #backoff: BackoffPolicy;
+  readonly #known: ReadonlyMap<string, KnownCall>;
+  readonly #leaseMs: number;
   readonly #batchSize: number;
   readonly #onAbandoned: CallsOptions["onAbandoned"];
   readonly #pool: LeasePool<ClaimedEntry>;
   readonly #retryLimits: RetryLimits;
-  #isAttached = false;
 
-  constructor(amends: Hosting<Tx>, options: CallsOptions) {
-    refuseUnknown(options, ["calls", "backoff", "batchSize", "onAbandoned"], "new Calls");
-    const { calls, batchSize = 50 } = options;
-    const backoff = policyOf(options.backoff, "new Calls");
-    const host = amends[HOST];
-    this.#host = host;
-    this.#books = new OutboxWriter(host);
-    this.#known = byName(calls);
-    this.#backoff = backoff;
+  constructor(context: PartContext<Tx>, given: CallsOptions | readonly CallDefinition[]) {
+    const options: CallsOptions = isList(given) ? { define: given } : given;
+    refuseUnknown(options, OPTIONS, "new Amends({ calls })");
+    const { batchSize = 50 } = options;
+    if (!Number.isInteger(batchSize) || batchSize < 1)
+      throw new AmendsError("BAD_OPTION", "calls.batchSize must be a whole number, 1 or more.");
+    this.#host = context;
+    this.#books = new OutboxWriter(context);
+    this.#known = knownCalls(options);
+    this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
-    this.#retryLimits = retryLimitsOf(host);
+    this.#retryLimits = retryLimitsOf(context);
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
       names: () => [...this.#known.keys()],
-      host,
+      host: context,
       books: this.#books,
-      leaseMs: backoff.leaseMs,
+      leaseMs: this.#leaseMs,
       run: (row, lease) => this.#run(row, lease),
     });
   }
 
-  get duty(): Duty {
-    return this.#pool;
+  /** @internal */
+  get duties(): readonly Duty[] {
+    return this.#known.size === 0 ? [] : [this.#pool];
   }
 
-  /** Claims that were lost to another worker: the fence held. */
+  /** The number of claims that this process lost to another worker. */
   get lost(): number {
     return this.#pool.lost;
   }
 
-  /** The worker of this Amends drives them from its next start on. */
-  attach(): this {
-    if (!this.#isAttached) this.#host.addDuty(this.#pool);
-    this.#isAttached = true;
-    return this;
-  }
-
-  /** Writes the call in the caller's open transaction: it is made exactly if that commits. Returns its id. */
+  /**
+   * Enqueues a call. With `tx` it is made exactly if that transaction commits; without, it is durable when this
+   * resolves. With `id` it is enqueued once, however often this is called.
+   */
   async enqueue<Schema extends StandardSchemaV1>(
-    tx: Tx,
     call: CallDefinition<Schema>,
     input: StandardSchemaV1.InferInput<Schema>,
-  ): Promise<string> {
-    return this.enqueueIn(this.#host.database.join(tx), call, input);
-  }
-
-  async enqueueIn<Schema extends StandardSchemaV1>(
-    session: Session,
-    call: CallDefinition<Schema>,
-    input: StandardSchemaV1.InferInput<Schema>,
-  ): Promise<string> {
+    options: EnqueueOptions<Tx> = {},
+  ): Promise<QueuedCall> {
+    const { database, tracer } = this.#host;
+    const newId = (): string => this.#host.newId();
     const payload = await encodeInput(call, input);
-    const entryId = this.#host.newId();
-    const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
-    await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
-    const notice = session.dialect.notify();
-    if (notice) await session.query(notice);
-    this.#pool.dueIn(COMMIT_SOON_MS);
-    return entryId;
+    const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
+    const { tx } = options;
+    if (tx !== undefined) {
+      const queued = await writeCall(database.join(tx), made);
+      this.#pool.dueIn((made.gate?.afterMs ?? 0) + COMMIT_SOON_MS);
+      return queued;
+    }
+    database.refuseInside?.();
+    const write = (): Promise<QueuedCall> => database.transaction((session) => writeCall(session, made));
+    const queued = await persist(database, write, this.#retryLimits);
+    this.#pool.dueIn(made.gate?.afterMs ?? 0);
+    return queued;
   }
 
   /** Claims one batch of the calls that this process knows, makes them, and returns how many there were. */
@@ -173,9 +193,8 @@ export class Calls<Tx = unknown> {
 
   async #run(row: Row, lease: Lease): Promise<void> {
     const entry = toCall(row);
-    const definition = this.#known.get(entry.name) as CallDefinition;
-    const { attemptMax } = definition;
-    const before = decideBefore(entry, { attemptMax });
+    const known = this.#known.get(entry.name) as KnownCall;
+    const before = decideBefore(entry, known.retry);
     if (before) return this.#conclude(entry, lease, before);
     const ended = await this.#host.tracer.run(
       () => ({
@@ -185,7 +204,7 @@ export class Calls<Tx = unknown> {
         attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
         parent: readTraceparent(row["traceparent"]),
       }),
-      () => this.#call(definition, entry, lease),
+      () => this.#call(known, entry, lease),
       (one) => labelOf(one?.outcome),
     );
     if (!ended) return;
@@ -194,12 +213,15 @@ export class Calls<Tx = unknown> {
     return this.#conclude(entry, lease, decision);
   }
 
-  async #call(definition: CallDefinition, entry: CallEntry, lease: Lease): ReturnType<Attempt["decided"]> {
+  async #call(
+    { definition, retry }: KnownCall,
+    entry: CallEntry,
+    lease: Lease,
+  ): ReturnType<Attempt["decided"]> {
     const { clock, graceMs } = this.#host;
-    const timeoutMs = definition.timeoutMs ?? this.#backoff.leaseMs;
+    const timeoutMs = definition.timeoutMs ?? this.#leaseMs;
     const attempt = new Attempt({ clock, lease, timeoutMs, graceMs });
-    const { attemptMax } = definition;
-    const policy = { attemptMax, backoff: this.#backoff.schedule, verifies: undefined };
+    const policy = { attemptMax: retry.attemptMax, backoff: retry, verifies: undefined };
     return attempt.decided(
       () => answer(definition, entry, attempt),
       (outcome) => decide(entry, outcome, policy),
@@ -227,10 +249,28 @@ const NOBODY = "unknown";
 /** A caller's transaction commits a little later, and nobody tells us when. */
 const COMMIT_SOON_MS = 20;
 
-function byName(calls: readonly CallDefinition[]): ReadonlyMap<string, CallDefinition> {
-  const known = new Map(calls.map((call) => [call.name, call]));
-  if (known.size === calls.length) return known;
-  throw new AmendsError("BAD_DEFINITION", "Two calls have the same name. Give each a name of its own.");
+function isList(given: unknown): given is readonly CallDefinition[] {
+  return Array.isArray(given);
+}
+
+function knownCalls({ define, retry: given }: CallsOptions): ReadonlyMap<string, KnownCall> {
+  const isCall = (call: Partial<CallDefinition> | undefined): boolean => typeof call?.handle === "function";
+  if (!isList(define) || !define.every(isCall)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "`calls` must be a list of calls, made by `defineCall(…)`, or an object with such a list as `define`.",
+    );
+  }
+  const general = readRetry(given, OUTBOX_RETRY, "calls.retry", "BAD_OPTION");
+  const known = new Map<string, KnownCall>();
+  for (const definition of define) {
+    const { name } = definition;
+    if (known.has(name)) {
+      throw new AmendsError("BAD_DEFINITION", `Two calls have the same name: ${name}. Rename one of them.`);
+    }
+    known.set(name, { definition, retry: readRetry(definition.retry, general, `Call ${name}: retry`) });
+  }
+  return known;
 }
 
 /** Never rejects. */

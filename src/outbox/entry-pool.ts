@@ -9,10 +9,7 @@ import type { OutboxWriter } from "./outcome-writer.ts";
 /** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
 const CLAIM_MAX = 500;
 
-export type PoolContext = Pick<
-  PartContext,
-  "clock" | "graceMs" | "closing" | "addDuty" | "onBug" | "tracer" | "warn"
->;
+export type PoolContext = Pick<PartContext, "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn">;
 
 export interface ClaimedEntry extends Claimed {
   readonly row: Row;

@@ -5,29 +5,24 @@
 import { checkSerial } from "../core/delivery/serial.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import { refuseUnknown } from "../core/options.ts";
 import type { Session } from "../storage/database.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
-import type { LeasePool } from "../runtime/lease-pool.ts";
-import type { PartContext } from "../runtime/part.ts";
-import { Booking } from "./booking.ts";
-import { DeadLetters } from "./dead-letters/dead-letters.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
+import type { PublishOptions } from "../runtime/publish-options.ts";
+import { assemble, type WebhookParts } from "./assemble.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
 import type { Attempt, Delivery, DeliveryFilter } from "./delivery-queries.ts";
-import { dispatchDesk } from "./dispatch.ts";
 import type { StoredEvent } from "./event-queries.ts";
-import { JobLayer } from "./jobs/job-layer.ts";
-import { WebhookOperators, type Span } from "./operators.ts";
-import { Orchestrator } from "./orchestrator/orchestrator.ts";
-import { Publisher, type Published, type WebhookEvent } from "./publishing.ts";
+import type { Span } from "./operators.ts";
+import type { Published, WebhookEvent } from "./publishing.ts";
 import { prune, type Pruned } from "./retention.ts";
-import { secretBox } from "./sending/secret-box.ts";
-import { createSender, type Sender } from "./sending/send.ts";
-import { readSettings, type WebhooksOptions } from "./settings.ts";
+import type { WebhooksOptions } from "./settings.ts";
 import type { SubscriptionFilter } from "./subscriptions/queries.ts";
 import type { Subscription } from "./subscriptions/rows.ts";
-import { CONCURRENCY_MAX, type SubscriptionSettings } from "./subscriptions/settings.ts";
-import { Subscriptions, type Disabled } from "./subscriptions/subscriptions.ts";
-import { DeliverySender, type DeliveryTask } from "./worker/courier.ts";
+import type { SubscriptionSettings } from "./subscriptions/settings.ts";
+import type { Disabled } from "./subscriptions/subscriptions.ts";
 
 /** A subscription with the secret that its receiver needs: it is shown this once. */
 export interface NewSubscription extends Subscription {
@@ -40,144 +35,83 @@ export interface SubscribeSettings extends SubscriptionSettings {
 }
 
 const OVERLAP: Duration = "1d";
-const DISABLE_FAILURES = 10;
 const PRUNE_BATCHES = 200;
 
+/** Webhook delivery: `amends.webhooks`. */
 export class Webhooks<Tx = unknown> {
+  /** @internal */
+  readonly duties: readonly Duty[];
   readonly #host: PartContext<Tx>;
   readonly #retryLimits: RetryLimits;
-  readonly #sender: Sender;
-  readonly #orchestrator: Orchestrator;
-  readonly #subscriptions: Subscriptions;
-  readonly #publisher: Publisher;
-  readonly #operators: WebhookOperators;
-  readonly #pool: LeasePool<DeliveryTask>;
+  readonly #parts: WebhookParts;
   readonly #onDisabled: WebhooksOptions["onDisabled"];
 
-  constructor(host: PartContext<Tx>, owner: string, options: WebhooksOptions = {}) {
-    const settings = readSettings(options);
-    const { clock, closing: signal } = host;
-    const newId = (): string => host.newId();
-    const onTrouble = (error: unknown, attempt: number): void => host.onTrouble(error, attempt);
-    const onBug = (error: unknown): void => host.onBug(error);
-    const db = host.database as PartContext["database"];
-    this.#host = host;
-    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
+  constructor(context: PartContext<Tx>, options: WebhooksOptions = {}) {
+    this.#host = context;
+    this.#retryLimits = retryLimitsOf(context);
     this.#onDisabled = options.onDisabled;
-    this.#sender = options.sender ?? createSender({ clock, ...options.sending });
-    const box = secretBox(options.secretKey, "webhooks.secretKey");
-    const { attemptMax, leaseMs } = settings;
-    this.#orchestrator = new Orchestrator({
-      policy: settings.policy,
-      attemptMax,
-      concurrencyMax: CONCURRENCY_MAX,
-    });
-    this.#subscriptions = new Subscriptions({
-      defaults: {
-        concurrency: settings.subscriptionConcurrency,
-        checkUrl: (url) => this.#sender.checkUrl(url),
-      },
-      box,
-      disableAfterMs: settings.disableAfterMs,
-      disableAfterFailures: DISABLE_FAILURES,
-    });
-    this.#publisher = new Publisher(this.#orchestrator, settings.payloadMax, newId, () =>
-      host.tracer.current(),
+    this.#parts = assemble(context, options, (disabled) =>
+      disabled.forEach((one) => this.#tellDisabled(one)),
     );
-    const deadLetters = new DeadLetters((session, ids) => this.#orchestrator.requeue(session, ids));
-    const [orchestrator, subscriptions] = [this.#orchestrator, this.#subscriptions];
-    this.#operators = new WebhookOperators({
-      db,
-      retryLimits: this.#retryLimits,
-      orchestrator,
-      deadLetters,
-      subscriptions,
-    });
-    const jobs = new JobLayer({ leaseMs, leaseMax: settings.leaseMax, owner });
-    const deliverySender = new DeliverySender({
-      sender: this.#sender,
-      box,
-      clock,
-      timeoutMs: settings.timeoutMs,
-      graceMs: options.sender ? host.graceMs : undefined,
-      attemptMax,
-      newId,
-      tracer: host.tracer,
-    });
-    const onDead = (ids: readonly string[]): void =>
-      host.warn({ deliveries: ids }, "amends: webhook deliveries were given up; see the dead letters");
-    const shared = { db, signal, orchestrator, jobs, deliverySender, deadLetters, onDead, onTrouble };
-    const booking: Booking = new Booking({
-      ...shared,
-      subscriptions,
-      publisher: this.#publisher,
-      onDue: (ms) => this.#pool.dueIn(ms),
-      onDisabled: (disabled) => disabled.forEach((one) => this.#tellDisabled(one)),
-    });
-    this.#pool = dispatchDesk({
-      ...shared,
-      clock,
-      leaseMs,
-      capacity: settings.concurrency,
-      booking: () => booking,
-      onBug,
-    });
-    host.addDuty(this.#pool);
+    this.duties = [this.#parts.pool];
   }
 
   /**
-   * Tells the subscriptions that want it what happened, exactly if your open transaction commits. Without a transaction
-   * the event is durable when this resolves.
+   * Publishes an event to the subscriptions that want it: exactly if `tx` commits, or, without a transaction, durably
+   * when this resolves.
    */
-  async publish(tx: Tx | undefined, event: WebhookEvent): Promise<Published> {
+  async publish(event: WebhookEvent, options: PublishOptions<Tx> = {}): Promise<Published> {
+    refuseUnknown(options, ["tx"], "webhooks.publish");
+    const { publisher } = this.#parts;
+    const { tx } = options;
     if (tx === undefined) {
       // Under one id however often it is tried: an answer that was lost does not make a second event.
       const named = { ...event, id: event.id ?? this.#host.newId() };
-      return this.#write((session) => this.#publisher.publish(session, named));
+      return this.#write((session) => publisher.publish(session, named));
     }
-    return this.#publisher.publish(this.#host.database.join(tx), event);
+    return publisher.publish(this.#host.database.join(tx), event);
   }
 
   /** From now on events of these types go to this URL. */
   async subscribe({ secret: given, ...settings }: SubscribeSettings): Promise<NewSubscription> {
-    const checked = this.#subscriptions.check(settings);
-    const secret = this.#subscriptions.secret(given);
-    const made = await this.#once((session) => this.#subscriptions.create(session, checked, secret));
+    const checked = this.#parts.subscriptions.check(settings);
+    const secret = this.#parts.subscriptions.secret(given);
+    const made = await this.#once((session) => this.#parts.subscriptions.create(session, checked, secret));
     return { ...made, secret };
   }
 
   async subscription(id: string): Promise<Subscription> {
     const db = this.#host.database;
     checkSerial(id, "a subscription");
-    return (await persist(db, () => this.#subscriptions.read(db, id), this.#retryLimits)).view;
+    return (await persist(db, () => this.#parts.subscriptions.read(db, id), this.#retryLimits)).view;
   }
 
   async subscriptions({ limit = 100, ...filter }: Partial<SubscriptionFilter> = {}): Promise<
     readonly Subscription[]
   > {
     const db = this.#host.database;
-    return persist(db, () => this.#subscriptions.list(db, { limit, ...filter }), this.#retryLimits);
+    return persist(db, () => this.#parts.subscriptions.list(db, { limit, ...filter }), this.#retryLimits);
   }
 
   /** Changes what is named; what is set to undefined returns to its default. Deliveries under way are not taken back. */
   async update(id: string, changes: Partial<SubscriptionSettings>): Promise<Subscription> {
     checkSerial(id, "a subscription");
-    return this.#write((session) => this.#subscriptions.update(session, id, changes));
+    return this.#write((session) => this.#parts.subscriptions.update(session, id, changes));
   }
 
   /** What it is owed waits until it is enabled again. */
   async pause(id: string, note: OperatorNote): Promise<Subscription> {
     checkSerial(id, "a subscription");
     const { reason } = checkNote(note, "the subscription");
-    return this.#write((session) => this.#subscriptions.move(session, "pause", id, reason));
+    return this.#write((session) => this.#parts.subscriptions.move(session, "pause", id, reason));
   }
 
   /** Ends a pause, or what a lasting failure had led to. */
   async enable(id: string): Promise<Subscription> {
     checkSerial(id, "a subscription");
     return this.#write(async (session) => {
-      await this.#orchestrator.forgetFailures(session, id);
-      return this.#subscriptions.move(session, "enable", id, null);
+      await this.#parts.orchestrator.forgetFailures(session, id);
+      return this.#parts.subscriptions.move(session, "enable", id, null);
     });
   }
 
@@ -185,7 +119,7 @@ export class Webhooks<Tx = unknown> {
   async unsubscribe(id: string, note: OperatorNote): Promise<Subscription> {
     checkSerial(id, "a subscription");
     const { reason } = checkNote(note, "the subscription");
-    return this.#write((session) => this.#subscriptions.move(session, "delete", id, reason));
+    return this.#write((session) => this.#parts.subscriptions.move(session, "delete", id, reason));
   }
 
   /** A new secret. The old ones sign beside it for the overlap: a day unless said otherwise. */
@@ -194,9 +128,11 @@ export class Webhooks<Tx = unknown> {
     options: { readonly secret?: string; readonly overlap?: Duration } = {},
   ): Promise<NewSubscription> {
     checkSerial(id, "a subscription");
-    const secret = this.#subscriptions.secret(options.secret);
+    const secret = this.#parts.subscriptions.secret(options.secret);
     const overlapMs = durationMs(options.overlap ?? OVERLAP, "overlap");
-    const view = await this.#write((session) => this.#subscriptions.rotate(session, id, secret, overlapMs));
+    const view = await this.#write((session) =>
+      this.#parts.subscriptions.rotate(session, id, secret, overlapMs),
+    );
     return { ...view, secret };
   }
 
@@ -204,9 +140,9 @@ export class Webhooks<Tx = unknown> {
   async ping(id: string): Promise<Delivery> {
     checkSerial(id, "a subscription");
     const key = await this.#once(async (session) => {
-      const { view } = await this.#subscriptions.read(session, id);
-      const event = await this.#publisher.deposit(session, "amends.ping", { subscriptionId: view.id });
-      await this.#orchestrator.resendEvents(session, id, [event.id]);
+      const { view } = await this.#parts.subscriptions.read(session, id);
+      const event = await this.#parts.publisher.deposit(session, "amends.ping", { subscriptionId: view.id });
+      await this.#parts.orchestrator.resendEvents(session, id, [event.id]);
       return event.key;
     });
     const [delivery] = await this.deliveries({ eventId: key });
@@ -215,38 +151,38 @@ export class Webhooks<Tx = unknown> {
 
   /** Newest first. */
   deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
-    return this.#operators.deliveries(filter);
+    return this.#parts.operators.deliveries(filter);
   }
 
   delivery(id: string): Promise<Delivery | undefined> {
-    return this.#operators.delivery(id);
+    return this.#parts.operators.delivery(id);
   }
 
   /** Everything that was tried for a delivery, oldest first. */
   attempts(deliveryId: string): Promise<readonly Attempt[]> {
-    return this.#operators.attempts(deliveryId);
+    return this.#parts.operators.attempts(deliveryId);
   }
 
   /** An event as it was published, with the payload that is sent. */
   event(id: string): Promise<StoredEvent | undefined> {
-    return this.#operators.event(id);
+    return this.#parts.operators.event(id);
   }
 
   /** A delivery that has ended, once more: answers with the new one's id. */
   async resend(deliveryId: string, note: OperatorNote): Promise<string> {
-    return this.#woken(await this.#operators.resend(deliveryId, note));
+    return this.#woken(await this.#parts.operators.resend(deliveryId, note));
   }
 
   /** Everything that a subscription wants of what was published in a span: answers with how many. */
   async resendSince(subscriptionId: string, span: Span, note: OperatorNote): Promise<number> {
-    return this.#woken(await this.#operators.resendSpan(subscriptionId, span, note));
+    return this.#woken(await this.#parts.operators.resendSpan(subscriptionId, span, note));
   }
 
   /** Open ones, oldest first. */
   deadLetters(
     filter: { readonly subscriptionId?: string; readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
-    return this.#operators.deadLetters(filter);
+    return this.#parts.operators.deadLetters(filter);
   }
 
   /** A brand-new delivery for each: their ids by those of the letters. Asking twice makes one. */
@@ -255,12 +191,12 @@ export class Webhooks<Tx = unknown> {
     note: OperatorNote,
   ): Promise<ReadonlyMap<string, string>> {
     const ids = typeof letterIds === "string" ? [letterIds] : letterIds;
-    return this.#woken(await this.#operators.requeue(ids, note));
+    return this.#woken(await this.#parts.operators.requeue(ids, note));
   }
 
   /** Settles a dead letter without sending anything. */
   dismiss(letterId: string, note: OperatorNote): Promise<void> {
-    return this.#operators.dismiss(letterId, note);
+    return this.#parts.operators.dismiss(letterId, note);
   }
 
   /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */
@@ -272,9 +208,9 @@ export class Webhooks<Tx = unknown> {
     return prune(transact, ms, PRUNE_BATCHES);
   }
 
-  /** Ends the connections to receivers; not for users, `amends.close()` does it. */
+  /** @internal */
   close(): Promise<void> {
-    return this.#sender.close();
+    return this.#parts.sender.close();
   }
 
   #tellDisabled({ id, reason }: Disabled): void {
@@ -290,7 +226,7 @@ export class Webhooks<Tx = unknown> {
 
   /** Something may be due now. */
   #woken<T>(value: T): T {
-    this.#pool.dueIn(0);
+    this.#parts.pool.dueIn(0);
     return value;
   }
 

@@ -131,10 +131,10 @@ const answer = handler("answer", {
   handle: () => { throw new RangeError("no room"); },
 });
 export default {
-  database: "dev.db", sagas: [place, stuck], handlers: [answer], worker: { poll: "50ms" },
-  attach: (amends) => amends.migrate().then(async () => {
+  database: "dev.db", sagas: [place, stuck], events: [answer], worker: { poll: "50ms" },
+  onCreate: (amends) => amends.migrate().then(async () => {
     await amends.start(place, {}, { id: "o-1" });
-    await amends.events.publish(undefined, Asked({}));
+    await amends.events.publish(Asked({}));
     await amends.start(stuck, {}, { id: "o-2" });
   }),
 };
@@ -144,7 +144,7 @@ export default {
   it("[P-03] dev tells what the developer's code threw, with its stack and the next try; a worker only if AMENDS_DEBUG asks", async () => {
     const dev = await begin(["dev", "--no-watch", "--port", "0"], made(THROWING));
     await dev.seen(
-      /place: the act of charge threw saga o-1, try 1: the next try is in 30 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
+      /place: the act of charge threw saga o-1, try 1: the next try is in 1\.0 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
     );
     await dev.seen(
       /stuck: the undo of one threw saga o-2, try 1: it is not tried again\n +Error: no way back/,
@@ -229,7 +229,7 @@ describe("config", () => {
       refused("export const x = 1;", /amends\.config\.js exports no config\./),
       refused(
         "export default { database: ':memory:', saggas: [] };",
-        /there is no option named saggas\. Did you mean sagas\? There are: .*erasure, calls, attach, worker, console\./,
+        /there is no option named saggas\. Did you mean sagas\? There are: .*events, calls, webhooks, erasure, retention, .*onCreate, worker, console\./,
       ),
       refused("\n\nthrow new TypeError('no');", /cannot be loaded: no \(amends\.config\.js:3\)/),
       refused('import "nowhere";', /Cannot find package 'nowhere'[\s\S]*npm install nowhere/),

@@ -83,7 +83,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   await (await amends.start(chain, { end: "STALLED" }, { id: "stalled" })).result();
   const waiting = await amends.start(patient, { orderId: "o-1" });
   await amends.signal(waiting.id, go, "now");
-  await amends.events.publish(undefined, Paid({ orderId: "o-1" }));
+  await amends.events.publish(Paid({ orderId: "o-1" }));
   await waiting.result();
   const page = await amends.attention.list({ limit: 2 });
   await amends.attention.list({ limit: 2, ...(page.next !== undefined && { after: page.next }) });

@@ -63,10 +63,10 @@ inBrowser("pages", (stage) => {
       ["#/attention", "Nothing needs you"],
       ["#/sagas", "amends.start(placeOrder"],
       ["#/flows", "eventSaga("],
-      ["#/outbox", "eraseSubject(tx"],
-      ["#/webhooks", "webhooks.publish(tx"],
+      ["#/outbox", "erasure.eraseSubject("],
+      ["#/webhooks", "webhooks.publish({"],
       ["#/webhooks/subscriptions", "webhooks.subscribe("],
-      ["#/erasures", "new Erasure("],
+      ["#/erasures", "erasure: { dataMap"],
       ["#/audit", "Nobody has done anything yet"],
     ];
     for (const [hash, text] of teaches) {

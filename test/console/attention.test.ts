@@ -25,6 +25,7 @@ async function scene(database: TestDatabase) {
   const db = await database.open();
   const amends = await database.amends({
     database: db,
+    events: [],
     webhooks: { retry: { attempts: 1 }, sender: partners },
   });
   for (const status of [500, 410]) {
@@ -32,7 +33,7 @@ async function scene(database: TestDatabase) {
     await amends.webhooks.subscribe({ url, events: ["order.*"] });
   }
   await db.transaction(async (_session, tx) =>
-    amends.webhooks.publish(tx, { type: "order.placed", id: "o-1-placed", data: {} }),
+    amends.webhooks.publish({ type: "order.placed", id: "o-1-placed", data: {} }, { tx }),
   );
   const worker = amends.worker();
   while ((await worker.runOnce()) > 0);
@@ -55,7 +56,7 @@ onEachDatabase((database) => {
   it("[P-04] an event that no process has a handler for is listed, but does not count as waiting work", async () => {
     const { amends, get } = await scene(database);
     const Unheard = event("Unheard", z.object({ n: z.number() }));
-    await amends.events.publish(undefined, Unheard({ n: 1 }));
+    await amends.events.publish(Unheard({ n: 1 }));
     expect((await get<Page<object>>("reader", "/api/outbox?status=pending&kind=event")).items).toHaveLength(
       1,
     );

@@ -98,18 +98,18 @@ onEachDatabase((database) => {
   it("[P-04] a browser hears in which other part something stirred, and of nothing where nothing did", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
-    const scene = await openFlows(database, { database: db });
+    const scene = await openFlows(database, { database: db, webhooks: {} });
     const { ask } = visit(scene.amends);
     const ear = await listen(ask);
     await clock.advance(1_000);
     await scene.run("completed");
     expect((await pump(clock, ear.next())).data.parts).toEqual(["outbox", "flows"]);
     await db.transaction(async (_session, tx) => {
-      await scene.amends.webhooks.publish(tx, { type: "order.placed", data: {} });
+      await scene.amends.webhooks.publish({ type: "order.placed", data: {} }, { tx });
     });
     await scene.amends.webhooks.subscribe({ url: "https://partner.example/hook", events: ["order.*"] });
     await db.transaction(async (_session, tx) => {
-      await scene.amends.webhooks.publish(tx, { type: "order.placed", data: {} });
+      await scene.amends.webhooks.publish({ type: "order.placed", data: {} }, { tx });
     });
     expect((await pump(clock, ear.next())).data.parts).toEqual(["webhooks"]);
     await ear.stop();

@@ -71,7 +71,7 @@ export async function play(amends: Amends, database: Database): Promise<void> {
   for (const name of ["healthy", "flaky", "hopeless"])
     await amends.webhooks.subscribe({ url: `https://${name}.example`, events: ["*"] });
   await database.transaction((_, tx) =>
-    amends.webhooks.publish(tx, { type: "order.placed", data: {}, id: "e-1" }),
+    amends.webhooks.publish({ type: "order.placed", data: {}, id: "e-1" }, { tx }),
   );
   await drain(amends);
   const [letter] = await amends.webhooks.deadLetters();

@@ -40,9 +40,9 @@ onEachDatabase((database) => {
     const db = await database.open();
     await makeEffects(db);
     const saga = make(async (tx) => (await effect(tx, "written"), "ok"));
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     expect(await run?.ended()).toBe("completed");
     expect(await effects(db)).toEqual(["written"]);
     expect(await sent(db)).toEqual(["Begun > writing", "Written", "Done"]);
@@ -52,9 +52,9 @@ onEachDatabase((database) => {
     const db = await database.open();
     await makeEffects(db);
     const saga = make(async (tx) => (await effect(tx, "written"), "err"));
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     expect(await run?.ended()).toBe("failed");
     expect(await effects(db)).toEqual([]);
     expect(await sent(db)).toEqual(["Begun > writing", "Refused", "Failed"]);
@@ -69,9 +69,9 @@ onEachDatabase((database) => {
       if (n === 1) throw new Error("trouble");
       return "ok";
     });
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await amends.events.inspect(run?.id ?? ""))?.status === "completed";
@@ -88,9 +88,9 @@ onEachDatabase((database) => {
       await makeEffects(db);
       const slow = make(async (tx) => (await effect(tx, "slow"), await lease.pass(), "ok"));
       const quick = make(async (tx) => (await effect(tx, "quick"), "ok"));
-      const { first, second, lapse } = await pair(database, { eventSagas: [slow] }, { eventSagas: [quick] });
+      const { first, second, lapse } = await pair(database, { events: [slow] }, { events: [quick] });
       const worker = await database.worker(first);
-      const [run] = await first.events.publish(undefined, Begun({ id_: "p" }));
+      const [run] = await first.events.publish(Begun({ id_: "p" }));
       await lease.reached;
       lapse();
       await database.worker(second);
@@ -125,11 +125,11 @@ onEachDatabase((database) => {
         });
       const { first, second, lapse } = await pair(
         database,
-        { handlers: [make1("slow", slow)] },
-        { handlers: [make1("quick", quick)] },
+        { events: [make1("slow", slow)] },
+        { events: [make1("quick", quick)] },
       );
       const worker = await database.worker(first);
-      await first.events.publish(undefined, Begun({ id_: "p" }));
+      await first.events.publish(Begun({ id_: "p" }));
       await slow.reached;
       lapse();
       await database.worker(second);

@@ -9,7 +9,7 @@ const EMAIL = "canary@example.org";
 
 /** Everything that is on record: rows, events. */
 async function everything(world: Shop): Promise<string> {
-  const { events } = await new AuditTrail(world.amends).list({ limit: 1_000 });
+  const { events } = await new AuditTrail(world.db).list({ limit: 1_000 });
   return JSON.stringify([await world.rows(), events]);
 }
 

@@ -27,7 +27,7 @@ onEachDatabase((database) => {
       attempts: 0,
       last_error: null,
     });
-    const { events } = await new AuditTrail(world.amends).list({ types: ["ERASURE_REQUEUED"] });
+    const { events } = await new AuditTrail(world.db).list({ types: ["ERASURE_REQUEUED"] });
     expect(events).toMatchObject([
       {
         subjectId: "u-1",

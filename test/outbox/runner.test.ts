@@ -154,7 +154,7 @@ onEachDatabase((database) => {
       last_error: error,
       gate_ms: null,
     });
-    const { events } = await new AuditTrail(world.amends).list();
+    const { events } = await new AuditTrail(world.db).list();
     expect(events).toMatchObject([
       {
         type: "ERASURE_STEP_FAILED",

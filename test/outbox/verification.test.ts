@@ -37,7 +37,7 @@ onEachDatabase((database) => {
     const [id] = await world.enqueue(erase("u-1", "crm"));
     await runnerOn(world, [crm]).runOnce();
     expect(await world.row(id as string)).toMatchObject({ status: "succeeded", last_error: null });
-    const { events } = await new AuditTrail(world.amends).list();
+    const { events } = await new AuditTrail(world.db).list();
     expect(events.map(({ type }) => type)).toEqual([
       "ERASURE_STEP_SUCCEEDED",
       "ERASURE_COMPLETED",

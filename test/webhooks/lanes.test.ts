@@ -105,7 +105,8 @@ onEachDatabase((database) => {
     const rate = { max: 20, per: "1s" } as const;
     await amends.webhooks.subscribe({ url: "https://a.example/hook", events: ["*"], rate });
     await db.transaction(async (_, tx) => {
-      for (let n = 0; n < 4; n++) await amends.webhooks.publish(tx, { type: "order.placed", data: { n } });
+      for (let n = 0; n < 4; n++)
+        await amends.webhooks.publish({ type: "order.placed", data: { n } }, { tx });
     });
     await database.worker(amends, { poll: "1h" });
     await vi.waitFor(() => expect(world.sent).toHaveLength(4), { timeout: 20_000 });

@@ -71,7 +71,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
     });
   world.answer = ({ url }) => (url.includes("first") ? failed() : {});
   await db.transaction((_, tx) =>
-    webhooks.publish(tx, { type: "order.placed", data: {}, attributes: { a: "b" } }),
+    webhooks.publish({ type: "order.placed", data: {}, attributes: { a: "b" } }, { tx }),
   );
   const worker = amends.worker();
   const open = async (): Promise<number> =>

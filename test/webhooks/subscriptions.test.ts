@@ -166,7 +166,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-18][K-20] a URL that would never be called is refused when it is subscribed", async () => {
-    const amends = await database.amends({});
+    const amends = await database.amends({ webhooks: {} });
     for (const url of [
       "http://a.example",
       "https://127.0.0.1/x",

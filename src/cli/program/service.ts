@@ -101,10 +101,8 @@ async function openConsole(
       : needsToken
         ? randomBytes(24).toString("base64url")
         : undefined;
-  const outbox = options.outbox ?? local.erasure?.outbox;
   const console = createConsole(local.amends, {
     ...options,
-    ...(outbox && { outbox }),
     hosts: [...(options.hosts ?? []), ...wishes.hosts],
     tokens: [
       ...ownTokens,

@@ -27,7 +27,7 @@ export function flowRoutes(context: ConsoleContext): readonly Route[] {
     answers: "FlowDetail",
     body: { reason: reason() },
   } as const;
-  const { events } = context.amends;
+  const { events } = context;
   return [
     route({
       method: "GET",
@@ -114,8 +114,8 @@ async function detailOf(context: ConsoleContext, id: string): Promise<FlowDetail
   return toFlowDetail(row, sent, stepsOf(context, row));
 }
 
-function stepsOf({ amends }: ConsoleContext, row: Row): ReturnType<typeof amends.events.steps> {
-  return amends.events.steps(row["saga_type"] as string);
+function stepsOf({ events }: ConsoleContext, row: Row): ReturnType<typeof events.steps> {
+  return events.steps(row["saga_type"] as string);
 }
 
 /** What was typed is a part of types, where it fits some; else the beginning of a process's id, or a run's id. */

@@ -5,7 +5,6 @@ import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { BLOCKING as OPEN_ENTRIES } from "../../core/outbox/machine.ts";
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
 import type { Row } from "../../storage/database.ts";
-import { HOST } from "../../runtime/part.ts";
 import { dueAges } from "../../operate/backlog.ts";
 import { selectDueSagas } from "../../operate/backlog-queries.ts";
 import { countFlows } from "../flows/queries.ts";
@@ -44,7 +43,7 @@ export async function metricsText(context: ConsoleContext): Promise<string> {
   const [flows = {}] = await context.query(countFlows(db.dialect, COUNT_MAX));
   const [deliveries = {}] = await context.query(countDeliveries(db.dialect, COUNT_MAX));
   const counters = amends.counters as unknown as Readonly<Record<string, number>>;
-  const answeredMsAgo = amends[HOST].answeredMsAgo();
+  const answeredMsAgo = amends.context.answeredMsAgo();
   const metrics: Metric[] = [
     ...Object.entries(COUNTED).map(([name, help]): Metric => ({
       name: `amends_sagas_${name}_total`,

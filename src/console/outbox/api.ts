@@ -105,7 +105,7 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
         handle: async (call) => {
           await recorded(context, call, action, "event", async (note) => {
             await rowOf(context, call.id);
-            await context.amends.events[action](call.id, note);
+            await context.events[action](call.id, note);
           });
           return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
         },
@@ -127,8 +127,9 @@ async function requeue(
   const { kind } = await rowOf(context, id);
   if (kind === "call") return requeueCall(context, id);
   if (!requeues) {
-    const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
-    throw new Refused(501, { code: "NOT_SUPPORTED", message });
+    const message =
+      "Erasure is not configured in the console's process. Pass `erasure: { dataMap }` to its `new Amends`.";
+    throw new Refused(501, { code: "NOT_CONFIGURED", message });
   }
   const [entry] = await requeues.requeue([id], note);
   if (!entry) throw notAbandoned();

@@ -44,7 +44,7 @@ export function webhookRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
-  const { webhooks } = context.amends;
+  const { webhooks } = context;
   const shared = {
     method: "POST",
     access: "operate",
@@ -135,7 +135,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 function deliveryRoutes(context: ConsoleContext): readonly Route[] {
-  const { webhooks } = context.amends;
+  const { webhooks } = context;
   const shared = {
     method: "POST",
     access: "operate",
@@ -212,14 +212,14 @@ export function webhookRevealers(context: ConsoleContext): Revealers {
   };
 }
 
-async function deliveryOf({ amends }: ConsoleContext, id: string): Promise<Delivery> {
-  const delivery = await amends.webhooks.delivery(checkSerial(id));
+async function deliveryOf({ webhooks }: ConsoleContext, id: string): Promise<Delivery> {
+  const delivery = await webhooks.delivery(checkSerial(id));
   if (!delivery) throw notFound("delivery with this id");
   return delivery;
 }
 
-async function payloadOf({ amends }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
-  const event = await amends.webhooks.event(eventId);
+async function payloadOf({ webhooks }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
+  const event = await webhooks.event(eventId);
   return event ? parsedPayload(event.payload) : null;
 }
 
@@ -268,10 +268,10 @@ export async function urlsOf(
 }
 
 async function detailOf(context: ConsoleContext, id: string): Promise<DeliveryDetail> {
-  const { db, query, amends } = context;
+  const { db, query, webhooks } = context;
   const delivery = await deliveryOf(context, id);
   const urls = await urlsOf(context, [delivery]);
-  const attempts = await amends.webhooks.attempts(delivery.id);
+  const attempts = await webhooks.attempts(delivery.id);
   const letter = await letterOf(context, delivery);
   const [again] = await query(selectRequeued(db.dialect, delivery.id));
   const hasEnded = deliveryMachine.isTerminal(delivery.status);

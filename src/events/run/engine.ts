@@ -90,12 +90,11 @@ export class EventEngine {
     this.tracer = options.tracer;
     this.store = new SagaStore({ db, leaseMs, signal: closing, onTrouble });
     this.orchestrator = new SagaOrchestrator(registry);
-    const known = { deliverable: registry.deliverable, routable: registry.routable };
     this.pool = new LeasePool<Delivery>({
       name: "events",
       clock: db.clock,
       leaseMs,
-      claim: (limit, except) => this.store.claim(known, limit, except),
+      claim: (limit, except) => this.store.claim(registry, limit, except),
       renew: (held) => this.store.renew(held),
       run: (delivery, lease) => this.#run(delivery, lease),
       release: (delivery) => this.#release(delivery),

@@ -28,6 +28,7 @@ export function outbox(dialect: Dialect): string[] {
       ref_extra text,
       slot text,
       saga_id text,
+      dedupe_key text, dedupe_input text,
       payload text,
       generation integer not null default 0,
       verification text check (${oneOf("verification", VERIFICATIONS)}),
@@ -46,6 +47,7 @@ export function outbox(dialect: Dialect): string[] {
     `create index ${index("subject")} on ${table} (subject_id, operation, entry_id) where kind = 'erasure' and ${oneOf("status", BLOCKING)}`,
     // Of two corrections of one thing, the newer is the only open one: whoever does not see the other waits for it here.
     `create unique index ${index("slot")} on ${table} (slot) where slot is not null and ${oneOf("status", CLAIMABLE)}`,
+    `create unique index ${index("call")} on ${table} (name, dedupe_key) where kind = 'call' and dedupe_key is not null`,
     `create index ${index("abandoned")} on ${table} (kind, enqueued_at, entry_id) where status = 'abandoned'`,
     `create index ${index("scheduled")} on ${table} (kind, next_attempt_at, entry_id) where status = 'scheduled'`,
     ...refuse(dialect, {

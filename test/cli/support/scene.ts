@@ -32,7 +32,7 @@ export async function brokenSystem(database: TestDatabase): Promise<Scene> {
     await amends.start(order, { orderId: end, end, customer }, { id: `o-${end.toLowerCase()}` });
   }
   await amends.webhooks.subscribe({ url: "https://partner.example/hook?key=secret", events: ["order.*"] });
-  const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+  const outbox = new Outbox(db, { audit: new DatabaseAuditSink(db) });
   const entries = ["u-1", "u-2"].map((subjectId) => ({
     subjectId,
     resolver: "stripe",
@@ -40,7 +40,7 @@ export async function brokenSystem(database: TestDatabase): Promise<Scene> {
   }));
   await db.transaction(async (session, tx) => {
     await outbox.enqueueIn(session, entries);
-    await amends.webhooks.publish(tx, { type: "order.placed", data: { email: "ada@example.com" } });
+    await amends.webhooks.publish({ type: "order.placed", data: { email: "ada@example.com" } }, { tx });
   });
   const claimed = await outbox.claimBatch();
   for (const entry of claimed) await outbox.markAbandoned(entry, { error: "NotAuthorised" });

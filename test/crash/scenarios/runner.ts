@@ -53,7 +53,8 @@ const abandoned: Scenario = {
     errand(world, {
       resolvers: [flaky(world, "stripe", Infinity)],
       entries: [{ resolver: "stripe" }],
-      options: { maxAttempts: 2, onAbandoned: () => world.stop("hook") },
+      attempts: 2,
+      options: { onAbandoned: () => world.stop("hook") },
     }),
 };
 

@@ -94,7 +94,7 @@ export async function stage(
     publish: (type = "order.placed", more = {}) =>
       db.transaction(async (_, tx) => {
         const event = { type, data: { n: 1 }, ...more };
-        return (await amends.webhooks.publish(tx, event)).id;
+        return (await amends.webhooks.publish(event, { tx })).id;
       }),
     subscribe: async (name, more = {}) =>
       (await amends.webhooks.subscribe({ url: `https://${name}.example/hook`, events: ["*"], ...more })).id,
