@@ -40,13 +40,13 @@ export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
 export { type AbandonedCallItem } from "./outbox/attention.ts";
 export { type Logger } from "./operate/logger.ts";
 export { type ArchivedSaga } from "./operate/archive.ts";
-export { Retention, type RetentionOptions } from "./operate/retention.ts";
+export { Retention, type RetentionOptions } from "./operate/retention/retention.ts";
 export {
   type EndedPolicy,
   type OutboxPolicy,
   type RetentionPolicy,
   type SagaPolicy,
-} from "./operate/retention-policy.ts";
+} from "./operate/retention/policy.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
 export {
   saga,
@@ -110,16 +110,16 @@ export {
   type SucceededOptions,
 } from "./erasure/remote/outbox.ts";
 export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";
-export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls.ts";
-export { type EnqueueOptions, type QueuedCall } from "./outbox/enqueue-call.ts";
+export { Calls, type AbandonedCall, type CallPage, type CallsOptions } from "./outbox/calls/calls.ts";
+export { type EnqueueOptions, type QueuedCall } from "./outbox/calls/enqueue.ts";
 export { type PublishOptions } from "./runtime/publish-options.ts";
 export {
   defineCall,
   type CallContext,
   type CallDefinition,
   type CallOptions,
-} from "./outbox/call-definition.ts";
-export { type CallEntry } from "./outbox/call-row.ts";
+} from "./outbox/calls/definition.ts";
+export { type CallEntry } from "./outbox/calls/entry.ts";
 export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
 export { ResolverRegistry } from "./erasure/remote/registry.ts";
 export { SagaRunner, type SagaRunnerOptions } from "./erasure/remote/runner.ts";

@@ -1,6 +1,6 @@
-/** The statements on what people did, and what the drivers return for it. */
-import type { ActionOutcome, NewAction, RecordedAction } from "../core/action.ts";
-import type { Dialect, Row } from "../storage/database.ts";
+/** The statements on what people did. */
+import type { ActionOutcome, NewAction } from "../core/action.ts";
+import type { Dialect } from "../storage/database.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 
 /** Written twice it is written once: after a commit whose fate is unknown it is sent again. */
@@ -36,17 +36,4 @@ export function listActions(dialect: Dialect, { by, action, target, limit, after
       ${action === undefined ? empty : sql`and a.action = ${action}`}
       ${target === undefined ? empty : sql`and a.target_id = ${target}`} ${before ?? empty}
     order by a.at desc, a.id desc limit ${limit}`;
-}
-
-export function toAction(row: Row): RecordedAction {
-  return {
-    id: row["id"] as string,
-    at: new Date(Number(row["at"])),
-    by: row["done_by"] as string,
-    action: row["action"] as string,
-    target: { kind: row["target_kind"] as string, id: row["target_id"] as string },
-    reason: row["reason"] as string,
-    outcome: row["outcome"] as ActionOutcome,
-    code: (row["code"] as string | null) ?? undefined,
-  };
 }

@@ -6,7 +6,7 @@ import { persist } from "../storage/retry.ts";
 import type { Database } from "../storage/database.ts";
 import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./event.ts";
 import { listEvents } from "./queries.ts";
-import { toAuditEvent } from "./rows.ts";
+import { EVENT, toAuditEvent } from "./rows.ts";
 
 export interface TrailOptions {
   readonly subjectId?: string;
@@ -49,7 +49,8 @@ export class AuditTrail {
     const database = this.#database;
     const filter = { subjectId, types, limit, after: Number(after) };
     const rows = await persist(database, () => database.query(listEvents(database.dialect, filter)));
-    const next = rows.length === limit ? String(rows.at(-1)?.["seq"]) : undefined;
+    const last = rows.length === limit ? rows.at(-1) : undefined;
+    const next = last && String(EVENT.read(last).seq);
     return { events: rows.map(toAuditEvent), next };
   }
 }

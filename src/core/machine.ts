@@ -18,6 +18,8 @@ export interface Machine<T extends Shape> {
   readonly table: T;
   readonly states: readonly (keyof T & string)[];
   readonly events: readonly EventsIn<T>[];
+  /** The state that everything begins in: the first of the table. */
+  readonly initial: keyof T & string;
   /** States that nothing leaves. */
   readonly terminal: readonly (keyof T & string)[];
   /** Where the event leads from this state, or undefined: then it is refused. */
@@ -42,6 +44,7 @@ export function machine<const T extends Shape>(table: T & Closed<T>): Machine<T>
     table,
     states,
     events: [...new Set(states.flatMap((state) => arrows(state).map(([event]) => event)))],
+    initial: states[0] as State,
     terminal,
     target: (state, event) => arrows(state).find(([name]) => name === event)?.[1],
     sources: (event) => states.filter((state) => arrows(state).some(([name]) => name === event)),

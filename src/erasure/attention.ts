@@ -3,6 +3,7 @@ import { outboxMachine } from "../core/outbox/machine.ts";
 import type { OutboxOperation } from "../core/outbox/entry.ts";
 import { pageOf, readCursor } from "../outbox/entry-page.ts";
 import { listAbandonedEntries } from "../outbox/queries.ts";
+import { ENTRY } from "../outbox/rows.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
 import { readOverdue, type BlockingEntry } from "./overdue.ts";
@@ -44,8 +45,9 @@ export async function listAbandonedItems(
   limit: number,
   after: string | undefined,
 ): Promise<Page<AbandonedItem>> {
-  const list = listAbandonedEntries(db.dialect, { kind: "erasure", limit, after: readCursor(after) });
-  const { entries, next } = pageOf(await persist(db, () => db.query(list)), "enqueued_at", limit);
+  const list = listAbandonedEntries(db.dialect, ENTRY, { kind: "erasure", limit, after: readCursor(after) });
+  const rows = (await persist(db, () => db.query(list))).map((row) => ENTRY.read(row));
+  const { entries, next } = pageOf(rows, "enqueuedAt", limit);
   const items = entries.map(
     ({ entryId, subjectId, resolver, operation, attempts, lastError, ...entry }): AbandonedItem => ({
       kind: "abandoned-entry",

@@ -39,7 +39,7 @@ import {
   type RetainedData,
 } from "./local/local-phase.ts";
 import { readOverdue, type OverdueOptions, type OverduePage } from "./overdue.ts";
-import { listReleased } from "./queries.ts";
+import { listReleased, RELEASED } from "./queries.ts";
 import { Recorder } from "./recorder.ts";
 import { rectify, type RectificationReport, type RectifyOptions } from "./local/rectify.ts";
 
@@ -208,7 +208,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
       throw new AmendsError("BAD_OPTION", "A list of released subjects has 1 to 1000 of them.");
     const { database } = this.#host;
     const rows = await persist(database, () => database.query(listReleased(database.dialect, limit)));
-    return rows.map((row) => row["subject_id"] as string);
+    return rows.map((row) => RELEASED.read(row).subjectId);
   }
 
   /** Everything on record about a subject, oldest first. */

@@ -3,10 +3,11 @@ import { AmendsError } from "../core/errors.ts";
 import { span, type Period } from "../core/erasure/period.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
-import { toEntry } from "../outbox/rows.ts";
-import type { Database, Row } from "../storage/database.ts";
+import { ENTRY, toEntry } from "../outbox/rows.ts";
+import { listBlocking } from "../outbox/settle-queries.ts";
+import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { listBlocking, listOverdue } from "./queries.ts";
+import { listOverdue, OVERDUE, type OverdueSubject } from "./queries.ts";
 
 /** An entry without its ref, which may be personal. */
 export type BlockingEntry = Pick<
@@ -49,28 +50,26 @@ export async function readOverdue(db: Database, options: OverdueOptions = {}): P
     throw new AmendsError("BAD_OPTION", `A page of overdue erasures has 1 to ${LIMIT_MAX} of them.`);
   }
   const filter = { deadline: span(deadline, "deadline"), limit, after: readCursor(options.after) };
-  const rows = await persist(db, () => db.query(listOverdue(db.dialect, filter)));
-  const ids = rows.map((row) => row["subject_id"] as string);
+  const listed = await persist(db, () => db.query(listOverdue(db.dialect, filter)));
+  const rows = listed.map((row) => OVERDUE.read(row));
+  const ids = rows.map(({ subjectId }) => subjectId);
   const found = ids.length > 0 ? await persist(db, () => db.query(listBlocking(db.dialect, ids))) : [];
-  const entries = found.map(toEntry);
+  const entries = found.map((row) => toEntry(ENTRY.read(row)));
   const last = rows.at(-1);
   return {
     erasures: rows.map((row) => toOverdue(row, entries)),
     // The instant as the database has it: a Date would cut it off.
-    next:
-      last && rows.length === limit
-        ? JSON.stringify([Number(last["since_ms"]), last["subject_id"]])
-        : undefined,
+    next: last && rows.length === limit ? JSON.stringify([last.sinceMs, last.subjectId]) : undefined,
   };
 }
 
-function toOverdue(row: Row, entries: readonly OutboxEntry[]): OverdueErasure {
-  const subjectId = row["subject_id"] as string;
+function toOverdue(row: OverdueSubject, entries: readonly OutboxEntry[]): OverdueErasure {
+  const { subjectId, sinceMs, dueMs, failing } = row;
   return {
     subjectId,
-    requestedAt: new Date(Number(row["since_ms"])),
-    dueAt: new Date(Number(row["due_ms"])),
-    localFailed: Number(row["failing"]) > 0,
+    requestedAt: new Date(sinceMs),
+    dueAt: new Date(dueMs),
+    localFailed: failing,
     blocking: entries.filter((entry) => entry.subjectId === subjectId).map(withoutRef),
   };
 }

@@ -7,6 +7,7 @@ import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { selectNow } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
+import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/delivery.ts";
 import type { EventDefinition } from "./define/registry.ts";
 import type { EventEngine } from "./run/engine.ts";
@@ -32,8 +33,6 @@ import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
-/** A caller's transaction commits a little later, and nobody tells us when. */
-const COMMIT_SOON_MS = 20;
 /** So many rows travel in one statement. */
 const ROWS_MAX = 5_000;
 

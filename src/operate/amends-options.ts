@@ -4,8 +4,8 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { ErasureOptions } from "../erasure/erasure.ts";
 import type { EventDefinition } from "../events/define/registry.ts";
-import type { CallDefinition } from "../outbox/call-definition.ts";
-import type { CallsOptions } from "../outbox/calls.ts";
+import type { CallDefinition } from "../outbox/calls/definition.ts";
+import type { CallsOptions } from "../outbox/calls/calls.ts";
 import type { Middleware } from "../sagas/engine/call.ts";
 import type { SagaStorage } from "../contract/contract.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
@@ -14,7 +14,7 @@ import type { Database } from "../storage/database.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
 import type { Tracer } from "../runtime/trace.ts";
 import type { Logger } from "./logger.ts";
-import type { RetentionOptions } from "./retention.ts";
+import type { RetentionOptions } from "./retention/retention.ts";
 
 /** A saga has stalled. It holds ids and labels only, so it may go to a chat or a pager. */
 export interface StalledSignal {

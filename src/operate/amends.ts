@@ -7,7 +7,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { Erasure } from "../erasure/erasure.ts";
 import { EventFlow } from "../events/flow.ts";
 import { ContractJournal } from "../contract/journal.ts";
-import type { Calls } from "../outbox/calls.ts";
+import type { Calls } from "../outbox/calls/calls.ts";
 import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
 import type { AnySaga, SagaDefinition } from "../sagas/define/definition.ts";
 import { Engine, type Counters } from "../sagas/engine/engine.ts";
@@ -49,7 +49,7 @@ import {
   type Parts,
   type SagaTools,
 } from "./parts.ts";
-import type { Retention } from "./retention.ts";
+import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
@@ -205,7 +205,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     const database = this.#database as Database | undefined;
     const worker: Worker = new Worker(
       {
-        duties: () => [this.#engine, ...dutiesOf(this.#parts)],
+        duties: () => [this.#engine.pool, ...dutiesOf(this.#parts)],
         clock: this.#clock,
         logger: this.#logger,
         owner: this.#context.owner,

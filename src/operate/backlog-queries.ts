@@ -5,8 +5,8 @@
 import { ACTIVE, OPEN, WAITING } from "../core/delivery/machine.ts";
 import { CLAIMABLE } from "../core/outbox/machine.ts";
 import { CLAIMABLE as CLAIMABLE_SAGAS } from "../core/saga/machine.ts";
+import { freshFirst, gate } from "../storage/claim.ts";
 import type { Dialect } from "../storage/database.ts";
-import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
 import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
 
 /**
@@ -16,8 +16,8 @@ import { join, literals, raw, sql, type Sql } from "../storage/sql.ts";
 export function selectDueSagas(dialect: Dialect, max: number): Sql {
   const due = sql`from ${dialect.table("saga_executions")} as c
     where c.status in (${literals(CLAIMABLE_SAGAS)}) and c.recovery_attempts = r.n
-      and ${dialect.gate(raw("c.next_attempt_at"))} <= ${dialect.now()}
-    order by ${dialect.gate(raw("c.next_attempt_at"))}, c.id`;
+      and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
+    order by ${gate(dialect, raw("c.next_attempt_at"))}, c.id`;
   const numbers = dialect.rows(
     [{ name: "n", type: "int" }],
     Array.from({ length: RECOVERIES_MAX }, (_, n) => [n]),
@@ -55,14 +55,14 @@ function oldest(walks: readonly Sql[]): Sql {
 
 /** Fresh ones and those that were tried have each a stretch of the index. */
 function dueEntries(dialect: Dialect, kind: string, fits: Sql): readonly Sql[] {
-  const gate = dialect.gate(raw("c.next_attempt_at"));
+  const dueAt = gate(dialect, raw("c.next_attempt_at"));
   return ["0", "1"].map(
     (rank) => sql`select d.since from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
         from ${dialect.table("outbox")} as c
-        where c.kind = ${literals([kind])} and ${raw(FRESH_FIRST("c.attempts"))} = ${raw(rank)}
-          and c.status in (${literals(CLAIMABLE)}) and ${gate} <= ${dialect.now()}
-        order by ${gate}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
+        where c.kind = ${literals([kind])} and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
+          and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
+        order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
   );
 }
 
@@ -73,9 +73,9 @@ function inTurn(dialect: Dialect): Sql {
 }
 
 function dueJobs(dialect: Dialect): Sql {
-  const gate = dialect.gate(raw("j.next_attempt_at"));
+  const dueAt = gate(dialect, raw("j.next_attempt_at"));
   return sql`select coalesce(j.next_attempt_at, j.created_at) as since from ${dialect.table("webhook_jobs")} as j
-    where j.status in (${literals(ACTIVE)}) and ${gate} <= ${dialect.now()} order by ${gate}, j.id limit 1`;
+    where j.status in (${literals(ACTIVE)}) and ${dueAt} <= ${dialect.now()} order by ${dueAt}, j.id limit 1`;
 }
 
 function dueDeliveries(dialect: Dialect, status: string): Sql {

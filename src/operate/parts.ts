@@ -3,14 +3,14 @@ import { AmendsError } from "../core/errors.ts";
 import { Erasure } from "../erasure/erasure.ts";
 import { EventFlow } from "../events/flow.ts";
 import type { SagaPort } from "../events/set-up.ts";
-import { Calls } from "../outbox/calls.ts";
+import { Calls } from "../outbox/calls/calls.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { SagaView } from "../sagas/view/view.ts";
 import type { Duty } from "../runtime/duty.ts";
 import type { Part, PartContext } from "../runtime/part.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import type { DatabaseOptions, PartName } from "./amends-options.ts";
-import { Retention } from "./retention.ts";
+import { Retention } from "./retention/retention.ts";
 
 /** A part that was not configured is undefined. */
 export interface Parts<Tx = unknown, Category extends string = string> {

@@ -1,11 +1,11 @@
 /**
  * One call of foreign code under a claim: bounded in time, told to stop when its claim is lost or the worker shuts
- * down. A call that does not return keeps its place at the desk. Where it was the last try, its end is waited for, with
- * the lease renewed: nothing is given up while its call is known to run.
+ * down. A call that does not return keeps its slot. If it was the last try, the worker waits for it with the lease renewed:
+ * nothing is given up while its call is known to run.
  */
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
-import type { Lease, StopReason } from "../runtime/lease-pool.ts";
-import { TimedCall, type CallLimits } from "../runtime/timed-call.ts";
+import { Call, type CallLimits } from "../runtime/call.ts";
+import type { Lease } from "../runtime/lease.ts";
 
 const TIMED_OUT: Outcome = { kind: "trouble", label: "TimedOut" };
 
@@ -13,7 +13,7 @@ export interface AttemptOptions extends CallLimits {
   readonly lease: Lease;
 }
 
-/** What a call came to. */
+/** How a call ended. */
 interface Ended {
   /** Undefined where it was interrupted: that is no outcome. */
   readonly outcome: Outcome | undefined;
@@ -21,19 +21,23 @@ interface Ended {
   readonly late?: Promise<Ended>;
 }
 
-const INTERRUPTED: Ended = { outcome: undefined };
-
-export class Attempt extends TimedCall<Ended, StopReason> {
+export class Attempt {
   readonly #options: AttemptOptions;
+  readonly #call: Call;
 
   constructor(options: AttemptOptions) {
-    super();
     this.#options = options;
+    this.#call = Call.under(options.lease);
+  }
+
+  /** For the call: fires when it should stop. */
+  get signal(): AbortSignal {
+    return this.#call.signal;
   }
 
   /**
-   * What the call came to and what follows from it; undefined where it was interrupted. `onRunning` is told that the
-   * last try has not returned. `call` never rejects.
+   * The outcome of the call and the decision on it; undefined where it was interrupted. `onRunning` is told that the last
+   * try has not returned. `call` never rejects.
    */
   async decided(
     call: () => Promise<Outcome>,
@@ -43,9 +47,15 @@ export class Attempt extends TimedCall<Ended, StopReason> {
     const { lease } = this.#options;
     if (lease.stopped !== undefined) return undefined;
     const answered = call().then((outcome): Ended => ({ outcome: this.#read(outcome) }));
-    lease.onStop(() => this.#interrupt(answered));
-    const { outcome, late } = await this.within(this.#options, answered);
-    if (!outcome) return undefined;
+    const ended = await lease.unlessLost(
+      this.#call.within(this.#options, answered, (late) => ({ outcome: TIMED_OUT, late })),
+    );
+    if (!ended) {
+      this.#call.clearLimits();
+      lease.keepOrphan(answered);
+    }
+    if (!ended?.outcome) return undefined;
+    const { outcome, late } = ended;
     const decision = decide(outcome);
     if (!late) return { outcome, decision };
     lease.keepOrphan(late);
@@ -55,21 +65,9 @@ export class Attempt extends TimedCall<Ended, StopReason> {
     return end && { outcome: end, decision: decide(end) };
   }
 
-  protected override overdue(late: Promise<Ended>): Ended {
-    return { outcome: TIMED_OUT, late };
-  }
-
-  #interrupt(answered: Promise<Ended>): void {
-    const { lease } = this.#options;
-    this.stop(lease.stopped ?? "lost");
-    if (lease.stopped !== "lost") return;
-    lease.keepOrphan(answered);
-    this.end(INTERRUPTED);
-  }
-
   /** A call that was told to stop and fails says nothing about the other side; one that succeeds does. */
   #read(outcome: Outcome): Outcome | undefined {
-    const reason = this.stopReason;
+    const reason = this.#call.stopReason;
     if (reason === undefined || (outcome.kind !== "trouble" && outcome.kind !== "refused")) return outcome;
     return reason === "timeout" ? TIMED_OUT : undefined;
   }

@@ -2,9 +2,10 @@
 import { outboxMachine } from "../core/outbox/machine.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { toCall } from "./call-row.ts";
+import { toCall } from "./calls/entry.ts";
 import { cursorOf, readCursor } from "./entry-page.ts";
 import { listAbandonedEntries } from "./queries.ts";
+import { CALL } from "./rows.ts";
 
 export interface AbandonedCallItem {
   readonly kind: "abandoned-call";
@@ -28,8 +29,8 @@ export async function listAbandonedCalls(
   limit: number,
   after: string | undefined,
 ): Promise<{ readonly items: readonly AbandonedCallItem[]; readonly next: string | undefined }> {
-  const list = listAbandonedEntries(db.dialect, { kind: "call", limit, after: readCursor(after) });
-  const rows = await persist(db, () => db.query(list));
+  const list = listAbandonedEntries(db.dialect, CALL, { kind: "call", limit, after: readCursor(after) });
+  const rows = (await persist(db, () => db.query(list))).map((row) => CALL.read(row));
   const items = rows
     .map(toCall)
     .map(({ entryId, name, attempts, enqueuedAt, lastError }): AbandonedCallItem => ({
@@ -41,5 +42,5 @@ export async function listAbandonedCalls(
       attempts,
       actions: REQUEUES,
     }));
-  return { items, next: cursorOf(rows, "enqueued_at", limit) };
+  return { items, next: cursorOf(rows, "enqueuedAt", limit) };
 }

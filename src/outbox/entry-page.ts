@@ -1,9 +1,8 @@
 /** Lists of entries come in pages: whoever reads on passes the cursor back. */
 import { AmendsError } from "../core/errors.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
-import type { Row } from "../storage/database.ts";
 import { checkUuid } from "../core/identity.ts";
-import { toEntry } from "./rows.ts";
+import { toEntry, type EntryRow } from "./rows.ts";
 
 export interface PageOptions {
   /** 100 unless said otherwise. */
@@ -36,12 +35,19 @@ export function readCursor(after: string | undefined): readonly [number, string]
   throw new AmendsError("BAD_OPTION", "`after` must be the `next` of the page before.");
 }
 
+/** By which instant a list is ordered. */
+export type PageOrder = "enqueuedAt" | "nextAttemptAt";
+
 /** The cursor holds the instant as the database has it: a Date would cut it off. */
-export function cursorOf(rows: readonly Row[], by: string, limit: number): string | undefined {
+export function cursorOf<By extends PageOrder>(
+  rows: readonly (Pick<EntryRow, "entryId"> & { readonly [Key in By]: number | undefined })[],
+  by: By,
+  limit: number,
+): string | undefined {
   const last = rows.length === limit ? rows.at(-1) : undefined;
-  return last && JSON.stringify([Number(last[by]), last["entry_id"]]);
+  return last && JSON.stringify([last[by], last.entryId]);
 }
 
-export function pageOf(rows: readonly Row[], by: string, limit: number): EntryPage {
+export function pageOf(rows: readonly EntryRow[], by: PageOrder, limit: number): EntryPage {
   return { entries: rows.map(toEntry), next: cursorOf(rows, by, limit) };
 }

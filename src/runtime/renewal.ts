@@ -10,7 +10,7 @@ export interface Renewable {
   stop(reason: "lost"): void;
 }
 
-/** How often a lease is looked at in its lifetime: so none gets older than a quarter. */
+/** How often leases are looked at within the time of one: each is renewed when an eighth of it is over. */
 export const RENEWALS = 8;
 
 export async function renewOrLetGo<T>(

@@ -1,13 +1,20 @@
 /**
  * Something that can be told to stop, once, and for one reason: a call of the user's code, or a wait. Its AbortSignal is
- * made only if somebody looks at it, because most calls never do.
+ * made only if it is read, because most calls never read it.
  */
-export class Stoppable<Reason extends string> {
-  #reason: Reason | undefined;
+
+/**
+ * `timeout`: one try has no time left. `deadline`: everything that the call belongs to has none. `cancelled`: an operator
+ * asked. `shutdown`: the worker stops. `lost`: another worker may have the row.
+ */
+export type StopReason = "timeout" | "deadline" | "cancelled" | "shutdown" | "lost";
+
+export class Stoppable {
+  #reason: StopReason | undefined;
   #controller: AbortController | undefined;
 
   /** Set once it was told to stop. */
-  get stopReason(): Reason | undefined {
+  get stopReason(): StopReason | undefined {
     return this.#reason;
   }
 
@@ -20,7 +27,7 @@ export class Stoppable<Reason extends string> {
   }
 
   /** The first reason counts. */
-  stop(reason: Reason): void {
+  stop(reason: StopReason): void {
     this.#reason ??= reason;
     this.#controller?.abort(abortError(this.#reason));
   }

@@ -3,7 +3,8 @@ import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
-import { cli, forget, json, project } from "./support/cli.ts";
+import { cli, json } from "./support/cli.ts";
+import { forget, project } from "./support/project.ts";
 import { brokenSystem } from "./support/scene.ts";
 
 onEachDatabase((database) => {
@@ -77,7 +78,7 @@ onEachDatabase((database) => {
     expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 1 });
     expect((await json<{ status: string }>(["show", abandoned[0] ?? "", ...at])).status).toBe("abandoned");
     // With the config that has the key, it is requeued, and the chain goes on.
-    const folder = project({
+    const folder = await project({
       "package.json": '{ "type": "module" }',
       "amends.config.js": `import { dataMap } from "amends/erasure";
 export default {

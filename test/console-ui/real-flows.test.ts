@@ -10,7 +10,8 @@ import { expect, it } from "vitest";
 import { flows, sceneOf, type FlowScene } from "../console/support/flows.ts";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE } from "./support/browser.ts";
-import { builtPages, eventually, expectNoSidewaysScroll, inBrowser, settled } from "./support/stage.ts";
+import { builtConsole } from "../support/built.ts";
+import { eventually, expectNoSidewaysScroll, inBrowser, settled } from "./support/stage.ts";
 
 async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Promise<void> }> {
   const folder = mkdtempSync(path.join(tmpdir(), "amends-flows-"));
@@ -18,7 +19,7 @@ async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Pr
   const { saga, handlers } = flows(mended);
   const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), events: [saga, ...handlers] });
   await amends.migrate();
-  const server = await createConsole(amends, { assets: await builtPages() }).listen({ port: 0 });
+  const server = await createConsole(amends, { assets: await builtConsole() }).listen({ port: 0 });
   return {
     scene: sceneOf(amends, mended),
     url: server.signInUrl,

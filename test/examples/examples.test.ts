@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { root } from "../../tools/project.mjs";
 import { createDatabase } from "../../tools/postgres-server.mjs";
+import { describeOn } from "../support/databases.ts";
 import { runExample } from "./run-program.ts";
 
 describe("sqlite", () => {
@@ -196,7 +197,7 @@ describe("sqlite", () => {
   });
 });
 
-describe("postgres", () => {
+describeOn("postgres", () => {
   it("[E-02][E-08][E-11][O-11][O-16] the shop forgets a person everywhere, and corrects another (example erasure-shop)", async () => {
     const server = inject("postgresUrl");
     const name = `erasure_shop_${process.pid}`;

@@ -11,7 +11,7 @@ import {
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";
-import { Retention, type RetentionOptions } from "../../src/operate/retention.ts";
+import { Retention, type RetentionOptions } from "../../src/operate/retention/retention.ts";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { openFlows } from "../console/support/flows.ts";

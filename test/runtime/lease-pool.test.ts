@@ -1,6 +1,7 @@
 import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
-import { LeasePool, type Claimed, type Lease } from "../../src/runtime/lease-pool.ts";
+import { LeasePool, type Claimed } from "../../src/runtime/lease-pool.ts";
+import type { Lease } from "../../src/runtime/lease.ts";
 import { DutyLoop } from "../../src/runtime/loop.ts";
 
 interface Bench {
@@ -107,7 +108,66 @@ it("[K-08] a place that is handed on is taken once: neither twice by the two, no
   expect(pool.reserve(1, first)).toBeDefined();
   expect(pool.room).toBe(0);
   expect(pool.reserve(1)).toBeUndefined();
-  const [second] = handed?.fill([{ id: "next", token: 1 }]) ?? [];
+  const [second] = handed?.begin([{ id: "next", token: 1 }]) ?? [];
   end();
   await second?.gone;
+});
+
+it("[K-08][S-12] a row that a renewal does not bring back is stopped, keeps its slot and is not claimed beside its call", async () => {
+  const clock = virtualClock();
+  const asked: (readonly string[])[] = [];
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const pool = new LeasePool<Claimed>({
+    name: "rows",
+    clock,
+    leaseMs: 8_000,
+    claim: async (_, except) => {
+      asked.push(except);
+      return asked.length === 1 ? ["kept", "lost"].map((id) => ({ id, token: 1 })) : [];
+    },
+    // A map is as good an answer as a set: what else it says is the caller's.
+    renew: async () => new Map([["kept", 7]]),
+    run: () => ended,
+    drained: async () => undefined,
+    onBug: (error) => expect.unreachable(String(error)),
+  });
+  const ignore = (): void => undefined;
+  pool.accept(3, ignore, ignore);
+  const [kept, lost] = await pool.claim();
+  clock.jump(1_000);
+  await pool.renew();
+  expect([kept?.stopped, lost?.stopped, pool.room]).toEqual([undefined, "lost", 1]);
+  await pool.claim();
+  expect(asked).toEqual([[], ["lost"]]);
+  end();
+  await Promise.all([kept?.gone, lost?.gone]);
+  expect([pool.room, pool.lost]).toEqual([3, 1]);
+});
+
+it("[K-08] a call that outlives its row keeps the slot, and the row's lease is no longer renewed", async () => {
+  const clock = virtualClock();
+  let end: () => void = () => undefined;
+  const call = new Promise<void>((resolve) => (end = resolve));
+  const pool = new LeasePool<Claimed>({
+    name: "rows",
+    clock,
+    leaseMs: 8_000,
+    claim: async () => [{ id: "one", token: 1 }],
+    renew: async () => expect.unreachable("the row was settled"),
+    run: async (_, lease) => lease.keepOrphan(call),
+    drained: async () => undefined,
+    onBug: (error) => expect.unreachable(String(error)),
+  });
+  const ignore = (): void => undefined;
+  const freed = vi.fn<() => void>();
+  pool.accept(1, ignore, freed);
+  const [lease] = await pool.claim();
+  await lease?.gone;
+  clock.jump(1_000);
+  await pool.renew();
+  expect([pool.room, freed.mock.calls.length]).toEqual([0, 0]);
+  end();
+  await vi.waitFor(() => expect(freed).toHaveBeenCalledTimes(1));
+  expect(pool.room).toBe(1);
 });

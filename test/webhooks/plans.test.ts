@@ -92,7 +92,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   await webhooks.ping(first.id);
   await amends.attention.list();
   await webhooks.prune({ olderThan: "300d" });
-  const holds = Array.from({ length: 100 }, (_, n) => [String(n + 1), 1] as const);
+  const holds = Array.from({ length: 100 }, (_, n) => ({ id: String(n + 1), token: 1 }));
   return [
     ...statements(),
     surveyLanes(db.dialect, "5", 100),

@@ -1,6 +1,7 @@
 /** What the doctor asks a database about itself, and how it would carry out the statements that run all the time. */
 import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { claimEntries } from "../../outbox/queries.ts";
+import { ENTRY } from "../../outbox/rows.ts";
 import { claimSagas, countOpenKinds } from "../../sagas/journal/queries.ts";
 import { claimDeliveries } from "../../events/store/queries.ts";
 import { selectDueSagas } from "../../operate/backlog-queries.ts";
@@ -59,7 +60,10 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
     ["claim of sagas", claimSagas(dialect, [{ name: "any", version: 1 }], limit, owner, leaseMs)],
     ...OUTBOX_KINDS.map(
       (kind) =>
-        [`claim of the outbox (${kind})`, claimEntries(dialect, kind, ["any"], limit, leaseMs)] as const,
+        [
+          `claim of the outbox (${kind})`,
+          claimEntries(dialect, ENTRY, { kind, names: ["any"], limit, leaseMs }),
+        ] as const,
     ),
     [
       "claim of events",

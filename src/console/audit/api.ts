@@ -1,5 +1,6 @@
 /** What people did, and how a value becomes readable: both leave a trace before anything else happens. */
-import { listActions, toAction } from "../../audit/action-queries.ts";
+import { listActions } from "../../audit/action-queries.ts";
+import { toAction } from "../../audit/rows.ts";
 import type { ActionLine, Page, Revealed } from "../contract.ts";
 import { cursor, writeCursor } from "../http/cursor.ts";
 import { whoOf, type ConsoleContext } from "../context.ts";

@@ -1,5 +1,5 @@
 /** What the console asks about requests of data subjects: the trail is their record. */
-import { eventColumns } from "../../audit/rows.ts";
+import { EVENT } from "../../audit/rows.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -40,7 +40,7 @@ export function listNewestEvents(
   }: { subjectId: string | undefined; type: string | undefined; after: number | undefined },
   limit: number,
 ): Sql {
-  return sql`select ${eventColumns(dialect)} from ${dialect.table("audit_events")}
+  return sql`select ${EVENT.columns(dialect)} from ${EVENT.of(dialect)}
     where true ${after === undefined ? empty : sql`and seq < ${after}`}
       ${subjectId === undefined ? empty : sql`and subject_id = ${subjectId}`}
       ${type === undefined ? empty : sql`and type = ${type}`}

@@ -3,7 +3,7 @@ import { isUuid } from "../../core/flow/sealed.ts";
 import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Outbox } from "../../erasure/remote/outbox.ts";
-import { CallRequeue } from "../../outbox/requeue-calls.ts";
+import { requeueCalls } from "../../outbox/requeue.ts";
 import type { Row } from "../../storage/database.ts";
 import { persist } from "../../storage/retry.ts";
 import { badInput, notFound, Refused } from "../http/answer.ts";
@@ -137,7 +137,7 @@ async function requeue(
 
 /** A call needs nothing but its row: whoever makes it takes it up again. */
 async function requeueCall({ db }: ConsoleContext, id: string): Promise<void> {
-  const requeuing = new CallRequeue([id]);
+  const requeuing = requeueCalls([id]);
   const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
   if (done.length === 0) throw notAbandoned();
 }

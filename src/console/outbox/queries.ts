@@ -4,7 +4,7 @@
  */
 import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
-import { entryColumns } from "../../outbox/rows.ts";
+import { ENTRY } from "../../outbox/rows.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -25,7 +25,7 @@ export const ENTRY_SCAN_MAX = 2_000;
 /** The last row that was looked at comes last, with `edge` set, so that a search can go on from there. */
 export function listEntries(dialect: Dialect, filter: EntryFilter, limit: number): Sql {
   const { statuses, kind, resolver, after } = filter;
-  const columns = entryColumns(dialect, "s");
+  const columns = ENTRY.columns(dialect, "s");
   const fits = [
     ...(statuses.length > 0 ? [sql`s.status in (${literals(statuses)})`] : []),
     ...(kind === undefined ? [] : [sql`s.kind = ${kind}`]),
@@ -43,7 +43,7 @@ export function listEntries(dialect: Dialect, filter: EntryFilter, limit: number
 /** What a subject's requests still wait for. */
 export function listOpenOf(dialect: Dialect, subjectId: string, limit: number): Sql {
   const open = outboxMachine.states.filter((state) => !outboxMachine.isTerminal(state));
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
+  return sql`select ${ENTRY.columns(dialect, "c")} from ${dialect.table("outbox")} as c
     where c.subject_id = ${subjectId} and c.kind = 'erasure' and c.status in (${literals(open)})
     order by c.operation, c.entry_id limit ${limit}`;
 }
@@ -56,7 +56,7 @@ export function listAbandoned(
   limit: number,
 ): Sql {
   const walks = kinds.map(
-    (kind) => sql`select * from (select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
+    (kind) => sql`select * from (select ${ENTRY.columns(dialect, "c")} from ${dialect.table("outbox")} as c
       where c.status = 'abandoned' and c.kind = ${literals([kind])}
         ${after === undefined ? empty : sql`and c.entry_id < ${after}`}
       order by c.enqueued_at desc, c.entry_id desc limit ${limit}) as walk`,
@@ -65,7 +65,7 @@ export function listAbandoned(
 }
 
 export function selectEntry(dialect: Dialect, id: string): Sql {
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c where c.entry_id = ${id}`;
+  return sql`select ${ENTRY.columns(dialect, "c")} from ${dialect.table("outbox")} as c where c.entry_id = ${id}`;
 }
 
 /** Open ones by state, counted no further than `max`. What is done with is not counted: it is only ever more. */

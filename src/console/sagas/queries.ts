@@ -4,7 +4,9 @@
  * States are literals, or a planner that does not know them would have to plan for all.
  */
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
+import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
+import { joinFirst } from "../../storage/first-rows.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Cursor } from "../http/cursor.ts";
 
@@ -62,7 +64,7 @@ const OPEN_SCAN_MAX = 5_000;
 export function someOpen(dialect: Dialect, limit: number): Sql {
   return sql`(select o.id, o.name, o.status, o.plan, o.recovery_attempts, o.created_at, o.updated_at
     from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)})
-    order by o.recovery_attempts, ${dialect.gate(raw("o.next_attempt_at"))}, o.id limit ${limit})`;
+    order by o.recovery_attempts, ${gate(dialect, raw("o.next_attempt_at"))}, o.id limit ${limit})`;
 }
 
 /** A state, and beside it the states of its index: SQLite does not see by itself that one is among the others. */
@@ -93,8 +95,9 @@ export function searchLines(
   fields: readonly (readonly Fragment[])[],
   limit: number,
 ): Sql {
+  const find = dialect.pick({ postgres: raw("strpos"), sqlite: raw("instr") });
   const has = ({ text, folded }: Fragment): Sql =>
-    dialect.contains(folded ? sql`lower(n.context)` : raw("n.context"), text);
+    sql`${find}(${folded ? raw("lower(n.context)") : raw("n.context")}, ${text}) > 0`;
   const every = fields.map((fragments) => sql`(${join(fragments.map(has), " or ")})`);
   const columns = lineColumns(dialect, "s");
   return sql`with s as materialized (
@@ -189,7 +192,7 @@ export function listHistory(
   const query = sql`select cast(${ms("updated_at")} - ${ms("created_at")} as text) || ' ' || cast(${waited} as text) as value
     from ${dialect.table("saga_executions")} as c where ${inState("COMPLETED")}
       and c.updated_at >= ${start} and c.updated_at < ${end} order by c.updated_at desc`;
-  return sql`select r.n, first.value from ${numbers(dialect, count)} ${dialect.joinFirst(query, sql`${sample}`, sample)}`;
+  return sql`select r.n, first.value from ${numbers(dialect, count)} ${joinFirst(dialect, query, sql`${sample}`, sample)}`;
 }
 
 /** How long the newest so many took, of those that completed since an instant. */

@@ -14,15 +14,23 @@ import type { Database, Session } from "../../storage/database.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { retryLimitsOf, standalone, type PartContext } from "../../runtime/part.ts";
 import { OutboxWriter } from "../../outbox/outcome-writer.ts";
-import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "../../outbox/entry-page.ts";
+import {
+  checkLimit,
+  pageOf,
+  readCursor,
+  type EntryPage,
+  type PageOptions,
+  type PageOrder,
+} from "../../outbox/entry-page.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { SUBJECT_MAX } from "./check-entry.ts";
 import { enqueueIn, tell } from "./enqueue.ts";
 import { listAbandonedEntries, listScheduledEntries } from "../../outbox/queries.ts";
 import { completeIn } from "./complete.ts";
 import { requeue, type RequeueNote } from "./requeue.ts";
-import { toEntry } from "../../outbox/rows.ts";
-import { settleIn, type Request, type Settlement } from "../../outbox/settle.ts";
+import { ENTRY, toEntry } from "../../outbox/rows.ts";
+import type { Request } from "../../outbox/settle-queries.ts";
+import { settleIn, type Settlement } from "../../outbox/settle.ts";
 import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
 import { cancelRectifications } from "./supersede.ts";
 
@@ -131,7 +139,8 @@ export class Outbox<Tx = unknown> {
   ): Promise<readonly OutboxEntry[]> {
     if (!Number.isInteger(limit) || limit < 1)
       throw new AmendsError("BAD_OPTION", "The limit of a claim must be a whole number, 1 or more.");
-    const rows = await this.books.claim("erasure", undefined, limit, positiveMs(lease, "lease"));
+    const leaseMs = positiveMs(lease, "lease");
+    const rows = await this.books.claim(ENTRY, { kind: "erasure", limit, leaseMs });
     return rows.map(toEntry).toSorted(byAge);
   }
 
@@ -143,7 +152,7 @@ export class Outbox<Tx = unknown> {
     const { subjectId, operation } = entry;
     const item = { ...pieceOf(entry, "succeed"), completes: { subjectId, operation } };
     const { database } = this.host;
-    const [booked] = await persist(
+    const [settled] = await persist(
       database,
       () =>
         database.transaction(
@@ -152,7 +161,7 @@ export class Outbox<Tx = unknown> {
         ),
       this.#retryLimits,
     );
-    return booked !== "lost";
+    return settled !== "lost";
   }
 
   /** The call has failed and is to be tried again. False where the claim was lost. */
@@ -194,12 +203,12 @@ export class Outbox<Tx = unknown> {
 
   /** Entries that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<EntryPage> {
-    return this.#list("enqueued_at", listAbandonedEntries, options);
+    return this.#list("enqueuedAt", listAbandonedEntries, options);
   }
 
   /** Parked entries, nearest horizon first. */
   async listScheduled(options: PageOptions = {}): Promise<EntryPage> {
-    return this.#list("next_attempt_at", listScheduledEntries, options);
+    return this.#list("nextAttemptAt", listScheduledEntries, options);
   }
 
   /** How many entries there are in each status; every status is there. */
@@ -207,12 +216,22 @@ export class Outbox<Tx = unknown> {
     return this.#counts.statusCounts();
   }
 
-  async #list(by: string, statement: typeof listAbandonedEntries, options: PageOptions): Promise<EntryPage> {
+  async #list(
+    by: PageOrder,
+    statement: typeof listAbandonedEntries,
+    options: PageOptions,
+  ): Promise<EntryPage> {
     refuseUnknown(options, ["limit", "after"], "A page of the outbox");
     const limit = checkLimit(options.limit ?? 100);
     const { database } = this.host;
-    const list = statement(database.dialect, { kind: "erasure", limit, after: readCursor(options.after) });
-    return pageOf(await persist(database, () => database.query(list), this.#retryLimits), by, limit);
+    const after = readCursor(options.after);
+    const list = statement(database.dialect, ENTRY, { kind: "erasure", limit, after });
+    const rows = await persist(database, () => database.query(list), this.#retryLimits);
+    return pageOf(
+      rows.map((row) => ENTRY.read(row)),
+      by,
+      limit,
+    );
   }
 
   /** Runners of this process and of others look sooner: a hint, no more. */

@@ -6,8 +6,9 @@ import { delayMs } from "../../core/backoff.ts";
 import { AmendsError, classify, errorLabel, waitAfter } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Lease } from "../../runtime/lease-pool.ts";
-import { TimedCall, type LimitReason } from "../../runtime/timed-call.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { Call } from "../../runtime/call.ts";
+import type { StopReason } from "../../runtime/stoppable.ts";
 import { tellThrow, type Throw } from "../../runtime/throws.ts";
 import type { Delivery, RunRecord } from "./delivery.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
@@ -92,37 +93,20 @@ export class Parked extends Error {
 
 /** Calls it, in a transaction where it asked for one. */
 export function callHandler(tools: CallTools, request: Request, tx: unknown): Promise<Called> {
-  const { handler, run, role } = request;
+  const { handler, run, role, lease } = request;
   const { clock, graceMs } = tools;
   const { timeoutMs } = handler;
   const dueAtMs = role.kind === "act" ? run?.dueAtMs : undefined;
-  if (timeoutMs === undefined && dueAtMs === undefined) return answerOf(tools, request, tx, undefined);
   const deadlineMs = dueAtMs === undefined ? undefined : Math.max(0, dueAtMs - clock.monotonicMs());
-  const call = new TimedHandler(tools, request);
-  return call.within({ clock, graceMs, timeoutMs, deadlineMs }, answerOf(tools, request, tx, call));
+  const call = Call.under(lease);
+  const answered = answerOf(tools, request, tx, call);
+  return call.within({ clock, graceMs, timeoutMs, deadlineMs }, answered, (late) => ({
+    ...failed(tools, request, undefined, call.stopReason),
+    late,
+  }));
 }
 
-class TimedHandler extends TimedCall<Called> {
-  readonly #tools: CallTools;
-  readonly #request: Request;
-
-  constructor(tools: CallTools, request: Request) {
-    super();
-    this.#tools = tools;
-    this.#request = request;
-  }
-
-  protected override overdue(late: Promise<Called>): Called {
-    return { ...failed(this.#tools, this.#request, undefined, this.stopReason), late };
-  }
-}
-
-async function answerOf(
-  tools: CallTools,
-  request: Request,
-  tx: unknown,
-  call: TimedHandler | undefined,
-): Promise<Called> {
+async function answerOf(tools: CallTools, request: Request, tx: unknown, call: Call): Promise<Called> {
   const { handler, event, run, role } = request;
   const extras: EventValue[] = [];
   const context = contextOf(tools, request, tx, call, extras);
@@ -132,30 +116,30 @@ async function answerOf(
       await handler.handle(event as never, context as never),
     );
     if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
-    const expired = call?.stopReason === "deadline";
+    const expired = call.stopReason === "deadline";
     return { end: { end, event: answer, extras }, thrown: undefined, ...(expired && { expired }) };
   } catch (thrown) {
-    return failed(tools, request, thrown, call?.stopReason);
+    return failed(tools, request, thrown, call.stopReason);
   }
 }
 
 function failed(
   { errorCodes }: CallTools,
-  { handler, delivery, lease }: Request,
+  { handler, delivery }: Request,
   thrown: unknown,
-  reason: LimitReason | undefined,
+  reason: StopReason | undefined,
 ): Called {
-  const end = endOf(handler, delivery, lease, thrown, reason, errorCodes);
+  const end = endOf(handler, delivery, thrown, reason, errorCodes);
   if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
   return { end, thrown };
 }
 
-/** Everything is the object's own, so that whoever wraps a handler can copy it. Few look at their signal. */
+/** Everything is the object's own, so that code that wraps a handler can copy it. Few handlers read their signal. */
 function contextOf(
   { runSaga }: CallTools,
-  { delivery, handler, lease }: Request,
+  { delivery, handler }: Request,
   tx: unknown,
-  call: TimedHandler | undefined,
+  call: Call,
   extras: EventValue[],
 ): HandlerContext<unknown> & { readonly [RUN_SAGA]: RunSaga } {
   return {
@@ -164,7 +148,7 @@ function contextOf(
     key: `${delivery.eventId}:${handler.name}`,
     attempt: delivery.attempts,
     get signal() {
-      return call ? AbortSignal.any([lease.signal, call.signal]) : lease.signal;
+      return call.signal;
     },
     [RUN_SAGA]: runSaga,
   };
@@ -190,15 +174,14 @@ function checkedEvent(event: EventValue): EventValue {
 function endOf(
   { retry }: AnyHandler,
   { attempts }: Delivery,
-  lease: Lease,
   thrown: unknown,
-  reason: LimitReason | undefined,
+  reason: StopReason | undefined,
   errorCodes: ReadonlySet<string>,
 ): HandlerEnd | Again | undefined {
   const parkedMs = Parked.waitOf(thrown);
   if (parkedMs !== undefined) return { end: "again", waitMs: parkedMs, error: "Waiting", uncounted: true };
   if (reason === "deadline") return { end: "exhausted", error: DEADLINE_PASSED };
-  if (lease.stopped !== undefined && reason === undefined) return undefined;
+  if (reason === "lost" || reason === "shutdown") return undefined;
   const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);
   const isOver = reason !== "timeout" && classify(thrown) === "permanent";
   if (isOver || attempts >= retry.attemptMax) return { end: "exhausted", error };

@@ -5,7 +5,8 @@
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { BEGUN } from "../../core/flow/state.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { LeasePool, Lease, Reservation } from "../../runtime/lease-pool.ts";
+import type { LeasePool, Reservation } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
 import type { Delivery, NewRow, RunRecord, Settlement } from "./delivery.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { Settled } from "../store/settle.ts";
@@ -71,7 +72,7 @@ class Following implements Continuation {
       const timeMs = claimed.get(row);
       if (timeMs !== undefined) next.push(claimedRow(this.#clock, row, this.#settlement, timeMs));
     }
-    if (next.length > 0) this.#places?.fill(next);
+    if (next.length > 0) this.#places?.begin(next);
     else this.#places?.cancel();
     if (more || (applied && this.#mine.length > next.length)) this.#pool.dueIn(0);
   }

@@ -13,7 +13,8 @@ import type { AnySaga } from "../../sagas/define/definition.ts";
 import { matchValue } from "../../sagas/define/interests.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { TellableEvent } from "../../sagas/journal/signals.ts";
-import { LeasePool, type Lease } from "../../runtime/lease-pool.ts";
+import { LeasePool } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
 import { untraced, type Tracer } from "../../runtime/trace.ts";
 import {
   callHandler,

@@ -1,10 +1,9 @@
 /** The statements on events that are not hot: claims, renewals, reads. The hot ones are in settle.ts. */
 import { flowMachine } from "../../core/flow/machine.ts";
 import { CLAIMABLE, outboxMachine } from "../../core/outbox/machine.ts";
-import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
+import { claimStatement, freshFirst, renewStatement, type Claimable } from "../../storage/claim.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { FRESH_FIRST } from "../../storage/migrations/0002-outbox.ts";
 import { HELD_ROWS, OUTBOX } from "../../outbox/queries.ts";
 import type { Delivery } from "../run/delivery.ts";
 import { deliveryColumns, runColumns } from "./rows.ts";
@@ -25,7 +24,7 @@ function deliveries(dialect: Dialect, { deliverable, routable }: Known): Claimab
     select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
       and b.entry_id < due.entry_id and b.status in (${open})))`;
   const tried = (rank: string): Sql =>
-    sql`due.kind = 'delivery' and ${raw(FRESH_FIRST("due.attempts"))} = ${raw(rank)} and ${kept} and ${turn}`;
+    sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rank)} and ${kept} and ${turn}`;
   const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
   const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
     and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
@@ -50,8 +49,7 @@ export function claimDeliveries(
 }
 
 export function renewDeliveries(dialect: Dialect, held: readonly Delivery[], leaseMs: number): Sql {
-  const rows = held.map(({ id, token }) => [id, token] as const);
-  return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
+  return renewStatement(dialect, HELD_ROWS, held, leaseMs, raw("entry_id"));
 }
 
 export function selectRuns(dialect: Dialect, sagaIds: readonly string[]): Sql {

@@ -10,12 +10,12 @@ import { isErr, isOk } from "../../core/result.ts";
 import type { Failure } from "../../core/saga/entry.ts";
 import { pivotBegun, type Command, type Outcome } from "../../core/saga/interpreter.ts";
 import type { StepState } from "../../core/saga/state.ts";
-import { isThenable, TimedCall, type CallLimits, type LimitReason } from "../../runtime/timed-call.ts";
-import { Stoppable } from "../../runtime/stoppable.ts";
+import { Call, type CallLimits } from "../../runtime/call.ts";
+import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { EmittedEvent } from "../define/definition.ts";
 import type { Emission } from "../journal/journal.ts";
-import type { Run, StopReason } from "./run.ts";
+import type { Run } from "./run.ts";
 import type { StepDefinition } from "../define/settings.ts";
 
 /** A call of a step, as middleware sees it. */
@@ -104,27 +104,15 @@ export function callStep(
   );
   if (!isLimited) return answered;
   const limits = limitsOf(tools, begunAtMs, run, step, isAct);
-  return new TimedStep(context, begunAtMs).within(limits, answered);
+  return CallContext.callOf(context).within(limits, answered, (late) =>
+    CallContext.overdue(context, begunAtMs, late),
+  );
 }
 
-/** Tells a step's call when its time is over. */
-class TimedStep extends TimedCall<Called | undefined> {
-  readonly #context: CallContext;
-  readonly #begunAtMs: number;
-
-  constructor(context: CallContext, begunAtMs: number) {
-    super();
-    this.#context = context;
-    this.#begunAtMs = begunAtMs;
-  }
-
-  override stop(reason: LimitReason): void {
-    stopCall(this.#context, reason);
-  }
-
-  protected override overdue(late: Promise<Called | undefined>): Called | undefined {
-    return CallContext.overdue(this.#context, this.#begunAtMs, late);
-  }
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
 }
 
 /** For people: ownership and due times never depend on it. */
@@ -147,7 +135,7 @@ export class CallContext {
   readonly #run: Caller;
   readonly #command: CallCommand;
   #emissions: readonly Emission[] = NOTHING;
-  #told: Stoppable<StopReason> | undefined;
+  #call: Call | undefined;
 
   /** `apart`: whatever it does to what it is given, the step that takes its place sees nothing of it. */
   constructor(tools: CallTools, run: Caller, command: CallCommand, tx: unknown, apart: boolean) {
@@ -158,8 +146,7 @@ export class CallContext {
     this.results = apart ? structuredClone(run.results) : run.results;
     this.attempt = command.attempt;
     this.tx = tx;
-    // A shutdown and a loss hold for every call that begins after them.
-    if (run.stopReason === "shutdown" || run.stopReason === "lost") CallContext.stop(this, run.stopReason);
+    if (run.stopReason !== undefined) this.#call = new Call(run.stopReason);
   }
 
   get sagaId(): string {
@@ -179,8 +166,7 @@ export class CallContext {
   }
 
   get signal(): AbortSignal {
-    this.#told ??= new Stoppable();
-    return this.#told.signal;
+    return CallContext.callOf(this).signal;
   }
 
   get result(): unknown {
@@ -199,21 +185,22 @@ export class CallContext {
     };
   }
 
-  static stop(call: CallContext, reason: StopReason): void {
-    call.#told ??= new Stoppable();
-    call.#told.stop(reason);
+  /** Made only if it is needed: most calls are neither limited nor stopped, and never read their signal. */
+  static callOf(context: CallContext): Call {
+    context.#call ??= new Call();
+    return context.#call;
   }
 
   static returned(call: CallContext, value: unknown): Called {
     const { step, kind } = call.#command;
     const outcome = outcomeOf(value, kind === "act", step);
     const emissions = call.#emissions;
-    const isExpired = outcome.kind === "ok" && call.#told?.stopReason === "deadline";
+    const isExpired = outcome.kind === "ok" && call.#call?.stopReason === "deadline";
     return isExpired ? { outcome, emissions, expired: true } : { outcome, emissions };
   }
 
   static threw(call: CallContext, thrown: unknown): Called | undefined {
-    const failed = failureOf(call.#tools, call.#run, call.#told?.stopReason, thrown);
+    const failed = failureOf(call.#tools, call.#run, call.#call?.stopReason, thrown);
     return failed && { outcome: failed, emissions: NOTHING, thrown };
   }
 
@@ -223,7 +210,7 @@ export class CallContext {
     late: Promise<Called | undefined>,
   ): Called | undefined {
     const { clock } = call.#tools;
-    const failed = failureOf(call.#tools, call.#run, call.#told?.stopReason, undefined);
+    const failed = failureOf(call.#tools, call.#run, call.#call?.stopReason, undefined);
     if (failed?.kind !== "failed") return undefined;
     const runningSinceMs = Math.round(nowMs(clock) - (clock.monotonicMs() - begunAtMs));
     const outcome = { ...failed, failure: { ...failed.failure, runningSinceMs } };
@@ -232,7 +219,7 @@ export class CallContext {
 }
 
 export function stopCall(call: CallContext, reason: StopReason): void {
-  CallContext.stop(call, reason);
+  CallContext.callOf(call).stop(reason);
 }
 
 /** An event that `event(…)` made has an id and a version of its own. */

@@ -1,15 +1,13 @@
 /**
- * Runs sagas in this process: those that are started here, and those that are claimed. It knows how many it may run,
- * keeps their leases alive, and lets go of those that it lost.
+ * Runs sagas in this process: those that are started here, and those that are claimed. Their slots and leases belong to
+ * the pool, as for every kind of row; what one saga does belongs to the driver.
  */
-import { checkLease } from "../../core/backoff.ts";
 import { claimToken } from "../../core/claim-token.ts";
 import { AmendsError, classify } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { openingLines } from "../../core/saga/group.ts";
 import { misfit } from "../../core/saga/plan.ts";
-import { within } from "../../storage/clock.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { draw } from "../../storage/draw.ts";
 import type { AnySaga } from "../define/definition.ts";
@@ -19,8 +17,10 @@ import { drive, stall } from "./drive.ts";
 import { throughSchema } from "../define/input.ts";
 import { interestsOf } from "../define/interests.ts";
 import type { Journal, NewSaga, SagaRecord } from "../journal/journal.ts";
-import type { Duty } from "../../runtime/duty.ts";
-import { RENEWALS, renewOrLetGo } from "../../runtime/renewal.ts";
+import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
+import { LeasePool, type Reservation } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import type { ControlDetails } from "../../core/saga/entry.ts";
 import { freshRecord } from "../journal/fresh-record.ts";
 import { SagaEvents } from "./saga-events.ts";
 import type { Registry } from "../define/registry.ts";
@@ -57,12 +57,6 @@ export interface Counters {
   lost: number;
 }
 
-/** How long a call that was told to stop may take to do so, when the worker shuts down. */
-const GRACE_MS = 1_000;
-
-/** When to look for what a caller's transaction has started, where no notice comes. */
-export const COMMIT_SOON_MS = 25;
-
 /** What `start` found or made. */
 export interface Started {
   readonly id: string;
@@ -73,9 +67,8 @@ export interface Started {
   readonly sinceVersion: number;
 }
 
-export class Engine implements Duty {
-  readonly name = "sagas";
-  readonly renewEveryMs: number;
+export class Engine {
+  readonly pool: LeasePool<Run>;
   readonly sagaEvents: SagaEvents = new SagaEvents();
   readonly active: Map<string, Run> = new Map();
   readonly counters: Counters = {
@@ -90,49 +83,33 @@ export class Engine implements Duty {
   };
   readonly #options: EngineOptions;
   readonly #tools: DriveTools;
-  /** How many sagas this process may run at once: none unless a worker says so. */
-  #capacity = 0;
-  #starting = 0;
   readonly #starts: Map<string, Promise<unknown>> = new Map();
-  /** Everything that takes a place here, also a call that outlived its claim. */
-  readonly #runs: Set<Run> = new Set();
-  #draining = false;
-  #onDue: (ms: number) => void = () => undefined;
-  #onFree: () => void = () => undefined;
 
   constructor(options: EngineOptions) {
-    checkLease(options.leaseMs, "The lease of sagas");
+    const { journal, clock, leaseMs } = options;
     this.#options = options;
-    this.renewEveryMs = options.leaseMs / RENEWALS;
+    this.pool = new LeasePool<Run>({
+      name: "sagas",
+      clock,
+      leaseMs,
+      claim: (limit, except) => this.#claim(limit, except),
+      renew: (runs) => this.#renew(runs),
+      run: (run, lease) => this.#carry(run, lease),
+      drained: () => journal.drained(),
+      onBug: options.onBug,
+    });
     this.#tools = {
       ...options,
       sagaEvents: this.sagaEvents,
-      breakers: new Breakers(options.clock),
-      draining: () => this.#draining,
-      dueIn: (ms) => this.#onDue(ms),
+      breakers: new Breakers(clock),
+      draining: () => this.pool.isDraining,
+      dueIn: (ms) => this.pool.dueIn(ms),
       onRewound: (run, foundVersion) => {
         if (!run.isRewound) options.onRewound(run, foundVersion);
         run.isRewound = true;
       },
     };
     options.database?.onReplaced?.(() => void this.#review());
-  }
-
-  /** A worker takes over: up to so many sagas run here, and it is told when one becomes due and when a place is free. */
-  accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void {
-    this.#capacity = capacity;
-    this.#draining = false;
-    this.#onDue = onDue;
-    this.#onFree = onFree;
-  }
-
-  get free(): number {
-    return this.#draining ? 0 : Math.max(0, this.#capacity - this.#runs.size - this.#starting);
-  }
-
-  /** How many to claim: half of what is free, so that a claim under way leaves room for what is started here meanwhile. */
-  get room(): number {
-    return Math.ceil(this.free / 2);
   }
 
   async start(
@@ -148,8 +125,10 @@ export class Engine implements Duty {
       `The input of saga ${definition.name}`,
       "(input)",
     );
-    const own = session === undefined && this.free > 0;
     const sagaId = id === undefined ? this.#options.newId() : checkId(id, "The id of a saga");
+    const interests = interestsOf(definition, sagaId, input);
+    // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
+    const slot = session === undefined ? this.pool.reserve(1) : undefined;
     const saga: NewSaga = {
       id: sagaId,
       name: definition.name,
@@ -157,20 +136,18 @@ export class Engine implements Duty {
       input,
       plan: definition.plan,
       deadlineMs: definition.settings.deadlineMs,
-      owner: own ? this.#options.owner : undefined,
-      token: own ? claimToken(1, draw()) : 0,
+      owner: slot ? this.#options.owner : undefined,
+      token: slot ? claimToken(1, draw()) : 0,
       leaseMs: this.#options.leaseMs,
-      interests: interestsOf(definition, sagaId, input),
+      interests,
     };
-    if (own) this.#starting++;
     try {
       return await this.#inTurn(saga.id, id !== undefined, () =>
-        this.#create(definition, saga, own, session),
+        this.#create(definition, saga, slot, session),
       );
     } catch (error) {
+      slot?.cancel();
       throw withId(error, saga.id);
-    } finally {
-      if (own) this.#starting--;
     }
   }
 
@@ -190,22 +167,26 @@ export class Engine implements Duty {
   async #create(
     definition: AnySaga,
     saga: NewSaga,
-    own: boolean,
+    slot: Reservation<Run> | undefined,
     session: Session | undefined,
   ): Promise<Started> {
     const { journal, database } = this.#options;
     const epoch = database?.epoch ?? 0;
     const created = await (session ? journal.createIn(session, saga) : journal.create(saga));
-    if (!created) return this.#existing(saga, session);
+    if (!created) return this.#existing(saga, slot, session);
     this.counters.started++;
-    // A caller's transaction commits a little later, and nobody tells us when.
-    if (!own) this.#onDue(session ? COMMIT_SOON_MS : 0);
-    const run = own ? this.#launch(freshRecord(saga, epoch), definition) : undefined;
+    if (!slot) this.dueIn(session ? COMMIT_SOON_MS : 0);
+    const run = slot && this.#runOf(freshRecord(saga, epoch), definition);
+    if (run) slot?.begin([run]);
     return { id: saga.id, created: true, run, sinceVersion: 0 };
   }
 
   /** An id that exists: the same saga with the same input goes on, or has ended; anything else is a conflict. */
-  async #existing(saga: NewSaga, session: Session | undefined): Promise<Started> {
+  async #existing(
+    saga: NewSaga,
+    slot: Reservation<Run> | undefined,
+    session: Session | undefined,
+  ): Promise<Started> {
     const isHere = this.active.has(saga.id);
     const record = await this.#options.journal.load(saga.id, session);
     if (!record)
@@ -225,86 +206,53 @@ export class Engine implements Duty {
     // Our own commit, whose answer was lost on the way: nobody else runs it, so it runs here.
     const isUntouched = record.begun && record.version === 1 + openingLines(record.plan).length;
     const isOurs = record.owner === this.#options.owner && isUntouched;
-    const ours = isOurs && !isHere && !this.active.has(saga.id);
     const known = this.#options.registry.get(record.name, record.definition);
-    const run = ours && known ? this.#launch(record, known) : this.active.get(saga.id);
-    return { id: saga.id, created: ours, run, sinceVersion: ours ? 0 : record.version };
+    if (slot && known && isOurs && !isHere && !this.active.has(saga.id)) {
+      const run = this.#runOf(record, known);
+      slot.begin([run]);
+      return { id: saga.id, created: true, run, sinceVersion: 0 };
+    }
+    slot?.cancel();
+    return { id: saga.id, created: false, run: this.active.get(saga.id), sinceVersion: record.version };
   }
 
-  /** Something has made a saga due, now or after this long: a worker of this process looks for it. */
+  /** A saga is due after this long: a worker of this process looks for it then. */
   dueIn(ms: number): void {
-    this.#onDue(ms);
+    this.pool.dueIn(ms);
   }
 
-  /** Claims what is due and there is room for, and runs it. Returns the runs. */
-  async claim(limit: number = this.room): Promise<readonly Run[]> {
+  async #claim(limit: number, except: readonly string[]): Promise<readonly Run[]> {
     const { journal, registry, owner, leaseMs } = this.#options;
     const kinds = registry.kinds();
-    if (limit <= 0 || kinds.length === 0) return [];
-    this.#starting += limit; // these places are taken until it is known how many the claim fills
-    try {
-      const records = await journal.claim(kinds, limit, owner, leaseMs, this.#stillHeard());
-      return records.map((record) => this.#resume(record));
-    } finally {
-      this.#starting -= limit;
-    }
-  }
-
-  /** Sagas that this process has lost, but whose calls still run here: it must not call beside them. */
-  #stillHeard(): readonly string[] {
-    const heard: string[] = [];
-    for (const run of this.#runs)
-      if (run.stopReason === "lost" || run.departure === "lost") heard.push(run.id);
-    return heard;
+    if (kinds.length === 0) return [];
+    const records = await journal.claim(kinds, limit, owner, leaseMs, except);
+    return records.map((record) => this.#resume(record));
   }
 
   #resume(record: SagaRecord): Run {
     this.counters.claimed++;
     if (record.recoveryAttempts > 0) this.counters.recovered++;
     const definition = this.#options.registry.get(record.name, record.definition) as AnySaga;
-    const difference = misfit(record.plan, definition.plan);
-    const { recoveryMax } = definition.settings;
-    if (difference !== undefined) {
-      return this.#launch(record, definition, (run) =>
-        stall(this.#tools, run, { kind: "misfit", label: "DefinitionMisfit", reason: difference }),
-      );
-    }
-    if (record.recoveryAttempts > recoveryMax) {
-      return this.#launch(record, definition, (run) =>
-        stall(this.#tools, run, {
-          kind: "recoveries",
-          label: "RecoveriesExhausted",
-          reason: `its worker was lost ${record.recoveryAttempts} times`,
-        }),
-      );
-    }
-    return this.#launch(record, definition);
+    return this.#runOf(record, definition, refusalOf(record, definition));
   }
 
-  #launch(
-    record: Omit<SagaRecord, "entries">,
-    definition: AnySaga,
-    work: (run: Run) => Promise<void> = (run) => drive(this.#tools, run),
-  ): Run {
-    const run = new Run(record, definition, this.#options.clock.monotonicMs());
+  #runOf(record: Omit<SagaRecord, "entries">, definition: AnySaga, refusal?: ControlDetails): Run {
+    return new Run(record, definition, this.#options.clock.monotonicMs(), refusal);
+  }
+
+  async #carry(run: Run, lease: Lease): Promise<void> {
+    run.attach(lease);
     this.active.set(run.id, run);
-    this.#runs.add(run);
-    void this.#carry(run, work);
-    return run;
-  }
-
-  async #carry(run: Run, work: (run: Run) => Promise<void>): Promise<void> {
     try {
-      await work(run);
+      await (run.refusal ? stall(this.#tools, run, run.refusal) : drive(this.#tools, run));
     } catch (error) {
       if (!(error instanceof AmendsError) || classify(error) === "permanent") this.#options.onBug(error);
       run.depart("lost");
     }
+    if (run.departure === "lost") lease.stop("lost");
     this.#left(run);
     if (run.orphans?.any)
-      await outlast(this.#tools, run).catch((error: unknown) => this.#options.onBug(error));
-    this.#runs.delete(run);
-    this.#onFree();
+      lease.keepOrphan(outlast(this.#tools, run).catch((error: unknown) => this.#options.onBug(error)));
   }
 
   #left(run: Run): void {
@@ -321,23 +269,12 @@ export class Engine implements Duty {
     else this.counters.stalled++;
   }
 
-  /** Renews the leases of which an eighth is over. Called as often, so that none gets older than a quarter. */
-  async renew(): Promise<void> {
-    const { clock, journal, leaseMs } = this.#options;
-    const now = clock.monotonicMs();
-    const due = [...this.active.values()]
-      .toSorted(byId)
-      .filter((run) => run.stopReason !== "lost" && now - run.leasedAtMs >= leaseMs / RENEWALS);
-    if (due.length === 0) return;
-    const holds = due.map(({ id, token }) => ({ id, token }));
-    const held = await renewOrLetGo(clock, leaseMs, due, () => journal.renew(holds, leaseMs));
-    for (const run of due) {
-      const version = held.get(run.id);
-      if (version !== undefined) run.leasedAtMs = now;
-      else if (this.active.get(run.id) === run) run.stop("lost");
-      // Somebody from outside wrote a line that this worker has not seen: the call should hear of it.
-      if (version !== undefined && version > Math.max(run.version, run.sentVersion)) run.stop("cancelled");
-    }
+  /** A renewal also reads each saga's version: where an operator wrote a line, the call that runs is told. */
+  async #renew(runs: readonly Run[]): Promise<ReadonlyMap<string, number>> {
+    const versions = await this.#options.journal.renew(runs, this.#options.leaseMs);
+    for (const run of runs)
+      if ((versions.get(run.id) ?? 0) > Math.max(run.version, run.sentVersion)) run.stop("cancelled");
+    return versions;
   }
 
   /**
@@ -358,25 +295,15 @@ export class Engine implements Duty {
   interrupt(id: string): void {
     this.active.get(id)?.stop("cancelled");
   }
-
-  /** Nothing new begins. Resolves when everything has left, or when the deadline has passed and calls were stopped. */
-  async drain(deadlineMs: number): Promise<void> {
-    this.#draining = true;
-    const { clock, journal } = this.#options;
-    const goneWithin = (ms: number): Promise<void> =>
-      within(clock, ms, Promise.all([...this.#runs].map((run) => run.gone)));
-    await goneWithin(deadlineMs);
-    for (const run of this.#runs) run.stop("shutdown");
-    await goneWithin(Math.min(deadlineMs, GRACE_MS));
-    this.#capacity = 0;
-    // A database that stays away must not keep the process: what is not durable is not booked, and the leases heal it.
-    await within(clock, GRACE_MS, journal.drained());
-  }
 }
 
-/** Rows are locked in this order by everybody, so that nobody waits in a circle. */
-function byId(a: Run, b: Run): number {
-  return a.id < b.id ? -1 : 1;
+/** Why a claimed saga cannot go on: its definition changed under it, or it has lost too many workers. */
+function refusalOf({ plan, recoveryAttempts }: SagaRecord, definition: AnySaga): ControlDetails | undefined {
+  const difference = misfit(plan, definition.plan);
+  if (difference !== undefined) return { kind: "misfit", label: "DefinitionMisfit", reason: difference };
+  if (recoveryAttempts <= definition.settings.recoveryMax) return undefined;
+  const reason = `its worker was lost ${recoveryAttempts} times`;
+  return { kind: "recoveries", label: "RecoveriesExhausted", reason };
 }
 
 /** A start that could not be confirmed may be in the database: whoever tries again needs its id. */

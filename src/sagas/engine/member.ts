@@ -6,7 +6,8 @@ import type { SagaState } from "../../core/saga/state.ts";
 import { membersFrom } from "../../core/saga/group.ts";
 import type { CallContext, Caller } from "./call.ts";
 import type { AnySaga } from "../define/definition.ts";
-import type { Run, StopReason } from "./run.ts";
+import type { StopReason } from "../../runtime/stoppable.ts";
+import type { Run } from "./run.ts";
 import type { StepDefinition } from "../define/settings.ts";
 
 export class Member implements Caller {

@@ -1,5 +1,7 @@
 /** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
-import { Stoppable } from "../../runtime/stoppable.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
+import type { ControlDetails } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
@@ -10,9 +12,6 @@ import type { Member } from "./member.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
 import { resultName } from "../view/outcome.ts";
 import type { StepDefinition } from "../define/settings.ts";
-
-/** Why a call was asked to stop. */
-export type StopReason = "timeout" | "deadline" | "cancelled" | "shutdown" | "lost";
 
 /** How a run left this process: at its end, given back for later, or taken by another worker. */
 export type Departure = "ended" | "released" | "lost";
@@ -25,6 +24,10 @@ export class Run {
   readonly definition: AnySaga;
   readonly input: unknown;
   readonly token: number;
+  /** Set as soon as the run has its slot. */
+  lease!: Lease;
+  /** Why it cannot go on here: it is stalled instead. */
+  readonly refusal: ControlDetails | undefined;
   /** Of the database, when the saga was last read from it. */
   epoch: number;
   state: SagaState;
@@ -39,7 +42,6 @@ export class Run {
   /** It was recovered and has not got on since. */
   unconfirmedRecovery: boolean;
   /** Local instants, for deadlines: ownership never depends on them. */
-  leasedAtMs: number;
   deadlineAtMs: number | undefined;
   stepBegunAtMs: number;
   /** Of steps in a group, by name: when each first began, and when its next try is due. */
@@ -56,14 +58,15 @@ export class Run {
   /** That the database has forgotten it was told. */
   isRewound = false;
   departure: Departure | undefined;
-  readonly gone: Promise<Departure>;
-  /** Resolves where the saga may go on without this run. */
-  readonly lost: Promise<void>;
-  #told: Stoppable<StopReason> | undefined;
-  #lose!: () => void;
-  #depart!: (departure: Departure) => void;
+  #told: Stoppable | undefined;
 
-  constructor(record: Omit<SagaRecord, "entries">, definition: AnySaga, localNowMs: number) {
+  constructor(
+    record: Omit<SagaRecord, "entries">,
+    definition: AnySaga,
+    localNowMs: number,
+    refusal?: ControlDetails,
+  ) {
+    this.refusal = refusal;
     this.id = record.id;
     this.definition = definition;
     this.input = record.input;
@@ -72,7 +75,6 @@ export class Run {
     this.version = record.version;
     this.state = record.state;
     this.unconfirmedRecovery = record.recoveryAttempts > 0;
-    this.leasedAtMs = localNowMs;
     this.stepBegunAtMs = localNowMs;
     this.deadlineAtMs =
       record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
@@ -83,8 +85,6 @@ export class Run {
       this.begunAtMs = new Map();
       this.dueAtMs = new Map();
     }
-    this.lost = new Promise((resolve) => (this.#lose = resolve));
-    this.gone = new Promise((resolve) => (this.#depart = resolve));
     this.adopt(record.state, record.nowMs, localNowMs);
   }
 
@@ -114,14 +114,19 @@ export class Run {
     return this.definition.steps.find((step) => step.name === name) as StepDefinition;
   }
 
+  /** The pool has a slot for it: a loss and a shutdown reach its calls from there. */
+  attach(lease: Lease): void {
+    this.lease = lease;
+    lease.onStop(() => this.#tell(lease.stopped as StopReason));
+  }
+
   depart(departure: Departure): void {
     this.departure = departure;
-    this.#depart(departure);
   }
 
   /** What it was told while nothing was called, or last of all. */
   get stopReason(): StopReason | undefined {
-    return this.#told?.stopReason;
+    return this.lease.stopped ?? this.#told?.stopReason;
   }
 
   /** For waits between two calls. */
@@ -132,8 +137,7 @@ export class Run {
 
   /** What was told before has been heeded: only a shutdown and a loss stay. */
   heed(): void {
-    const reason = this.#told?.stopReason;
-    if (reason !== undefined && reason !== "shutdown" && reason !== "lost") this.#told = undefined;
+    if (this.lease.stopped === undefined) this.#told = undefined;
   }
 
   /** Hears a call on whose answer the saga no longer waits. */
@@ -143,7 +147,11 @@ export class Run {
   }
 
   stop(reason: StopReason): void {
-    if (reason === "lost") this.#lose();
+    if (reason === "lost") this.lease.stop(reason);
+    else this.#tell(reason);
+  }
+
+  #tell(reason: StopReason): void {
     this.#told ??= new Stoppable();
     this.#told.stop(reason);
     if (this.call) stopCall(this.call, reason);

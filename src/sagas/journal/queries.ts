@@ -42,8 +42,7 @@ export function claimSagas(
 
 /** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
 export function renewSagas(dialect: Dialect, holds: readonly Claimed[], leaseMs: number): Sql {
-  const rows = holds.map(({ id, token }) => [id, token] as const);
-  return renewStatement(dialect, SAGAS, rows, leaseMs, raw("id, version"), raw("c.owner is not null"));
+  return renewStatement(dialect, SAGAS, holds, leaseMs, raw("id, version"), raw("c.owner is not null"));
 }
 
 export function selectSaga(dialect: Dialect, id: string, lock: boolean): Sql {

@@ -9,7 +9,8 @@ import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { eventArrivesAs, isEventName } from "../../core/saga/wait.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
-import { COMMIT_SOON_MS, type Engine } from "../engine/engine.ts";
+import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
+import type { Engine } from "../engine/engine.ts";
 import { throughSchema } from "../define/input.ts";
 import { isSchema, type AnySignal } from "../define/signal.ts";
 import {

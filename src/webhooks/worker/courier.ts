@@ -12,14 +12,21 @@ import {
   type Verdict,
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Dialect, Session, Stage } from "../../storage/database.ts";
-import type { Lease } from "../../runtime/lease-pool.ts";
-import { TimedCall } from "../../runtime/timed-call.ts";
+import type { Dialect, Session } from "../../storage/database.ts";
+import type { Stage } from "../../storage/stages.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { Call } from "../../runtime/call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Stop } from "../sending/exchange.ts";
 import type { Sender, SendRequest, SendResult } from "../sending/send.ts";
-import { insertAttempts, insertInHope, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
+import {
+  insertAttempts,
+  insertOptimistic,
+  selectPayloads,
+  selectTargets,
+  selectVerdicts,
+} from "./queries.ts";
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
 /** A leased job with all that is needed to carry it out. */
@@ -63,19 +70,6 @@ interface Sent {
   readonly answer: SendResult;
   /** The sender has not returned. */
   readonly late?: Promise<Sent>;
-}
-
-class TimedSending extends TimedCall<Sent> {
-  readonly #timeoutMs: number;
-
-  constructor(timeoutMs: number) {
-    super();
-    this.#timeoutMs = timeoutMs;
-  }
-
-  protected override overdue(late: Promise<Sent>): Sent {
-    return { answer: { ok: false, code: "timeout", durationMs: this.#timeoutMs }, late };
-  }
 }
 
 const NOTHING_SENT: AttemptRecord = {
@@ -165,8 +159,8 @@ export class DeliverySender {
   }
 
   /** The same as a stage, where each report is accepted or nothing is written at all. */
-  recordInHope(dialect: Dialect, reports: readonly JobReport[]): Stage {
-    return { name: "recorded", statement: insertInHope(dialect, reports) };
+  recordOptimistic(dialect: Dialect, reports: readonly JobReport[]): Stage {
+    return { name: "recorded", statement: insertOptimistic(dialect, reports) };
   }
 
   /** How reports were taken that are on record. */
@@ -209,7 +203,11 @@ export class DeliverySender {
       (answer): Sent => ({ answer }),
       (): Sent => ({ answer: { ok: false, code: "send_failed", durationMs: 0 } }),
     );
-    const sent = await new TimedSending(timeoutMs).within({ clock, timeoutMs, graceMs }, answered);
+    const overdue = (late: Promise<Sent>): Sent => ({
+      answer: { ok: false, code: "timeout", durationMs: timeoutMs },
+      late,
+    });
+    const sent = await new Call().within({ clock, timeoutMs, graceMs }, answered, overdue);
     if (!sent.late) return sent.answer;
     stop.keepOrphan(sent.late);
     const isLast = task.job.attempt >= (task.target.attemptMax ?? attemptMax);

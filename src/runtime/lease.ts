@@ -1,0 +1,97 @@
+/**
+ * One claimed row at work, as long as this process has it. A lease is told once that its row was lost to another worker or
+ * that the worker shuts down; a call that does not return stays with its lease, which keeps its slot.
+ */
+import type { Leaving } from "./duty.ts";
+import { Stoppable, type StopReason } from "./stoppable.ts";
+
+/** Why the work on a row must stop. `shutdown` is no outcome: the row is given back. */
+export type LeaseStop = Extract<StopReason, "lost" | "shutdown">;
+
+export class Lease implements Leaving {
+  /** Local instant from which the lease is known to hold. */
+  leasedAtMs: number;
+  #stoppable: Stoppable | undefined;
+  #stopped: LeaseStop | undefined;
+  #onStop: (() => void) | undefined;
+  #onLost: (() => void)[] | undefined;
+  #gone: Deferred | undefined;
+  #hasLeft = false;
+  #orphanedCall: Promise<unknown> | undefined;
+
+  constructor(leasedAtMs: number) {
+    this.leasedAtMs = leasedAtMs;
+  }
+
+  /** Resolves when the row is settled, given back or lost. Made only if it is read: most are never read. */
+  get gone(): Promise<void> {
+    if (this.#hasLeft) return Promise.resolve();
+    this.#gone ??= deferred();
+    return this.#gone.done;
+  }
+
+  /** For the call: fires when it should stop. */
+  get signal(): AbortSignal {
+    this.#stoppable ??= new Stoppable();
+    return this.#stoppable.signal;
+  }
+
+  /** Calls back each time that the work is told to stop. There is one listener: a second one replaces it. */
+  onStop(listener: (() => void) | undefined): void {
+    this.#onStop = listener;
+  }
+
+  /** Set once the work was told to stop. A row that is lost is not given back, even if the worker shuts down as well. */
+  get stopped(): LeaseStop | undefined {
+    return this.#stopped;
+  }
+
+  stop(reason: LeaseStop): void {
+    if (this.#stopped === "lost") return;
+    this.#stopped = reason;
+    this.#stoppable ??= new Stoppable();
+    this.#stoppable.stop(reason);
+    this.#onStop?.();
+    if (reason === "lost") for (const notify of this.#onLost ?? []) notify();
+  }
+
+  /** What comes of this, or undefined as soon as the row is lost. */
+  async unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
+    if (this.#stopped === "lost") return undefined;
+    const lost = new Promise<undefined>((resolve) => {
+      this.#onLost ??= [];
+      this.#onLost.push(() => resolve(undefined));
+    });
+    return Promise.race([pending, lost]);
+  }
+
+  /** The row is settled, given back or lost; only its call may still run here. */
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
+  leave(): void {
+    this.#hasLeft = true;
+    this.#gone?.resolve();
+  }
+
+  /** The call has not returned. The work goes on without it, but the slot stays taken until it returns. */
+  keepOrphan(call: Promise<unknown>): void {
+    this.#orphanedCall = call.catch(() => undefined);
+  }
+
+  get orphanedCall(): Promise<unknown> | undefined {
+    return this.#orphanedCall;
+  }
+}
+
+interface Deferred {
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+}
+
+function deferred(): Deferred {
+  let resolve: () => void = () => undefined;
+  const done = new Promise<void>((settle) => (resolve = settle));
+  return { done, resolve };
+}
