@@ -48,11 +48,12 @@ export default defineConfig({
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
           env: { TMPDIR: runFolder },
-          setupFiles: ["test/setup/patience.ts"],
+          setupFiles: ["test/setup/wait-for.ts"],
           expect: { poll: { timeout: UNTIL_MS, interval: 20 } },
           retry: 0,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          // Limits that only end a test that would hang, on a machine that has other work as well.
+          testTimeout: 90_000,
+          hookTimeout: 120_000,
         },
       },
       {

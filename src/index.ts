@@ -7,12 +7,23 @@ export {
   type StorageOptions,
 } from "./operate/amends-options.ts";
 export {
+  type AbandonedCallItem,
+  type AbandonedEntryItem,
+  type AbandonedEventItem,
+  type AttentionAction,
+  type AttentionFacts,
   type AttentionItem,
-  type AttentionOptions,
-  type AttentionPage,
-  type StalledSaga,
-} from "./operate/attention.ts";
-export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
+  type AttentionKind,
+  type DeadLetterItem,
+  type DisabledSubscriptionItem,
+  type OverdueErasureItem,
+  type StalledRunItem,
+  type StalledSagaItem,
+} from "./attention/item.ts";
+export { type AttentionCounts } from "./attention/count.ts";
+export { type AttentionOptions, type AttentionPage } from "./attention/list.ts";
+export { type Count } from "./core/count.ts";
+export { type Page } from "./core/cursor.ts";
 export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
 export { type Published, type WebhookEvent } from "./webhooks/publishing.ts";
@@ -36,10 +47,8 @@ export {
   type SubscriptionStatus,
 } from "./core/delivery/machine.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
-export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
-export { type AbandonedCallItem } from "./outbox/attention.ts";
 export { type Logger } from "./operate/logger.ts";
-export { type ArchivedSaga } from "./operate/archive.ts";
+export { type ArchivedSaga } from "./sagas/retention/archive.ts";
 export { Retention, type RetentionOptions } from "./operate/retention/retention.ts";
 export {
   type EndedPolicy,
@@ -120,7 +129,7 @@ export {
   type CallOptions,
 } from "./outbox/calls/definition.ts";
 export { type CallEntry } from "./outbox/calls/entry.ts";
-export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
+export { type EntryPage, type PageOptions } from "./outbox/read/entry-page.ts";
 export { ResolverRegistry } from "./erasure/remote/registry.ts";
 export { SagaRunner, type SagaRunnerOptions } from "./erasure/remote/runner.ts";
 export { type AbandonedHook, type AbandonedSignal } from "./erasure/remote/abandoned.ts";
@@ -169,7 +178,7 @@ export {
   type ErrorCode,
 } from "./core/errors.ts";
 export { type Duration } from "./core/duration.ts";
-export { type RetryOptions } from "./core/retry.ts";
+export { type RetryOptions } from "./core/backoff.ts";
 export { type Stored } from "./core/json.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type Clock } from "./storage/clock.ts";

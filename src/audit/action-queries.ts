@@ -22,13 +22,14 @@ export interface ActionFilter {
   readonly action?: string | undefined;
   readonly target?: string | undefined;
   readonly limit: number;
-  readonly after?: { readonly atMs: number; readonly id: string } | undefined;
+  /** The last action of the previous page. */
+  readonly after?: readonly [atMs: number, id: string] | undefined;
 }
 
 /** Newest first, each with what became of it. */
 export function listActions(dialect: Dialect, { by, action, target, limit, after }: ActionFilter): Sql {
   const table = dialect.table("operator_actions");
-  const before = after && sql`and (a.at, a.id) < (${dialect.instantOf(after.atMs)}, ${after.id})`;
+  const before = after && sql`and (a.at, a.id) < (${dialect.instantOf(after[0])}, ${after[1]})`;
   return sql`select a.id, ${dialect.epochMs(raw("a.at"))} as at, a.done_by, a.action, a.target_kind, a.target_id,
       a.reason, coalesce(e.outcome, a.outcome) as outcome, e.code
     from ${table} as a left join ${table} as e on e.id = a.id and e.outcome <> 'asked'

@@ -12,7 +12,7 @@ import { AmendsError } from "../core/errors.ts";
 import type { Entry } from "../core/saga/entry.ts";
 import { openingLines } from "../core/saga/group.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
-import { evolve } from "../core/saga/state.ts";
+import { evolve } from "../core/saga/evolve.ts";
 import type { SagaOperations, SagaStorage } from "./contract.ts";
 import { claimLines } from "../sagas/journal/database-journal.ts";
 import { codeOf, fenced } from "./fence.ts";

@@ -24,6 +24,8 @@ export interface Machine<T extends Shape> {
   readonly terminal: readonly (keyof T & string)[];
   /** Where the event leads from this state, or undefined: then it is refused. */
   target(state: keyof T & string, event: EventsIn<T>): (keyof T & string) | undefined;
+  /** Where the event leads from this state. Throws where the table has no such arrow: that is a bug. */
+  move(state: keyof T & string, event: EventsIn<T>): keyof T & string;
   /** The states in which the event may happen: the guard of its update. */
   sources(event: EventsIn<T>): readonly (keyof T & string)[];
   /** The event that leads from one state to the other, or undefined where there is no arrow. */
@@ -40,22 +42,29 @@ export function machine<const T extends Shape>(table: T & Closed<T>): Machine<T>
   );
   const arrows = (state: State): [Event, State][] => listed.get(state) ?? [];
   const terminal = states.filter((state) => arrows(state).length === 0);
+  const target = (state: State, event: Event): State | undefined =>
+    (table[state] as Readonly<Record<string, State>> | undefined)?.[event];
   return {
     table,
     states,
     events: [...new Set(states.flatMap((state) => arrows(state).map(([event]) => event)))],
     initial: states[0] as State,
     terminal,
-    target: (state, event) => arrows(state).find(([name]) => name === event)?.[1],
+    target,
+    move: (state, event) => {
+      const to = target(state, event);
+      if (to === undefined) throw new Error(`no arrow for ${event} in state ${state}`);
+      return to;
+    },
     sources: (event) => states.filter((state) => arrows(state).some(([name]) => name === event)),
-    arrow: (from, to) => arrows(from).find(([, target]) => target === to)?.[0],
+    arrow: (from, to) => arrows(from).find(([, end]) => end === to)?.[0],
     isTerminal: (state) => terminal.includes(state),
   };
 }
 
 /** The machine as a Mermaid state diagram: the same table, always the same text. */
-export function machineDiagram<T extends Shape>(of: Machine<T>, first: keyof T & string): string {
-  const lines = ["stateDiagram-v2", `  [*] --> ${first}`];
+export function machineDiagram<T extends Shape>(of: Machine<T>): string {
+  const lines = ["stateDiagram-v2", `  [*] --> ${of.initial}`];
   for (const state of of.states) {
     for (const [event, target] of Object.entries(of.table[state] as object)) {
       lines.push(`  ${state} --> ${String(target)}: ${event}`);

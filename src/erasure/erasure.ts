@@ -8,7 +8,7 @@ import { AuditTrail, type TrailPage } from "../audit/trail.ts";
 import { DatabaseAuditSink, type DatabaseAuditOptions } from "../audit/database-sink.ts";
 import type { AuditEvent } from "../audit/event.ts";
 import { isTransactional, type AnySink, type TransactionalSink } from "../audit/sink.ts";
-import { DEFAULT_LEASE_MS } from "../core/backoff.ts";
+import { DEFAULT_LEASE_MS, OUTBOX_RETRY, readRetry, type RetryOptions } from "../core/backoff.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { isDataMap, type DataMap } from "../core/erasure/data-map.ts";
@@ -16,7 +16,6 @@ import { planErasure, type ErasurePlan } from "../core/erasure/plan.ts";
 import { checkSubjectId } from "../core/erasure/request.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
-import { OUTBOX_RETRY, readRetry, type RetryOptions } from "../core/retry.ts";
 import { BackoffPolicy } from "../outbox/backoff-policy.ts";
 import { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { Outbox } from "./remote/outbox.ts";
@@ -24,6 +23,7 @@ import { ResolverRegistry } from "./remote/registry.ts";
 import type { AnyResolver } from "./remote/resolver.ts";
 import type { AbandonedHook } from "./remote/abandoned.ts";
 import { SagaRunner, type SagaRunnerOptions } from "./remote/runner.ts";
+import { retrying } from "../storage/read/reader.ts";
 import { persist } from "../storage/retry.ts";
 import type { Duty } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
@@ -199,7 +199,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
 
   /** Erasures that were asked for longer ago than the deadline and are not complete, with what keeps each. */
   overdue(options: OverdueOptions = {}): Promise<OverduePage> {
-    return readOverdue(this.#host.database, options);
+    return readOverdue(retrying(this.#host.database), options);
   }
 
   /** Subjects of whom something had to be retained whose time is over: erase them again. The longest over come first. */

@@ -4,6 +4,7 @@ import { erasuresWaitingSince, hasOpenEntry } from "../outbox/settle-queries.ts"
 import { flag, instant, int, text } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
+import type { Selection } from "../storage/read/selection.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type Projection } from "../storage/table.ts";
 
@@ -137,12 +138,6 @@ export function findVirtualTable(): Sql {
   );
 }
 
-export interface OverdueFilter {
-  readonly deadline: Span;
-  readonly limit: number;
-  readonly after: readonly [sinceMs: number, subjectId: string] | undefined;
-}
-
 export interface OverdueSubject {
   readonly subjectId: string;
   readonly sinceMs: number;
@@ -158,22 +153,24 @@ export const OVERDUE: Projection<OverdueSubject> = projection({
   failing: flag("failing"),
 });
 
-/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, the oldest request first. */
-export function listOverdue(dialect: Dialect, { deadline, limit, after }: OverdueFilter): Sql {
+/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, by the instant it was due. */
+export function overdueRows(dialect: Dialect, deadline: Span): Selection {
   const latest = shifted(dialect, dialect.now(), deadline, "-");
-  const page = after
-    ? sql`where since_ms > ${after[0]} or (since_ms = ${after[0]} and subject_id > ${after[1]})`
-    : empty;
-  return sql`select subject_id, since_ms, due_ms, failing from (
-      select subject_id, ${dialect.epochMs(sql`min(since)`)} as since_ms,
-        ${dialect.epochMs(shifted(dialect, sql`min(since)`, deadline, "+"))} as due_ms, max(failing) as failing
+  return {
+    from: sql`(select subject_id, min(since) as since, ${shifted(dialect, sql`min(since)`, deadline, "+")} as due,
+        max(failing) as failing
       from (
         select w.subject_id, w.since, 0 as failing from (${erasuresWaitingSince(dialect, latest)}) as w
         union all
         select s.subject_id, s.failing_since, 1 from ${dialect.table("subjects")} as s
           where s.failing_since is not null and s.failing_since <= ${latest}
-      ) as waiting group by subject_id
-    ) as subjects ${page} order by since_ms, subject_id limit ${limit}`;
+      ) as waiting group by subject_id) as subjects`,
+    where: raw("true"),
+    at: raw("subjects.due"),
+    id: raw("subjects.subject_id"),
+    columns: sql`subjects.subject_id, subjects.failing, ${dialect.epochMs(raw("subjects.since"))} as since_ms,
+      ${dialect.epochMs(raw("subjects.due"))} as due_ms`,
+  };
 }
 
 export const RELEASED: Projection<{ readonly subjectId: string }> = projection({

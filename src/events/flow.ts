@@ -5,8 +5,10 @@ import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { selectNow } from "../storage/database-time.ts";
+import { readTrail } from "../outbox/read/list.ts";
+import { readNowMs } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
+import type { Reader } from "../storage/read/reader.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/delivery.ts";
 import type { EventDefinition } from "./define/registry.ts";
@@ -24,7 +26,6 @@ import {
   selectDelivery,
   selectNoted,
   selectRun,
-  selectRunEvents,
   selectRunsOf,
   supersedeDelivery,
 } from "./store/queries.ts";
@@ -43,12 +44,17 @@ export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
   readonly #reaper: Reaper;
   readonly #db: Database<Tx>;
+  readonly #reader: Reader;
 
   constructor(context: PartContext<Tx>, definitions: readonly EventDefinition[], sagas: SagaPort) {
     const { engine, reaper } = makeEngine(context, definitions, sagas);
     this.#engine = engine;
     this.#reaper = reaper;
     this.#db = context.database;
+    this.#reader = {
+      dialect: context.database.dialect,
+      query: (statement) => engine.store.query(statement),
+    };
   }
 
   /** @internal */
@@ -174,8 +180,7 @@ export class EventFlow<Tx = unknown> {
   /** What a person did, when by the database's clock, and why. */
   async #noted(action: string, note: OperatorNote): Promise<string> {
     const { reason, by } = checkNote(note, "the run's notes");
-    const [row] = await this.#engine.store.query(selectNow(this.#db.dialect));
-    const at = new Date(Number(row?.["now_at"])).toISOString();
+    const at = new Date(await readNowMs(this.#reader)).toISOString();
     return JSON.stringify({ action, reason, ...(by !== undefined && { by }), at });
   }
 
@@ -186,8 +191,7 @@ export class EventFlow<Tx = unknown> {
   }
 
   async #view(row: Row): Promise<FlowView> {
-    const events = await this.#engine.store.query(selectRunEvents(this.#db.dialect, trailOf(row)));
-    return flowView(row, events);
+    return flowView(row, await readTrail(this.#reader, trailOf(row)));
   }
 
   async #stalled(id: string): Promise<RunRecord | undefined> {

@@ -1,5 +1,7 @@
 /** The front of the library: one object that starts sagas, makes workers, holds the parts, and lets people see and steer. */
 import { setMaxListeners } from "node:events";
+import { countAttention, type AttentionCounts } from "../attention/count.ts";
+import { listAttention, type AttentionOptions, type AttentionPage } from "../attention/list.ts";
 import { checkLease } from "../core/backoff.ts";
 import { positiveMs } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
@@ -14,7 +16,8 @@ import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
-import { countOpenKinds } from "../sagas/journal/queries.ts";
+import { openKinds } from "../sagas/read/figures.ts";
+import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
 import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../sagas/journal/signals.ts";
@@ -22,13 +25,11 @@ import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
-import { persist } from "../storage/retry.ts";
+import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
 import { untraced } from "../runtime/trace.ts";
-import { readArchived, type ArchivedSaga } from "./archive.ts";
-import { listAttention, type AttentionOptions, type AttentionPage } from "./attention.ts";
 import {
   checkOptions,
   type DatabaseOptions,
@@ -197,7 +198,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   /** A saga that retention has archived; undefined if there is none with this id. */
   async archived(id: string): Promise<ArchivedSaga | undefined> {
-    return this.#database && readArchived(this.#database, id);
+    return this.#database && readArchived(retrying(this.#database), id);
   }
 
   /** A worker of this process. Sagas that are started here run here while it has room. */
@@ -218,13 +219,15 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return worker;
   }
 
-  /** Everything that needs a person now, whichever part it belongs to. */
-  readonly attention: { list(options?: AttentionOptions): Promise<AttentionPage> } = {
-    list: async (options = {}) => {
-      if (!this.#database)
-        throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
-      return listAttention(this.#database, options);
-    },
+  /** What needs a person now, whichever part it belongs to. */
+  readonly attention: {
+    /** The items, oldest first, page by page. */
+    list(options?: AttentionOptions): Promise<AttentionPage>;
+    /** How many items there are of each kind. */
+    count(): Promise<AttentionCounts>;
+  } = {
+    list: async (options) => listAttention(this.#attentionReader(), options),
+    count: async () => countAttention(this.#attentionReader()),
   };
 
   /** Undoes a saga that has not reached its pivot. */
@@ -340,6 +343,11 @@ export class Amends<Tx = unknown, Category extends string = string> {
     };
   }
 
+  #attentionReader(): Reader {
+    if (this.#database) return retrying(this.#database);
+    throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
+  }
+
   #signalTools(): SignalTools<Tx> {
     const context = this.#context;
     return { db: context.database, engine: this.#engine, retryLimits: retryLimitsOf(context), newId };
@@ -361,9 +369,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);
-    for (const row of await persist(db, () => db.query(countOpenKinds(db.dialect)))) {
-      const [name, version] = [row["name"] as string, Number(row["definition"])];
-      if (!this.#registry.get(name, version)) this.#notices.unknownKind(name, version, Number(row["sagas"]));
+    for (const { name, version, sagas } of await openKinds(retrying(db))) {
+      if (!this.#registry.get(name, version)) this.#notices.unknownKind(name, version, sagas);
     }
   }
 

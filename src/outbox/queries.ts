@@ -5,7 +5,7 @@ import { claimStatement, freshFirst, renewStatement, type Claimable } from "../s
 import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
-import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type Projection } from "../storage/table.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 
@@ -160,39 +160,6 @@ export function requeueEntries(dialect: Dialect, of: EntryTable<unknown>, ids: r
       verification = null, requeues = c.requeues + 1
     from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(outboxMachine.sources("requeue"))})
     returning ${of.columns(dialect)}`;
-}
-
-export interface ListOptions {
-  readonly kind: OutboxKind;
-  readonly limit: number;
-  /** The instant and id of the last one of the page before. */
-  readonly after: readonly [atMs: number, entryId: string] | undefined;
-}
-
-/** By the instant at which they were enqueued, oldest first. */
-export function listAbandonedEntries(dialect: Dialect, of: EntryTable<unknown>, options: ListOptions): Sql {
-  return listEntries(dialect, of, "abandoned", "enqueued_at", options);
-}
-
-/** By their horizon, nearest first. */
-export function listScheduledEntries(dialect: Dialect, of: EntryTable<unknown>, options: ListOptions): Sql {
-  return listEntries(dialect, of, "scheduled", "next_attempt_at", options);
-}
-
-function listEntries(
-  dialect: Dialect,
-  of: EntryTable<unknown>,
-  status: OutboxStatus,
-  by: string,
-  { kind, limit, after }: ListOptions,
-): Sql {
-  const at = dialect.epochMs(raw(`c.${by}`));
-  const page = after
-    ? sql`and (${at} > ${after[0]} or (${at} = ${after[0]} and c.entry_id > ${after[1]}))`
-    : empty;
-  return sql`select ${of.columns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.status = ${literals([status])} and c.kind = ${literals([kind])} ${page}
-    order by c.${raw(by)}, c.entry_id limit ${limit}`;
 }
 
 export interface StatusCount {

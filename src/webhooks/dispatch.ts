@@ -6,15 +6,14 @@ import { isRefusal, type WriteMode } from "../storage/checked-write.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { BRIEF_RETRIES, persist } from "../storage/retry.ts";
-import { sql } from "../storage/sql.ts";
 import { LeasePool } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
 import type { Booking } from "./booking.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
-import { anyJobDue } from "./jobs/queries.ts";
 import type { Orchestrator } from "./orchestrator/orchestrator.ts";
-import { ACTIVE_JOB, anythingDue } from "./orchestrator/queries.ts";
+import { selectDue } from "./due-queries.ts";
+import { ACTIVE_JOB } from "./orchestrator/queries.ts";
 import type { DeliverySender, DeliveryTask } from "./worker/courier.ts";
 
 export interface DispatchParts {
@@ -85,11 +84,7 @@ const ALL_DUE: Due = { deliveries: true, jobs: true };
 
 /** Most looks find nothing: they must not cost a transaction, let alone the turn. */
 async function lookForDue(db: Database): Promise<Due> {
-  const { dialect } = db;
-  const [row] = await db.query(
-    sql`select case when ${anythingDue(dialect)} then 1 else 0 end as deliveries,
-      case when ${anyJobDue(dialect)} then 1 else 0 end as jobs`,
-  );
+  const [row] = await db.query(selectDue(db.dialect));
   return { deliveries: Number(row?.["deliveries"]) === 1, jobs: Number(row?.["jobs"]) === 1 };
 }
 

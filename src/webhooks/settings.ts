@@ -1,12 +1,17 @@
 /** The options of `new Amends({ webhooks: … })`, read and checked once. */
-import { checkLease, DEFAULT_BACKOFF } from "../core/backoff.ts";
+import {
+  checkLease,
+  DEFAULT_BACKOFF,
+  readRetry,
+  type RetryOptions,
+  type RetryPolicy,
+} from "../core/backoff.ts";
 import type { DeliveryPolicy } from "../core/delivery/decide.ts";
 import { RETRY_AFTER_MAX_MS } from "../core/retry-after.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { BYTES_MAX } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { readRetry, type RetryOptions, type RetryPolicy } from "../core/retry.ts";
 import type { SecretKey } from "./sending/secret-box.ts";
 import type { Sender, SenderOptions } from "./sending/send.ts";
 import { ATTEMPTS_MAX, checkCount, CONCURRENCY_MAX } from "./subscriptions/settings.ts";

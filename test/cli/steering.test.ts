@@ -22,7 +22,7 @@ onEachDatabase((database) => {
     });
     const { out } = await cli(["requeue", abandoned[1] ?? "", ...why, ...at]);
     expect(out).toContain(`to be tried again: entry ${abandoned[1]} is pending`);
-    const sent = await cli(["requeue", dead, ...why, ...at]);
+    const sent = await cli(["resend", dead, ...why, ...at]);
     expect(sent.out).toMatch(/as the new delivery \d+, which is Pending/);
     expect(
       (await actionsOf(amends)).map(({ by, action, target, reason, outcome }) => [
@@ -58,7 +58,7 @@ onEachDatabase((database) => {
     expect(await json(["resolve", "o-stalled", "--as", "FAILED", ...why, ...at])).toMatchObject({
       status: "FAILED",
     });
-    expect(await json(["resolve", dead, ...why, ...at])).toMatchObject({
+    expect(await json(["dismiss", dead, ...why, ...at])).toMatchObject({
       what: "delivery",
       deadLetter: "Dismissed",
     });
@@ -112,12 +112,12 @@ export default {
     await refused(
       ["retry", "nobody", ...why],
       1,
-      /There is no saga, flow, entry or delivery with the id "nobody"/,
+      /There is no saga, flow, entry, delivery or subscription with the id "nobody"/,
     );
     await refused(
       ["cancel", dead, ...why],
       1,
-      /This is a delivery \(DeadLettered\), which cannot be cancelled/,
+      /This is a delivery \(DeadLettered\): amends cancel is for saga\./,
     );
     for (const name of ["retry", "resolve"])
       await refused(
@@ -128,7 +128,7 @@ export default {
     await refused(
       ["retry", dead, ...why],
       1,
-      new RegExp(`\n +What helps: amends requeue ${dead}, or amends resolve ${dead}\n$`),
+      new RegExp(`\n +What helps: amends resend ${dead}, or amends dismiss ${dead}\n$`),
     );
     const told = await cli(["cancel", "o-completed", ...why, ...at, "--json"]);
     expect(JSON.parse(told.out)).toEqual({

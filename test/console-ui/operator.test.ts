@@ -54,7 +54,7 @@ inBrowser("a new operator", (stage) => {
         [/For u-ann: newsletter did not erase: http-503/i, "Requeue"],
         [/For u-ben: newsletter did not erase: http-503/i, "Requeue"],
         [/warehouse-east: it answered HTTP 500/, "Resend"],
-        [/Disabled subscription.*gone for good/s, "Delete"],
+        [/Disabled subscription.*gone for good/s, "Unsubscribe"],
         [/Dead letter.*old-shop.*gone for good/s, "Dismiss"],
       ] as const) {
         await eventually(() => card(page, words).count()).toBe(1);

@@ -37,7 +37,7 @@ async function say(page: Page, reason: string): Promise<void> {
 }
 
 inBrowser("event flows on the real console", (stage) => {
-  it("[P-02][P-04][X-01] an operator finds the stalled flow and the given-up event, mends both, and it is on record", async () => {
+  it("[P-02][P-04][X-01] an operator finds the stalled flow and the abandoned event, mends both, and it is on record", async () => {
     const { scene, url, close } = await openScene();
     const id = await scene.run("stalled", "stalled-1", "ada@example.com");
     await scene.run("completed", "c-1");
@@ -73,7 +73,7 @@ inBrowser("event flows on the real console", (stage) => {
       expect((await scene.amends.events.inspect(id))?.status).toBe("failed");
 
       await page.locator(".rail-link[data-room=attention]").click();
-      const given = page.locator('.case[data-kind="given-up-event"]');
+      const given = page.locator('.case[data-kind="abandoned-event"]');
       await given.locator('[data-action="resolve"]').click();
       await say(page, "told by telephone");
       await given.waitFor({ state: "detached" });
@@ -90,7 +90,7 @@ inBrowser("event flows on the real console", (stage) => {
     }
   });
 
-  it("[P-04] the pages of flows are whole and accessible on a phone in the dark, and an entry's page mends a given-up event", async () => {
+  it("[P-04] the pages of flows are whole and accessible on a phone in the dark, and an entry's page mends a abandoned event", async () => {
     const { scene, url, close } = await openScene();
     const id = await scene.run("stalled", "stalled-1");
     const given = await scene.giveUp();
@@ -103,7 +103,7 @@ inBrowser("event flows on the real console", (stage) => {
         ["#/flows?q=nothing-like-it", "No flow fits"],
         [`#/flows/${id}`, "DropSchema"],
         [`#/outbox/${given}`, "RangeError"],
-        ["#/attention", "Given-up event"],
+        ["#/attention", "Abandoned event"],
       ] as const) {
         await page.goto(new URL(hash, url).href);
         await settled(page);

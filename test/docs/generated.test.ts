@@ -7,21 +7,27 @@ import { machineDiagram } from "../../src/core/machine.ts";
 import { flowMachine } from "../../src/core/flow/machine.ts";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
 import { readRules, roomDiagram } from "../../tools/doors.mjs";
+import { actMachine, undoMachine } from "../../src/core/saga/step-machine.ts";
 import { root } from "../../tools/project.mjs";
 
 const architecture = readFileSync(path.join(root, "docs", "architecture.md"), "utf8");
 const pictures = [...architecture.matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)].map(([, picture]) => picture);
 
 it("the architecture page shows the machine of sagas as its table draws it", () => {
-  expect(pictures).toContain(machineDiagram(sagaMachine, "PENDING"));
+  expect(pictures).toContain(machineDiagram(sagaMachine));
+});
+
+it("the architecture page shows the machines of a step as their tables draw them", () => {
+  expect(pictures).toContain(machineDiagram(actMachine));
+  expect(pictures).toContain(machineDiagram(undoMachine));
 });
 
 it("the architecture page shows the machine of circuit breakers as its table draws it", () => {
-  expect(pictures).toContain(machineDiagram(breakerMachine, "closed"));
+  expect(pictures).toContain(machineDiagram(breakerMachine));
 });
 
 it("the architecture page shows the machine of runs over events as its table draws it", () => {
-  expect(pictures).toContain(machineDiagram(flowMachine, "running"));
+  expect(pictures).toContain(machineDiagram(flowMachine));
 });
 
 it("the architecture page shows which room imports which as the import statements say", () => {

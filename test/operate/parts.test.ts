@@ -141,53 +141,6 @@ onEachDatabase((database) => {
     await expect(amends.get(order, "nobody")).rejects.toMatchObject({ code: "SAGA_NOT_FOUND" });
   });
 
-  it("[P-02] attention is listed by kind, and a kind that there is not is refused", async () => {
-    const stuck = saga("stuck", nothing, { compensateRetry: { attempts: 1 } })
-      .step("one", { act: () => 1, compensate: () => Promise.reject(new Error("no")) })
-      .step("two", { act: () => Promise.reject(new Error("no")), retry: { attempts: 1 } });
-    const mail = defineCall("mail", {
-      schema: nothing,
-      retry: { attempts: 1 },
-      handle: () => Promise.reject(new Error("no")),
-    });
-    const lost = handler("lost", {
-      on: Paid,
-      ok: Noted,
-      err: NotNoted,
-      retry: { attempts: 1 },
-      handle: () => Promise.reject(new Error("no")),
-    });
-    const amends = await database.amends({ sagas: [stuck], calls: [mail], events: [lost] });
-    for (const id of ["s-1", "s-2"]) await amends.start(stuck, {}, { id });
-    await amends.calls.enqueue(mail, {});
-    await amends.events.publish(Paid({ order: "o-1" }));
-    while ((await amends.worker().runOnce()) > 0);
-    const kindsOf = async (
-      options: Parameters<typeof amends.attention.list>[0],
-    ): Promise<readonly string[]> => {
-      const kinds: string[] = [];
-      let after: string | undefined;
-      do {
-        const page = await amends.attention.list({
-          ...options,
-          limit: 1,
-          ...(after !== undefined && { after }),
-        });
-        kinds.push(...page.items.map(({ kind }) => kind));
-        after = page.next;
-      } while (after !== undefined);
-      return kinds;
-    };
-    const all = ["stalled-saga", "stalled-saga", "given-up-event", "abandoned-call"];
-    expect(await kindsOf({})).toEqual(all);
-    for (const kind of new Set(all)) {
-      expect(await kindsOf({ kind: kind as "stalled-saga" })).toEqual(all.filter((one) => one === kind));
-    }
-    expect(await kindsOf({ kind: "stalled-flow" })).toEqual([]);
-    for (const options of [{ kind: "saga" as never }, { kinds: [] } as never, { limit: 0 }])
-      await expect(amends.attention.list(options)).rejects.toMatchObject({ code: "BAD_OPTION" });
-  });
-
   it("[K-20] what nobody can mean is refused in words", async () => {
     const db = await database.open();
     const order = saga("order", nothing).step("one", { act: () => 1 });

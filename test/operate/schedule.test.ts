@@ -1,8 +1,7 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { delayMs } from "../../src/core/backoff.ts";
-import { ACT_RETRY } from "../../src/core/retry.ts";
+import { ACT_RETRY, delayMs } from "../../src/core/backoff.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 onEachDatabase((database) => {

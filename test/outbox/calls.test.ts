@@ -147,7 +147,7 @@ onEachDatabase((database) => {
       {
         kind: "abandoned-call",
         id: ids[0],
-        call: "send-mail",
+        name: "send-mail",
         reason: "the call send-mail was given up: Err",
         attempts: 1,
         actions: ["requeue"],

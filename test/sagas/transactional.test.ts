@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books-hold.ts";
-import { effect, effects, makeEffects, transactionOn, write } from "./support/effects-table.ts";
+import { conflict, effect, effects, makeEffects, transactionOn, write } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { pair } from "./support/pair.ts";
@@ -89,6 +89,38 @@ onEachDatabase((database) => {
     await database.worker(amends);
     expect(await (await amends.start(order, {})).result()).toMatchObject({ status: "COMPLETED" });
     expect(await effects(look.db)).toEqual(["try 3"]);
+  });
+
+  it("[K-12][S-27] a conflict in the act's own statement is the database's: no try of the step is recorded as failed", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    await makeEffects(db);
+    // PostgreSQL asks for a repeat, however often; SQLite's lock is waited for as long as any other trouble.
+    const conflicts = database.name === "postgres" ? 10 : 5;
+    let calls = 0;
+    const order = saga("order", nothing).step("book", {
+      transaction,
+      retry: { attempts: 1 },
+      act: async ({ tx, attempt }) => {
+        calls++;
+        await effect(tx, `call ${calls}, attempt ${attempt}`);
+        if (calls <= conflicts) await conflict(database.name, tx, calls % 2 ? "40001" : "40P01");
+      },
+    });
+    const amends = await database.amends({ sagas: [order], database: db });
+    const run = await amends.start(order, {});
+    const working = amends.worker().runOnce();
+    await vi.waitFor(
+      async () => {
+        await clock.advance(500);
+        expect(await run.status()).toBe("COMPLETED");
+      },
+      { timeout: 20_000, interval: 1 },
+    );
+    await working;
+    expect(await effects(db)).toEqual([`call ${conflicts + 1}, attempt 1`]);
+    const view = await amends.inspect(run.id);
+    expect(view?.timeline.filter(({ status }) => status === "FAILED")).toEqual([]);
   });
 
   it("[S-27] a transactional step that did not commit did not happen: it is never in doubt, and never undone", async () => {

@@ -5,7 +5,8 @@
 import { claimCount, FIRST_CLAIM } from "../../src/core/claim-token.ts";
 import type { PlannedStep } from "../../src/core/saga/plan.ts";
 import { pivotBegun } from "../../src/core/saga/interpreter.ts";
-import { evolve, initial, type SagaState, type StepState } from "../../src/core/saga/state.ts";
+import { evolve } from "../../src/core/saga/evolve.ts";
+import { initial, type SagaState, type StepState } from "../../src/core/saga/state.ts";
 import { canTurn, undoDue } from "../../src/core/saga/undoing.ts";
 import { idempotencyKey } from "../../src/core/identity.ts";
 import type { Failure, Mark } from "../../src/core/saga/entry.ts";

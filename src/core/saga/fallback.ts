@@ -3,7 +3,6 @@
  * second once it was chosen. Which one was chosen is a line of the log, written before the second one begins, so
  * that whoever takes the saga over goes on with the same one.
  */
-import type { FailureKind } from "./entry.ts";
 import type { SagaState, StepState } from "./state.ts";
 
 type Branches = Pick<SagaState, "plan" | "steps">;
@@ -27,13 +26,4 @@ export function isSpared({ plan, steps }: Branches, index: number): boolean {
 /** It failed, and its fallback has its place. */
 export function isPassedOver({ plan, steps }: Branches, index: number): boolean {
   return plan[index]?.fallback !== undefined && steps[index + 1]?.act !== "none";
-}
-
-/**
- * What an act is after this failure. Where it was not called because its circuit is open, nothing has happened, unless
- * an earlier try did something that nobody knows of.
- */
-export function failedAs(kind: FailureKind, acts: number): "refused" | "broken" | "none" {
-  if (kind === "open") return acts > 1 ? "broken" : "none";
-  return kind === "err" ? "refused" : "broken";
 }

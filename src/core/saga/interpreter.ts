@@ -2,14 +2,15 @@
  * The interpreter of step sagas: what to do next, and what an outcome means. Pure: instants come in as facts,
  * durations go out, and the engine at the edge does the rest.
  */
-import { delayMs } from "../backoff.ts";
-import type { RetryPolicy } from "../retry.ts";
+import { delayMs, type RetryPolicy } from "../backoff.ts";
 import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.ts";
 import { control, started } from "./entry.ts";
 import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
-import { failedAs, standing } from "./fallback.ts";
-import { evolve, startAfter, type SagaState, type StepState } from "./state.ts";
+import { standing } from "./fallback.ts";
+import { evolve } from "./evolve.ts";
+import { start, type SagaState, type StepState } from "./state.ts";
+import { failedAs } from "./step-state.ts";
 import { canTurn, isUndoDue, mayHaveHappened, undoDue } from "./undoing.ts";
 import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
 
@@ -270,20 +271,21 @@ export interface Advance {
 export function advance(before: SagaState, entry: Entry, facts: Facts, go: boolean): Advance {
   const state = evolve(before, entry);
   const command = go ? next(state, facts) : undefined;
-  if (command?.kind === "group") return beginTogether(before, state, entry, command);
-  const mark = command && markOf(command);
+  if (command?.kind === "group") return beginTogether(state, entry, command);
+  // What has begun already, such as an undo that the saga turned back over, is not begun again.
+  const mark = command && needsStart(state, command) ? markOf(command) : undefined;
   return mark
-    ? { entry: { ...entry, next: mark }, more: undefined, state: startAfter(before, state, mark) }
+    ? { entry: { ...entry, next: mark }, more: undefined, state: start(state, mark) }
     : { entry, more: undefined, state };
 }
 
 /** The first of a group begins in the line that came before it, the others in lines of their own beside it. */
-function beginTogether(before: SagaState, after: SagaState, entry: Entry, command: GroupCommand): Advance {
+function beginTogether(after: SagaState, entry: Entry, command: GroupCommand): Advance {
   const [first, ...rest] = command.acts.filter((act) => needsStart(after, act));
   const mark = first && markOf(first);
   if (!mark) return { entry, more: undefined, state: after };
   const more = rest.map(({ step }) => started(step));
-  const state = more.reduce(evolve, startAfter(before, after, mark));
+  const state = more.reduce(evolve, start(after, mark));
   return { entry: { ...entry, next: mark }, more, state };
 }
 

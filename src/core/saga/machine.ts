@@ -15,6 +15,13 @@ const table = {
 
 export const sagaMachine: Machine<typeof table> = machine(table);
 
+/** What a saga is that was only recorded, and what it is once its first act may be called. */
+export const RECORDED: SagaStatus = sagaMachine.initial;
+export const BEGUN: SagaStatus = sagaMachine.move(RECORDED, "begin");
+
+/** Every stall leads here, whichever state it comes from. */
+export const STALLED: SagaStatus = sagaMachine.move(BEGUN, "stall");
+
 export type SagaStatus = StateOf<typeof sagaMachine>;
 export type SagaEvent = EventOf<typeof sagaMachine>;
 

@@ -11,21 +11,16 @@ import { checkId } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
 import type { Database, Session } from "../../storage/database.ts";
+import { retrying } from "../../storage/read/reader.ts";
+import { readPage, sourceOf } from "../../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { retryLimitsOf, standalone, type PartContext } from "../../runtime/part.ts";
 import { OutboxWriter } from "../../outbox/outcome-writer.ts";
-import {
-  checkLimit,
-  pageOf,
-  readCursor,
-  type EntryPage,
-  type PageOptions,
-  type PageOrder,
-} from "../../outbox/entry-page.ts";
+import { checkLimit, ENTRY_PLACE, type EntryPage, type PageOptions } from "../../outbox/read/entry-page.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { SUBJECT_MAX } from "./check-entry.ts";
 import { enqueueIn, tell } from "./enqueue.ts";
-import { listAbandonedEntries, listScheduledEntries } from "../../outbox/queries.ts";
+import { abandonedRows, scheduledRows } from "../../outbox/read/list-queries.ts";
 import { completeIn } from "./complete.ts";
 import { requeue, type RequeueNote } from "./requeue.ts";
 import { ENTRY, toEntry } from "../../outbox/rows.ts";
@@ -203,12 +198,12 @@ export class Outbox<Tx = unknown> {
 
   /** Entries that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<EntryPage> {
-    return this.#list("enqueuedAt", listAbandonedEntries, options);
+    return this.#list(abandonedRows, options);
   }
 
   /** Parked entries, nearest horizon first. */
   async listScheduled(options: PageOptions = {}): Promise<EntryPage> {
-    return this.#list("nextAttemptAt", listScheduledEntries, options);
+    return this.#list(scheduledRows, options);
   }
 
   /** How many entries there are in each status; every status is there. */
@@ -216,22 +211,16 @@ export class Outbox<Tx = unknown> {
     return this.#counts.statusCounts();
   }
 
-  async #list(
-    by: PageOrder,
-    statement: typeof listAbandonedEntries,
-    options: PageOptions,
-  ): Promise<EntryPage> {
+  async #list(rows: typeof abandonedRows, options: PageOptions): Promise<EntryPage> {
     refuseUnknown(options, ["limit", "after"], "A page of the outbox");
     const limit = checkLimit(options.limit ?? 100);
-    const { database } = this.host;
-    const after = readCursor(options.after);
-    const list = statement(database.dialect, ENTRY, { kind: "erasure", limit, after });
-    const rows = await persist(database, () => database.query(list), this.#retryLimits);
-    return pageOf(
-      rows.map((row) => ENTRY.read(row)),
-      by,
-      limit,
+    const reader = retrying(this.host.database, this.#retryLimits);
+    const entries = sourceOf(
+      (dialect) => rows(dialect, "erasure"),
+      (row) => toEntry(ENTRY.read(row)),
     );
+    const { items, next } = await readPage(reader, entries, ENTRY_PLACE, { limit, after: options.after });
+    return { entries: items, next };
   }
 
   /** Runners of this process and of others look sooner: a hint, no more. */

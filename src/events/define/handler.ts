@@ -8,7 +8,7 @@ import { sealOf } from "../../core/flow/sealed.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { isErr, isOk, type Err, type Ok } from "../../core/result.ts";
-import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/retry.ts";
+import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
 import type { AnySaga, TransactionKind } from "../../sagas/define/definition.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";

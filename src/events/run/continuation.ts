@@ -17,6 +17,8 @@ export interface Continuation {
   readonly claims: readonly NewRow[];
   accept(answer: Settled): void;
   cancel(): void;
+  /** Cancels where the write fails. */
+  writing<T>(write: Promise<T>): Promise<T>;
 }
 
 interface Where {
@@ -25,7 +27,12 @@ interface Where {
 }
 
 const NO_ROWS: readonly NewRow[] = [];
-const ENDS_HERE: Continuation = { claims: NO_ROWS, accept: () => undefined, cancel: () => undefined };
+const ENDS_HERE: Continuation = {
+  claims: NO_ROWS,
+  accept: () => undefined,
+  cancel: () => undefined,
+  writing: (write) => write,
+};
 
 export function continuation(
   { pool, registry }: Where,
@@ -64,6 +71,15 @@ class Following implements Continuation {
 
   cancel(): void {
     this.#places?.cancel();
+  }
+
+  async writing<T>(write: Promise<T>): Promise<T> {
+    try {
+      return await write;
+    } catch (error) {
+      this.cancel();
+      throw error;
+    }
   }
 
   accept({ applied, claimed, more }: Settled): void {

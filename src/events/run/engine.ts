@@ -14,6 +14,7 @@ import { matchValue } from "../../sagas/define/interests.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { TellableEvent } from "../../sagas/journal/signals.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
+import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { untraced, type Tracer } from "../../runtime/trace.ts";
 import {
@@ -37,7 +38,7 @@ import type { SagaRegistry } from "../define/registry.ts";
 import { FlowNews, isAtRest } from "../run-handle.ts";
 import { SagaStore } from "../store/store.ts";
 import type { Settled } from "../store/settle.ts";
-import { callInTransaction } from "./transactional.ts";
+import { handleInTransaction } from "./transactional.ts";
 
 export interface EventEngineOptions {
   readonly db: Database;
@@ -112,14 +113,9 @@ export class EventEngine {
   /** Writes what was settled, and takes what it brings on where there is room for it. */
   async settle(settlement: Settlement, from?: Lease): Promise<Settled> {
     const next = continuation(this, this.#clock, settlement, from);
-    try {
-      const answer = await this.store.settle(settlement, next.claims);
-      next.accept(answer);
-      return answer;
-    } catch (error) {
-      next.cancel();
-      throw error;
-    }
+    const answer = await next.writing(this.store.settle(settlement, next.claims));
+    next.accept(answer);
+    return answer;
   }
 
   async #run(delivery: Delivery, lease: Lease): Promise<void> {
@@ -242,14 +238,13 @@ export class EventEngine {
     before: "unbegun" | "doubtful",
   ): Promise<Booked> {
     const decided = this.orchestrator.steer(run, { kind: "deadline", delivery: before });
-    const { trace } = delivery;
     const settlement = {
       delivery,
       to: SUPERSEDED,
       error: DEADLINE_PASSED,
       out: NOTHING_OUT,
       ...decided,
-      trace,
+      trace: delivery.trace,
     };
     const { applied } = await this.settle(settlement, lease);
     if (applied) this.#tell(settlement, delivery, lease);
@@ -257,12 +252,11 @@ export class EventEngine {
     return (await this.#runOf(delivery))?.version === run.version ? lost(lease) : "again";
   }
 
-  #inTransaction(request: Request): ReturnType<typeof callInTransaction> {
+  #inTransaction(request: Request): ReturnType<typeof handleInTransaction> {
     const { db } = this.#options;
     const { delivery, run, lease } = request;
-    // A handler that does not return keeps SQLite's only connection: rolling back under it would let it write outside.
-    const tools = db.dialect.name === "sqlite" ? { ...this.#tools, graceMs: undefined } : this.#tools;
-    return callInTransaction({
+    const tools = { ...this.#tools, graceMs: graceInTransaction(db, this.#tools.graceMs) };
+    return handleInTransaction({
       db,
       signal: lease.signal,
       call: (tx) => callHandler(tools, request, tx),
@@ -270,17 +264,16 @@ export class EventEngine {
       write: async (session, end) => {
         const settlement = this.#decide(delivery, run, end);
         const next = continuation(this, this.#clock, settlement, lease);
-        const answer = await this.store.settleIn(session, settlement, next.claims).catch((error: unknown) => {
-          next.cancel();
-          throw error;
-        });
+        const answer = await next.writing(this.store.settleIn(session, settlement, next.claims));
         const accept = (): void => {
           next.accept(answer);
           this.#tell(settlement, delivery, lease);
         };
-        return { applied: answer.applied, accept, cancel: () => next.cancel() };
+        if (answer.applied) return { accept, cancel: () => next.cancel() };
+        next.cancel();
+        return undefined;
       },
-      isBooked: async () => (await this.store.query(selectSettled(db.dialect, delivery))).length > 0,
+      isSettled: async () => (await this.store.query(selectSettled(db.dialect, delivery))).length > 0,
     });
   }
 

@@ -8,11 +8,11 @@ import { AmendsError, errorLabel } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { persist } from "../../storage/retry.ts";
+import { checkRole, setRole } from "../../storage/postgres/role.ts";
 import type { Duty, Leaving } from "../../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./chores.ts";
 import { checkPolicy, type RetentionPolicy } from "./policy.ts";
-import { actAs } from "./queries.ts";
 
 /** The option `retention` of `new Amends`. */
 export interface RetentionOptions extends RetentionPolicy {
@@ -29,7 +29,6 @@ const OPTIONS = ["sagas", "flows", "outbox", "webhooks", "batch", "role"];
 type Inspect = (id: string) => Promise<SagaView | undefined>;
 
 const BATCH_MAX = 5_000;
-const ROLE = /^[A-Za-z_]\w{0,62}$/;
 /** How long it rests when nothing is left to remove. */
 const REST_MS = 60_000;
 
@@ -120,19 +119,14 @@ class Sweeper implements Duty {
 
 function transactAs(host: PartContext, role: string | undefined): Transact {
   const { database } = host;
-  if (role !== undefined && (database.dialect.name !== "postgres" || !ROLE.test(role))) {
-    throw new AmendsError(
-      "BAD_OPTION",
-      "retention.role must be the plain name of a role of PostgreSQL; SQLite has none.",
-    );
-  }
+  if (role !== undefined) checkRole(database.dialect, role);
   const retryLimits = retryLimitsOf(host);
   return (work) =>
     persist(
       database,
       () =>
         database.transaction(async (session) => {
-          if (role !== undefined) await session.query(actAs(role));
+          if (role !== undefined) await setRole(session, role);
           return work(session);
         }),
       retryLimits,

@@ -6,7 +6,14 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { insertAction } from "../../audit/action-queries.ts";
 import type { NewAction } from "../../core/action.ts";
-import { checkLease, DEFAULT_LEASE_MS } from "../../core/backoff.ts";
+import {
+  checkLease,
+  DEFAULT_LEASE_MS,
+  OUTBOX_RETRY,
+  readRetry,
+  type RetryOptions,
+  type RetryPolicy,
+} from "../../core/backoff.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkUuid } from "../../core/identity.ts";
@@ -14,8 +21,9 @@ import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
 import { isErr } from "../../core/result.ts";
-import { OUTBOX_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/retry.ts";
 import type { Session } from "../../storage/database.ts";
+import { retrying } from "../../storage/read/reader.ts";
+import { readPage, sourceOf, type Source } from "../../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import type { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
@@ -30,8 +38,8 @@ import { toCall, type CallEntry } from "./entry.ts";
 import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue.ts";
 import { failureOf, labelOf, tellThrown } from "../outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "../entry-pool.ts";
-import { checkLimit, cursorOf, readCursor, type PageOptions } from "../entry-page.ts";
-import { listAbandonedEntries } from "../queries.ts";
+import { checkLimit, ENTRY_PLACE, type PageOptions } from "../read/entry-page.ts";
+import { abandonedRows } from "../read/list-queries.ts";
 import { requeueCalls } from "../requeue.ts";
 import { CALL, type CallRow } from "../rows.ts";
 
@@ -157,15 +165,9 @@ export class Calls<Tx = unknown> {
   /** Calls that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
     const limit = checkLimit(options.limit ?? 100);
-    const { database } = this.#host;
-    const list = listAbandonedEntries(database.dialect, CALL, {
-      kind: "call",
-      limit,
-      after: readCursor(options.after),
-    });
-    const found = await persist(database, () => database.query(list), this.#retryLimits);
-    const rows = found.map((row) => CALL.read(row));
-    return { entries: rows.map(toCall), next: cursorOf(rows, "enqueuedAt", limit) };
+    const reader = retrying(this.#host.database, this.#retryLimits);
+    const { items, next } = await readPage(reader, ABANDONED, ENTRY_PLACE, { limit, after: options.after });
+    return { entries: items, next };
   }
 
   /**
@@ -246,6 +248,11 @@ export class Calls<Tx = unknown> {
     if (!isFine) this.#host.warn({ entryId }, "amends: onAbandoned failed");
   }
 }
+
+const ABANDONED: Source<CallEntry> = sourceOf(
+  (dialect) => abandonedRows(dialect, "call"),
+  (row) => toCall(CALL.read(row)),
+);
 
 /** On record where nobody said who it was. */
 const NOBODY = "unknown";

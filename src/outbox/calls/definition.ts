@@ -5,7 +5,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import { encodeJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import { OUTBOX_RETRY, readRetry, type RetryOptions } from "../../core/retry.ts";
+import { OUTBOX_RETRY, readRetry, type RetryOptions } from "../../core/backoff.ts";
 
 /** What the code of a call gets beside its input. */
 export interface CallContext {

@@ -9,7 +9,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import type { Stored } from "../../core/json.ts";
 import type { Err, Ok } from "../../core/result.ts";
-import type { RetryOptions } from "../../core/retry.ts";
+import type { RetryOptions } from "../../core/backoff.ts";
 import type { Plan } from "../../core/saga/plan.ts";
 import type { FallbackTerms } from "./fallback-options.ts";
 import { readStepAndFallback } from "./fallback-steps.ts";

@@ -3,7 +3,7 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/retry.ts";
+import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaOptions, TransactionKind } from "./definition.ts";
 import type { FallbackSettings } from "./fallback-steps.ts";

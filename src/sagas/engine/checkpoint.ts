@@ -5,7 +5,8 @@
 import { advance, pivotBegun, type Facts } from "../../core/saga/interpreter.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import { evolve, type SagaState } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import type { SagaState } from "../../core/saga/state.ts";
 import type { Database } from "../../storage/database.ts";
 import { tellThrow } from "../../runtime/throws.ts";
 import type { Breakers } from "./breakers.ts";

@@ -1,8 +1,8 @@
 /** Runs one saga: ask the interpreter what is next, do it, book what came of it, again. All waiting is visible here. */
-import type { RetryPolicy } from "../../core/retry.ts";
+import type { RetryPolicy } from "../../core/backoff.ts";
 import { decide, needsStart, next, turnEntry } from "../../core/saga/interpreter.ts";
 import { control, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
-import { evolve } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
 import { sleep } from "../../storage/clock.ts";
 import {
   accept,
@@ -20,7 +20,7 @@ import { runGroup } from "./group.ts";
 import { callGuarded } from "./guarded-call.ts";
 import { allReturned, bookReturned, waitHere } from "./returning.ts";
 import type { Run } from "./run.ts";
-import { callInTransaction } from "./transactional.ts";
+import { callStepInTransaction } from "./transactional.ts";
 import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
 
 export async function drive(tools: DriveTools, run: Run): Promise<void> {
@@ -64,7 +64,7 @@ export async function drive(tools: DriveTools, run: Run): Promise<void> {
       step.fallback !== undefined && command.kind === "act"
         ? callGuarded(tools, run, command, step)
         : step.transaction
-          ? callInTransaction(tools, run, command)
+          ? callStepInTransaction(tools, run, command)
           : callStep(tools, run, command, undefined);
     const called = pending instanceof Promise ? await pending : pending;
     if (called === "again") continue;

@@ -13,7 +13,8 @@ import {
   type Decision,
   type Facts,
 } from "../../core/saga/interpreter.ts";
-import { evolve, type SagaState } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import type { SagaState } from "../../core/saga/state.ts";
 import { sleep } from "../../storage/clock.ts";
 import {
   accept,

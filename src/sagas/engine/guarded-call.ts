@@ -10,7 +10,7 @@ import type { BreakerSettings, FallbackSettings } from "../define/fallback-steps
 import { failureOf, type SagaFailure } from "../view/outcome.ts";
 import type { Run } from "./run.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import { callInTransaction } from "./transactional.ts";
+import { callStepInTransaction } from "./transactional.ts";
 
 type Answer = "again" | "lost" | Called | undefined;
 
@@ -37,7 +37,7 @@ export async function callGuarded(
   const pass = isGuarded ? tools.breakers.admit(name, breaker) : undefined;
   if (isGuarded && !pass) return NOT_CALLED;
   const called = await (step.transaction
-    ? callInTransaction(tools, run, command)
+    ? callStepInTransaction(tools, run, command)
     : callStep(tools, run, command, undefined));
   const failure = failureIn(called);
   if (breaker && pass) tools.breakers.report(name, breaker, pass, verdictOf(run, called, failure, breaker));

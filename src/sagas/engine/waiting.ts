@@ -12,7 +12,8 @@ import {
   timeOver,
   type WaitCommand,
 } from "../../core/saga/interpreter.ts";
-import { evolve, type SagaState } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { sleep } from "../../storage/clock.ts";
 import { book, deadlineLeftMs, factsOf, reread, type DriveTools, type Rest } from "./checkpoint.ts";

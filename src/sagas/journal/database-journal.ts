@@ -4,7 +4,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
 import { openingLines } from "../../core/saga/group.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
-import { evolve } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";

@@ -8,7 +8,7 @@
  * Safe to repeat after a commit whose fate is unknown: a line that is there under our own token is ours.
  */
 import { openingLines } from "../../core/saga/group.ts";
-import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
+import { BEGUN, CLAIMABLE, RECORDED, sagaMachine } from "../../core/saga/machine.ts";
 import { encodePlan } from "../../core/saga/plan.ts";
 import { isRefusal, type UniqueKey } from "../../storage/checked-write.ts";
 import type { Column, Dialect, Row } from "../../storage/database.ts";
@@ -201,7 +201,7 @@ function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: bool
   const deadline = sql`case when r.deadline_ms is null then null else ${dialect.plusMs(now, raw("r.deadline_ms"))} end`;
   return sql`insert into ${dialect.table("saga_executions")}
       (id, name, definition, status, context, plan, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
-    select r.id, r.name, r.definition, case when ${isOwned} then 'RUNNING' else 'PENDING' end, r.context, r.plan,
+    select r.id, r.name, r.definition, case when ${isOwned} then ${literals([BEGUN])} else ${literals([RECORDED])} end, r.context, r.plan,
       ${isOwned}, r.token, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
     from ${dialect.rows(START, rows)} ${plainly ? empty : raw("where true on conflict (id) do nothing returning id")}`;
 }

@@ -1,6 +1,7 @@
 /** A saga that was created just now and runs where it was started, as reading it back would give it. */
 import { openingLines } from "../../core/saga/group.ts";
-import { evolve, initial } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import { initial } from "../../core/saga/state.ts";
 import type { NewSaga, SagaRecord } from "./journal.ts";
 
 export function freshRecord(saga: NewSaga, epoch: number): Omit<SagaRecord, "entries"> {

@@ -1,5 +1,5 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
-import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
+import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -33,7 +33,7 @@ export function claimSagas(
       kind,
       kinds.map(({ name, version }) => `${name}@${version}`),
     ),
-    set: sql`status = case when c.status = 'PENDING' then 'RUNNING' else c.status end,
+    set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,
     returning: executionColumns(dialect),
@@ -55,30 +55,6 @@ export function selectLogs(dialect: Dialect, ids: readonly string[]): Sql {
     where ${dialect.among(raw("saga_id"), ids)} order by saga_id, id`;
 }
 
-export function countOpenKinds(dialect: Dialect): Sql {
-  return sql`select name, definition, count(*) as sagas from ${dialect.table("saga_executions")}
-    where status in (${raw(CLAIMABLE.map((state) => `'${state}'`).join(", "))}) group by name, definition`;
-}
-
-export interface SagaFilter {
-  readonly status?: SagaStatus | undefined;
-  readonly name?: string | undefined;
-  readonly limit: number;
-  /** Goes on after this saga: the instant and id of the last one of the page before. */
-  readonly after?: { readonly updatedAtMs: number; readonly id: string } | undefined;
-}
-
-/** Sagas by the instant of their last change, oldest first. A state is a literal, or no partial index would serve. */
-export function listSagas(dialect: Dialect, filter: SagaFilter): Sql {
-  const updated = dialect.epochMs(raw("c.updated_at"));
-  const { status, name, after } = filter;
-  return sql`select ${executionColumns(dialect, "c")}, c.error from ${dialect.table("saga_executions")} as c
-    where true ${status === undefined ? empty : sql`and c.status = ${literals([status])}`}
-      ${name === undefined ? empty : sql`and c.name = ${name}`}
-      ${after ? sql`and (${updated} > ${after.updatedAtMs} or (${updated} = ${after.updatedAtMs} and c.id > ${after.id}))` : empty}
-    order by c.updated_at, c.id limit ${filter.limit}`;
-}
-
 /**
  * Sagas whose plan or log cannot be read, or whose log has lines of another saga: nothing can be decided about them but
  * that a person must look.
@@ -89,6 +65,6 @@ export function stallDamaged(
   ids: readonly string[],
 ): Sql {
   return sql`update ${dialect.table("saga_executions")}
-    set status = 'STALLED', owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, updated_at = ${dialect.now()}
+    set status = ${literals([STALLED])}, owner = null, next_attempt_at = null, error = ${JSON.stringify({ stall: { kind } })}, updated_at = ${dialect.now()}
     where ${dialect.among(raw("id"), ids)} and status in (${literals(sagaMachine.sources("stall"))})`;
 }

@@ -2,7 +2,8 @@
 import type { Entry, EntryStatus } from "../../core/saga/entry.ts";
 import type { Direction } from "../../core/identity.ts";
 import { decodePlan, type Plan } from "../../core/saga/plan.ts";
-import { evolve, initial, type SagaState } from "../../core/saga/state.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import { initial, type SagaState } from "../../core/saga/state.ts";
 import { claimCount, laterClaim } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import type { Dialect, Row } from "../../storage/database.ts";

@@ -123,7 +123,7 @@ export function sceneOf(amends: Amends, mended: Mended): FlowScene {
       await amends.events.publish(Noticed({ srn: "n-1", ...(secret !== undefined && { secret }) }));
       await settle();
       const { items } = await amends.attention.list();
-      return items.find(({ kind }) => kind === "given-up-event")?.id ?? "";
+      return items.find(({ kind }) => kind === "abandoned-event")?.id ?? "";
     },
   };
 }

@@ -88,7 +88,7 @@ beforeAll(() => {
   if (isQuick) exploreSome();
   else exploreAll();
   console.info(`interpreter: ${found.worlds} worlds and ${found.arrows} arrows between them were visited`);
-}, 300_000);
+}, 600_000);
 
 function violationsOf(rule: Violation["rule"]): Violation[] {
   return found.violations.filter((one) => one.rule === rule);

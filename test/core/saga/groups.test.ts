@@ -14,7 +14,8 @@ import {
   type Outcome,
 } from "../../../src/core/saga/interpreter.ts";
 import { decodePlan, misfit, type Plan } from "../../../src/core/saga/plan.ts";
-import { evolve, initial, isActing, type SagaState } from "../../../src/core/saga/state.ts";
+import { evolve } from "../../../src/core/saga/evolve.ts";
+import { initial, isActing, type SagaState } from "../../../src/core/saga/state.ts";
 
 const retry = { attemptMax: 3, baseMs: 10, capMs: 100, factor: 2 };
 const inTime = { expired: false };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { control, type Entry, type Failure } from "../../../src/core/saga/entry.ts";
+import { control, started, type Entry, type Failure } from "../../../src/core/saga/entry.ts";
 import {
   advance,
   decide,
@@ -9,7 +9,8 @@ import {
   type Outcome,
 } from "../../../src/core/saga/interpreter.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
-import { evolve, initial, type SagaState } from "../../../src/core/saga/state.ts";
+import { evolve } from "../../../src/core/saga/evolve.ts";
+import { initial, type SagaState } from "../../../src/core/saga/state.ts";
 
 const retry = { attemptMax: 3, baseMs: 10, capMs: 100, factor: 2 };
 const inTime = { expired: false };
@@ -97,6 +98,7 @@ describe("what an outcome means", () => {
     let state = after("a~ b");
     const waits: unknown[] = [];
     for (let n = 0; n < 3; n++) {
+      if (n > 0) state = evolve(state, started("a"));
       const { entry, waitMs } = decide(state, act(state), transient, retry);
       waits.push(waitMs);
       state = evolve(state, entry);
@@ -108,6 +110,7 @@ describe("what an outcome means", () => {
   it("[S-22] after the pivot transient trouble is never given up on", () => {
     let state = after("a! b", "a");
     for (let n = 0; n < 20; n++) {
+      if (n > 0) state = evolve(state, started("b"));
       const { entry, waitMs } = decide(state, act(state), transient, retry);
       expect(waitMs).toBe(Math.min(10 * 2 ** n, 100));
       state = evolve(state, entry);

@@ -22,6 +22,13 @@ export async function makeEffects(db: Database): Promise<void> {
   await db.query(raw("create table effects (what text not null)"));
 }
 
+/** A statement of the step's own that its database refuses for another transaction's sake. */
+export async function conflict(name: DatabaseName, tx: unknown, state: "40001" | "40P01"): Promise<void> {
+  if (name === "postgres")
+    return write(tx, `do $$ begin raise exception 'try again' using errcode = '${state}'; end $$`);
+  throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+}
+
 export function effect(tx: unknown, what: string): Promise<void> {
   return write(tx, `insert into effects values ('${what}')`);
 }

@@ -2,7 +2,7 @@
 import { control, type ControlDetails, type Entry } from "../../../../src/core/saga/entry.ts";
 import { takesOver, turnEntry, type Outcome } from "../../../../src/core/saga/interpreter.ts";
 import { CLAIMABLE } from "../../../../src/core/saga/machine.ts";
-import { evolve } from "../../../../src/core/saga/state.ts";
+import { evolve } from "../../../../src/core/saga/evolve.ts";
 import { allowedActions, skippable } from "../../../../src/sagas/view/operators.ts";
 import { claim, held, land, proceed, refused, sending, settling, withWorker, type Fence } from "./lines.ts";
 import type { Call, Effect, Worker, World } from "./world.ts";

@@ -2,7 +2,7 @@
 import { control } from "../../../../src/core/saga/entry.ts";
 import { next } from "../../../../src/core/saga/interpreter.ts";
 import { CLAIMABLE, sagaMachine } from "../../../../src/core/saga/machine.ts";
-import { evolve } from "../../../../src/core/saga/state.ts";
+import { evolve } from "../../../../src/core/saga/evolve.ts";
 import { canTurn } from "../../../../src/core/saga/undoing.ts";
 import { allowedActions } from "../../../../src/sagas/view/operators.ts";
 import { stateKey, type Copy, type World } from "./world.ts";

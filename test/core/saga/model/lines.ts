@@ -1,5 +1,5 @@
 /** How lines reach the store, and what a worker does with the answer: the protocol of the engine, without its I/O. */
-import type { RetryPolicy } from "../../../../src/core/retry.ts";
+import type { RetryPolicy } from "../../../../src/core/backoff.ts";
 import { control, type Entry } from "../../../../src/core/saga/entry.ts";
 import {
   advance,
@@ -14,7 +14,8 @@ import {
   type Outcome,
   type WaitCommand,
 } from "../../../../src/core/saga/interpreter.ts";
-import { evolve, type SagaState } from "../../../../src/core/saga/state.ts";
+import { evolve } from "../../../../src/core/saga/evolve.ts";
+import type { SagaState } from "../../../../src/core/saga/state.ts";
 import type { Call, Copy, Effect, Orphan, Sending, Worker, World } from "./world.ts";
 
 /** One retry, then the budget is used up. */

@@ -1,0 +1,140 @@
+/**
+ * A call of the user's code in a transaction of ours: what it writes and the record of its success are one commit, so that
+ * it happens exactly once. This always holds:
+ *
+ * - A call that fails, is interrupted or does not return leaves nothing behind. One that does not return has its
+ *   connection destroyed on PostgreSQL; on SQLite, which has one connection, it is waited for.
+ * - A commit whose answer was lost is read back, not repeated.
+ * - Trouble with the database is the database's: the call is made again, and no try is recorded as failed for it. A
+ *   serialization failure or a deadlock in a statement of the call's own is such trouble, however often it comes.
+ */
+import { AmendsError, classify } from "../core/errors.ts";
+import { AbandonedTransaction, type Database, type Session } from "../storage/database.ts";
+import { BRIEF_RETRIES, persist } from "../storage/retry.ts";
+
+/** How the call ended, as far as its transaction must know. */
+export interface Attempted<End> {
+  readonly end: End;
+  /** It succeeded, and its success is to be recorded. */
+  readonly isSuccess: boolean;
+  /** It has not returned, and still uses the transaction. */
+  readonly isLate: boolean;
+  /** Why it failed, where trouble with the database may be the reason. */
+  readonly thrown?: unknown;
+}
+
+export interface TransactionalCall<End, Written> {
+  readonly db: Database;
+  /** Fires when the call should stop: the database is then not waited for any longer. */
+  readonly signal: AbortSignal;
+  call(tx: unknown): Promise<Attempted<End>>;
+  /** Records the success in the same transaction; undefined where a fence refused it. */
+  write(session: Session, end: End): Promise<Written | undefined>;
+  /** Is this, whose commit was not answered, in the database? */
+  isCommitted(written: Written): Promise<boolean>;
+  /** This was not committed. */
+  discard?(written: Written): void;
+}
+
+export type TransactionEnd<End, Written> =
+  | { readonly kind: "committed"; readonly written: Written }
+  /** The fence refused the record: another worker has the row, or it was changed meanwhile. */
+  | { readonly kind: "refused" }
+  /** The call failed or has not returned: this is still to be recorded. */
+  | { readonly kind: "rolledBack"; readonly end: End }
+  /** The database stayed away until the call was told to stop: that is no outcome. */
+  | { readonly kind: "interrupted" }
+  /** The database refuses what the call does, or ends its transaction again and again. */
+  | { readonly kind: "trouble" };
+
+/**
+ * A call that takes this long may outlast what the database allows an idle transaction. When that happens again and
+ * again, the call is at fault, not the database.
+ */
+const SLOW_CALL_MS = 10_000;
+
+/** The database asks for these to be repeated: it has rolled the transaction back for another one's sake. */
+const CONFLICTS: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
+
+/** Rolls the transaction back and carries the result out of it. */
+class RolledBack extends Error {
+  readonly result: TransactionEnd<unknown, never>;
+
+  constructor(result: TransactionEnd<unknown, never>) {
+    super("rolled back");
+    this.result = result;
+  }
+}
+
+/** The same for a call that still uses the transaction: its connection is destroyed. */
+class Overdue extends AbandonedTransaction {
+  readonly end: unknown;
+
+  constructor(end: unknown) {
+    super();
+    this.end = end;
+  }
+}
+
+/** The grace period of a call that runs in a transaction: rolling back under it would let it write outside on SQLite. */
+export function graceInTransaction(db: Database, graceMs: number | undefined): number | undefined {
+  return db.dialect.name === "sqlite" ? undefined : graceMs;
+}
+
+export async function callInTransaction<End, Written>(
+  given: TransactionalCall<End, Written>,
+): Promise<TransactionEnd<End, Written>> {
+  const { db, signal } = given;
+  const last: { written: Written | undefined } = { written: undefined };
+  const forget = (): void => {
+    if (last.written !== undefined) given.discard?.(last.written);
+    last.written = undefined;
+  };
+  let calls = 0;
+  let slowCalls = 0;
+  const work = async (): Promise<void> => {
+    if (last.written !== undefined && (await given.isCommitted(last.written))) return;
+    forget();
+    if (slowCalls >= BRIEF_RETRIES.attemptMax) throw new RolledBack({ kind: "trouble" });
+    await db.transaction(async (session, tx) => {
+      const begunAtMs = db.clock.monotonicMs();
+      const attempted = await given.call(tx);
+      if (db.clock.monotonicMs() - begunAtMs >= SLOW_CALL_MS) slowCalls++;
+      if (attempted.isLate) throw new Overdue(attempted.end);
+      if (!attempted.isSuccess) throw rollback(db, attempted, ++calls);
+      last.written = await given.write(session, attempted.end);
+      if (last.written === undefined) throw new RolledBack({ kind: "refused" });
+    }, true);
+  };
+  try {
+    await persist(db, work, { attemptMax: Infinity, signal });
+    return { kind: "committed", written: last.written as Written };
+  } catch (thrown) {
+    forget();
+    if (thrown instanceof AmendsError && classify(thrown) === "transient") return { kind: "interrupted" };
+    // `persist` wraps an error that is no trouble with the database.
+    const error = thrown instanceof AmendsError ? thrown.cause : thrown;
+    if (error instanceof RolledBack) return error.result as TransactionEnd<End, never>;
+    if (error instanceof Overdue) return { kind: "rolledBack", end: error.end as End };
+    return { kind: "trouble" };
+  }
+}
+
+/**
+ * Trouble with the database inside the call is thrown on, so that the call is made again. What only looks like it (another
+ * system that cannot be reached) is the call's own failure, once it has lasted.
+ */
+function rollback<End>(db: Database, { end, thrown }: Attempted<End>, calls: number): unknown {
+  const failed = new RolledBack({ kind: "rolledBack", end });
+  if (thrown === undefined || classify(thrown) === "permanent") return failed;
+  const mayPass = CONFLICTS.has(codeOf(thrown)) || calls < BRIEF_RETRIES.attemptMax;
+  return mayPass && db.dialect.trouble(thrown).kind !== "permanent" ? thrown : failed;
+}
+
+function codeOf(thrown: unknown): unknown {
+  try {
+    return (thrown as { code?: unknown } | null)?.code;
+  } catch {
+    return undefined; // a getter that throws, a revoked proxy
+  }
+}
