@@ -13,7 +13,8 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { Amends, defineCall, ok, saga } from "amends";
+import { Amends, ok, saga } from "amends";
+import { defineCall } from "amends/calls";
 import { event, handler } from "amends/events";
 import { sagaTrace, tracing } from "amends/opentelemetry";
 import { sqlite, transaction, type SqliteHandle } from "amends/sqlite";

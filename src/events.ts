@@ -26,6 +26,7 @@ export { SagaContractViolation } from "./events/define/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";
 export { type FlowStatus } from "./core/flow/machine.ts";
+export { type PublishOptions } from "./runtime/publish-options.ts";
 export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowView } from "./events/view.ts";
 export { type RunEvent } from "./events/store/rows.ts";

@@ -1,4 +1,4 @@
-import { auditHead, DatabaseAuditSink, verifyAuditChain, type NewAuditEvent } from "amends";
+import { auditHead, DatabaseAuditSink, verifyAuditChain, type NewAuditEvent } from "amends/audit";
 import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql } from "../../src/storage/sql.ts";

@@ -1,4 +1,5 @@
-import { AuditTrail, type AmendsError, type AuditType, type NewAuditEvent } from "amends";
+import type { AmendsError } from "amends";
+import { AuditTrail, type AuditType, type NewAuditEvent } from "amends/audit";
 import { expect, it } from "vitest";
 import { AUDIT_TYPES } from "../../src/audit/event.ts";
 import { sql } from "../../src/storage/sql.ts";

@@ -1,5 +1,5 @@
 /** What an operator does from the terminal: with a reason, on record, and with a word on what came of it. */
-import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends/audit";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";

@@ -1,7 +1,8 @@
 /** With many finished sagas, and statistics from a moment when there were no others, no statement reads them all. */
 import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
-import { err, saga, signal, SqlSagaStorage } from "amends";
+import { err, saga, signal } from "amends";
 import { event } from "amends/events";
+import { SqlSagaStorage } from "amends/storage";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { Amends, defineCall, saga, type Calls, type DatabaseOptions } from "amends";
+import { Amends, saga, type DatabaseOptions } from "amends";
+import { defineCall, type Calls } from "amends/calls";
 import { createConsole, type ConsoleServer } from "amends/console";
 import { sqlite, transaction, type SqliteHandle } from "amends/sqlite";
 import { virtualClock } from "amends/testing";

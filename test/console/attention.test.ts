@@ -1,8 +1,8 @@
 /** The list of what needs a person: two things of one kind must not look alike. */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { Sender } from "amends";
 import { event } from "amends/events";
+import type { Sender } from "amends/webhooks";
 import type { AttentionLine, Overview, Page } from "../../src/console/contract.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { visit } from "./support/visit.ts";

@@ -1,5 +1,7 @@
-import { type Amends, DatabaseAuditSink, defineCall, err, type Outbox } from "amends";
-import { dataMap } from "amends/erasure";
+import { type Amends, err } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { defineCall } from "amends/calls";
+import { type Outbox, dataMap } from "amends/erasure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { ActionLine, AttentionLine, Overview, Page, Revealed } from "../../src/console/contract.ts";

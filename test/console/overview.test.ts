@@ -6,7 +6,9 @@ import { forEver, gate } from "../sagas/support/gate.ts";
 import { openFlows } from "./support/flows.ts";
 import { orders, openShop } from "./support/shop.ts";
 import { visit } from "./support/visit.ts";
-import { DatabaseAuditSink, Outbox, saga } from "amends";
+import { saga } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox } from "amends/erasure";
 import { z } from "zod";
 
 interface Operation {

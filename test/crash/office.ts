@@ -1,6 +1,11 @@
 /** What scenarios of the outbox have in common: a runner beside an Amends, short schedules, and waiting for the end. */
-import type { AnyResolver, NewOutboxEntry, Outbox } from "amends";
-import { dataMap, type ErasureOptions } from "amends/erasure";
+import {
+  type AnyResolver,
+  type NewOutboxEntry,
+  type Outbox,
+  dataMap,
+  type ErasureOptions,
+} from "amends/erasure";
 import type { Database } from "../../src/storage/database.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { SUBJECT } from "./people.ts";

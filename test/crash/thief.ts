@@ -2,7 +2,7 @@
  * Takes entries over from a process that sleeps past its lease, and is still at work on them when that process wakes
  * up: whatever it then books under its old token must be refused.
  */
-import { Outbox, type OutboxEntry } from "amends";
+import { Outbox, type OutboxEntry } from "amends/erasure";
 import { claimCount } from "../../src/core/claim-token.ts";
 import { findEntries } from "../../src/outbox/queries.ts";
 import { ENTRY, toEntry } from "../../src/outbox/rows.ts";

@@ -1,7 +1,9 @@
-import { Amends, defineCall, ok, saga, signal, type AmendsError } from "amends";
+import { Amends, ok, saga, signal, type AmendsError } from "amends";
+import { defineCall } from "amends/calls";
 import { dataMap } from "amends/erasure";
 import { event, handler } from "amends/events";
-import { sqlite, MemorySagaStorage } from "amends/sqlite";
+import { sqlite } from "amends/sqlite";
+import { MemorySagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { recorded } from "../conformance/recorded-database.ts";

@@ -1,13 +1,6 @@
-import {
-  AmendsError,
-  DatabaseAuditSink,
-  Outbox,
-  type Amends,
-  saga,
-  signal,
-  type NewOutboxEntry,
-  type SagaView,
-} from "amends";
+import { AmendsError, type Amends, saga, signal, type SagaView } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox, type NewOutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";

@@ -15,7 +15,8 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { defineCall, err, ok, saga } from "amends";
+import { err, ok, saga } from "amends";
+import { defineCall } from "amends/calls";
 import { event, handler } from "amends/events";
 import { observe, sagaTrace, tracing } from "amends/opentelemetry";
 import { afterEach, expect, it } from "vitest";

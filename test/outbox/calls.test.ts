@@ -1,5 +1,6 @@
 import { nthClaim } from "../support/claims.ts";
-import { defineCall, err, Terminal, type CallContext, type Calls, type CallsOptions } from "amends";
+import { err, Terminal } from "amends";
+import { defineCall, type CallContext, type Calls, type CallsOptions } from "amends/calls";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions } from "../../src/audit/action-queries.ts";

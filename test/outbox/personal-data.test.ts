@@ -1,4 +1,5 @@
-import { AuditTrail, BackoffPolicy, ResolverError } from "amends";
+import { AuditTrail } from "amends/audit";
+import { BackoffPolicy, ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";

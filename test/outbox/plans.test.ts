@@ -1,5 +1,6 @@
 /** With many finished entries, and statistics from a moment when there were no others, no statement reads them all. */
-import { AuditTrail, defineCall } from "amends";
+import { AuditTrail } from "amends/audit";
+import { defineCall } from "amends/calls";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";

@@ -1,4 +1,5 @@
-import { AuditTrail, ConfigurationError, ResolverError, type AuditSink, type KeyedAuditEvent } from "amends";
+import { AuditTrail, type AuditSink, type KeyedAuditEvent } from "amends/audit";
+import { ConfigurationError, ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";

@@ -1,4 +1,5 @@
-import { AuditTrail, ResolverError } from "amends";
+import { AuditTrail } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";

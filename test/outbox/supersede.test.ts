@@ -1,4 +1,5 @@
-import { AuditTrail, ResolverError, type OutboxEntry } from "amends";
+import { AuditTrail } from "amends/audit";
+import { ResolverError, type OutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";

@@ -1,4 +1,7 @@
-import { AuditTrail, DatabaseAuditSink, defineCall, err, Outbox, verifyAuditChain } from "amends";
+import { err } from "amends";
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends/audit";
+import { defineCall } from "amends/calls";
+import { Outbox } from "amends/erasure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions } from "../../src/audit/action-queries.ts";

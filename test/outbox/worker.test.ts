@@ -1,7 +1,6 @@
-import { BackoffPolicy } from "amends";
-import { dataMap, type ErasureOptions } from "amends/erasure";
-import type { VirtualClock } from "amends/testing";
 import type { Amends } from "amends";
+import { BackoffPolicy, dataMap, type ErasureOptions } from "amends/erasure";
+import type { VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";

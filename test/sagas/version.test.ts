@@ -1,4 +1,5 @@
-import { SagaConcurrencyError, saga, SqlSagaStorage } from "amends";
+import { saga } from "amends";
+import { SagaConcurrencyError, SqlSagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { claimToken } from "../../src/core/claim-token.ts";

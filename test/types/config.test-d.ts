@@ -1,6 +1,7 @@
-import { saga, type PublishOptions } from "amends";
+import { saga } from "amends";
 import { createAmends, defineConfig } from "amends/config";
 import { dataMap } from "amends/erasure";
+import type { PublishOptions } from "amends/events";
 import { postgres } from "amends/postgres";
 import { sqlite, type SqliteHandle } from "amends/sqlite";
 import type { ClientBase } from "pg";

@@ -1,14 +1,8 @@
 /** What the compiler promises to whoever enqueues and calls. */
-import {
-  defineCall,
-  SagaRunner,
-  type Amends,
-  type AnySink,
-  type NewOutboxEntry,
-  type Outbox,
-  type QueuedCall,
-  type ResolverRegistry,
-} from "amends";
+import type { Amends } from "amends";
+import type { AnySink } from "amends/audit";
+import { defineCall, type QueuedCall } from "amends/calls";
+import { SagaRunner, type NewOutboxEntry, type Outbox, type ResolverRegistry } from "amends/erasure";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 

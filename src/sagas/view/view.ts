@@ -50,6 +50,7 @@ export interface Waiting {
 
 /** A call that has not returned although its time is over. */
 export interface RunningCall {
+  /** The step whose act or undo was called. */
   readonly step: string;
   /** When the call began, by the clock of the worker that made it. */
   readonly since: Date;

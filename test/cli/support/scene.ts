@@ -1,5 +1,7 @@
 /** A system in which something went wrong: what an operator finds at three in the morning. */
-import { DatabaseAuditSink, Outbox, type Amends } from "amends";
+import type { Amends } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox } from "amends/erasure";
 import type { Database } from "../../../src/storage/database.ts";
 import { orders } from "../../console/support/shop.ts";
 import type { TestDatabase } from "../../support/databases.ts";

@@ -1,6 +1,7 @@
 /** Requests that a caller makes in a transaction of its own, beside its own rows, and calls of the user's own. */
-import { defineCall, Terminal, type Calls, type RectifyingResolver } from "amends";
-import type { Erasure } from "amends/erasure";
+import { Terminal } from "amends";
+import { defineCall, type Calls } from "amends/calls";
+import type { RectifyingResolver, Erasure } from "amends/erasure";
 import { ATTEMPT_MAX, countRows, schedule, untilOver } from "../office.ts";
 import { CANARY, CORRECTED, SUBJECT, whereDataIs } from "../people.ts";
 import { anything, type Play, type Scenario, type Stage } from "../scenario.ts";

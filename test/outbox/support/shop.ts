@@ -1,12 +1,7 @@
 /** An outbox with its audit trail on a test's database, and a way to write in a transaction of the caller's. */
-import {
-  type Amends,
-  AuditTrail,
-  DatabaseAuditSink,
-  Outbox,
-  type NewOutboxEntry,
-  type OutboxOptions,
-} from "amends";
+import type { Amends } from "amends";
+import { AuditTrail, DatabaseAuditSink } from "amends/audit";
+import { Outbox, type NewOutboxEntry, type OutboxOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw, sql } from "../../../src/storage/sql.ts";
