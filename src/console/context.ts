@@ -10,7 +10,7 @@ import {
 import { EventFlow } from "../events/flow.ts";
 import { runTypes } from "../events/read/list.ts";
 import type { SagaPort } from "../events/set-up.ts";
-import { ActionLog } from "../operate/action-log.ts";
+import { ActionLog } from "../audit/action-log.ts";
 import type { Amends } from "../operate/amends.ts";
 import { sagaNames } from "../sagas/read/list.ts";
 import type { Database } from "../storage/database.ts";
@@ -99,6 +99,14 @@ export function whoOf({ who }: { readonly who: Operator | undefined }): Operator
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });
 }
 
+/** Why an action is carried out, and by whom. */
+export function noteOf(call: Call<unknown, { readonly reason: string }>): {
+  readonly reason: string;
+  readonly by: string;
+} {
+  return { reason: call.body.reason, by: whoOf(call).name };
+}
+
 /** An action is on record before it is carried out. */
 export async function recorded<T>(
   { actions }: ConsoleContext,
@@ -107,7 +115,6 @@ export async function recorded<T>(
   kind: string,
   work: (note: { readonly reason: string; readonly by: string }) => Promise<T>,
 ): Promise<T> {
-  const { name: by } = whoOf(call);
-  const { reason } = call.body;
+  const { reason, by } = noteOf(call);
   return actions.around({ by, action, target: { kind, id: call.id }, reason }, () => work({ reason, by }));
 }

@@ -27,6 +27,7 @@ import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
+import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
 import { untraced } from "../runtime/trace.ts";
@@ -210,7 +211,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
         clock: this.#clock,
         logger: this.#logger,
         owner: this.#context.owner,
-        check: () => this.#check(worker),
+        check: (duties) => this.#check(worker, duties),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -357,8 +358,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
   }
 
-  /** Before a worker works: the schema fits, and nobody waits for a version that is not here. */
-  async #check(worker: Worker): Promise<void> {
+  /** Before a worker begins: the schema fits, and so does the database for each of its duties. */
+  async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
     this.#refuseClosed();
     if ([...this.#workers].some((other) => other !== worker && other.running)) {
       throw new AmendsError(
@@ -369,6 +370,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);
+    for (const duty of duties) await duty.check?.();
+    if (duties.includes(this.#engine.pool)) await this.#warnOfUnknown(db);
+  }
+
+  /** Open sagas of a version that is not registered here are left alone. */
+  async #warnOfUnknown(db: Database): Promise<void> {
     for (const { name, version, sagas } of await openKinds(retrying(db))) {
       if (!this.#registry.get(name, version)) this.#notices.unknownKind(name, version, sagas);
     }

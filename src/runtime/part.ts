@@ -46,6 +46,15 @@ export interface Part {
   close?(): Promise<void>;
 }
 
+/** How an event is published, to handlers or to webhooks. */
+export interface PublishOptions<Tx = unknown> {
+  /**
+   * Your own open transaction: the event exists exactly if it commits. Without one, the event is durable when `publish`
+   * resolves.
+   */
+  readonly tx?: Tx;
+}
+
 /** How a part waits for the database. */
 export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">): RetryLimits {
   return {

@@ -1,19 +1,24 @@
 /** Puts the objects of webhook delivery together, once, from what `new Amends` was given. */
+import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
-import type { LeasePool } from "../runtime/lease-pool.ts";
-import { Booking } from "./booking.ts";
+import { DELIVERY, ORCHESTRATOR, SENDER } from "../storage/migrations/webhook-roles.ts";
+import { checkRights, type Role } from "../storage/postgres/rights.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
-import { dispatchDesk } from "./dispatch.ts";
-import { JobLayer } from "./jobs/job-layer.ts";
+import { deliveryDuty } from "./deliver/delivery-duty.ts";
+import { Jobs } from "./deliver/jobs.ts";
+import { Orchestrator } from "./deliver/orchestrator.ts";
+import { orchestratorDuty, type Orchestrating } from "./deliver/orchestrator-duty.ts";
+import { ResultWriter } from "./deliver/result-writer.ts";
+import { DeliverySender } from "./deliver/sender.ts";
+import { senderDuty, type SendingParts } from "./deliver/sending-pool.ts";
+import { secretBox, type SecretBox } from "./http/secret-box.ts";
+import { createSender, type Sender } from "./http/send.ts";
 import { WebhookOperators } from "./operators.ts";
-import { Orchestrator } from "./orchestrator/orchestrator.ts";
-import { Publisher } from "./publishing.ts";
-import { secretBox, type SecretBox } from "./sending/secret-box.ts";
-import { createSender, type Sender } from "./sending/send.ts";
+import { Publisher } from "./publish/publisher.ts";
 import { readSettings, type WebhooksOptions, type WebhooksSettings } from "./settings.ts";
+import { administratorDuty, type Disabled } from "./subscriptions/administrator.ts";
 import { CONCURRENCY_MAX } from "./subscriptions/settings.ts";
-import { Subscriptions, type Disabled } from "./subscriptions/subscriptions.ts";
-import { DeliverySender, type DeliveryTask } from "./worker/courier.ts";
+import { Subscriptions } from "./subscriptions/subscriptions.ts";
 
 /** How many failures in a row disable a subscription at the earliest. */
 const DISABLE_FAILURES = 10;
@@ -24,30 +29,45 @@ export interface WebhookParts {
   readonly subscriptions: Subscriptions;
   readonly publisher: Publisher;
   readonly operators: WebhookOperators;
-  /** What the worker drives. */
-  readonly pool: LeasePool<DeliveryTask>;
+  readonly duties: WebhookDuties;
 }
 
-/** What the dispatch is made of, beside the parts that users reach. */
-interface DispatchTools {
+/** What the worker drives. */
+export interface WebhookDuties {
+  /** Under one login: it creates jobs, sends them and applies their results. */
+  readonly delivery: Duty;
+  /** Under any: it disables subscriptions. */
+  readonly administrator: Duty;
+  /** Under logins of their own: who decides sends nothing, and who sends decides nothing. */
+  readonly orchestrator: Duty;
+  readonly sender: Duty;
+  /** Something may be due now. */
+  wake(): void;
+}
+
+interface DutyTools {
   readonly context: PartContext;
   readonly options: WebhooksOptions;
   readonly settings: WebhooksSettings;
   readonly box: SecretBox;
-  readonly deadLetters: DeadLetters;
   readonly onDisabled: (disabled: readonly Disabled[]) => void;
 }
 
 export function assemble(
   context: PartContext,
   options: WebhooksOptions,
-  onDisabled: DispatchTools["onDisabled"],
+  onDisabled: DutyTools["onDisabled"],
 ): WebhookParts {
   const settings = readSettings(options);
   const { policy, attemptMax } = settings;
   const sender = options.sender ?? createSender({ clock: context.clock, ...options.sending });
   const box = secretBox(options.secretKey, "webhooks.secretKey");
-  const orchestrator = new Orchestrator({ policy, attemptMax, concurrencyMax: CONCURRENCY_MAX });
+  const orchestrator = new Orchestrator({
+    policy,
+    attemptMax,
+    concurrencyMax: CONCURRENCY_MAX,
+    lastingFailure: { afterMs: settings.disableAfterMs, failures: DISABLE_FAILURES },
+  });
   const deadLetters = new DeadLetters((session, ids) => orchestrator.requeue(session, ids));
   const subscriptions = new Subscriptions({
     defaults: {
@@ -55,11 +75,8 @@ export function assemble(
       checkUrl: (url) => sender.checkUrl(url),
     },
     box,
-    disableAfterMs: settings.disableAfterMs,
-    disableAfterFailures: DISABLE_FAILURES,
   });
   const publisher = new Publisher(
-    orchestrator,
     settings.payloadMax,
     () => context.newId(),
     () => context.tracer.current(),
@@ -72,22 +89,26 @@ export function assemble(
     subscriptions,
   });
   const made = { sender, orchestrator, subscriptions, publisher, operators };
-  return { ...made, pool: dispatchOf(made, { context, options, settings, box, deadLetters, onDisabled }) };
+  const duties = dutiesOf(made, { context, options, settings, box, onDisabled });
+  return { ...made, duties };
 }
 
-function dispatchOf(
-  { sender, orchestrator, subscriptions, publisher }: Omit<WebhookParts, "pool">,
-  { context, options, settings, box, deadLetters, onDisabled }: DispatchTools,
-): LeasePool<DeliveryTask> {
-  const { clock, owner, tracer, graceMs } = context;
+function dutiesOf(
+  { sender, orchestrator, publisher }: Omit<WebhookParts, "duties">,
+  { context, options, settings, box, onDisabled }: DutyTools,
+): WebhookDuties {
+  const { clock, owner, tracer, graceMs, database: db, closing: signal } = context;
   const { leaseMs, leaseMax, attemptMax, timeoutMs, concurrency } = settings;
-  const shared = {
-    db: context.database,
-    signal: context.closing,
-    orchestrator,
-    deadLetters,
-    jobs: new JobLayer({ leaseMs, leaseMax, owner }),
-    deliverySender: new DeliverySender({
+  const retryLimits = retryLimitsOf(context);
+  const jobs = new Jobs({ leaseMs, leaseMax, owner });
+  const sending: SendingParts = {
+    db,
+    clock,
+    retryLimits,
+    leaseMs,
+    capacity: concurrency,
+    jobs,
+    sender: new DeliverySender({
       sender,
       box,
       clock,
@@ -97,24 +118,38 @@ function dispatchOf(
       newId: () => context.newId(),
       tracer,
     }),
-    onDead: (deliveries: readonly string[]) =>
-      context.warn({ deliveries }, "amends: webhook deliveries were given up; see the dead letters"),
-    onTrouble: (error: unknown, attempt: number) => context.onTrouble(error, attempt),
-  };
-  const booking: Booking = new Booking({
-    ...shared,
-    subscriptions,
-    publisher,
-    onDue: (ms) => pool.dueIn(ms),
-    onDisabled,
-  });
-  const pool = dispatchDesk({
-    ...shared,
-    clock,
-    leaseMs,
-    capacity: concurrency,
-    booking: () => booking,
     onBug: (error) => context.onBug(error),
+  };
+  const administrator = administratorDuty({ db, retryLimits, publisher, onDisabled });
+  const applying = (onDue: (ms: number) => void): Orchestrating => ({
+    db,
+    jobs,
+    orchestrator,
+    attemptMax,
+    onDue,
+    onDisable: () => administrator.dueIn(0),
+    onDead: (deliveries) =>
+      context.warn({ deliveries }, "amends: webhook deliveries were given up; see the dead letters"),
   });
-  return pool;
+  const onTrouble = (error: unknown, attempt: number): void => context.onTrouble(error, attempt);
+  const here = applying((ms) => delivery.dueIn(ms));
+  const writer = new ResultWriter({ db, signal, onTrouble, applying: here });
+  const mayDeliver = async (role: Role, what: string): Promise<void> => {
+    await sender.ready?.();
+    await checkRights(db, role, what);
+  };
+  const delivery = deliveryDuty(sending, here, writer, () => mayDeliver(DELIVERY, "webhooks"));
+  const orchestrating = orchestratorDuty(
+    applying((ms) => orchestrating.dueIn(ms)),
+    retryLimits,
+    () => checkRights(db, ORCHESTRATOR, "webhooks:orchestrator"),
+  );
+  const reporting = new ResultWriter({ db, signal, onTrouble, applying: undefined });
+  return {
+    delivery,
+    administrator,
+    orchestrator: orchestrating,
+    sender: senderDuty(sending, reporting, () => mayDeliver(SENDER, "webhooks:sender")),
+    wake: () => [delivery, orchestrating].forEach((duty) => duty.dueIn(0)),
+  };
 }

@@ -12,8 +12,8 @@ import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { BYTES_MAX } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { SecretKey } from "./sending/secret-box.ts";
-import type { Sender, SenderOptions } from "./sending/send.ts";
+import type { SecretKey } from "./http/secret-box.ts";
+import type { Sender, SenderOptions } from "./http/send.ts";
 import { ATTEMPTS_MAX, checkCount, CONCURRENCY_MAX } from "./subscriptions/settings.ts";
 
 /** A subscription was disabled. It holds ids and labels only, so it may go to a chat or a pager. */

@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { Amends } from "amends";
 import type { Database } from "../../src/storage/database.ts";
-import type { Sender } from "../../src/webhooks/sending/send.ts";
+import type { Sender } from "../../src/webhooks/http/send.ts";
 
 export interface Arrival {
   readonly url: string;

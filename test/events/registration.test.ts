@@ -165,6 +165,6 @@ it("[F-03] a step checks its events", () => {
   const one = step("one", link("h", A, B));
   expect(() => one.checkSuccess(B({ key: "x" }))).not.toThrow();
   expect(() => one.checkFailure(No({ key: "x" }))).not.toThrow();
-  expect(() => one.checkSuccess(No({ key: "x" }))).toThrow("Step one promises B, but its handler gave No");
+  expect(() => one.checkSuccess(No({ key: "x" }))).toThrow("Step one promises B, but handler h returned No");
   expect(() => one.checkFailure(undefined)).toThrow(SagaContractViolation);
 });

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const DAY_MS = 86_400_000;
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-20] people see events, deliveries and attempts: request, status, duration, part of the response", async () => {

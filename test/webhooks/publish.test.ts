@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { wants } from "../../src/core/delivery/filter.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
-import { stage } from "./support/stage.ts";
 
-onEachDatabase((database) => {
+import { booksHold } from "./support/books.ts";
+import { onEachForm, stage } from "./support/stage.ts";
+
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-15] the event and what it owes exist exactly if the caller's transaction commits", async () => {
@@ -32,7 +32,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-15] without a transaction the event and what it owes are durable when it resolves", async () => {
-    const { amends, db, subscribe, rows } = await stage(database);
+    const { amends, publisherDb, subscribe, rows } = await stage(database);
     await subscribe("a");
     const { id, created } = await amends.webhooks.publish({ type: "order.placed", data: {} });
     expect(created).toBe(true);
@@ -42,7 +42,10 @@ onEachDatabase((database) => {
       id,
       created: false,
     });
-    const forgotten = db.transaction(() => amends.webhooks.publish({ type: "order.placed", data: {} }), true);
+    const forgotten = publisherDb.transaction(
+      () => amends.webhooks.publish({ type: "order.placed", data: {} }),
+      true,
+    );
     await expect(forgotten).rejects.toMatchObject({ code: "NEEDS_TRANSACTION" });
     expect(await rows("webhook_events")).toHaveLength(1);
   });

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { generateWebhookSecret } from "amends/webhooks";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const KEY = "11".repeat(32);
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-19] a subscription that is paused is owed what is published, and gets it once it is enabled", async () => {
@@ -28,7 +28,10 @@ onEachDatabase((database) => {
     const { amends, db, subscribe, publish, work, later, world, rows } = await stage(database);
     const id = await subscribe("a", { events: ["order.*"] });
     await publish();
-    await db.transaction((session) => parts(db).orchestrator.createJobs(session, 9));
+    const { orchestrator, jobs } = parts(db);
+    await db.transaction((session) =>
+      orchestrator.createJobs(session, 9, (inside, moved) => jobs.create(inside, moved)),
+    );
     expect((await rows("webhook_jobs")).map((row) => row["status"])).toEqual(["Pending"]);
     await amends.webhooks.pause(id, NOTE);
     expect(await later(120_000)).toBe(0);

@@ -6,7 +6,7 @@ import type { Delivery } from "../../webhooks/delivery-queries.ts";
 import { listDeliveryPage, readAftermath, readResponse, subscriptionUrls } from "../../webhooks/read/list.ts";
 import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Revealers } from "../audit/api.ts";
-import { recorded, type ConsoleContext } from "../context.ts";
+import { noteOf, recorded, type ConsoleContext } from "../context.ts";
 import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../contract-parts.ts";
 import type { Json, Page } from "../contract.ts";
 import { badInput, notFound, Refused } from "../http/answer.ts";
@@ -85,34 +85,20 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       ...shared,
       path: `${path}/{id}/pause`,
       summary: "Nothing is sent until it is enabled; what it is owed waits.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "pause", "subscription", (note) =>
-            webhooks.pause(checkSerial(call.id), note),
-          ),
-        ),
+      handle: async (call) => toSubscriptionLine(await webhooks.pause(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
       path: `${path}/{id}/enable`,
       summary: "Sending goes on.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "enable", "subscription", () =>
-            webhooks.enable(checkSerial(call.id)),
-          ),
-        ),
+      handle: async (call) => toSubscriptionLine(await webhooks.enable(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
       path: `${path}/{id}/unsubscribe`,
       summary: "Ends the subscription for good.",
       handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "unsubscribe", "subscription", (note) =>
-            webhooks.unsubscribe(checkSerial(call.id), note),
-          ),
-        ),
+        toSubscriptionLine(await webhooks.unsubscribe(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
@@ -122,9 +108,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       body: { reason: reason(), since: needed(instant()) },
       handle: async (call): Promise<Resent> => {
         const since = new Date(call.body.since);
-        const deliveries = await recorded(context, call, "resend", "subscription", (note) =>
-          webhooks.resendSince(checkSerial(call.id), { since }, note),
-        );
+        const deliveries = await webhooks.resendSince(checkSerial(call.id), { since }, noteOf(call));
         return { deliveries };
       },
     }),
@@ -175,10 +159,7 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
       path: `${path}/{id}/resend`,
       summary: "A delivery that has ended, once more: answers with the new one.",
       handle: async (call) => {
-        const made = await recorded(context, call, "resend", "delivery", (note) =>
-          webhooks.resend(checkSerial(call.id), note),
-        );
-        return detailOf(context, made);
+        return detailOf(context, await webhooks.resend(checkSerial(call.id), noteOf(call)));
       },
     }),
     route({

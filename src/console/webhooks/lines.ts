@@ -1,6 +1,6 @@
 /** Webhooks as the console shows them: payloads and responses are masked, addresses without what may be secret. */
 import type { Attempt as Tried, Delivery } from "../../webhooks/delivery-queries.ts";
-import type { Subscription as Subscribed } from "../../webhooks/subscriptions/rows.ts";
+import type { Subscription as Subscribed } from "../../webhooks/subscriptions/view.ts";
 import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Json } from "../contract.ts";
 import type { Attempt, DeliveryLine, Subscription } from "../contract-parts.ts";

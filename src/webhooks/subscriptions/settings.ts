@@ -92,6 +92,22 @@ export function checkSettings(given: SubscriptionSettings, defaults: Defaults): 
   };
 }
 
+/** Begins with a letter, so that it can never be taken for a number that Amends gave out. */
+const KEY = /^[A-Za-z][\w.:-]{0,127}$/;
+
+export function isSubscriptionKey(id: unknown): id is string {
+  return typeof id === "string" && KEY.test(id);
+}
+
+export function checkSubscriptionKey(id: unknown): string {
+  if (isSubscriptionKey(id)) return id;
+  throw new AmendsError(
+    "BAD_ID",
+    "The id of a subscription is a letter and up to 127 letters, digits, dots, dashes, underscores and colons.",
+    { field: "id" },
+  );
+}
+
 /** A positive whole number, or a refusal that names the option. */
 export function checkCount(value: unknown, max: number, field: string): number {
   if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return value as number;
