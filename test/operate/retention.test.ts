@@ -331,7 +331,7 @@ onDatabase("postgres", (database) => {
       webhooks: "1d",
     } as const;
     const stranger = retentionOn(amends, { ...policy, role: "amends_webhook_reader" });
-    await expect(stranger.runOnce()).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
+    await expect(stranger.runOnce()).rejects.toMatchObject({ code: "DATABASE_FORBIDDEN" });
     expect((await amends.inspect("o-1"))?.status).toBe("COMPLETED");
     const retention = retentionOn(amends, { ...policy, role: "amends_retention" });
     expect(await retention.runOnce()).toBe(1);
