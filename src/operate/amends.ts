@@ -336,10 +336,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return {
       known: this.#registry.all,
       inspect: (id) => this.inspect(id),
-      runSaga: async (saga, input, id, waitMs) =>
-        new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined)).resultWithin(
-          waitMs,
-        ),
+      runSaga: async (saga, input, id, timeout) => {
+        const run = new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined));
+        return run.result({ timeout }).catch(undefinedIfStopped);
+      },
       tellSagas: (event, values) => tellSagas(this.#signalTools(), event, values),
     };
   }
@@ -384,6 +384,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
   #refuseClosed(): void {
     if (this.#closing.signal.aborted) throw closedError();
   }
+}
+
+function undefinedIfStopped(error: unknown): undefined {
+  if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
 }
 
 function noDatabase(): AmendsError {

@@ -95,7 +95,7 @@ inBrowser("actions", (stage) => {
   it("[P-02] skipping names the step and its result, resending names the instant", async () => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();
-    const version = fixture.world.sagas.get("o-4711")?.detail.version;
+    const revision = fixture.world.sagas.get("o-4711")?.detail.revision;
     await visit(page, fixture, "#/sagas/o-4711");
     await carryOut(page, "skip", "settled by hand", async () => {
       await page.getByLabel(/Its result/u).fill("{ not json");
@@ -104,7 +104,7 @@ inBrowser("actions", (stage) => {
       await page.getByLabel(/Its result/u).fill('{ "id": 7 }');
     });
     await page.locator("h1 .state", { hasText: "Failed" }).waitFor();
-    expect(fixture.writes.at(-1)?.body).toMatchObject({ step: "charge", result: { id: 7 }, version });
+    expect(fixture.writes.at(-1)?.body).toMatchObject({ step: "charge", result: { id: 7 }, revision });
     await visit(page, fixture, "#/webhooks/subscriptions/1");
     await carryOut(page, "resend", "they lost it");
     await page.getByText("12 deliveries were made.").waitFor();

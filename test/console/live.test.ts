@@ -91,7 +91,7 @@ onEachDatabase((database) => {
     await shop.amends.resolve("o-1", "FAILED", { reason: "by hand" });
     const after = await pump(clock, ear.next());
     expect(after.data).toMatchObject({ attention: { value: 0 }, sagas: [{ id: "o-1", status: "FAILED" }] });
-    expect(after.data.watched[0]?.version).toBeGreaterThan(heard.data.watched[0]?.version ?? Infinity);
+    expect(after.data.watched[0]?.revision).toBeGreaterThan(heard.data.watched[0]?.revision ?? Infinity);
     await ear.stop();
   });
 

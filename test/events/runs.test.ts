@@ -38,8 +38,10 @@ onEachDatabase((database) => {
     const db = await database.open();
     const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(Registered({ srn: "c-1" }));
+    const [first] = await amends.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
+    for (const options of [{ timeout: "20ms" }, { signal: AbortSignal.abort() }] as const)
+      await expect(first?.ended(options)).rejects.toMatchObject({ code: "STOPPED_WAITING" });
     const [second] = await amends.events.publish(Registered({ srn: "c-1" }));
     expect(await amends.events.inspect(second?.id ?? "")).toBeUndefined();
     lease.open();

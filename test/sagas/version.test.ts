@@ -78,7 +78,7 @@ onEachDatabase((database) => {
       .step("one", { act: async ({ sagaId }) => void versions.push(await versionOf(sagaId)) })
       .step("two", { act: async ({ sagaId }) => void versions.push(await versionOf(sagaId)) });
     const amends = await database.amends({ sagas: [chain] });
-    const versionOf = async (id: string): Promise<number> => (await amends.inspect(id))?.version ?? 0;
+    const versionOf = async (id: string): Promise<number> => (await amends.inspect(id))?.revision ?? 0;
     await database.worker(amends);
     const run = await amends.start(chain, {});
     await run.result();

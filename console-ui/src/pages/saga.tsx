@@ -47,7 +47,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
     kind: "saga",
     id: saga.id,
     name: saga.saga,
-    version: saga.version,
+    revision: saga.revision,
     skippable: saga.skippable,
   };
   return (
@@ -126,11 +126,11 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ["Held by", saga.owner === null ? <span class="dim">nobody</span> : <code>{saga.owner}</code>],
         ["Archived", <Time key="a" at={saga.archivedAt} none="no" />],
         ["Taken over", timesWord(saga.recoveryAttempts, "time", "times")],
-        ["Definition", `version ${saga.definition}`],
+        ["Definition", `version ${saga.version}`],
         [
           "Change",
           <span key="v" class="num">
-            {saga.version}
+            {saga.revision}
           </span>,
         ],
       ]}

@@ -36,7 +36,7 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
     try {
       const answer = await post<unknown>(actionPath(target, action), {
         reason: reason.trim(),
-        ...(target.version !== undefined && { version: target.version }),
+        ...(target.revision !== undefined && { revision: target.revision }),
         ...(spec.asks === "step" && { step, ...(parsed.value !== undefined && { result: parsed.value }) }),
         ...(spec.asks === "ending" && { as: ending }),
         ...(spec.asks === "since" && { since: new Date(since).toISOString() }),

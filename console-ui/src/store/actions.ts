@@ -13,7 +13,7 @@ export interface Target {
   readonly id: string;
   /** As people know it. */
   readonly name: string;
-  readonly version?: number;
+  readonly revision?: number;
   readonly skippable?: readonly string[];
 }
 
