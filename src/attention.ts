@@ -1,5 +1,6 @@
 /** What needs a person: the items that `amends.attention` lists and counts. */
 export {
+  ATTENTION_KINDS,
   type AbandonedCallItem,
   type AbandonedEntryItem,
   type AbandonedEventItem,

@@ -63,7 +63,7 @@ onEachDatabase((database) => {
     const ended = await worker.ended();
     expect([ended.code, ended.out]).toEqual([0, expect.stringContaining("Stopping; running calls have 5s.")]);
     const status = await cli(["status", "--json"], { cwd: folder });
-    expect(status.code).toBe(1);
+    expect(status.code).toBe(3);
     expect(JSON.parse(status.out)).toMatchObject({
       sagas: { byStatus: { COMPLETED: { value: 1 }, STALLED: { value: 1 } } },
     });

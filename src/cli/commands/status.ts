@@ -21,7 +21,8 @@ export const status: Command = command({
   name: "status",
   group: "Look",
   summary: "Counts of all parts, the age of the backlog, and what needs a person.",
-  about: "Ends with 1 if something needs a person or due work lies still: a cron job can watch it.",
+  about:
+    "Ends with 3 if something needs attention, and with 1 if due work is not done or the database does not answer: a cron job can watch it.",
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
     ["amends status", "of the database in amends.config.ts or DATABASE_URL"],
@@ -39,7 +40,8 @@ export const status: Command = command({
         needsPerson: found.attention.items,
       });
       show(output, api, found, world.nowMs());
-      return (isFine ? 0 : 1) satisfies ExitCode;
+      if (found.health.status !== "ok") return 1 satisfies ExitCode;
+      return (isFine ? 0 : 3) satisfies ExitCode;
     }),
 });
 

@@ -17,4 +17,5 @@ export interface Terminal {
 }
 
 /** 0: done. 1: it failed, or something needs a person. 2: it was called wrongly. */
-export type ExitCode = 0 | 1 | 2;
+/** 0: done. 1: an error. 2: called wrongly. 3: it worked, and found something that needs attention. */
+export type ExitCode = 0 | 1 | 2 | 3;
