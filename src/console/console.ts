@@ -8,7 +8,7 @@ import type { RequestListener } from "node:http";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
-import { answer, isUnforeseen, json, problemAnswer, Refused } from "./http/answer.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused, tagged } from "./http/answer.ts";
 import { Assets } from "./http/assets.ts";
 import { readBody } from "./http/body.ts";
 import { Guard } from "./session/guard.ts";
@@ -20,7 +20,7 @@ import { checkOptions, type CheckedOptions, type ConsoleOptions } from "./option
 import { Origins } from "./http/origin.ts";
 import { readAll } from "./http/param.ts";
 import { find, type Route } from "./http/route.ts";
-import type { Requeues } from "./outbox/api.ts";
+import type { EntryActions } from "./outbox/api.ts";
 import { allRoutes } from "./routes.ts";
 import { Sessions } from "./session/sessions.ts";
 import { Tokens } from "./session/tokens.ts";
@@ -58,7 +58,7 @@ export class Console {
   constructor(
     amends: Amends,
     options: ConsoleOptions,
-    requeues: Requeues | undefined = amends.parts.erasure?.outbox,
+    entryActions: EntryActions | undefined = amends.parts.erasure?.outbox,
   ) {
     const checked = checkOptions(options);
     const { closing } = amends.context;
@@ -89,7 +89,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
-      requeues,
+      entryActions,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),
@@ -147,13 +147,13 @@ export class Console {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const response = path.startsWith("/api/")
       ? await this.#call(request, method, path, url.searchParams)
-      : this.#page(method, path);
+      : this.#page(method, path, request.headers.get("accept-encoding"));
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
 
-  #page(method: string, path: string): Response {
+  #page(method: string, path: string, accepts: string | null): Response {
     if (method !== "GET") throw wrongMethod(["GET"]);
-    const page = this.#assets.serve(path);
+    const page = this.#assets.serve(path, accepts);
     if (!page) throw noPage();
     return page;
   }
@@ -167,7 +167,8 @@ export class Console {
     const query = readAll(route.query ?? {}, readSearch(search));
     const body = route.body ? readAll(route.body, await readBody(request)) : {};
     const value = await route.handle({ id, query, body, who: visitor?.operator, request });
-    return value instanceof Response ? value : json(value);
+    if (value instanceof Response) return value;
+    return method === "GET" ? tagged(value, request) : json(value);
   }
 
   #mountOf(request: Request): string {
@@ -185,23 +186,23 @@ function readSearch(search: URLSearchParams): Readonly<Record<string, string>> {
   const given = [...search];
   const fields = Object.fromEntries(given);
   if (Object.keys(fields).length === given.length) return fields;
-  throw new Refused(400, { code: "BAD_INPUT", message: "Give each parameter once." });
+  throw new Refused(400, { code: "BAD_INPUT", message: "Each parameter may be given once." });
 }
 
 function noRoute(): Refused {
-  const message = "There is no route here. See api/openapi.json for all that there are.";
+  const message = "No such route. api/openapi.json lists all routes.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 /** Mostly a console that was not told where it is mounted. */
 function noPage(): Refused {
-  const message = "There is no page here. If the console is mounted below a path, tell it so: `path`.";
+  const message = "No such page. If the console is mounted below a path, pass it as `path`.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 function wrongMethod(methods: readonly string[]): Refused {
   const allow = [...new Set(methods)].join(", ");
-  return new Refused(405, { code: "WRONG_METHOD", message: `There is ${allow} here.` }, { allow });
+  return new Refused(405, { code: "WRONG_METHOD", message: `Method not allowed. Use ${allow}.` }, { allow });
 }
 
 function readVersion(): string {

@@ -55,11 +55,11 @@ onEachDatabase((database) => {
     const actions = Object.fromEntries(all.map((item) => [item.kind, item.actions]));
     expect(actions).toMatchObject({
       "stalled-run": ["retry", "resolve"],
-      "abandoned-entry": ["requeue"],
+      "abandoned-entry": ["requeue", "resolve"],
       "abandoned-call": ["requeue"],
       "abandoned-event": ["retry", "resolve"],
-      "dead-letter": ["resend", "dismiss"],
-      "disabled-subscription": ["enable", "unsubscribe"],
+      "dead-letter": ["dismiss", "resend"],
+      "disabled-subscription": ["unsubscribe", "enable"],
       "overdue-erasure": [],
     });
     expect(JSON.stringify(all)).not.toContain("key=secret");

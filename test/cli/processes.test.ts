@@ -80,13 +80,13 @@ onEachDatabase((database) => {
     const [, address = ""] = await console.seen(/console {2}(http:\/\/127\.0\.0\.1:\d+\/#token=\S+)/);
     const list = await cli(["list", "--console", address, "--json"], { cwd: folder });
     expect([list.code, JSON.parse(list.out)]).toEqual([0, { items: [], more: false }]);
-    const taken = await cli(
-      ["console", "--port", new URL(address).port, "--database", await database.place()],
-      { cwd: folder },
-    );
+    const { port } = new URL(address);
+    const taken = await cli(["console", "--port", port, "--database", await database.place()], {
+      cwd: folder,
+    });
     expect([taken.code, taken.err]).toEqual([
       1,
-      "error: Another program listens on this port.\n       Give another one: --port 7008\n",
+      `error: Port ${port} is in use by another program.\n       Use another one: --port ${Number(port) + 1}, or --port 0 for any free one.\n`,
     ]);
     console.child.kill("SIGINT");
     expect((await console.ended()).code).toBe(0);
@@ -163,10 +163,7 @@ export default {
     const first = await begin(["dev", "--no-watch", "--port", "0"], folder);
     const [, port = ""] = await first.seen(/console {2}http:\/\/127\.0\.0\.1:(\d+)/);
     const second = await processOf(["dev", "--port", port], folder);
-    expect([second.code, second.err]).toEqual([
-      1,
-      expect.stringContaining("Another program listens on this port"),
-    ]);
+    expect([second.code, second.err]).toEqual([1, expect.stringContaining("is in use by another program")]);
     expect(second.out).not.toContain("Waiting for a change");
   });
 });
@@ -202,7 +199,14 @@ describe("init", () => {
     const manifest =
       '{\n\t"name": "shop",\n\t"scripts": {\n\t\t"test": "x"\n\t},\n\t"devDependencies": {\n\t\t"typescript": "7"\n\t}\n}\n';
     const folder = await made({ "package.json": manifest, "tsconfig.json": "{}" });
-    expect((await cli(["init", "--dry-run"], { cwd: folder })).code).toBe(0);
+    const dry = await cli(["init", "--dry-run"], { cwd: folder });
+    expect([dry.code, dry.out]).toEqual([
+      0,
+      expect.stringMatching(
+        /^would write {2}amends\.config\.mts\nwould add {4}the script "amends" to package\.json\n/,
+      ),
+    ]);
+    expect(dry.out).not.toMatch(/^(?:written|added)/m);
     expect(existsSync(path.join(folder, "amends.config.mts"))).toBe(false);
     const { out } = await cli(["init"], { cwd: folder });
     expect(out).toMatch(/^written {2}amends\.config\.mts\nadded {4}the script "amends" to package\.json\n/);

@@ -21,7 +21,7 @@ onEachDatabase((database) => {
       attempts: 0,
     });
     const { out } = await cli(["requeue", abandoned[1] ?? "", ...why, ...at]);
-    expect(out).toContain(`to be tried again: entry ${abandoned[1]} is pending`);
+    expect(out).toContain(`Requeued: entry ${abandoned[1]} is pending`);
     const sent = await cli(["resend", dead, ...why, ...at]);
     expect(sent.out).toMatch(/as the new delivery \d+, which is Pending/);
     expect(
@@ -43,11 +43,11 @@ onEachDatabase((database) => {
       type: "ERASURE_REQUEUED",
       payload: { reason: "the bank is back", by: "ann" },
     });
-    expect((await cli(["status", ...at])).out).toContain("Nothing needs a person.");
+    expect((await cli(["status", ...at])).out).toContain("Nothing needs attention.");
   });
 
-  it("[P-03][S-14] a stalled saga is skipped or resolved by hand", async () => {
-    const { at, amends, dead } = await brokenSystem(database);
+  it("[P-03][S-14][O-21] a stalled saga is skipped or resolved by hand, and an abandoned erasure is confirmed", async () => {
+    const { at, amends, db, dead, abandoned } = await brokenSystem(database);
     const why = ["--reason", "refunded by hand"];
     expect((await cli(["skip", "o-stalled", ...why, ...at])).err).toContain(
       "Name the step: --step STEP. It may be: charge.",
@@ -58,6 +58,11 @@ onEachDatabase((database) => {
     expect(await json(["resolve", "o-stalled", "--as", "FAILED", ...why, ...at])).toMatchObject({
       status: "FAILED",
     });
+    expect(await json(["resolve", abandoned[0] as string, ...why, ...at])).toMatchObject({
+      status: "succeeded",
+    });
+    const { events } = await new AuditTrail(db).list({ subjectId: "u-1" });
+    expect(events.map(({ type }) => type).slice(-2)).toEqual(["ERASURE_STEP_RESOLVED", "ERASURE_COMPLETED"]);
     expect(await json(["dismiss", dead, ...why, ...at])).toMatchObject({
       what: "delivery",
       deadLetter: "Dismissed",
@@ -101,8 +106,8 @@ export default {
       expect(ran.err).toMatch(message);
       expect(ran.err).not.toMatch(/\n {4}at /);
     };
-    await refused(["cancel", "o-completed"], 2, /Say why: --reason/);
-    await refused(["cancel", "o-completed", "--reason", "  "], 2, /Say why: --reason/);
+    await refused(["cancel", "o-completed"], 2, /A reason is required: --reason/);
+    await refused(["cancel", "o-completed", "--reason", "  "], 2, /A reason is required: --reason/);
     await refused(
       ["cancel", "o-completed", ...why],
       1,
@@ -119,12 +124,13 @@ export default {
       1,
       /This is a delivery \(DeadLettered\): amends cancel is for saga\./,
     );
-    for (const name of ["retry", "resolve"])
-      await refused(
-        [name, entry, ...why],
-        1,
-        new RegExp(`^error: This is an abandoned entry: amends requeue ${entry}\n$`),
-      );
+    await refused(
+      ["retry", entry, ...why],
+      1,
+      new RegExp(
+        `^error: This is an abandoned entry: amends requeue ${entry}, or amends resolve ${entry}\n$`,
+      ),
+    );
     await refused(
       ["retry", dead, ...why],
       1,

@@ -67,8 +67,8 @@ inBrowser("calls and the archive on the real console", (stage) => {
       const { page, troubles } = await stage.tab();
       await page.goto(await invite());
       await settled(page);
-      await page.locator(".rail-link[data-room=attention]").click();
-      const given = page.locator('.case[data-kind="abandoned-call"]');
+      await page.locator(".rail-link[data-section=attention]").click();
+      const given = page.locator('.attention-card[data-kind="abandoned-call"]');
       await given.getByText("the call send-mail was given up: RangeError").waitFor();
       expect(await seriousFindings(page)).toEqual([]);
       isBack = true;
@@ -78,7 +78,7 @@ inBrowser("calls and the archive on the real console", (stage) => {
       await given.waitFor({ state: "detached" });
       await calls.runOnce();
       expect(made).toEqual(["ann"]);
-      await page.locator(".rail-link[data-room=audit]").click();
+      await page.locator(".rail-link[data-section=audit]").click();
       await page.getByText("the mail server is back").waitFor();
       expect(troubles).toEqual([]);
       await page.close();
@@ -99,7 +99,7 @@ inBrowser("calls and the archive on the real console", (stage) => {
       const { page, troubles } = await stage.tab();
       await page.goto(await invite());
       await settled(page);
-      await page.locator(".rail-link[data-room=sagas]").click();
+      await page.locator(".rail-link[data-section=sagas]").click();
       await page.locator("tbody tr", { hasText: "new-1" }).waitFor();
       expect(await page.locator("tbody tr", { hasText: "new-1" }).innerText()).not.toContain("archived");
       await page.getByRole("searchbox").fill("old-1");

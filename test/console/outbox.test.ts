@@ -111,8 +111,8 @@ onEachDatabase((database) => {
         kind: "abandoned-entry",
         id,
         name: "stripe",
-        reason: "for u-1: stripe did not erase: NotAuthorised, 1 try",
-        actions: ["requeue"],
+        reason: "for u-1: stripe did not erase: NotAuthorised, 1 attempt",
+        actions: ["requeue", "resolve"],
         skippable: [],
       },
     ]);
@@ -133,6 +133,41 @@ onEachDatabase((database) => {
       { by: "Otto", outcome: "done", reason: "key was renewed" },
       { by: "Otto", outcome: "refused", reason: "early" },
     ]);
+  });
+
+  it("[P-02][O-21] an abandoned erasure is confirmed by hand, with the evidence in both trails, and its request completes", async () => {
+    const here = await scene(database);
+    const { enqueue, get, as, post } = here;
+    const [id = ""] = await enqueue("u-1");
+    const path = `/api/outbox/${id}/resolve`;
+    const early = await as("operator", path, { method: "POST", body: { reason: "early" } });
+    expect(early.status).toBe(409);
+    await here.record("ERASURE_REQUESTED", "u-1");
+    const request = async (): Promise<unknown> =>
+      (await get<Page<ErasureLine>>("reader", "/api/erasures")).items[0];
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 1, abandoned: 0 });
+    await abandonAll(here);
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 1, abandoned: 1 });
+    const reason = "the provider closed its doors: letter of 3 May";
+    const line = await post<OutboxLine>("operator", path, { reason });
+    expect(line).toMatchObject({ status: "succeeded", lastError: null, actions: [] });
+    expect((await get<Page<AttentionLine>>("reader", "/api/attention")).items).toEqual([]);
+    const trail = await get<SubjectTrail>("reader", "/api/subjects/u-1");
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 0, abandoned: 0 });
+    expect(trail.events).toMatchObject([
+      { type: "ERASURE_REQUESTED" },
+      { type: "ERASURE_STEP_RESOLVED", payload: { reason, by: "Otto", entry_id: id } },
+      { type: "ERASURE_COMPLETED" },
+    ]);
+    expect((await get<Page<ActionLine>>("reader", "/api/audit?action=resolve")).items).toMatchObject([
+      { by: "Otto", target: { kind: "entry", id }, outcome: "done", reason },
+      { by: "Otto", target: { kind: "entry", id }, outcome: "refused", reason: "early" },
+    ]);
+    const bare = visit(here.amends);
+    const [other = ""] = await enqueue("u-2");
+    await abandonAll(here);
+    const sent = { method: "POST", body: { reason: "try" } };
+    expect((await bare.as("operator", `/api/outbox/${other}/resolve`, sent)).status).toBe(501);
   });
 
   it("[P-02] a call of the application's own that was given up is in attention, and is requeued with a reason, on record", async () => {

@@ -133,7 +133,7 @@ onEachDatabase((database) => {
     const told = (await (await as("reader", "/api/ready")).json()) as Health;
     const idle = { ok: true, detail: "the oldest has waited for 0 s" };
     expect(told.checks).toEqual([
-      { name: "due sagas", ok: false, detail: "the oldest has waited for 300 s" },
+      { name: "due sagas", ok: false, detail: "the oldest has waited for 5 m" },
       ...["outbox", "events", "webhooks"].map((part) => ({ name: `due ${part}`, ...idle })),
     ]);
     expect((await ask("/api/health")).status).toBe(200);
@@ -275,12 +275,12 @@ onEachDatabase((database) => {
     const route = await as("reader", "/api/retry");
     expect([route.status, await route.json()]).toMatchObject([
       404,
-      { message: "There is no route here. See api/openapi.json for all that there are." },
+      { message: "No such route. api/openapi.json lists all routes." },
     ]);
     const page = await as("reader", "/console/");
     expect([page.status, await page.json()]).toMatchObject([
       404,
-      { message: "There is no page here. If the console is mounted below a path, tell it so: `path`." },
+      { message: "No such page. If the console is mounted below a path, pass it as `path`." },
     ]);
   });
 });

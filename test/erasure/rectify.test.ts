@@ -81,7 +81,7 @@ onEachDatabase((database) => {
     await rectify(shop, "first try");
     await shop.amends.worker().runOnce();
     expect((await shop.amends.attention.list()).items).toMatchObject([
-      { kind: "abandoned-entry", operation: "rectify", actions: [] },
+      { kind: "abandoned-entry", operation: "rectify", actions: ["resolve"] },
     ]);
     crm.comeBack();
     await rectify(shop, "second try");

@@ -173,8 +173,8 @@ onEachDatabase((database) => {
         kind: "abandoned-entry",
         subjectId: "ann",
         name: "crm",
-        reason: "for ann: crm did not erase: SystemDown, 1 try",
-        actions: ["requeue"],
+        reason: "for ann: crm did not erase: SystemDown, 1 attempt",
+        actions: ["requeue", "resolve"],
       },
       { kind: "overdue-erasure", id: "ann", reason: "crm is abandoned" },
     ]);

@@ -128,9 +128,9 @@ onEachForm((database) => {
     const { items, next } = await amends.attention.list();
     expect(next).toBeUndefined();
     expect(items).toMatchObject([
-      { kind: "dead-letter", id: "1", error: "gone", subscriptionId: id, actions: ["resend", "dismiss"] },
-      { kind: "dead-letter", id: "2", error: "http_503", attempts: 1 },
-      { kind: "disabled-subscription", id, error: "gone", actions: ["enable", "unsubscribe"] },
+      { kind: "dead-letter", id: "1", error: "gone", subscription: { id }, actions: ["dismiss", "resend"] },
+      { kind: "dead-letter", id: "2", error: "http_503", attempts: 1, actions: ["resend", "dismiss"] },
+      { kind: "disabled-subscription", id, error: "gone", actions: ["unsubscribe", "enable"] },
     ]);
     const seen = [];
     for (let after: string | undefined; ;) {

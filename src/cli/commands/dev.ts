@@ -22,7 +22,7 @@ import type { ExitCode, World } from "../program/world.ts";
 
 const OPTIONS = {
   ...DATABASE,
-  port: number("N", `The port of the console; 0 takes a free one. Default: ${CONSOLE_PORT}.`, 0, 65_535),
+  port: number("N", `Port of the console. Default: ${CONSOLE_PORT}. 0 takes a free one.`, 0, 65_535),
   "no-watch": flag("Runs once, without watching for changes."),
   ...JSON_OUT,
 } as const;

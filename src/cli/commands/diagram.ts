@@ -20,7 +20,7 @@ export const diagram: Command = command({
   ],
   options: {
     ...SOURCE,
-    as: text("FORM", "sequence unless said otherwise.", ["sequence", "state"]),
+    as: text("FORM", "Default: sequence.", ["sequence", "state"]),
     ...JSON_OUT,
   },
   examples: [

@@ -20,12 +20,9 @@ export const DATABASE: {
   readonly prefix: TextOption;
 } = {
   database: text("URL|FILE", "A PostgreSQL URL or a SQLite file."),
-  config: text(
-    "FILE",
-    "The config file. amends.config.{ts,mts,js,mjs} in this folder unless said otherwise.",
-  ),
-  schema: text("NAME", "PostgreSQL: the schema of Amends' tables. amends unless said otherwise."),
-  prefix: text("TEXT", "SQLite: what the names of Amends' tables begin with. amends_ unless said otherwise."),
+  config: text("FILE", "The config file. Default: amends.config.{ts,mts,js,mjs} in this folder."),
+  schema: text("NAME", "PostgreSQL: the schema of Amends' tables. Default: amends."),
+  prefix: text("TEXT", "SQLite: what the names of Amends' tables begin with. Default: amends_."),
 };
 
 export interface DatabaseChoice {

@@ -8,6 +8,7 @@ import { DEFAULT_LEASE_MS } from "../../core/backoff.ts";
 import { durationMs, positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError, ConfigurationError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
+import type { OperatorNote } from "../../core/operator-note.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
 import type { Database, Session } from "../../storage/database.ts";
@@ -23,6 +24,7 @@ import { enqueueIn, tell } from "./enqueue.ts";
 import { abandonedRows, scheduledRows } from "../../outbox/read/list-queries.ts";
 import { completeIn } from "./complete.ts";
 import { requeue, type RequeueNote } from "./requeue.ts";
+import { resolve } from "./resolve.ts";
 import { ENTRY, toEntry } from "../../outbox/rows.ts";
 import type { Request } from "../../outbox/settle-queries.ts";
 import { settleIn, type Settlement } from "../../outbox/settle.ts";
@@ -30,7 +32,7 @@ import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./st
 import { cancelRectifications } from "./supersede.ts";
 
 export interface OutboxOptions {
-  /** Needed for `requeue`, and for superseding: each leaves an event. */
+  /** Needed for `requeue` and `resolve`, and for superseding: each leaves an event. */
   readonly audit?: AnySink;
   /** Counts in another way than by asking the database. */
   readonly statusCountsSource?: StatusCountsSource;
@@ -194,6 +196,21 @@ export class Outbox<Tx = unknown> {
     if (given.length === 0) return [];
     database.refuseInside?.();
     return requeue(database, this.#retryLimits, audit, given, note);
+  }
+
+  /**
+   * Confirms abandoned entries by hand: the reason names the evidence that the outside system no longer has the data.
+   * The entries count as succeeded, and a request with nothing else open completes. Ids that are unknown or not abandoned
+   * are skipped. Returns the entries that were resolved.
+   */
+  async resolve(ids: Iterable<string>, note: OperatorNote): Promise<readonly OutboxEntry[]> {
+    const sink = this.#sink("A resolve");
+    const { database } = this.host;
+    const given = [...new Set([...ids].map((id) => checkUuid(id, "An entry's id")))];
+    if (given.length === 0) return [];
+    database.refuseInside?.();
+    const tools = { database, retryLimits: this.#retryLimits, sink, newId: () => this.host.newId() };
+    return resolve(tools, given, note);
   }
 
   /** Entries that need a person, oldest first. */

@@ -228,7 +228,7 @@ function checkWait(options: WaitOptions): void {
 function limitOf(
   clock: Clock,
   options: WaitOptions,
-): { readonly signal: AbortSignal | undefined; release(): void } {
+): { readonly signal: AbortSignal | undefined; readonly release: () => void } {
   checkWait(options);
   const { signal, timeout } = options;
   if (timeout === undefined) return { signal, release: () => undefined };

@@ -108,6 +108,11 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return rows.map((row) => MIGRATION.read(row));
 }
 
+/** What all migrations execute, in their order: what there must be in a database that is up to date. */
+export function allStatements(dialect: Dialect): readonly string[] {
+  return MIGRATIONS.flatMap((migration) => migration.statements(dialect));
+}
+
 export interface MissingMigration {
   readonly name: string;
   readonly statements: readonly string[];

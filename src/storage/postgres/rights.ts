@@ -3,6 +3,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { text } from "../column.ts";
 import type { Database, Dialect, Session } from "../database.ts";
 import { fields } from "../fields.ts";
+import { persist } from "../retry.ts";
 import { raw, sql, type Sql } from "../sql.ts";
 import { projection } from "../table.ts";
 
@@ -70,13 +71,9 @@ export function textOf(rights: Rights): string {
 }
 
 /** Throws if the login lacks one of a role's rights, and names each that it lacks. */
-export async function checkRights(
-  db: Pick<Database, "dialect" | "query">,
-  role: Role,
-  what: string,
-): Promise<void> {
+export async function checkRights(db: Database, role: Role, what: string): Promise<void> {
   if (db.dialect.name !== "postgres") return;
-  const rows = await db.query(selectMissing(db.dialect, role.grants));
+  const rows = await persist(db, () => db.query(selectMissing(db.dialect, role.grants)));
   const missing = rows.map((row) => MISSING.read(row));
   const [first] = missing;
   if (!first) return;

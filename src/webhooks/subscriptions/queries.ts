@@ -215,6 +215,6 @@ export function disabledRows(dialect: Dialect): Selection {
     where: sql`p.status = ${literals([disabled])}`,
     at: raw("p.updated_at"),
     id: raw("p.id"),
-    columns: raw("p.id, p.url, p.reason"),
+    columns: raw("p.id, p.url, p.description, p.status, p.reason"),
   };
 }

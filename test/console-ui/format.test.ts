@@ -1,15 +1,21 @@
 /** The pure parts of the console's pages: words, the time axis, the picture. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { layPicture, type Picture } from "../../console-ui/src/parts/picture-layout.ts";
+import { layoutGraph, type GraphLayout } from "../../console-ui/src/parts/graph-layout.ts";
 import { graphOf } from "../../src/console/sagas/graph.ts";
-import { axisTicks, scaleOf, storyOf } from "../../console-ui/src/parts/time-axis.ts";
-import { agoWord, countWord, exactWord, spanWord, timesWord } from "../../console-ui/src/store/words.ts";
+import { axisTicks, scaleOf, timelineModel } from "../../console-ui/src/parts/time-axis.ts";
+import {
+  formatAgo,
+  formatCount,
+  formatInstant,
+  formatDuration,
+  formatAttempts,
+} from "../../console-ui/src/store/format.ts";
 import { playSaga } from "./support/saga-world.ts";
 
 describe("words", () => {
   it("[P-04] spans, counts and instants read as people say them", () => {
-    expect([0, 7, 999, 1_000, 4_210, 61_000, 3_600_000, 97_200_000].map(spanWord)).toEqual([
+    expect([0, 7, 999, 1_000, 4_210, 61_000, 3_600_000, 97_200_000].map(formatDuration)).toEqual([
       "0 ms",
       "7 ms",
       "999 ms",
@@ -19,11 +25,11 @@ describe("words", () => {
       "1 h",
       "1 d 3 h",
     ]);
-    expect([0, 9_999, 48_213, 2_000_000].map(countWord)).toEqual(["0", "9,999", "48.2K", "2M"]);
-    expect([timesWord(1, "try", "tries"), timesWord(2, "try", "tries")]).toEqual(["1 try", "2 tries"]);
-    expect(agoWord(1_000, 91_000)).toBe("1 m ago");
-    expect(agoWord(91_000, 1_000)).toBe("in 1 m");
-    expect(exactWord(Number.NaN)).toBe("no such time");
+    expect([0, 9_999, 48_213, 2_000_000].map(formatCount)).toEqual(["0", "9,999", "48.2K", "2M"]);
+    expect([formatAttempts(1), formatAttempts(2)]).toEqual(["1 attempt", "2 attempts"]);
+    expect(formatAgo(1_000, 91_000)).toBe("1 m ago");
+    expect(formatAgo(91_000, 1_000)).toBe("in 1 m");
+    expect(formatInstant(Number.NaN)).toBe("invalid time");
   });
 });
 
@@ -42,7 +48,7 @@ describe("time axis", () => {
   });
 
   it("[P-04] a wait of three days does not hide what took milliseconds", () => {
-    const story = storyOf(
+    const story = timelineModel(
       [
         line(0, "one", "STARTED"),
         line(40, "one", "COMPLETED"),
@@ -57,7 +63,7 @@ describe("time axis", () => {
   });
 
   it("[P-04] a step that began twice was lost the first time, and the last one runs", () => {
-    const { lanes, running } = storyOf([line(0, "one", "STARTED"), line(90, "one", "STARTED")], at(0));
+    const { lanes, running } = timelineModel([line(0, "one", "STARTED"), line(90, "one", "STARTED")], at(0));
     expect(lanes[0]?.bars.map(({ status, toMs }) => [status, toMs === undefined])).toEqual([
       ["FAILED", false],
       ["STARTED", true],
@@ -76,7 +82,7 @@ describe("time axis", () => {
           ms += gap % 977;
           return [begun, line(ms, `s${index}`, "COMPLETED")];
         });
-        const story = storyOf(lines, at(0));
+        const story = timelineModel(lines, at(0));
         const scale = scaleOf(story, 0);
         const places = lines.map((one) => scale.at(Date.parse(one.at)));
         expect(places.every((place) => place >= 0 && place <= 1)).toBe(true);
@@ -98,7 +104,7 @@ describe("picture", () => {
 
   it("[P-04] each undo stands beside its act, and nothing lies upon anything else", () => {
     for (const direction of ["across", "down"] as const) {
-      const { boxes, lines, width, height } = layPicture(graph, direction);
+      const { boxes, lines, width, height } = layoutGraph(graph, direction);
       expect(boxes).toHaveLength(graph.nodes.length);
       expect(lines).toHaveLength(graph.edges.length);
       const box = (id: string) => boxes.find(({ node }) => node.id === id) ?? boxes[0];
@@ -120,7 +126,7 @@ describe("picture", () => {
     ];
     const together = graphOf({ plan, timeline: [], status: "RUNNING" });
     for (const direction of ["across", "down"] as const) {
-      const picture = layPicture(together, direction);
+      const picture = layoutGraph(together, direction);
       expectApart(picture);
       const side = direction === "across" ? "x" : "y";
       const places = ["act:flight", "act:hotel", "act:car", "undo:flight", "undo:hotel", "undo:car"].map(
@@ -137,7 +143,7 @@ describe("picture", () => {
 });
 
 /** Nothing lies upon anything else, or outside. */
-function expectApart({ boxes, width, height }: Pick<Picture, "boxes" | "width" | "height">): void {
+function expectApart({ boxes, width, height }: Pick<GraphLayout, "boxes" | "width" | "height">): void {
   for (const [index, one] of boxes.entries()) {
     expect(one.x).toBeGreaterThanOrEqual(0);
     expect(one.x + one.width).toBeLessThanOrEqual(width);

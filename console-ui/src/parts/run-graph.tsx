@@ -1,32 +1,37 @@
-/** The run as a picture: sea where it went forward, copper where it came back, a dashed line where it never went. */
+/** The run as a graph: green for steps that ran, copper for the rollback, dashed lines for paths not taken. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Graph, GraphNode } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import type { Tone } from "../store/states.ts";
-import { spanWord } from "../store/words.ts";
-import { layPicture, type Box, type Direction } from "./picture-layout.ts";
+import { formatAttempts, formatDuration } from "../store/format.ts";
+import { layoutGraph, type Box, type Direction } from "./graph-layout.ts";
+import { fit } from "./text-fit.ts";
 
 const NARROW = 620;
+const LABEL_X = 32;
+/** As run-graph.css has them. */
+const LABEL_FONT = "600 12.5px";
+const NOTE_FONT = "400 11px";
 
 interface Props {
   readonly graph: Graph;
   readonly label: string;
-  /** A step was chosen: the page shows more of it. */
+  /** The reader chose a step. */
   readonly onStep?: (step: string) => void;
 }
 
-export function RunPicture({ graph, label, onStep }: Props): JSX.Element {
+export function RunGraph({ graph, label, onStep }: Props): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const direction = useDirection(frame);
   // The layout depends on the structure alone: a state that changes must not move a box.
   const structure = graph.nodes.map(({ id }) => id).join("\n");
-  const still = useMemo(() => layPicture(graph, direction), [structure, direction]);
+  const still = useMemo(() => layoutGraph(graph, direction), [structure, direction]);
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
   const taken = new Set(graph.edges.filter((edge) => edge.taken).map(({ from, to }) => `${from} ${to}`));
   const { width, height } = still;
   return (
-    <div class="picture" ref={frame} tabIndex={0} role="group" aria-label={label}>
+    <div class="run-graph" ref={frame} tabIndex={0} role="group" aria-label={label}>
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
         <defs>
           {(["line", "sea", "copper"] as const).map((tone) => (
@@ -111,29 +116,26 @@ function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
       onClick={choose}
       data-clickable={choose !== undefined}
     >
-      <title>{`${node.label}: ${wordOf(node)}${node.group === null ? "" : `, in group ${node.group}`}`}</title>
+      <title>{titleOf(node)}</title>
       <rect width={width} height={height} rx={isStep ? 10 : height / 2} />
       {node.pivot && (
         <path class="pivot" d={`M${width - 14} -5l5 5-5 5-5-5z`}>
-          <title>Pivot: after this step there is no way back</title>
+          <title>Pivot: after this step the saga only goes forward</title>
         </path>
       )}
       {isStep ? (
         <>
           <Glyph node={node} />
-          <text class="node-label" x={32} y={21}>
-            {shorten(
-              node.kind === "undo" ? (step ?? node.label) : node.label,
-              Math.floor((width - 36) / 7.2),
-            )}
+          <text class="node-label" x={LABEL_X} y={21}>
+            {fit(node.kind === "undo" ? (step ?? node.label) : node.label, width - LABEL_X - 8, LABEL_FONT)}
           </text>
-          <text class="node-note" x={32} y={37}>
-            {noteOf(node)}
+          <text class="node-note" x={LABEL_X} y={37}>
+            {fit(noteOf(node), width - LABEL_X - 8, NOTE_FONT)}
           </text>
         </>
       ) : (
         <text class="node-label" x={width / 2} y={height / 2 + 4} text-anchor="middle">
-          {shorten(node.label, 12)}
+          {fit(node.label, width - 16, LABEL_FONT)}
         </text>
       )}
     </g>
@@ -165,7 +167,7 @@ function toneOf({ kind, state, id }: GraphNode): Tone {
 }
 
 const words: Readonly<Record<GraphNode["state"], readonly [act: string, undo: string]>> = {
-  none: ["not begun", "undo"],
+  none: ["not started", "undo"],
   running: ["running", "undoing"],
   retrying: ["retrying", "retrying undo"],
   done: ["done", "undone"],
@@ -177,15 +179,17 @@ function wordOf({ state, kind }: GraphNode): string {
   return words[state][kind === "undo" ? 1 : 0];
 }
 
-function noteOf(node: GraphNode): string {
-  const tries = node.attempts > 1 ? ` · ${node.attempts} tries` : "";
-  const { startedAt, endedAt } = node;
-  if (startedAt === null) return `${wordOf(node)}${tries}`;
-  const untilMs = endedAt === null ? now.value : Date.parse(endedAt);
-  const span = spanWord(untilMs - Date.parse(startedAt));
-  return tries === "" ? `${wordOf(node)} · ${span}` : `${wordOf(node)}${tries}`;
+function titleOf(node: GraphNode): string {
+  const attempts = node.attempts > 1 ? `, ${formatAttempts(node.attempts)}` : "";
+  const group = node.group === null ? "" : `, in group ${node.group}`;
+  return `${node.label}: ${wordOf(node)}${attempts}${group}`;
 }
 
-function shorten(text: string, max: number): string {
-  return text.length > max ? `${text.slice(0, max - 1)}…` : text;
+function noteOf(node: GraphNode): string {
+  const attempts = node.attempts > 1 ? ` (${node.attempts}×)` : "";
+  const { startedAt, endedAt } = node;
+  if (startedAt === null) return `${wordOf(node)}${attempts}`;
+  const untilMs = endedAt === null ? now.value : Date.parse(endedAt);
+  const span = formatDuration(untilMs - Date.parse(startedAt));
+  return attempts === "" ? `${wordOf(node)} · ${span}` : `${wordOf(node)}${attempts}`;
 }

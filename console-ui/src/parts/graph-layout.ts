@@ -1,7 +1,7 @@
 /**
- * Where the steps of a run stand in its picture. Dagre lays out the way forward; the way back runs beside it, each undo
- * next to its act, so that one sees at a glance what undoes what. Acts that stand beside each other have their undos in
- * a row, one behind the other. Pure: the same graph always gives the same picture.
+ * The layout of a run's graph. Dagre lays out the acts; the undos run beside them, each next to its act, so that it is
+ * clear what undoes what. Acts that run in parallel have their undos in a row, one behind the other. Pure: the same
+ * graph always has the same layout.
  */
 import { graphlib, layout } from "@dagrejs/dagre";
 import type { Graph, GraphEdge, GraphNode } from "../../../src/console/contract.ts";
@@ -19,26 +19,26 @@ export interface Line {
   readonly path: string;
 }
 
-export interface Picture {
+export interface GraphLayout {
   readonly boxes: readonly Box[];
   readonly lines: readonly Line[];
   readonly width: number;
   readonly height: number;
 }
 
-/** `across` reads from left to right with the way back beneath; `down` is for narrow screens, the way back at the right. */
+/** `across` reads from left to right with the rollback beneath; `down` is for narrow screens, with the rollback at the right. */
 export type Direction = "across" | "down";
 
 /** Two steps side by side fit a phone of 375 pixels. */
 const STEP = { across: { width: 156, height: 50 }, down: { width: 144, height: 50 } } as const;
-const END = { width: 84, height: 34 } as const;
+const END = { width: 100, height: 34 } as const;
 const GAP = 34;
 const BESIDE = 18;
 const LANE = { across: 44, down: 22 } as const;
 const MARGIN = 6;
 const RADIUS = 9;
 
-export function layPicture(graph: Graph, direction: Direction): Picture {
+export function layoutGraph(graph: Graph, direction: Direction): GraphLayout {
   const forward = graph.nodes.filter((node) => node.kind !== "undo" && node.id !== "failed");
   const placed = place(forward, graph.edges, direction);
   const lane = direction === "across" ? bottomOf(placed) + LANE.across : rightOf(placed) + LANE.down;

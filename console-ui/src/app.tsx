@@ -1,16 +1,5 @@
+/** The whole application, below `#app`. */
 import { render, type JSX } from "preact";
-import "./style/tokens.css";
-import "./style/base.css";
-import "./style/shell.css";
-import "./style/sign-in.css";
-import "./style/controls.css";
-import "./style/parts.css";
-import "./style/lists.css";
-import "./style/values.css";
-import "./style/overview.css";
-import "./style/picture.css";
-import "./style/timeline.css";
-import "./style/overlays.css";
 import { SignIn } from "./pages/sign-in.tsx";
 import { Shell } from "./parts/shell.tsx";
 import { Tip } from "./parts/tip.tsx";
@@ -38,6 +27,11 @@ function App(): JSX.Element | null {
   );
 }
 
-const root = document.querySelector("#app");
-if (root) render(<App />, root);
-void begin();
+export function start(): void {
+  const root = document.querySelector("#app");
+  if (!root) return;
+  // What index.html says until the application is there.
+  root.replaceChildren();
+  render(<App />, root);
+  void begin();
+}

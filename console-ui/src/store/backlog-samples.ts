@@ -1,4 +1,4 @@
-/** How old the backlog is, which the server gives as of now, remembered for as long as the page is open. */
+/** The age of the backlog over time: the server knows it as of now, and the page keeps what it has seen. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Overview } from "../../../src/console/contract.ts";
 
@@ -10,9 +10,9 @@ export interface Sample {
 const SAMPLES_MAX = 600;
 const APART_MS = 900;
 const list = signal<readonly Sample[]>([]);
-export const samples: ReadonlySignal<readonly Sample[]> = list;
+export const backlogSamples: ReadonlySignal<readonly Sample[]> = list;
 
-export function remember(overview: Overview): void {
+export function recordBacklog(overview: Overview): void {
   const atMs = Date.parse(overview.at);
   const last = list.value.at(-1);
   if (last && atMs - last.atMs < APART_MS) return;

@@ -1,23 +1,23 @@
 /**
- * A list that grows downward page by page. What changes changes in its place; what is new waits above until the reader
- * asks for it, so that no row moves away under a finger.
+ * A list that grows downward page by page. A row changes in its place; new rows wait above until the reader asks for
+ * them, so that no row moves away under a finger.
  */
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Page } from "../../../src/console/contract.ts";
-import { asTrouble, get, isAbort, type Trouble } from "./api.ts";
-import { paced } from "./resource.ts";
+import { toApiError, get, isAbort, type ApiError } from "./api.ts";
+import { refreshOn } from "./resource.ts";
 import type { Topic } from "./live.ts";
 
 export interface Pages<Item, Answer extends Page<Item> = Page<Item>> {
   /** Undefined until the first page is there. */
   readonly items: ReadonlySignal<readonly Item[] | undefined>;
-  /** How many are newer than the first one shown. */
-  readonly fresh: ReadonlySignal<number>;
+  /** How many rows are newer than the first one shown. */
+  readonly newer: ReadonlySignal<number>;
   /** The newest answer, for what it says beside its items. */
   readonly last: ReadonlySignal<Answer | undefined>;
-  readonly trouble: ReadonlySignal<Trouble | undefined>;
-  /** What is shown answers an older question; the answer to this one is on its way. */
+  readonly loadError: ReadonlySignal<ApiError | undefined>;
+  /** The rows belong to the query before; those of this one are on their way. */
   readonly stale: ReadonlySignal<boolean>;
   readonly busy: ReadonlySignal<boolean>;
   readonly more: ReadonlySignal<boolean>;
@@ -32,8 +32,11 @@ export interface ListOptions<Item> {
   readonly idOf: (item: Item) => string;
   /** True where a line that is no longer on the first page is gone, not merely older. */
   readonly whole?: boolean;
+  /** However often something changes, the list is read at most this often. Default: 3 s. */
+  readonly paceMs?: number;
 }
 
+const PACE_MS = 3_000;
 const RETRY_MS = 3_000;
 
 interface List<Item, Answer extends Page<Item>> extends Pages<Item, Answer> {
@@ -41,7 +44,7 @@ interface List<Item, Answer extends Page<Item>> extends Pages<Item, Answer> {
   readonly stop: () => void;
 }
 
-export function usePages<Item, Answer extends Page<Item> = Page<Item>>(
+export function usePagedList<Item, Answer extends Page<Item> = Page<Item>>(
   path: string,
   options: ListOptions<Item>,
 ): Pages<Item, Answer> {
@@ -50,7 +53,7 @@ export function usePages<Item, Answer extends Page<Item> = Page<Item>>(
   before.current = list;
   useEffect(() => {
     list.reload();
-    const quit = paced(options.topics, list.refresh, 1_500);
+    const quit = refreshOn(options.topics, list.refresh, options.paceMs ?? PACE_MS);
     return () => {
       quit();
       list.stop();
@@ -67,8 +70,8 @@ function listOf<Item, Answer extends Page<Item>>(
   const items = signal<readonly Item[] | undefined>(before);
   const stale = signal(true);
   const last = signal<Answer | undefined>(undefined);
-  const fresh = signal(0);
-  const trouble = signal<Trouble | undefined>(undefined);
+  const newer = signal(0);
+  const loadError = signal<ApiError | undefined>(undefined);
   const busy = signal(false);
   const more = signal(false);
   let next: string | null = null;
@@ -86,13 +89,13 @@ function listOf<Item, Answer extends Page<Item>>(
       const answer = await get<Answer>(`${path}${cursor}`, mine.signal);
       batch(() => {
         use(answer);
-        trouble.value = undefined;
+        loadError.value = undefined;
       });
     } catch (error) {
       if (isAbort(error)) return;
-      const failure = asTrouble(error);
-      trouble.value = failure;
-      // Silence ends by itself; a refusal does not.
+      const failure = toApiError(error);
+      loadError.value = failure;
+      // A server that is away may come back; a refusal stays one.
       if (failure.status === 0 || failure.status >= 500) retry = setTimeout(refresh, RETRY_MS);
     } finally {
       if (abort === mine) busy.value = false;
@@ -107,17 +110,16 @@ function listOf<Item, Answer extends Page<Item>>(
       last.value = answer;
       next = answer.next;
       more.value = next !== null;
-      fresh.value = 0;
+      newer.value = 0;
       pagesShown = 1;
     });
   };
   const update = (lines: readonly Item[]): void => {
     const shown = items.value;
     if (!shown || lines.length === 0) return;
-    const newer = new Map(lines.map((line) => [idOf(line), line]));
-    if (shown.some((item) => newer.has(idOf(item)))) {
-      items.value = shown.map((item) => newer.get(idOf(item)) ?? item);
-    }
+    const byId = new Map(lines.map((line) => [idOf(line), line]));
+    const changed = shown.map((item) => byId.get(idOf(item)) ?? item);
+    if (changed.some((item, index) => item !== shown[index])) items.value = changed;
   };
   const refresh = (): void => {
     const shown = items.value;
@@ -130,14 +132,14 @@ function listOf<Item, Answer extends Page<Item>>(
       last.value = answer;
       update(answer.items);
       const known = new Set(shown.map(idOf));
-      fresh.value = answer.items.filter((item) => !known.has(idOf(item))).length;
+      newer.value = answer.items.filter((item) => !known.has(idOf(item))).length;
     });
   };
   return {
     items,
-    fresh,
+    newer,
     last,
-    trouble,
+    loadError,
     stale,
     busy,
     more,
