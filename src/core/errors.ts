@@ -165,6 +165,29 @@ export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = RE
   }
 }
 
+const MESSAGE_MAX = 1_000;
+
+/** The message of something thrown, for those who opted in to keep it: at most 1,000 characters that a database can store. */
+export function errorMessage(thrown: unknown): string | undefined {
+  try {
+    const message =
+      typeof thrown === "string" ? thrown : (thrown as { message?: unknown } | null | undefined)?.message;
+    return typeof message === "string" ? message.slice(0, MESSAGE_MAX).replaceAll("\0", "") : undefined;
+  } catch {
+    return undefined; // a getter that throws, a revoked proxy
+  }
+}
+
+/** A label and, if it is kept, the message behind it, in one text. */
+export function labelWithMessage(label: string, message: string | undefined): string {
+  return message === undefined || message === "" ? label : `${label}: ${message}`;
+}
+
+/** The label alone. A label holds no blank. */
+export function labelIn(text: string): string {
+  return text.split(": ", 1)[0] as string;
+}
+
 /** Refusals that pass by themselves. Any other refusal says that the call was wrong, and it will be wrong again. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   "DATABASE_UNREACHABLE",

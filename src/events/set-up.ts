@@ -21,7 +21,7 @@ export function makeEngine(
   definitions: readonly EventDefinition[],
   sagas: SagaPort,
 ): EventParts {
-  const { database, clock, closing, graceMs, leaseMs, errorCodes, tracer } = context;
+  const { database, clock, closing, graceMs, leaseMs, errorCodes, keepMessages, tracer } = context;
   const { dialect } = database;
   const warn: PartContext["warn"] = (fields, message) => context.warn(fields, message);
   const engine = new EventEngine({
@@ -29,6 +29,7 @@ export function makeEngine(
     registry: new SagaRegistry(definitions, dialect.name, sagas.known),
     leaseMs,
     errorCodes,
+    keepMessages,
     closing,
     graceMs,
     tracer,

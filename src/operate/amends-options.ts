@@ -47,6 +47,11 @@ export interface CommonOptions {
   readonly grace?: Duration;
   /** Codes of your own errors that may be stored as their labels. */
   readonly errorCodes?: readonly string[];
+  /**
+   * Also stores the messages of what acts, undos, handlers and calls throw. They may carry personal data, which erasure does
+   * not reach. Resolvers of erasure never keep messages. Default: false, only labels are stored.
+   */
+  readonly keepMessages?: boolean;
   /** Called after a saga has stalled, durably. What it throws is logged and otherwise ignored. */
   readonly onStalled?: (signal: StalledSignal) => unknown;
 }
@@ -107,6 +112,7 @@ export const OPTIONS: readonly string[] = [
   "lease",
   "grace",
   "errorCodes",
+  "keepMessages",
   "onStalled",
 ];
 

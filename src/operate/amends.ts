@@ -293,6 +293,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       leaseMs: checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease"),
       graceMs: positiveMs(options.grace ?? "10s", "grace"),
       errorCodes: new Set(options.errorCodes),
+      keepMessages: options.keepMessages === true,
       tracer: options.tracing ?? untraced,
       closing: this.#closing.signal,
       newId,
@@ -314,11 +315,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   #makeEngine(options: DatabaseOptions<Tx, Category> | StorageOptions): Engine {
-    const { owner, leaseMs, graceMs, errorCodes } = this.#context;
+    const { owner, leaseMs, graceMs, errorCodes, keepMessages } = this.#context;
     return new Engine({
       clock: this.#clock,
       middleware: [...stepTracing(options.tracing), ...(options.middleware ?? [])],
       errorCodes,
+      keepMessages,
       graceMs,
       newId,
       journal: this.#journal,

@@ -21,6 +21,8 @@ export interface PartContext<Tx = unknown> {
   readonly graceMs: number;
   /** Codes of the user's own errors that may be stored as labels. */
   readonly errorCodes: ReadonlySet<string>;
+  /** Whether the messages of errors are stored beside their labels. */
+  readonly keepMessages: boolean;
   /** Does nothing if nobody traces. */
   readonly tracer: Tracer;
   /** Fires when the Amends is closed: nothing waits for the database any longer. */
@@ -77,6 +79,7 @@ export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
     leaseMs: LEASE_MS,
     graceMs: GRACE_MS,
     errorCodes: new Set(),
+    keepMessages: false,
     tracer: untraced,
     closing: new AbortController().signal,
     newId,

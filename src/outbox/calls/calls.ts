@@ -36,7 +36,7 @@ import { OutboxWriter } from "../outcome-writer.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./definition.ts";
 import { toCall, type CallEntry } from "./entry.ts";
 import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue.ts";
-import { failureOf, labelOf, tellThrown } from "../outcome.ts";
+import { failureOf, labelOf, tellThrown, withMessage } from "../outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "../entry-pool.ts";
 import { checkLimit, ENTRY_PLACE, type PageOptions } from "../read/entry-page.ts";
 import { abandonedRows } from "../read/list-queries.ts";
@@ -216,7 +216,7 @@ export class Calls<Tx = unknown> {
     if (!ended) return;
     const { outcome, decision } = ended;
     tellThrown("call", entry.name, entry, outcome, decision);
-    return this.#conclude(entry, lease, decision);
+    return this.#conclude(entry, lease, decision, this.#host.keepMessages ? outcome : undefined);
   }
 
   async #call(
@@ -224,20 +224,22 @@ export class Calls<Tx = unknown> {
     entry: CallEntry,
     lease: Lease,
   ): ReturnType<Attempt["decided"]> {
-    const { clock, graceMs } = this.#host;
+    const { clock, graceMs, errorCodes } = this.#host;
     const timeoutMs = definition.timeoutMs ?? this.#leaseMs;
     const attempt = new Attempt({ clock, lease, timeoutMs, graceMs });
     const policy = { attemptMax: retry.attemptMax, backoff: retry, verifies: undefined };
     return attempt.decided(
-      () => answer(definition, entry, attempt),
+      () => answer(definition, entry, attempt, errorCodes),
       (outcome) => decide(entry, outcome, policy),
       () => this.#books.noteRunning(entry),
     );
   }
 
-  async #conclude(entry: CallEntry, lease: Lease, decision: Decision): Promise<void> {
+  /** With `telling`, the message of what was thrown is stored beside its label. */
+  async #conclude(entry: CallEntry, lease: Lease, decision: Decision, telling?: Outcome): Promise<void> {
     const { entryId, token, name, attempts } = entry;
-    if ((await this.#books.settle({ entryId, token, ...decision })) === "lost") return lease.stop("lost");
+    const stored = withMessage(decision, telling);
+    if ((await this.#books.settle({ entryId, token, ...stored })) === "lost") return lease.stop("lost");
     if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
     if (decision.event !== "abandon") return;
     const { error } = decision;
@@ -286,6 +288,7 @@ async function answer(
   { handle }: CallDefinition,
   { entryId, attempts, payload }: CallEntry,
   attempt: Attempt,
+  errorCodes: ReadonlySet<string>,
 ): Promise<Outcome> {
   let input: unknown;
   try {
@@ -304,6 +307,6 @@ async function answer(
     const returned = await handle(input as never, context);
     return isErr(returned) ? { kind: "refused", label: "Err" } : { kind: "done", already: false };
   } catch (thrown) {
-    return failureOf(thrown);
+    return failureOf(thrown, errorCodes);
   }
 }

@@ -291,7 +291,7 @@ export interface SagaOptions {
   readonly compensateRetry?: RetryOptions;
   /** How often the saga may lose its worker before it stalls. 5 unless said otherwise. */
   readonly recoveries?: number;
-  /** Also store the messages of what is thrown. They may carry personal data: off unless asked for. */
+  /** Also store the messages of what is thrown, which may carry personal data. Default: `keepMessages` of `new Amends`. */
   readonly keepMessages?: boolean;
 }
 

@@ -22,7 +22,8 @@ export interface SagaSettings {
   readonly retry: RetryPolicy;
   readonly compensateRetry: RetryPolicy;
   readonly recoveryMax: number;
-  readonly keepMessages: boolean;
+  /** Undefined: as `new Amends` says. */
+  readonly keepMessages: boolean | undefined;
 }
 
 /** A step as the engine sees it: the user's functions are called with a context and may return anything. */
@@ -57,7 +58,7 @@ export function readSagaOptions(name: string, options: SagaOptions): SagaSetting
     deadlineMs: optionalMs(options.deadline, `${where}: deadline`),
     retry: readRetry(options.retry, ACT_RETRY, `${where}: retry`),
     compensateRetry: readRetry(options.compensateRetry, ACT_RETRY, `${where}: compensateRetry`),
-    keepMessages: options.keepMessages === true,
+    keepMessages: options.keepMessages,
   };
 }
 

@@ -29,7 +29,7 @@ import { Run, type Departure } from "./run.ts";
 
 export interface EngineOptions extends Pick<
   DriveTools,
-  "clock" | "middleware" | "errorCodes" | "graceMs" | "newId"
+  "clock" | "middleware" | "errorCodes" | "keepMessages" | "graceMs" | "newId"
 > {
   readonly journal: Journal;
   readonly database: Database | undefined;
