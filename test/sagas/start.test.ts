@@ -69,7 +69,7 @@ onEachDatabase((database) => {
     });
     await expect(amends.start(refund, { sku: "tea" }, { id: "o-1" })).rejects.toMatchObject({
       code: "SAGA_CONFLICT",
-      message: /exists with the name order\. Use another id/,
+      message: /^A saga of order has this id, and ids are unique over all sagas\. Use another id/,
     });
     expect(await look.row("o-1")).toEqual(before);
     expect(await look.count()).toBe(1);
