@@ -163,7 +163,7 @@ onEachDatabase((database) => {
       { by: "Otto", target: { kind: "entry", id }, outcome: "done", reason },
       { by: "Otto", target: { kind: "entry", id }, outcome: "refused", reason: "early" },
     ]);
-    const bare = visit(here.amends);
+    const bare = visit(await database.amends({}));
     const [other = ""] = await enqueue("u-2");
     await abandonAll(here);
     const sent = { method: "POST", body: { reason: "try" } };

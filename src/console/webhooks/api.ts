@@ -200,7 +200,7 @@ const LETTERS_PAGE = 500;
 
 /** A deleted subscription receives nothing, so its dead letters have nobody to go to. */
 async function dismissAll(
-  { amends: { webhooks } }: ConsoleContext,
+  { webhooks }: ConsoleContext,
   subscriptionId: string,
   note: { readonly reason: string; readonly by: string },
 ): Promise<number> {
@@ -215,7 +215,7 @@ async function dismissAll(
 
 /** A delivery to a disabled or deleted subscription ends as a dead letter at once: the operator is told before. */
 async function beforeResend(
-  { amends: { webhooks } }: ConsoleContext,
+  { webhooks }: ConsoleContext,
   id: string,
   enable: boolean | undefined,
 ): Promise<{ readonly refusal?: Refused; readonly enables?: string }> {
