@@ -24,11 +24,10 @@ export interface DoorOptions {
 /** The ports after the wanted one that are tried before any will do. */
 const NEIGHBOURS = 9;
 
-export async function openDoor({ amends, erasure }: Shop, { port, assets }: DoorOptions): Promise<Door> {
+export async function openDoor({ amends }: Shop, { port, assets }: DoorOptions): Promise<Door> {
   const token = randomBytes(24).toString("base64url");
   const console = createConsole(amends, {
     tokens: [{ name: "you", roles: ["read", "operate", "reveal"], token }],
-    outbox: erasure.outbox,
     ...(assets !== undefined && { assets }),
   });
   const server = await listen(console, port);

@@ -27,7 +27,7 @@ import { Traffic } from "./traffic.ts";
 const { values: asked } = parseArgs({
   options: {
     once: { type: "boolean", default: false },
-    port: { type: "string", default: "7077" },
+    port: { type: "string", default: "7007" },
     assets: { type: "string" },
   },
 });

@@ -42,7 +42,7 @@ export class Traffic {
       if (count % 10 === 0) {
         const pieces = count % 40 === 0 ? 900 : 100 + (count % 300);
         const restock = StockLow({ restock: `restock-${count}`, sku: "tea", count: pieces });
-        await shop.amends.events.publish(undefined, restock);
+        await shop.amends.events.publish(restock);
         figures.restocks += 1;
       }
       if (count % 25 === 0) this.#customer = shop.welcome(this.#customers++).id;

@@ -8,7 +8,6 @@ import type { RequestListener } from "node:http";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
-import { HOST } from "../runtime/part.ts";
 import { answer, isUnforeseen, json, problemAnswer, Refused, tagged } from "./http/answer.ts";
 import { Assets } from "./http/assets.ts";
 import { readBody } from "./http/body.ts";
@@ -21,6 +20,7 @@ import { checkOptions, type CheckedOptions, type ConsoleOptions } from "./option
 import { Origins } from "./http/origin.ts";
 import { readAll } from "./http/param.ts";
 import { find, type Route } from "./http/route.ts";
+import type { EntryActions } from "./outbox/api.ts";
 import { allRoutes } from "./routes.ts";
 import { Sessions } from "./session/sessions.ts";
 import { Tokens } from "./session/tokens.ts";
@@ -45,6 +45,7 @@ export class Console {
   readonly routes: readonly Route[];
   readonly #options: CheckedOptions;
   readonly #amends: Amends;
+  readonly #context: ConsoleContext;
   readonly #guard: Guard;
   readonly #origins: Origins;
   readonly #tokens: Tokens;
@@ -53,14 +54,20 @@ export class Console {
   readonly #closing = new AbortController();
   readonly #arrivals = new WeakMap<Request, Arrival>();
 
-  constructor(amends: Amends, options: ConsoleOptions) {
+  /** @internal */
+  constructor(
+    amends: Amends,
+    options: ConsoleOptions,
+    entryActions: EntryActions | undefined = amends.parts.erasure?.outbox,
+  ) {
     const checked = checkOptions(options);
-    const host = amends[HOST];
+    const { closing } = amends.context;
     const context = new ConsoleContext(amends, ["sagas", "outbox", "erasures", "flows", "webhooks"]);
     const { clock } = context.db;
     // Every browser that looks listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);
     this.#amends = amends;
+    this.#context = context;
     this.#options = checked;
     this.#origins = new Origins(checked.hosts, checked.origin);
     this.#tokens = new Tokens(checked.tokens, clock);
@@ -72,8 +79,8 @@ export class Console {
       authorize: checked.authorize,
     });
     this.#assets = new Assets(checked.assets);
-    this.#live = new Live(context, (error) => host.onTrouble(error, 1));
-    host.closing.addEventListener("abort", () => this.close(), { once: true });
+    this.#live = new Live(context, (error) => amends.context.onTrouble(error, 1));
+    closing.addEventListener("abort", () => this.close(), { once: true });
     this.routes = allRoutes({
       context,
       tokens: this.#tokens,
@@ -82,7 +89,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
-      entryActions: checked.outbox,
+      entryActions,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),
@@ -110,6 +117,7 @@ export class Console {
   /** Ends all live updates. Requests are still answered. */
   close(): void {
     this.#closing.abort();
+    void this.#context.close();
     this.#live.close();
   }
 
@@ -121,7 +129,7 @@ export class Console {
       return await this.#dispatch(request, arrival);
     } catch (error) {
       if (isUnforeseen(error)) {
-        this.#amends[HOST].warn({ error: errorLabel(error) }, "amends: a request to the console failed");
+        this.#amends.context.warn({ error: errorLabel(error) }, "amends: a request to the console failed");
       }
       return problemAnswer(error);
     }

@@ -119,7 +119,7 @@ export interface Subscription {
   readonly status: SubscriptionStatus;
   readonly reason: string | null;
   readonly events: readonly string[];
-  readonly maxAttempts: number | null;
+  readonly attempts: number | null;
   readonly concurrency: number;
   readonly ordered: boolean;
   readonly liveSecrets: number;

@@ -156,9 +156,10 @@ export interface SagaPage extends Page<SagaLine> {
 
 // GET api/sagas/{id}
 export interface SagaDetail extends SagaLine {
-  readonly definition: number;
-  /** Rises with everything that happens. Hand it to an action, and it is refused if more has happened since. */
+  /** The version of its definition. */
   readonly version: number;
+  /** Rises with everything that happens. Hand it to an action, and it is refused if more has happened since. */
+  readonly revision: number;
   readonly input: Masked;
   /** By step. */
   readonly results: Readonly<Record<string, Masked>>;
@@ -224,8 +225,8 @@ export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
 export interface ActionNote {
   /** 1 to 1,000 characters: it is audited. */
   readonly reason: string;
-  /** Refuse if the saga is no longer at this version. */
-  readonly version?: number;
+  /** Refuse if the saga is no longer at this revision. */
+  readonly revision?: number;
 }
 export interface SkipAction extends ActionNote {
   readonly step: string;
@@ -304,8 +305,8 @@ export interface LiveChange {
   readonly sagas: readonly SagaLine[];
   /** More changed than are listed: load the list again. */
   readonly more: boolean;
-  /** Sagas that a browser watches, by their new version: load them again. */
-  readonly watched: readonly { readonly id: string; readonly version: number }[];
+  /** Sagas that a browser watches, by their new revision: load them again. */
+  readonly watched: readonly { readonly id: string; readonly revision: number }[];
   /** Other parts in which something changed. */
   readonly parts: readonly Part[];
 }

@@ -4,13 +4,20 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import { refuseUnknown } from "../core/options.ts";
 import { readTrail } from "../outbox/read/list.ts";
 import { readNowMs } from "../storage/database-time.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/outcome.ts";
+import type { EventDefinition } from "./define/registry.ts";
 import type { EventEngine } from "./run/engine.ts";
+import type { Reaper } from "./run/reaper.ts";
+import { makeEngine, type SagaPort } from "./set-up.ts";
+import type { AnySaga } from "../sagas/define/definition.ts";
+import type { Duty } from "../runtime/duty.ts";
+import type { PartContext, PublishOptions } from "../runtime/part.ts";
 import type { EventValue } from "./define/event.ts";
 import { fanOut } from "./run/fanout.ts";
 import {
@@ -30,27 +37,49 @@ import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 /** So many rows travel in one statement. */
 const ROWS_MAX = 5_000;
 
+/** Typed event flow: `amends.events`. */
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
+  readonly #reaper: Reaper;
   readonly #db: Database<Tx>;
   readonly #reader: Reader;
 
-  constructor(engine: EventEngine, db: Database<Tx>) {
+  constructor(context: PartContext<Tx>, definitions: readonly EventDefinition[], sagas: SagaPort) {
+    const { engine, reaper } = makeEngine(context, definitions, sagas);
     this.#engine = engine;
-    this.#db = db;
-    this.#reader = { dialect: db.dialect, query: (statement) => engine.store.query(statement) };
+    this.#reaper = reaper;
+    this.#db = context.database;
+    this.#reader = {
+      dialect: context.database.dialect,
+      query: (statement) => engine.store.query(statement),
+    };
   }
 
-  /** Deliveries that were lost to another process: the fence held, and nothing of them was booked here. */
+  /** @internal */
+  get duties(): readonly Duty[] {
+    return this.#engine.registry.isEmpty ? [] : [this.#engine.pool, this.#reaper];
+  }
+
+  /** @internal A saga of steps may wait for events: from now on it hears of them. */
+  addSaga(saga: AnySaga): void {
+    this.#engine.registry.addWaits(saga);
+  }
+
+  /** The number of deliveries that this process lost to another one. Nothing of them was settled here. */
   get lost(): number {
     return this.#engine.pool.lost;
   }
 
   /**
-   * Publishes events in the caller's own transaction: they exist exactly if it commits. Without a transaction they are
-   * durable when this resolves. Returns the runs of sagas that they begin.
+   * Publishes one event or several: exactly if `tx` commits, or, without a transaction, durably when this resolves.
+   * Returns the runs of event sagas that they begin.
    */
-  async publish(tx: Tx | undefined, events: EventValue | readonly EventValue[]): Promise<readonly FlowRun[]> {
+  async publish(
+    events: EventValue | readonly EventValue[],
+    options: PublishOptions<Tx> = {},
+  ): Promise<readonly FlowRun[]> {
+    refuseUnknown(options, ["tx"], "events.publish");
+    const { tx } = options;
     const list = (Array.isArray(events) ? events : [events]) as readonly EventValue[];
     for (const event of list) {
       if (!sealOf(event))
@@ -173,7 +202,7 @@ export class EventFlow<Tx = unknown> {
     if (this.#engine.registry.saga(sagaType)) return;
     throw new AmendsError(
       "NOT_SUPPORTED",
-      `This process does not know the saga ${sagaType}: do it where \`eventSagas\` has it.`,
+      `This process does not know the saga ${sagaType}. Do it in a process that has the saga in \`events\`.`,
       { id: sagaId },
     );
   }

@@ -3,8 +3,11 @@
  * found by reading the run again.
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
+import { positiveMs } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.ts";
+import { refuseUnknown } from "../core/options.ts";
+import type { WaitOptions } from "../sagas/view/handle.ts";
 import type { Clock } from "../storage/clock.ts";
 
 const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
@@ -64,11 +67,17 @@ export class FlowRun {
     this.processId = run.processId;
   }
 
-  /** Resolves when the run has completed, has failed, or has stalled and waits for a person. The signal ends the wait. */
-  async ended(options: { readonly signal?: AbortSignal } = {}): Promise<FlowStatus> {
+  /** Resolves when the run has completed, has failed, or has stalled and waits for a person. */
+  async ended(options: WaitOptions = {}): Promise<FlowStatus> {
+    refuseUnknown(options, ["signal", "timeout"], "The wait for a run");
+    const { signal, timeout } = options;
+    const { clock } = this.#tools;
+    const overMs = timeout === undefined ? Infinity : clock.monotonicMs() + positiveMs(timeout, "timeout");
     for (let look = 1; ; look++) {
+      const leftMs = overMs - clock.monotonicMs();
+      if (leftMs <= 0) throw stoppedWaiting();
       const status =
-        (await this.#notified(delayMs(LOOK_AGAIN, look), options.signal)) ??
+        (await this.#notified(Math.min(delayMs(LOOK_AGAIN, look), leftMs), signal)) ??
         (await this.#tools.look(this.id));
       if (status === undefined) {
         throw new AmendsError(
@@ -98,6 +107,10 @@ export class FlowRun {
       if (signal?.aborted) done();
     });
     if (!signal?.aborted) return status;
-    throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
+    throw stoppedWaiting();
   }
+}
+
+function stoppedWaiting(): AmendsError {
+  return new AmendsError("STOPPED_WAITING", "The wait for this run was stopped. The run goes on.");
 }

@@ -50,13 +50,11 @@ interface DutyTools {
   readonly options: WebhooksOptions;
   readonly settings: WebhooksSettings;
   readonly box: SecretBox;
-  readonly owner: string;
   readonly onDisabled: (disabled: readonly Disabled[]) => void;
 }
 
 export function assemble(
   context: PartContext,
-  owner: string,
   options: WebhooksOptions,
   onDisabled: DutyTools["onDisabled"],
 ): WebhookParts {
@@ -91,15 +89,15 @@ export function assemble(
     subscriptions,
   });
   const made = { sender, orchestrator, subscriptions, publisher, operators };
-  const duties = dutiesOf(made, { context, options, settings, box, owner, onDisabled });
+  const duties = dutiesOf(made, { context, options, settings, box, onDisabled });
   return { ...made, duties };
 }
 
 function dutiesOf(
   { sender, orchestrator, publisher }: Omit<WebhookParts, "duties">,
-  { context, options, settings, box, owner, onDisabled }: DutyTools,
+  { context, options, settings, box, onDisabled }: DutyTools,
 ): WebhookDuties {
-  const { clock, tracer, graceMs, database: db, closing: signal } = context;
+  const { clock, owner, tracer, graceMs, database: db, closing: signal } = context;
   const { leaseMs, leaseMax, attemptMax, timeoutMs, concurrency } = settings;
   const retryLimits = retryLimitsOf(context);
   const jobs = new Jobs({ leaseMs, leaseMax, owner });

@@ -5,10 +5,12 @@
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { recordedNote, type OperatorNote, type OptionalNote } from "../core/operator-note.ts";
+import { refuseUnknown } from "../core/options.ts";
 import { ActionLog } from "../audit/action-log.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
-import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { retryLimitsOf, type PartContext, type PublishOptions } from "../runtime/part.ts";
 import { assemble, type WebhookParts } from "./assemble.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
 import type { Attempt, Delivery, DeliveryFilter } from "./delivery-queries.ts";
@@ -47,36 +49,42 @@ const OVERLAP: Duration = "1d";
 const RECORD = "the record of what people did";
 const PRUNE_BATCHES = 200;
 
+/** Webhook delivery: `amends.webhooks`. */
 export class Webhooks<Tx = unknown> {
+  /** @internal */
+  readonly duties: readonly Duty[];
   readonly #host: PartContext<Tx>;
   readonly #retryLimits: RetryLimits;
   readonly #parts: WebhookParts;
   readonly #actions: ActionLog;
   readonly #onDisabled: WebhooksOptions["onDisabled"];
 
-  constructor(host: PartContext<Tx>, owner: string, options: WebhooksOptions = {}) {
-    this.#host = host;
-    this.#retryLimits = retryLimitsOf(host);
+  constructor(context: PartContext<Tx>, options: WebhooksOptions = {}) {
+    this.#host = context;
+    this.#retryLimits = retryLimitsOf(context);
     this.#onDisabled = options.onDisabled;
-    this.#actions = new ActionLog(host.database, () => host.newId());
-    this.#parts = assemble(host, owner, options, (disabled) =>
+    this.#actions = new ActionLog(context.database, () => context.newId());
+    this.#parts = assemble(context, options, (disabled) =>
       disabled.forEach((one) => this.#tellDisabled(one)),
     );
     const { delivery, administrator, orchestrator, sender } = this.#parts.duties;
-    for (const duty of [delivery, administrator, orchestrator, sender]) host.addDuty(duty);
+    this.duties = [delivery, administrator, orchestrator, sender];
   }
 
   /**
-   * Tells the subscriptions that want it what happened, exactly if your open transaction commits. Without a transaction
-   * the event is durable when this resolves.
+   * Publishes an event to the subscriptions that want it: exactly if `tx` commits, or, without a transaction, durably
+   * when this resolves.
    */
-  async publish(tx: Tx | undefined, event: WebhookEvent): Promise<Published> {
+  async publish(event: WebhookEvent, options: PublishOptions<Tx> = {}): Promise<Published> {
+    refuseUnknown(options, ["tx"], "webhooks.publish");
+    const { publisher } = this.#parts;
+    const { tx } = options;
     if (tx === undefined) {
       // Under one id however often it is tried: an answer that was lost does not make a second event.
       const named = { ...event, id: event.id ?? this.#host.newId() };
-      return this.#write((session) => this.#parts.publisher.publish(session, named));
+      return this.#write((session) => publisher.publish(session, named));
     }
-    return this.#parts.publisher.publish(this.#host.database.join(tx), event);
+    return publisher.publish(this.#host.database.join(tx), event);
   }
 
   /**
@@ -250,7 +258,7 @@ export class Webhooks<Tx = unknown> {
     return prune(transact, ms, PRUNE_BATCHES);
   }
 
-  /** Ends the connections to receivers; not for users, `amends.close()` does it. */
+  /** @internal */
   close(): Promise<void> {
     return this.#parts.sender.close();
   }

@@ -1,4 +1,4 @@
-import type { AttentionItem, AttentionKind, AttentionOptions } from "amends";
+import type { AttentionItem, AttentionKind, AttentionOptions } from "amends/attention";
 import { expect, it } from "vitest";
 import { ATTENTION_KINDS } from "../../src/attention/item.ts";
 import { sql } from "../../src/storage/sql.ts";

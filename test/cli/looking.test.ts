@@ -52,7 +52,7 @@ onEachDatabase((database) => {
   it("[P-03] status counts all parts and says what needs attention, with an exit code for scripts", async () => {
     const { at, amends } = await brokenSystem(database);
     const ran = await cli(["status", ...at]);
-    expect(ran.code).toBe(1);
+    expect(ran.code).toBe(3);
     expect(ran.out).toMatch(/sagas {7}1 STALLED {2}1 COMPLETED {2}1 FAILED/);
     expect(ran.out).toMatch(/outbox {6}2 abandoned/);
     expect(ran.out).toContain("4 items need attention.");
@@ -62,7 +62,7 @@ onEachDatabase((database) => {
       sagas: { byStatus: Record<string, { value: number }> };
       backlog: { oldestMs: number };
       needsPerson: readonly unknown[];
-    }>(["status", ...at], 1);
+    }>(["status", ...at], 3);
     expect([ok, sagas.byStatus["STALLED"]?.value, backlog.oldestMs, needsPerson.length]).toEqual([
       false,
       1,

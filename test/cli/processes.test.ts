@@ -63,7 +63,7 @@ onEachDatabase((database) => {
     const ended = await worker.ended();
     expect([ended.code, ended.out]).toEqual([0, expect.stringContaining("Stopping; running calls have 5s.")]);
     const status = await cli(["status", "--json"], { cwd: folder });
-    expect(status.code).toBe(1);
+    expect(status.code).toBe(3);
     expect(JSON.parse(status.out)).toMatchObject({
       sagas: { byStatus: { COMPLETED: { value: 1 }, STALLED: { value: 1 } } },
     });
@@ -132,10 +132,10 @@ const answer = handler("answer", {
   handle: () => { throw new RangeError("no room"); },
 });
 export default {
-  database: "dev.db", sagas: [place, stuck], handlers: [answer], worker: { poll: "50ms" },
-  attach: (amends) => amends.migrate().then(async () => {
+  database: "dev.db", sagas: [place, stuck], events: [answer], worker: { poll: "50ms" },
+  onCreate: (amends) => amends.migrate().then(async () => {
     await amends.start(place, {}, { id: "o-1" });
-    await amends.events.publish(undefined, Asked({}));
+    await amends.events.publish(Asked({}));
     await amends.start(stuck, {}, { id: "o-2" });
   }),
 };
@@ -145,7 +145,7 @@ export default {
   it("[P-03] dev tells what the developer's code threw, with its stack and the next try; a worker only if AMENDS_DEBUG asks", async () => {
     const dev = await begin(["dev", "--no-watch", "--port", "0"], await made(THROWING));
     await dev.seen(
-      /place: the act of charge threw saga o-1, try 1: the next try is in 30 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
+      /place: the act of charge threw saga o-1, try 1: the next try is in 1\.0 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
     );
     await dev.seen(
       /stuck: the undo of one threw saga o-2, try 1: it is not tried again\n +Error: no way back/,
@@ -237,7 +237,7 @@ describe("config", () => {
       refused("export const x = 1;", /amends\.config\.js exports no config\./),
       refused(
         "export default { database: ':memory:', saggas: [] };",
-        /there is no option named saggas\. Did you mean sagas\? There are: .*erasure, calls, attach, worker, console\./,
+        /there is no option named saggas\. Did you mean sagas\? There are: .*events, calls, webhooks, erasure, retention, .*onCreate, worker, console\./,
       ),
       refused("\n\nthrow new TypeError('no');", /cannot be loaded: no \(amends\.config\.js:3\)/),
       refused('import "nowhere";', /Cannot find package 'nowhere'[\s\S]*npm install nowhere/),

@@ -1,5 +1,5 @@
 /** What an operator does from the terminal: with a reason, on record, and with a word on what came of it. */
-import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends/audit";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
@@ -9,7 +9,7 @@ import { brokenSystem } from "./support/scene.ts";
 
 onEachDatabase((database) => {
   it("[P-03][P-02] a broken system is mended from the terminal alone, every action with a reason, on record", async () => {
-    const { at, amends, abandoned, dead } = await brokenSystem(database);
+    const { at, amends, db, abandoned, dead } = await brokenSystem(database);
     const why = ["--reason", "the bank is back", "--by", "ann"];
     expect(await json(["retry", "o-stalled", ...why, ...at])).toMatchObject({
       what: "saga",
@@ -38,7 +38,7 @@ onEachDatabase((database) => {
       ["ann", "requeue", "entry", "the bank is back", "done"],
       ["ann", "retry", "saga", "the bank is back", "done"],
     ]);
-    const trail = await new AuditTrail(amends).list({ subjectId: "u-1" });
+    const trail = await new AuditTrail(db).list({ subjectId: "u-1" });
     expect(trail.events.at(-1)).toMatchObject({
       type: "ERASURE_REQUEUED",
       payload: { reason: "the bank is back", by: "ann" },
@@ -47,7 +47,7 @@ onEachDatabase((database) => {
   });
 
   it("[P-03][S-14][O-21] a stalled saga is skipped or resolved by hand, and an abandoned erasure is confirmed", async () => {
-    const { at, amends, dead, abandoned } = await brokenSystem(database);
+    const { at, amends, db, dead, abandoned } = await brokenSystem(database);
     const why = ["--reason", "refunded by hand"];
     expect((await cli(["skip", "o-stalled", ...why, ...at])).err).toContain(
       "Name the step: --step STEP. It may be: charge.",
@@ -61,7 +61,7 @@ onEachDatabase((database) => {
     expect(await json(["resolve", abandoned[0] as string, ...why, ...at])).toMatchObject({
       status: "succeeded",
     });
-    const { events } = await new AuditTrail(amends).list({ subjectId: "u-1" });
+    const { events } = await new AuditTrail(db).list({ subjectId: "u-1" });
     expect(events.map(({ type }) => type).slice(-2)).toEqual(["ERASURE_STEP_RESOLVED", "ERASURE_COMPLETED"]);
     expect(await json(["dismiss", dead, ...why, ...at])).toMatchObject({
       what: "delivery",
@@ -74,27 +74,25 @@ onEachDatabase((database) => {
   });
 
   it("[P-03][E-09] where the audit trail is chained nothing is requeued without its key", async () => {
-    const { at, amends, abandoned } = await brokenSystem(database);
+    const { at, db, abandoned } = await brokenSystem(database);
     const key = "a key of the application, 32 bytes";
-    const chained = new DatabaseAuditSink(amends, { chain: { key } });
+    const chained = new DatabaseAuditSink(db, { chain: { key } });
     await chained.append([{ type: "ERASURE_REQUESTED", subjectId: "u-9", payload: {} }]);
     const { code, err } = await cli(["requeue", abandoned[0] ?? "", "--reason", "r", ...at]);
     expect([code, err]).toEqual([1, expect.stringMatching(/^error: The audit trail is chained/)]);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 1 });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 1 });
     expect((await json<{ status: string }>(["show", abandoned[0] ?? "", ...at])).status).toBe("abandoned");
     // With the config that has the key, it is requeued, and the chain goes on.
     const folder = await project({
       "package.json": '{ "type": "module" }',
-      "amends.config.js": `import { DatabaseAuditSink } from "amends";
-import { dataMap, Erasure } from "amends/erasure";
-const audit = (amends) => new DatabaseAuditSink(amends, { chain: { key: "${key}" } });
+      "amends.config.js": `import { dataMap } from "amends/erasure";
 export default {
   database: ${JSON.stringify(at[1])},
-  erasure: (amends) => new Erasure({ amends, dataMap: dataMap({ users: { subject: "id" } }), audit: audit(amends) }),
+  erasure: { dataMap: dataMap({ users: { subject: "id" } }), audit: { chain: { key: "${key}" } } },
 };`,
     });
     expect((await cli(["requeue", abandoned[0] ?? "", "--reason", "r"], { cwd: folder })).code).toBe(0);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 2 });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 2 });
     forget(folder);
   });
 

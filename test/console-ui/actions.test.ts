@@ -90,7 +90,7 @@ inBrowser("actions", (stage) => {
   it("[P-02] skipping a failed undo says that the undo is skipped, warns, and asks for no result", async () => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();
-    const version = fixture.world.sagas.get("o-4711")?.detail.version;
+    const revision = fixture.world.sagas.get("o-4711")?.detail.revision;
     await visit(page, fixture, "#/sagas/o-4711");
     expect(await page.locator('main [data-action="skip"]').getAttribute("data-kind")).toBe("danger");
     await carryOut(page, "skip", "refunded in the dashboard", async () => {
@@ -108,7 +108,7 @@ inBrowser("actions", (stage) => {
     expect(fixture.writes.at(-1)?.body).toEqual({
       reason: "refunded in the dashboard",
       step: "charge",
-      version,
+      revision,
     });
     await page.close();
   });
@@ -132,7 +132,7 @@ inBrowser("actions", (stage) => {
     expect(fixture.writes.at(-1)?.body).toMatchObject({
       step: "email",
       result: { id: 7 },
-      version: detail.version,
+      revision: detail.revision,
     });
     await visit(page, fixture, "#/webhooks/subscriptions/1");
     await carryOut(page, "resend", "they lost it");

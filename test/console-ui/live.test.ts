@@ -79,7 +79,7 @@ inBrowser("live", (stage) => {
     expect(await node.getAttribute("data-state")).toBe("running");
     const box = await node.boundingBox();
     fixture.world.sagas.set("watched", playSaga({ ...seed, ending: "COMPLETED" }));
-    fixture.tell({ watched: [{ id: "watched", version: 9 }] });
+    fixture.tell({ watched: [{ id: "watched", revision: 9 }] });
     await page.locator("h1 .state", { hasText: "Completed" }).waitFor();
     expect(await node.getAttribute("data-state")).toBe("done");
     expect(await node.boundingBox()).toEqual(box);

@@ -64,10 +64,10 @@ inBrowser("pages", (stage) => {
       ["#/attention", "All clear"],
       ["#/sagas", "amends.start(placeOrder"],
       ["#/flows", "eventSaga("],
-      ["#/outbox", "eraseSubject(tx"],
-      ["#/webhooks", "webhooks.publish(tx"],
+      ["#/outbox", "erasure.eraseSubject("],
+      ["#/webhooks", "webhooks.publish({"],
       ["#/webhooks/subscriptions", "webhooks.subscribe("],
-      ["#/erasures", "new Erasure("],
+      ["#/erasures", "erasure: { dataMap"],
       ["#/audit", "No operator actions yet"],
     ];
     for (const [hash, text] of teaches) {

@@ -17,7 +17,7 @@ async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Pr
   const folder = mkdtempSync(path.join(tmpdir(), "amends-flows-"));
   const mended = { undo: false, notice: false };
   const { saga, handlers } = flows(mended);
-  const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), eventSagas: [saga], handlers });
+  const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), events: [saga, ...handlers] });
   await amends.migrate();
   const server = await createConsole(amends, { assets: await builtConsole() }).listen({ port: 0 });
   return {

@@ -1,8 +1,8 @@
 /** The list of what needs a person: two things of one kind must not look alike. */
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { Sender } from "amends";
 import { event } from "amends/events";
+import type { Sender } from "amends/webhooks";
 import type { ActionLine, AttentionLine, Overview, Page } from "../../src/console/contract.ts";
 import type { Unsubscribed, DeliveryDetail, Subscription } from "../../src/console/contract-parts.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
@@ -24,14 +24,18 @@ const partners: Sender = {
 
 async function scene(database: TestDatabase) {
   const db = await database.open();
-  const amends = await database.amends({ database: db, webhooks: { maxAttempts: 1, sender: partners } });
+  const amends = await database.amends({
+    database: db,
+    events: [],
+    webhooks: { retry: { attempts: 1 }, sender: partners },
+  });
   for (const status of [500, 410]) {
     const url = `https://partner.example/${status}?key=${KEY}`;
     const description = status === 410 ? { description: "old shop" } : {};
     await amends.webhooks.subscribe({ url, events: ["order.*"], ...description });
   }
   await db.transaction(async (_session, tx) =>
-    amends.webhooks.publish(tx, { type: "order.placed", id: "o-1-placed", data: {} }),
+    amends.webhooks.publish({ type: "order.placed", id: "o-1-placed", data: {} }, { tx }),
   );
   const worker = amends.worker();
   while ((await worker.runOnce()) > 0);
@@ -117,7 +121,7 @@ onEachDatabase((database) => {
   it("[P-04] an event that no process has a handler for is listed, but does not count as waiting work", async () => {
     const { amends, get } = await scene(database);
     const Unheard = event("Unheard", z.object({ n: z.number() }));
-    await amends.events.publish(undefined, Unheard({ n: 1 }));
+    await amends.events.publish(Unheard({ n: 1 }));
     expect((await get<Page<object>>("reader", "/api/outbox?status=pending&kind=event")).items).toHaveLength(
       1,
     );

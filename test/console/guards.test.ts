@@ -33,7 +33,7 @@ async function scene(
   return {
     ...visitor,
     samples: samplesOf(visitor.console.routes),
-    history: async () => (await shop.amends.inspect("o-1"))?.version ?? 0,
+    history: async () => (await shop.amends.inspect("o-1"))?.revision ?? 0,
   };
 }
 

@@ -6,7 +6,9 @@ import { forEver, gate } from "../sagas/support/gate.ts";
 import { openFlows } from "./support/flows.ts";
 import { orders, openShop } from "./support/shop.ts";
 import { visit } from "./support/visit.ts";
-import { DatabaseAuditSink, Outbox, saga } from "amends";
+import { saga } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox } from "amends/erasure";
 import { z } from "zod";
 
 interface Operation {
@@ -143,7 +145,7 @@ onEachDatabase((database) => {
   it("[P-05] readiness fails while due work of any part lies still, and not for what waits for good reason", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
-    const scene = await openFlows(database, { database: db });
+    const scene = await openFlows(database, { database: db, webhooks: {} });
     const { amends } = scene;
     const { as, ask } = visit(amends, { stuckAfter: "5m" });
     const stuck = async (): Promise<readonly string[]> => {
@@ -151,7 +153,7 @@ onEachDatabase((database) => {
       const { checks = [] } = (await (await as("reader", "/api/ready")).json()) as Health;
       return checks.filter(({ ok }) => !ok).map(({ name }) => name);
     };
-    const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+    const outbox = new Outbox(db, { audit: new DatabaseAuditSink(db) });
     const entry = { subjectId: "u-1", resolver: "a", ref: { kind: "a", value: "x" } };
     await scene.run("completed"); // leaves events that nobody takes: they are not due
     await clock.advance(300_000);
@@ -173,7 +175,7 @@ onEachDatabase((database) => {
     const paused = await amends.webhooks.subscribe({ url: "https://partner.example/y", events: ["order.*"] });
     await amends.webhooks.pause(paused.id, { reason: "maintenance" });
     await db.transaction(async (_session, tx) =>
-      amends.webhooks.publish(tx, { type: "order.placed", data: {} }),
+      amends.webhooks.publish({ type: "order.placed", data: {} }, { tx }),
     );
     expect(await stuck()).toEqual([]);
     await clock.advance(300_000);

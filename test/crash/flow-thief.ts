@@ -7,7 +7,7 @@ import { FlowStore } from "../../src/events/store/store.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { pause } from "./office.ts";
-import type { Play } from "./scenario.ts";
+import { rolesOf, type Play } from "./scenario.ts";
 import { heldEntries } from "./standing.ts";
 
 const PATIENCE_MS = 25_000;
@@ -20,9 +20,9 @@ export class FlowThief {
   /** What the database says about each delivery that was taken and about its run, as text. */
   #taken: ReadonlyMap<Delivery, string> = new Map();
 
-  constructor(database: Database, { handlers = [], eventSaga }: Play) {
+  constructor(database: Database, play: Play) {
     this.#database = database;
-    this.#registry = new SagaRegistry(handlers, eventSaga ? [eventSaga] : [], database.dialect.name);
+    this.#registry = new SagaRegistry(rolesOf(play).events, database.dialect.name);
     const { signal } = new AbortController();
     this.#store = new FlowStore({ db: database, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
   }

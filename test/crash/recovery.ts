@@ -41,12 +41,10 @@ export class Recovery {
     this.#play = scenario.play(this.#world);
     const roles = rolesOf(this.#play);
     const options = { database, ...roles, lease: LEASE_MS, middleware: [recorder(this.#effects)] };
-    this.#amends = new Amends(options);
+    this.#amends = new Amends({ ...options, ...this.#play.parts?.(LEASE_MS) });
     this.#operator = new Amends(options);
-    this.#thief = this.#play.eventSaga
-      ? new FlowThief(database, this.#play)
-      : new Thief(this.#operator, database);
-    this.#play.addDuty?.(this.#amends, LEASE_MS);
+    this.#thief = this.#play.eventSaga ? new FlowThief(database, this.#play) : new Thief(database);
+    this.#play.meet?.(this.#amends);
   }
 
   static async open(scenario: Scenario, place: Place): Promise<Recovery> {

@@ -20,8 +20,8 @@ async function begin(
 ): Promise<{ db: Database; store: FlowStore; lapse: () => void; claim: () => Promise<Delivery> }> {
   const clock = virtualClock();
   const db = await database.open({ clock });
-  const amends = await database.amends({ database: db, eventSagas: [convention().saga] });
-  await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+  const amends = await database.amends({ database: db, events: [convention().saga] });
+  await amends.events.publish(Registered({ srn: "c-1" }));
   const signal = new AbortController().signal;
   const store = new FlowStore({ db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
   const claim = async (): Promise<Delivery> => {

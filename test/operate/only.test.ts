@@ -14,7 +14,7 @@ onEachDatabase((database) => {
     const world = new World();
     const amends = await database.amends({ sagas: [one], webhooks: { sender: world } });
     await amends.webhooks.subscribe({ url: "https://a.example", events: ["*"] });
-    await amends.webhooks.publish(undefined, { type: "order.placed", data: {} });
+    await amends.webhooks.publish({ type: "order.placed", data: {} });
     await amends.start(one, {}, { id: "a" });
     expect(await amends.worker({ only: ["sagas"] }).runOnce()).toBe(1);
     expect([(await amends.inspect("a"))?.status, world.sent.length]).toEqual(["COMPLETED", 0]);
@@ -28,7 +28,7 @@ onEachDatabase((database) => {
   });
 
   it("[P-01] a name that there is not is refused, with those that there are", async () => {
-    const amends = await database.amends({ sagas: [one] });
+    const amends = await database.amends({ sagas: [one], webhooks: {} });
     for (const only of [["saga"], [], ["webhooks:dead-letters"]]) {
       const refused = amends.worker({ only }).start();
       await expect(refused).rejects.toMatchObject({ code: "BAD_OPTION" });

@@ -1,4 +1,5 @@
-import { AuditTrail, ResolverError, type AuditSink, type KeyedAuditEvent } from "amends";
+import { AuditTrail, type AuditSink, type KeyedAuditEvent } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -24,7 +25,7 @@ onEachDatabase((database) => {
     ]);
     expect(await world.row(id)).toMatchObject({ status: "succeeded", gate_ms: null, payload: null });
     expect(JSON.stringify(await world.row(id))).not.toContain(erase("u-1").ref.value);
-    const { events } = await new AuditTrail(world.amends).list({ subjectId: "u-1" });
+    const { events } = await new AuditTrail(world.db).list({ subjectId: "u-1" });
     expect(events.slice(-2)).toMatchObject([
       {
         type: "ERASURE_STEP_RESOLVED",

@@ -4,7 +4,7 @@ import { booksHold } from "./support/books.ts";
 import { failed, NOTE, onEachForm, stage, type Stage } from "./support/stage.ts";
 
 async function given(database: TestDatabase): Promise<Stage & { subscription: string; dead: string }> {
-  const on = await stage(database, { maxAttempts: 1 });
+  const on = await stage(database, { retry: { attempts: 1 } });
   on.world.answer = () => failed();
   const subscription = await on.subscribe("a");
   await on.publish("order.placed", { id: "e-1" });

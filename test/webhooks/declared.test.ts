@@ -95,7 +95,7 @@ onEachForm((database) => {
   });
 
   it("[W-19] every call takes the subscriber's id in the place of the number", async () => {
-    const { amends, publish, work, world, clock } = await stage(database, { maxAttempts: 1 });
+    const { amends, publish, work, world, clock } = await stage(database, { retry: { attempts: 1 } });
     world.answer = () => ({ ok: false, code: "http_500" });
     const { id } = await amends.webhooks.subscribe(ACME);
     const since = new Date(clock.virtualNowMs());

@@ -46,7 +46,7 @@ onEachForm((database) => {
 
   it("[W-08] a delivery that fails is tried again on the schedule, and then among the dead letters", async () => {
     const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
-      maxAttempts: 3,
+      retry: { attempts: 3 },
     });
     world.answer = () => failed();
     await subscribe("a");

@@ -104,14 +104,15 @@ onEachForm((database) => {
     const rate = { max: 20, per: "1s" } as const;
     await amends.webhooks.subscribe({ url: "https://a.example/hook", events: ["*"], rate });
     await db.transaction(async (_, tx) => {
-      for (let n = 0; n < 4; n++) await amends.webhooks.publish(tx, { type: "order.placed", data: { n } });
+      for (let n = 0; n < 4; n++)
+        await amends.webhooks.publish({ type: "order.placed", data: { n } }, { tx });
     });
     await database.worker(amends, { poll: "1h" });
     await vi.waitFor(() => expect(world.sent).toHaveLength(4), { timeout: 20_000 });
   });
 
   it("[W-19] in order, the next one waits until the one before has arrived or is dead", async () => {
-    const { subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 2 });
+    const { subscribe, publish, work, later, world } = await stage(database, { retry: { attempts: 2 } });
     await subscribe("a", { ordered: true });
     world.answer = ({ id }, nth) => (id === "e-1" && nth === 1 ? failed() : id === "e-3" ? failed() : {});
     for (let n = 1; n <= 4; n++) await publish("order.placed", { id: `e-${n}` });

@@ -18,12 +18,14 @@ onEachForm((database) => {
   booksHold(database);
 
   it("[W-10] the limit counts all attempts; a subscription's own goes before the general one, and the one used is kept", async () => {
-    const { amends, subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 3 });
+    const { amends, subscribe, publish, work, later, world } = await stage(database, {
+      retry: { attempts: 3 },
+    });
     world.answer = () => failed();
     const [general, own, once] = [
       await subscribe("a"),
-      await subscribe("b", { maxAttempts: 2 }),
-      await subscribe("c", { maxAttempts: 1 }),
+      await subscribe("b", { attempts: 2 }),
+      await subscribe("c", { attempts: 1 }),
     ];
     await publish();
     await work();
@@ -47,7 +49,7 @@ onEachForm((database) => {
     await work();
     await later(30_000);
     expect(await states()).toEqual(["PendingRetry 2"]);
-    await amends.webhooks.update(id, { maxAttempts: 2 });
+    await amends.webhooks.update(id, { attempts: 2 });
     expect(await later(59_999)).toBe(0);
     expect(await states()).toEqual(["PendingRetry 2"]);
     await later(1);
@@ -60,13 +62,13 @@ onEachForm((database) => {
 
   it("[W-03] a limit that is raised lets it go on", async () => {
     const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
-      maxAttempts: 2,
+      retry: { attempts: 2 },
     });
     world.answer = () => failed();
     const id = await subscribe("a");
     await publish();
     await work();
-    await amends.webhooks.update(id, { maxAttempts: 5 });
+    await amends.webhooks.update(id, { attempts: 5 });
     await later(30_000);
     expect(await states()).toEqual(["PendingRetry 2"]);
   });
@@ -177,9 +179,8 @@ onEachForm((database) => {
 
   it("[W-19] a subscription that only fails for long enough is disabled, one that answers in between is not", async () => {
     const { amends, subscribe, publish, later, world } = await stage(database, {
-      maxAttempts: 100,
       disableAfter: "1h",
-      backoff: { base: "5m", cap: "5m" },
+      retry: { attempts: 100, base: "5m", cap: "5m" },
     });
     const dead = await subscribe("dead");
     const flaky = await subscribe("flaky");

@@ -14,7 +14,7 @@ onEachForm((database) => {
     const clock = virtualClock();
     const { amends, db, subscribe, publish, work, later, world, states, isSplit } = await stage(
       database,
-      { maxLeases: 3 },
+      { recoveries: 2 },
       clock,
     );
     await subscribe("a");
@@ -164,9 +164,8 @@ onEachForm((database) => {
 
   it("[K-08][W-08] a sender of the user's own that does not return has timed out; its last attempt is waited for", async () => {
     const { worker, clock, subscribe, publish, world, states } = await stage(database, {
-      maxAttempts: 2,
       timeout: "5s",
-      backoff: { base: "1s" },
+      retry: { attempts: 2, base: "1s" },
     });
     const held = gate();
     world.answer = () => held.pass().then(() => ({}));

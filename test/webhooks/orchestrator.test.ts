@@ -18,7 +18,7 @@ interface Divided extends Stage {
 }
 
 async function divided(database: TestDatabase): Promise<Divided> {
-  const on = await stage(database, { maxAttempts: 2 });
+  const on = await stage(database, { retry: { attempts: 2 } });
   const outside = new World();
   const login = async (part: "orchestrator" | "sender", sender: World): Promise<Amends> =>
     database.amends({
@@ -26,7 +26,7 @@ async function divided(database: TestDatabase): Promise<Divided> {
         database.name === "postgres"
           ? await loginAs(database, [part], on.clock)
           : await database.open({ clock: on.clock }),
-      webhooks: { sender, maxAttempts: 2, spread: 0 },
+      webhooks: { sender, retry: { attempts: 2 }, spread: 0 },
     });
   const deciding = (await login("orchestrator", outside)).worker({ only: ["webhooks:orchestrator"] });
   const sending = (await login("sender", on.world)).worker({ only: ["webhooks:sender"] });

@@ -246,7 +246,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const world = new World();
   const amends = await database.amends({
     database: watched,
-    webhooks: { sender: world, maxAttempts: 2, backoff: { base: "1ms", cap: "1ms" } },
+    webhooks: { sender: world, retry: { attempts: 2, base: "1ms", cap: "1ms" } },
   });
   const { webhooks } = amends;
   const first = await webhooks.subscribe({ url: "https://first.example", events: ["*"] });
@@ -259,7 +259,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
     });
   world.answer = ({ url }) => (url.includes("first") ? failed() : {});
   await db.transaction((_, tx) =>
-    webhooks.publish(tx, { type: "order.placed", data: {}, attributes: { a: "b" } }),
+    webhooks.publish({ type: "order.placed", data: {}, attributes: { a: "b" } }, { tx }),
   );
   const worker = amends.worker();
   const open = async (): Promise<number> =>

@@ -17,7 +17,7 @@ onEachForm((database) => {
     const order = (id: string, end?: Error): Promise<void> =>
       db.transaction(async (session, tx) => {
         await session.query(sql`insert into ${dialect.table("orders")} (id) values (${id})`);
-        await amends.webhooks.publish(tx, { type: "order.placed", data: { id }, id });
+        await amends.webhooks.publish({ type: "order.placed", data: { id }, id }, { tx });
         if (end) throw end;
       });
     await expect(order("o-1", new Error("no"))).rejects.toThrow("no");
@@ -34,16 +34,16 @@ onEachForm((database) => {
   it("[W-15] without a transaction the event and what it owes are durable when it resolves", async () => {
     const { amends, publisherDb, subscribe, rows } = await stage(database);
     await subscribe("a");
-    const { id, created } = await amends.webhooks.publish(undefined, { type: "order.placed", data: {} });
+    const { id, created } = await amends.webhooks.publish({ type: "order.placed", data: {} });
     expect(created).toBe(true);
     expect(await rows("webhook_events")).toMatchObject([{ event_key: id }]);
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
-    expect(await amends.webhooks.publish(undefined, { type: "order.placed", data: {}, id })).toEqual({
+    expect(await amends.webhooks.publish({ type: "order.placed", data: {}, id })).toEqual({
       id,
       created: false,
     });
     const forgotten = publisherDb.transaction(
-      () => amends.webhooks.publish(undefined, { type: "order.placed", data: {} }),
+      () => amends.webhooks.publish({ type: "order.placed", data: {} }),
       true,
     );
     await expect(forgotten).rejects.toMatchObject({ code: "NEEDS_TRANSACTION" });

@@ -236,7 +236,7 @@ onDatabase("postgres", (database) => {
     await expect(start).rejects.toThrow("permission denied for schema amends");
     const { amends: reader } = await loggedIn(database, ["reader"]);
     for (const [call, table] of [
-      [() => reader.webhooks.publish(undefined, { type: "a", data: {} }), "webhook_events"],
+      [() => reader.webhooks.publish({ type: "a", data: {} }), "webhook_events"],
       [() => reader.webhooks.subscribe({ url: "https://a.example", events: ["*"] }), "webhook_subscriptions"],
       [() => reader.webhooks.dismiss("1", { reason: "r" }), "dead_letters"],
     ] as const) {
@@ -267,9 +267,8 @@ onDatabase("sqlite", (database) => {
 onEachForm((database) => {
   it("a lasting failure and a dead letter go all the way, whoever does which part of it", async () => {
     const { amends, subscribe, publish, later, world, states } = await stage(database, {
-      maxAttempts: 2,
       disableAfter: "1s",
-      backoff: { base: "1s", cap: "1s" },
+      retry: { attempts: 2, base: "1s", cap: "1s" },
     });
     const id = await subscribe("a", { concurrency: 20 });
     world.answer = () => failed();

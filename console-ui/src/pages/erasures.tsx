@@ -68,9 +68,9 @@ const columns: readonly Column<ErasureLine>[] = [
   },
 ];
 
-const EXAMPLE = `const erasure = new Erasure({ amends, dataMap, resolvers });
+const EXAMPLE = `const amends = new Amends({ database, erasure: { dataMap, resolvers } });
 await db.transaction((tx) =>
-  erasure.eraseSubject(tx, "user-7", [{ kind: "stripe", value: "cus_9" }]));`;
+  amends.erasure.eraseSubject("user-7", [{ kind: "stripe", value: "cus_9" }], { tx }));`;
 
 export function ErasuresPage(): JSX.Element {
   const { query } = route.value;

@@ -84,7 +84,7 @@ const columns: readonly Column<OutboxLine>[] = [
 
 const EXAMPLE = `await db.transaction(async (tx) => {
   await tx.update(users).set({ deletedAt: now });
-  await erasure.eraseSubject(tx, "user-7", refs);
+  await amends.erasure.eraseSubject("user-7", refs, { tx });
 });`;
 
 export function OutboxPage(): JSX.Element {

@@ -47,7 +47,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
     kind: "saga",
     id: saga.id,
     name: saga.saga,
-    version: saga.version,
+    revision: saga.revision,
     skippable: saga.skippable,
     skips: saga.undoErrors.length > 0 ? "undo" : "act",
   };
@@ -135,7 +135,7 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         ...(saga.archivedAt === null
           ? []
           : ([["Archived", <Time key="a" at={saga.archivedAt} focusable />]] as const)),
-        ["Definition", `version ${saga.definition}, revision ${saga.version}`],
+        ["Definition", `version ${saga.version}, revision ${saga.revision}`],
       ]}
     />
   );

@@ -101,10 +101,7 @@ function Detail({ subscription, accept }: Props): JSX.Element {
                   ))}
                 </span>,
               ],
-              [
-                "Max attempts",
-                subscription.maxAttempts === null ? "default" : String(subscription.maxAttempts),
-              ],
+              ["Max attempts", subscription.attempts === null ? "default" : String(subscription.attempts)],
               ["Concurrency", String(subscription.concurrency)],
               ["Ordered", subscription.ordered ? "yes" : "no"],
               ["Live secrets", String(subscription.liveSecrets)],

@@ -83,9 +83,9 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
 ];
 
 const PUBLISH = `await db.transaction((tx) =>
-  amends.webhooks.publish(tx, { type: "order.placed", data: { orderId } }));`;
+  amends.webhooks.publish({ type: "order.placed", data: { orderId } }, { tx }));`;
 const SUBSCRIBE = `await amends.webhooks.subscribe({
-  url: "https://partner.example/hook", events: ["order.*"], maxAttempts: 12,
+  url: "https://partner.example/hook", events: ["order.*"], attempts: 12,
 });`;
 
 function Deliveries(): JSX.Element {

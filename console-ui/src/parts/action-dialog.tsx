@@ -37,7 +37,7 @@ function ActionForm({ target, action, spec, onDone }: OpenedAction): JSX.Element
     try {
       const answer = await post<unknown>(`${pathOf(target.kind, target.id)}/${action}`, {
         reason: reason.trim(),
-        ...(target.version !== undefined && { version: target.version }),
+        ...(target.revision !== undefined && { revision: target.revision }),
         ...(asksStep && { step }),
         ...(spec.asks === "step" && parsed.value !== undefined && { result: parsed.value }),
         ...(spec.asks === "outcome" && { as: outcome }),

@@ -13,7 +13,7 @@ export interface Target {
   readonly kind: TargetKind;
   readonly id: string;
   readonly name: string;
-  readonly version?: number;
+  readonly revision?: number;
   /** Of a saga: the steps that may be skipped, and whether their acts or their undos failed. */
   readonly skippable?: readonly string[];
   readonly skips?: "act" | "undo" | undefined;

@@ -21,7 +21,7 @@ export const restocked: Scene = async (stage, number) => {
 async function play({ screen, shop, figures }: Stage, id: string, sku: string, count: number): Promise<void> {
   const { events } = shop.amends;
   screen.row(id);
-  const [run] = await events.publish(undefined, StockLow({ restock: id, sku, count }));
+  const [run] = await events.publish(StockLow({ restock: id, sku, count }));
   const status = await run?.ended();
   figures.restocks += 1;
   const view = await events.inspect(run?.id ?? "");

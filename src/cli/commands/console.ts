@@ -1,7 +1,8 @@
 /** `amends console`: the web console on a database, without a worker. */
 import { command, number, text, type Command } from "../program/command.ts";
 import { logLines } from "../terminal/log-lines.ts";
-import { CONSOLE_PORT, readHosts, serve } from "../program/service.ts";
+import { CONSOLE_PORT } from "../../console/http/node-http.ts";
+import { readHosts, serve } from "../program/service.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { DATABASE, openLocal } from "../source/source.ts";
 

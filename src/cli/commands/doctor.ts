@@ -142,7 +142,8 @@ function versionOf(require: NodeJS.Require, name: string): string {
 }
 
 async function examine(local: Local, findings: Finding[], world: World): Promise<void> {
-  const { database: db, config, erasure } = local;
+  const { database: db, config } = local;
+  const { erasure } = local.amends.parts;
   const { missing, applied } = await readMigrations(db);
   findings.push(ok("database", `${local.shown} answers`));
   const ask = async (check: string, look: () => Promise<Finding | readonly Finding[]>): Promise<void> => {

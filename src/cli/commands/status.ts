@@ -24,7 +24,7 @@ export const status: Command = command({
   group: "Look",
   summary: "Counts of all parts, the age of the backlog, and what needs attention.",
   about:
-    "Exits with 1 if something needs attention or overdue work is not being processed: a cron job can watch it.",
+    "Exits with 3 if something needs attention, and with 1 if overdue work is not being processed: a cron job can watch it.",
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
     ["amends status", "of the database in amends.config.ts or DATABASE_URL"],
@@ -42,7 +42,8 @@ export const status: Command = command({
         needsPerson: found.attention.items,
       });
       show(output, api, found, world.nowMs());
-      return (isFine ? 0 : 1) satisfies ExitCode;
+      if (found.health.status !== "ok") return 1 satisfies ExitCode;
+      return (isFine ? 0 : 3) satisfies ExitCode;
     }),
 });
 

@@ -11,8 +11,9 @@ const WHERE = `Where it looks:
 
 const EXITS = `Exit codes:
   0  done
-  1  it failed, or something needs attention
-  2  invalid usage`;
+  1  an error
+  2  invalid usage
+  3  done, and something needs attention`;
 
 const ENVIRONMENT = `Environment:
   NO_COLOR      no colours

@@ -2,7 +2,6 @@
  * Health is progress, not life: a process that answers while its work lies still is not ready. The oldest due work must
  * not have waited too long, and a worker that runs here must have heard from the database lately.
  */
-import { HOST } from "../../runtime/part.ts";
 import type { Health } from "../contract.ts";
 import type { ConsoleContext } from "../context.ts";
 import { dueAges } from "../../operate/backlog.ts";
@@ -29,7 +28,7 @@ async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<
 }
 
 function workerCheck({ amends }: ConsoleContext, stuckAfterMs: number): readonly Check[] {
-  const agoMs = amends[HOST].answeredMsAgo();
+  const agoMs = amends.context.answeredMsAgo();
   if (agoMs === undefined) return [];
   return [
     { name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${duration(agoMs)} ago` },

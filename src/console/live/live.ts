@@ -155,7 +155,7 @@ export class Live {
   #moved(versions: readonly SagaVersion[]): LiveChange["watched"] {
     const moved = versions.filter(({ id, version }) => this.#versions.get(id) !== version);
     this.#versions = new Map(versions.map(({ id, version }) => [id, version]));
-    return moved;
+    return moved.map(({ id, version }) => ({ id, revision: version }));
   }
 
   #tell(data: LiveChange): void {

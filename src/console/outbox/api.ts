@@ -76,7 +76,7 @@ export function outboxRoutes(
       handle: async (call) => {
         await recorded(context, call, "retry", "event", async (note) => {
           await entryOf(context, call.id);
-          await context.amends.events.retry(call.id, note);
+          await context.events.retry(call.id, note);
         });
         return toLine(await entryOf(context, call.id));
       },
@@ -128,13 +128,14 @@ async function resolveErasure(entryActions: EntryActions | undefined, id: string
 
 async function resolveEvent(context: ConsoleContext, id: string, note: Note): Promise<void> {
   await entryOf(context, id);
-  await context.amends.events.resolve(id, note);
+  await context.events.resolve(id, note);
 }
 
 function needed(entryActions: EntryActions | undefined): EntryActions {
   if (entryActions) return entryActions;
-  const message = "This console has no outbox. Pass it: createConsole(amends, { outbox: erasure.outbox }).";
-  throw new Refused(501, { code: "NOT_SUPPORTED", message });
+  const message =
+    "Erasure is not configured in the console's process. Pass `erasure: { dataMap }` to its `new Amends`.";
+  throw new Refused(501, { code: "NOT_CONFIGURED", message });
 }
 
 /** A call needs nothing but its row: the process that makes such calls takes it up again. */

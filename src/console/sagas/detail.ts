@@ -12,7 +12,7 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
   const results = Object.entries(view.results).map(([step, result]) => [step, mask(result)]);
   return {
     id: view.id,
-    saga: view.saga,
+    saga: view.name,
     status: view.status,
     createdAt: view.createdAt.toISOString(),
     updatedAt: view.updatedAt.toISOString(),
@@ -21,8 +21,8 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     steps: stepLines(view),
     lastError: lastErrorOf(view.status, lines) ?? null,
     archivedAt: archivedAt?.toISOString() ?? null,
-    definition: view.definition,
     version: view.version,
+    revision: view.revision,
     input: mask(view.input),
     results: Object.fromEntries(results) as SagaDetail["results"],
     dueAt: view.dueAt?.toISOString() ?? null,

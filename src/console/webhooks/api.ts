@@ -42,7 +42,7 @@ export function webhookRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
-  const { webhooks } = context.amends;
+  const { webhooks } = context;
   const shared = {
     method: "POST",
     access: "operate",
@@ -123,7 +123,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 function deliveryRoutes(context: ConsoleContext): readonly Route[] {
-  const { webhooks } = context.amends;
+  const { webhooks } = context;
   const shared = {
     method: "POST",
     access: "operate",
@@ -200,7 +200,7 @@ const LETTERS_PAGE = 500;
 
 /** A deleted subscription receives nothing, so its dead letters have nobody to go to. */
 async function dismissAll(
-  { amends: { webhooks } }: ConsoleContext,
+  { webhooks }: ConsoleContext,
   subscriptionId: string,
   note: { readonly reason: string; readonly by: string },
 ): Promise<number> {
@@ -215,7 +215,7 @@ async function dismissAll(
 
 /** A delivery to a disabled or deleted subscription ends as a dead letter at once: the operator is told before. */
 async function beforeResend(
-  { amends: { webhooks } }: ConsoleContext,
+  { webhooks }: ConsoleContext,
   id: string,
   enable: boolean | undefined,
 ): Promise<{ readonly refusal?: Refused; readonly enables?: string }> {
@@ -248,14 +248,14 @@ export function webhookRevealers(context: ConsoleContext): Revealers {
   };
 }
 
-async function deliveryOf({ amends }: ConsoleContext, id: string): Promise<Delivery> {
-  const delivery = await amends.webhooks.delivery(checkSerial(id));
+async function deliveryOf({ webhooks }: ConsoleContext, id: string): Promise<Delivery> {
+  const delivery = await webhooks.delivery(checkSerial(id));
   if (!delivery) throw notFound("delivery with this id");
   return delivery;
 }
 
-async function payloadOf({ amends }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
-  const event = await amends.webhooks.event(eventId);
+async function payloadOf({ webhooks }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
+  const event = await webhooks.event(eventId);
   return event ? parsedPayload(event.payload) : null;
 }
 
@@ -272,10 +272,10 @@ async function briefsOf(
 }
 
 async function detailOf(context: ConsoleContext, id: string): Promise<DeliveryDetail> {
-  const { amends, reader } = context;
+  const { reader, webhooks } = context;
   const delivery = await deliveryOf(context, id);
   const subscription = (await briefsOf(context, [delivery]))(delivery);
-  const attempts = await amends.webhooks.attempts(delivery.id);
+  const attempts = await webhooks.attempts(delivery.id);
   const { deadLetter, resentAs } = await readAftermath(reader, delivery.id);
   const hasEnded = deliveryMachine.isTerminal(delivery.status);
   return {

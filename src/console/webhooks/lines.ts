@@ -30,7 +30,7 @@ export function toSubscriptionLine(given: Subscribed): Subscription {
     status: given.status,
     reason: given.reason ?? null,
     events: given.events,
-    maxAttempts: given.maxAttempts ?? null,
+    attempts: given.attempts ?? null,
     concurrency: given.concurrency,
     ordered: given.ordered,
     liveSecrets: given.liveSecrets,

@@ -2,16 +2,15 @@
  * A handler takes one event and answers with one of two: its success event in `ok`, or its failure event in `err`.
  * It knows nothing of sagas; whether it belongs to one is decided where sagas are registered.
  */
-import type { RetryPolicy } from "../../core/saga/interpreter.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { isErr, isOk, type Err, type Ok } from "../../core/result.ts";
-import type { AnySaga, RetryOptions, TransactionKind } from "../../sagas/define/definition.ts";
+import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
+import type { AnySaga, TransactionKind } from "../../sagas/define/definition.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
-import { DEFAULT_RETRY, readRetry } from "../../sagas/define/settings.ts";
 import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";
 import { SagaContractViolation } from "./violation.ts";
 
@@ -116,7 +115,7 @@ export function handler<
     on,
     ok,
     err,
-    retry: readRetry(options.retry, DEFAULT_RETRY, `${where}: retry`),
+    retry: readRetry(options.retry, ACT_RETRY, `${where}: retry`),
     timeoutMs: options.timeout === undefined ? undefined : positiveMs(options.timeout, `${where}: timeout`),
     transaction,
     handle: options.handle.bind(options),

@@ -3,7 +3,7 @@
  * outside, none at all. No transaction is held meanwhile, unless the handler asked for one.
  */
 import { delayMs } from "../../core/backoff.ts";
-import { AmendsError, classify, errorLabel, waitAfter } from "../../core/errors.ts";
+import { AmendsError, classify, errorLabel, errorMessage, waitAfter } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Lease } from "../../runtime/lease.ts";
@@ -20,12 +20,13 @@ import {
   type RunSaga,
 } from "../define/handler.ts";
 import type { Role } from "./decider.ts";
-import { DEADLINE_PASSED, type HandlerResult } from "./result.ts";
+import { DEADLINE_PASSED, type ExhaustedResult, type HandlerResult, type RetryResult } from "./result.ts";
 
 /** What all calls have in common. */
 export interface CallTools {
   readonly clock: Clock;
   readonly errorCodes: ReadonlySet<string>;
+  readonly keepMessages: boolean;
   readonly runSaga: RunSaga;
   /** How long a call whose time is over may still take to return. Undefined: it is waited for in any case. */
   readonly graceMs: number | undefined;
@@ -118,12 +119,12 @@ async function answerOf(tools: CallTools, request: Request, tx: unknown, call: C
 }
 
 function failed(
-  { errorCodes }: CallTools,
+  tools: CallTools,
   { handler, delivery }: Request,
   thrown: unknown,
   reason: StopReason | undefined,
 ): Called {
-  const result = failureOf(handler, delivery, thrown, reason, errorCodes);
+  const result = failureOf(handler, delivery, thrown, reason, tools);
   if (result && WaitLonger.waitOf(thrown) === undefined)
     tellThrow(() => throwOf(handler, delivery, thrown, result));
   return { result, thrown };
@@ -171,14 +172,15 @@ function failureOf(
   { attempts }: Delivery,
   thrown: unknown,
   reason: StopReason | undefined,
-  errorCodes: ReadonlySet<string>,
+  { errorCodes, keepMessages }: CallTools,
 ): HandlerResult | undefined {
   const waitMs = WaitLonger.waitOf(thrown);
   if (waitMs !== undefined) return { kind: "retry", waitMs, error: "Waiting", uncounted: true };
   if (reason === "deadline") return { kind: "exhausted", error: DEADLINE_PASSED };
   if (reason === "lost" || reason === "shutdown") return undefined;
   if (reason === "timeout") return retryOrEnd(handler, attempts, undefined, "TimedOut");
-  return retryOrEnd(handler, attempts, thrown, errorLabel(thrown, errorCodes));
+  const message = keepMessages ? errorMessage(thrown) : undefined;
+  return { ...retryOrEnd(handler, attempts, thrown, errorLabel(thrown, errorCodes)), message };
 }
 
 /** Another attempt, if one is left and can help. */
@@ -187,7 +189,7 @@ export function retryOrEnd(
   attempts: number,
   thrown: unknown,
   error: string,
-): HandlerResult {
+): RetryResult | ExhaustedResult {
   if (classify(thrown) === "permanent" || attempts >= retry.attemptMax) return { kind: "exhausted", error };
   return { kind: "retry", waitMs: waitAfter(thrown, delayMs(retry, Math.max(attempts, 1))), error };
 }

@@ -4,6 +4,7 @@
  * whole. Nothing is read or written here. The saga's own functions make events, which may take time, so a decision is made
  * before the transaction that writes it is opened (K-10).
  */
+import { labelWithMessage } from "../../core/errors.ts";
 import { decide, expects, type FlowEmission, type FlowEvent } from "../../core/flow/decide.ts";
 import type { FlowPlan, FlowState } from "../../core/flow/state.ts";
 import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
@@ -121,7 +122,7 @@ export class FlowDecider {
       // A step that was not done has not succeeded; and a superseded delivery cannot be requeued past its run.
       to: isExhausted ? SUPERSEDED : SUCCEEDED,
       waitMs: undefined,
-      error: isExhausted ? result.error : undefined,
+      error: isExhausted ? labelWithMessage(result.error, result.message) : undefined,
       uncounted: undefined,
       move: { run, state: decided.state, stepMs: saga.steps[decided.state.currentStep]?.deadlineMs },
       queue: undefined,
@@ -196,7 +197,12 @@ export class FlowDecider {
 
   #plainOutcome(delivery: Delivery, result: FinalResult): Outcome {
     if (result.kind === "exhausted")
-      return { delivery, to: ABANDONED, error: result.error, out: NOTHING_OUT };
+      return {
+        delivery,
+        to: ABANDONED,
+        error: labelWithMessage(result.error, result.message),
+        out: NOTHING_OUT,
+      };
     const { handler, correlation } = delivery;
     return {
       delivery,

@@ -3,6 +3,7 @@
  * process took is routed (route.ts). What a handler's answer causes is claimed as it is written and goes on in this process,
  * so that a chain costs one commit per handler; many chains at once share commits.
  */
+import { labelIn } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
@@ -28,6 +29,7 @@ export interface EventEngineOptions {
   readonly registry: SagaRegistry;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
+  readonly keepMessages: boolean;
   readonly graceMs: number;
   readonly closing: AbortSignal;
   readonly tracer: Tracer;
@@ -62,7 +64,7 @@ export class EventEngine {
   readonly #options: EventEngineOptions;
 
   constructor(options: EventEngineOptions) {
-    const { db, registry, leaseMs, closing, tracer, errorCodes, graceMs } = options;
+    const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs } = options;
     const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
     this.#options = options;
     this.db = db;
@@ -72,13 +74,12 @@ export class EventEngine {
     this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
-    this.callTools = { clock: db.clock, errorCodes, graceMs, runSaga };
-    const known = { deliverable: registry.deliverable, routable: registry.routable };
+    this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
     this.pool = new LeasePool<Delivery>({
       name: "events",
       clock: db.clock,
       leaseMs,
-      claim: (limit, except) => this.store.claim(known, limit, except),
+      claim: (limit, except) => this.store.claim(registry, limit, except),
       renew: (held) => this.store.renew(held),
       run: (delivery, lease) => this.#run(delivery, lease),
       release: (delivery) => this.#release(delivery),
@@ -129,7 +130,7 @@ export class EventEngine {
     if (move && isAtRest(move.state.status))
       void lease.gone.then(() => this.listeners.notify(move.run.sagaId, move.state.status));
     if (to === settled("abandon")) {
-      const fields = { id, event: name, handler, error };
+      const fields = { id, event: name, handler, error: error === undefined ? error : labelIn(error) };
       this.#options.onAttention(fields, "amends: an event was given up and needs a person");
     }
     if (move?.state.status === "stalled") {

@@ -4,7 +4,7 @@
  * called again for that.
  */
 import { claimCount } from "../../core/claim-token.ts";
-import { errorLabel } from "../../core/errors.ts";
+import { errorLabel, labelWithMessage } from "../../core/errors.ts";
 import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
@@ -174,14 +174,14 @@ export class HandlerTurn {
    * An attempt of a step that is to come again moves its run as well, to the state in which it is: if the run has turned
    * back meanwhile, it does not wait for the step any longer.
    */
-  async #retry({ waitMs, error, uncounted }: RetryResult, role: Role): Promise<boolean> {
+  async #retry({ waitMs, error, message, uncounted }: RetryResult, role: Role): Promise<boolean> {
     const delivery = this.#delivery;
     const run = role.kind === "act" ? this.#run : undefined;
     const isSettled = await this.#settle({
       delivery,
       to: settled(uncounted ? "park" : "fail"),
       waitMs,
-      ...(uncounted ? { uncounted } : { error }),
+      ...(uncounted ? { uncounted } : { error: labelWithMessage(error, message) }),
       move: run && { run, state: run.state, stepMs: "rest" },
       out: NOTHING_OUT,
     });

@@ -2,7 +2,7 @@
  * Calls the user's code, which may hang, throw anything or return nonsense: whatever it does becomes an outcome. No
  * transaction, lock or connection is held meanwhile, except for a step that asked for a transaction.
  */
-import { AmendsError, classify, errorLabel } from "../../core/errors.ts";
+import { AmendsError, classify, errorLabel, errorMessage } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import { checkName, idempotencyKey } from "../../core/identity.ts";
 import { encodeJson } from "../../core/json.ts";
@@ -37,6 +37,8 @@ export interface CallTools {
   readonly clock: Clock;
   readonly middleware: readonly Middleware[];
   readonly errorCodes: ReadonlySet<string>;
+  /** Whether messages are kept if a saga does not say. */
+  readonly keepMessages: boolean;
   /** How long a call whose time is over may still take to return; undefined where it is waited for in any case. */
   readonly graceMs: number | undefined;
   newId(): string;
@@ -301,7 +303,8 @@ function failureOf(
       return { kind: "failed", transient: true, failure: { kind: "retry", label: "TimedOut" } };
     default: {
       const permanent = classify(thrown) === "permanent";
-      const message = run.definition.settings.keepMessages ? messageOf(thrown) : undefined;
+      const isKept = run.definition.settings.keepMessages ?? tools.keepMessages;
+      const message = isKept ? errorMessage(thrown) : undefined;
       const failure: Failure = {
         kind: permanent ? "terminal" : "retry",
         label: errorLabel(thrown, tools.errorCodes),
@@ -309,17 +312,5 @@ function failureOf(
       };
       return { kind: "failed", transient: !permanent, failure };
     }
-  }
-}
-
-const MESSAGE_MAX = 1_000;
-
-function messageOf(thrown: unknown): string | undefined {
-  try {
-    const message =
-      typeof thrown === "string" ? thrown : (thrown as { message?: unknown } | null | undefined)?.message;
-    return typeof message === "string" ? message.slice(0, MESSAGE_MAX) : undefined;
-  } catch {
-    return undefined; // a getter that throws, a revoked proxy
   }
 }

@@ -1,5 +1,6 @@
 /** Runs one saga: ask the interpreter what is next, do it, book what came of it, again. All waiting is visible here. */
-import { decide, needsStart, next, turnEntry, type RetryPolicy } from "../../core/saga/interpreter.ts";
+import type { RetryPolicy } from "../../core/backoff.ts";
+import { decide, needsStart, next, turnEntry } from "../../core/saga/interpreter.ts";
 import { control, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { sleep } from "../../storage/clock.ts";

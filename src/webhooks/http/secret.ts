@@ -1,7 +1,4 @@
-/**
- * Signing secrets as Standard Webhooks writes them: `whsec_` and base64 for a secret that both sides share, `whsk_`
- * and `whpk_` for the two halves of an Ed25519 key. What is given is never repeated in an error.
- */
+/** The sender's secrets: makes them, and reads them into keys of Node.js. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -9,12 +6,9 @@ import {
   randomBytes,
   type KeyObject,
 } from "node:crypto";
-import { AmendsError } from "../../core/errors.ts";
+import { HALF_BYTES, readSecretText, refuseSecret } from "../../core/delivery/secret-text.ts";
 
-export const SECRET_BYTES_MIN = 24;
-const SECRET_BYTES_MAX = 256;
 const GENERATED_BYTES = 32;
-const HALF_BYTES = 32;
 
 /** Shared by both sides: signs and verifies. */
 export interface SharedSecret {
@@ -61,35 +55,14 @@ export function generateWebhookKeyPair(): WebhookKeyPair {
   };
 }
 
-/** Reads any of the three forms. `field` names where it was given. */
+/** Reads any of the three forms. `field` names the option that held it. */
 export function readSecret(text: unknown, field: string): AnySecret {
-  const [, kind, encoded = ""] = (typeof text === "string" && /^(whsec|whsk|whpk)_(.*)$/s.exec(text)) || [];
-  if (kind === undefined) {
-    return refuse(field, "must be a text that begins with whsec_, whsk_ or whpk_");
-  }
-  const bytes = Buffer.from(encoded, "base64");
-  // Node skips what is not base64. A secret with a typing error must not become a shorter secret.
-  if (bytes.toString("base64").replace(/=+$/, "") !== encoded.replace(/=+$/, "")) {
-    return refuse(field, `must be plain base64 after ${kind}_`);
-  }
-  if (kind === "whsec") return readShared(bytes, field);
-  return kind === "whsk" ? readPrivate(bytes, field) : readPublic(bytes, field);
+  const { kind, bytes } = readSecretText(text, field);
+  if (kind === "shared") return { kind, key: bytes };
+  return kind === "private" ? readPrivate(bytes, field) : readPublic(bytes);
 }
 
-function readShared(key: Buffer, field: string): SharedSecret {
-  if (key.length < SECRET_BYTES_MIN || key.length > SECRET_BYTES_MAX) {
-    return refuse(
-      field,
-      `must hold ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes (this one holds ${key.length})`,
-    );
-  }
-  return { kind: "shared", key };
-}
-
-function readPrivate(bytes: Buffer, field: string): PrivateSecret {
-  if (bytes.length !== HALF_BYTES && bytes.length !== 2 * HALF_BYTES) {
-    return refuse(field, "must hold an Ed25519 private key: 32 bytes, or 64 with its public half");
-  }
+function readPrivate(bytes: Uint8Array, field: string): PrivateSecret {
   const key = createPrivateKey({
     key: Buffer.concat([PKCS8_PREFIX, bytes.subarray(0, HALF_BYTES)]),
     format: "der",
@@ -97,14 +70,13 @@ function readPrivate(bytes: Buffer, field: string): PrivateSecret {
   });
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   const given = bytes.subarray(HALF_BYTES);
-  if (given.length > 0 && !given.equals(Buffer.from(x, "base64url"))) {
-    return refuse(field, "holds two halves that do not belong together");
+  if (given.length > 0 && !Buffer.from(x, "base64url").equals(given)) {
+    return refuseSecret(field, "holds two halves that do not belong together");
   }
   return { kind: "private", key };
 }
 
-function readPublic(bytes: Buffer, field: string): PublicSecret {
-  if (bytes.length !== HALF_BYTES) return refuse(field, "must hold an Ed25519 public key of 32 bytes");
+function readPublic(bytes: Uint8Array): PublicSecret {
   return {
     kind: "public",
     key: createPublicKey({ key: Buffer.concat([SPKI_PREFIX, bytes]), format: "der", type: "spki" }),
@@ -114,7 +86,3 @@ function readPublic(bytes: Buffer, field: string): PublicSecret {
 /** What DER puts in front of the 32 bytes of an Ed25519 key. */
 const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
-
-function refuse(field: string, why: string): never {
-  throw new AmendsError("BAD_SECRET", `${field} ${why}.`, { field });
-}

@@ -2,7 +2,7 @@
  * Signatures as Standard Webhooks defines them: v1 is HMAC-SHA256, v1a is Ed25519, both over id.timestamp.body with
  * the body's exact bytes. While secrets are rotated, a message carries one signature for each that is alive.
  */
-import { createHmac, sign, timingSafeEqual, verify } from "node:crypto";
+import { createHmac, sign } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
 import {
   ID_HEADER,
@@ -13,7 +13,7 @@ import {
   writeSignatures,
   type Signature,
 } from "../../core/delivery/signature-text.ts";
-import { readSecret, type AnySecret, type PublicSecret, type SharedSecret } from "./secret.ts";
+import { readSecret, type AnySecret, type SharedSecret } from "./secret.ts";
 
 export interface WebhookMessage {
   /** The same over all attempts of one delivery, and without a dot. */
@@ -70,25 +70,6 @@ function signOne(message: WebhookMessage, secret: AnySecret): Signature {
     "BAD_SECRET",
     "A public key (whpk_) verifies; it cannot sign. Give the private one (whsk_).",
   );
-}
-
-/** Is this a whole and right signature of the message? Takes the same time wherever it differs. */
-export function isSignedBy(
-  message: WebhookMessage,
-  signature: Signature,
-  secret: SharedSecret | PublicSecret,
-): boolean {
-  if (secret.kind === "shared") {
-    if (signature.version !== "v1") return false;
-    // Compared as text: base64 has several spellings of the same bytes, and only one is ours.
-    const expected = Buffer.from(hmac(message, secret).toString("base64"));
-    const given = Buffer.from(signature.value);
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  }
-  if (signature.version !== "v1a") return false;
-  const given = Buffer.from(signature.value, "base64");
-  if (given.length !== 64 || given.toString("base64") !== signature.value) return false;
-  return verify(null, signedBytes(message), secret.key, given);
 }
 
 function hmac({ id, timestamp, body }: WebhookMessage, { key }: SharedSecret): Buffer {

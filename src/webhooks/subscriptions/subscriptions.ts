@@ -194,7 +194,7 @@ export class Subscriptions {
 }
 
 function settingsOf(view: Subscription): SubscriptionSettings {
-  const { url, events, filter, description, maxAttempts, concurrency, intervalMs, ordered, timeoutMs } = view;
+  const { url, events, filter, description, attempts, concurrency, intervalMs, ordered, timeoutMs } = view;
   return {
     url,
     events,
@@ -202,21 +202,20 @@ function settingsOf(view: Subscription): SubscriptionSettings {
     concurrency,
     ordered,
     ...(description !== undefined && { description }),
-    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(attempts !== undefined && { attempts }),
     ...(intervalMs > 0 && { rate: { max: 1, per: intervalMs } }),
     ...(timeoutMs !== undefined && { timeout: timeoutMs }),
   };
 }
 
 function isSame(found: Subscription, given: CheckedSettings): boolean {
-  const { url, events, filter, description, maxAttempts, concurrency, intervalMs, ordered, timeoutMs } =
-    found;
+  const { url, events, filter, description, attempts, concurrency, intervalMs, ordered, timeoutMs } = found;
   const settings: CheckedSettings = {
     url,
     events,
     filter,
     description: description ?? null,
-    attemptMax: maxAttempts ?? null,
+    attemptMax: attempts ?? null,
     concurrency,
     intervalMs,
     ordered,

@@ -18,7 +18,7 @@ export interface Subscription {
   readonly events: readonly string[];
   readonly filter: Filter;
   /** Its own limit; undefined if the general one holds. */
-  readonly maxAttempts: number | undefined;
+  readonly attempts: number | undefined;
   readonly concurrency: number;
   /** The least time between two deliveries; 0 without a rate. */
   readonly intervalMs: number;
@@ -38,7 +38,7 @@ export function toSubscription(row: Row): Subscription {
     SUBSCRIPTION_ROW.read(row);
   return {
     ...same,
-    maxAttempts: attemptMax,
+    attempts: attemptMax,
     liveSecrets: secretEnds.filter((end) => end === null || end > nowMs).length,
     failingSince: failingSince === undefined ? undefined : new Date(failingSince),
     createdAt: new Date(createdAt),

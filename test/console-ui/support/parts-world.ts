@@ -197,7 +197,7 @@ export function subscriptionOf(
     status,
     reason: failing ? "failing" : null,
     events: ["order.*", "refund.created"],
-    maxAttempts: 12,
+    attempts: 12,
     concurrency: 4,
     ordered: false,
     liveSecrets: 1,

@@ -59,7 +59,7 @@ function act(world: World, parts: readonly string[], body: Body): unknown {
 
 function sagaAction(world: World, id: string, action: string, body: Body): unknown {
   const saga = world.sagas.get(id) ?? lost();
-  if (body["version"] !== undefined && body["version"] !== saga.detail.version) {
+  if (body["revision"] !== undefined && body["revision"] !== saga.detail.revision) {
     throw new Refused(409, { code: "CONFLICT", message: "More has happened since: load it again." });
   }
   const endings = {
@@ -69,7 +69,7 @@ function sagaAction(world: World, id: string, action: string, body: Body): unkno
     cancel: "COMPENSATING",
   };
   const status = endings[action as keyof typeof endings] as "FAILED";
-  const detail = { ...saga.detail, status, version: saga.detail.version + 1, actions: [], stalled: null };
+  const detail = { ...saga.detail, status, revision: saga.detail.revision + 1, actions: [], stalled: null };
   world.sagas.set(id, { ...saga, detail });
   return detail;
 }

@@ -37,7 +37,10 @@ export interface PartsOptions {
 
 export function parts(db: Database, options: PartsOptions = {}): Parts {
   const { owner = "test", isSplit = false, onDead = () => undefined } = options;
-  const { policy, attemptMax, leaseMs, leaseMax, timeoutMs } = readSettings({ spread: 0, maxAttempts: 3 });
+  const { policy, attemptMax, leaseMs, leaseMax, timeoutMs } = readSettings({
+    spread: 0,
+    retry: { attempts: 3 },
+  });
   const nothing = (): void => undefined;
   const orchestrator = new Orchestrator({
     policy,

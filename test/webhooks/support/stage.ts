@@ -145,7 +145,7 @@ export async function stage(
     publish: (type = "order.placed", more = {}) =>
       publisher.db.transaction(async (_, tx) => {
         const event = { type, data: { n: 1 }, ...more };
-        return (await publisher.amends.webhooks.publish(tx, event)).id;
+        return (await publisher.amends.webhooks.publish(event, { tx })).id;
       }),
     subscribe: async (name, more = {}) =>
       (await amends.webhooks.subscribe({ url: `https://${name}.example/hook`, events: ["*"], ...more })).id,

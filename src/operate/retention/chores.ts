@@ -2,15 +2,15 @@
  * The chores of retention: for each policy, the part that owns the rows removes one batch, in a transaction of its own.
  * What is removed, and what stays, is said where the rows are owned.
  */
-import { removeRuns } from "../events/retention.ts";
-import { runExists } from "../events/retention-queries.ts";
-import { EntryRetention } from "../outbox/retention/retention.ts";
-import { forgetArchived } from "../sagas/retention/archive.ts";
-import { expiredSagas, removeSagas, type Expiry } from "../sagas/retention/retention.ts";
-import type { SagaView } from "../sagas/view/view.ts";
-import type { Session } from "../storage/database.ts";
-import { prune } from "../webhooks/retention.ts";
-import type { CheckedPolicy } from "./retention-policy.ts";
+import { removeRuns } from "../../events/retention.ts";
+import { runExists } from "../../events/retention-queries.ts";
+import { EntryRetention } from "../../outbox/retention/retention.ts";
+import { forgetArchived } from "../../sagas/retention/archive.ts";
+import { expiredSagas, removeSagas, type Expiry } from "../../sagas/retention/retention.ts";
+import type { SagaView } from "../../sagas/view/view.ts";
+import type { Session } from "../../storage/database.ts";
+import { prune } from "../../webhooks/retention.ts";
+import type { CheckedPolicy } from "./policy.ts";
 
 /** One transaction, repeated after trouble that passes, by the role that may delete. */
 export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>;

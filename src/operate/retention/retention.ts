@@ -4,19 +4,19 @@
  * policy reaches them. A saga's id is free again once it is gone, so its time must be longer than anybody may repeat a
  * start.
  */
-import { AmendsError, errorLabel } from "../core/errors.ts";
-import { refuseUnknown } from "../core/options.ts";
-import type { SagaView } from "../sagas/view/view.ts";
-import { persist } from "../storage/retry.ts";
-import { checkRole, setRole } from "../storage/postgres/role.ts";
-import type { Duty, Leaving } from "../runtime/duty.ts";
-import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
-import { choresOf, type Chore, type Swept, type Transact } from "./retention-chores.ts";
-import { checkPolicy, type RetentionPolicy } from "./retention-policy.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { SagaView } from "../../sagas/view/view.ts";
+import { persist } from "../../storage/retry.ts";
+import { checkRole, setRole } from "../../storage/postgres/role.ts";
+import type { Duty, Leaving } from "../../runtime/duty.ts";
+import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
+import { choresOf, type Chore, type Swept, type Transact } from "./chores.ts";
+import { checkPolicy, type RetentionPolicy } from "./policy.ts";
 
+/** The option `retention` of `new Amends`. */
 export interface RetentionOptions extends RetentionPolicy {
-  readonly amends: Hosting & { inspect(id: string): Promise<SagaView | undefined> };
-  /** How many rows one transaction removes. Default: 500. */
+  /** The number of rows that one transaction removes. Default: 500. */
   readonly batch?: number;
   /**
    * PostgreSQL only: the role that removes, such as `amends_retention` of `migrate({ roles: true })`. The user that
@@ -25,12 +25,38 @@ export interface RetentionOptions extends RetentionPolicy {
   readonly role?: string;
 }
 
-const OPTIONS = ["amends", "sagas", "flows", "outbox", "webhooks", "batch", "role"];
+const OPTIONS = ["sagas", "flows", "outbox", "webhooks", "batch", "role"];
+type Inspect = (id: string) => Promise<SagaView | undefined>;
+
 const BATCH_MAX = 5_000;
 /** How long it rests when nothing is left to remove. */
 const REST_MS = 60_000;
 
-export class Retention implements Duty {
+/** Removes or archives what has ended: `amends.retention`. */
+export class Retention {
+  /** @internal */
+  readonly duties: readonly Duty[];
+  readonly #sweeper: Sweeper;
+
+  constructor(context: PartContext, options: RetentionOptions, inspect: Inspect) {
+    refuseUnknown(options, OPTIONS, "new Amends({ retention })");
+    const { batch = 500, role, ...policy } = options;
+    if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX) {
+      throw new AmendsError("BAD_OPTION", `retention.batch must be a whole number of 1 to ${BATCH_MAX}.`);
+    }
+    const transact = transactAs(context, role);
+    this.#sweeper = new Sweeper(context, choresOf(checkPolicy(policy), { transact, batch, inspect }));
+    this.duties = [this.#sweeper];
+  }
+
+  /** Removes one batch of each kind that there is a policy for. Returns the number of rows. The worker does it by itself. */
+  runOnce(): Promise<number> {
+    return this.#sweeper.runOnce();
+  }
+}
+
+/** The duty that the worker drives. */
+class Sweeper implements Duty {
   readonly name: string = "retention";
   readonly capacity: number = 1;
   readonly renewEveryMs: number = 3_600_000;
@@ -39,17 +65,9 @@ export class Retention implements Duty {
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #isAccepted = false;
 
-  /** The worker of this Amends drives it from its next start on; without one, call `runOnce`. */
-  constructor(options: RetentionOptions) {
-    refuseUnknown(options, OPTIONS, "new Retention");
-    const { amends, batch = 500, role, ...policy } = options;
-    if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX) {
-      throw new AmendsError("BAD_OPTION", `\`batch\` must be a whole number of 1 to ${BATCH_MAX}.`);
-    }
-    this.#host = amends[HOST];
-    const transact = transactAs(this.#host, role);
-    this.#chores = choresOf(checkPolicy(policy), { transact, batch, inspect: (id) => amends.inspect(id) });
-    this.#host.addDuty(this);
+  constructor(context: PartContext, chores: readonly Chore[]) {
+    this.#host = context;
+    this.#chores = chores;
   }
 
   get room(): number {
@@ -76,7 +94,6 @@ export class Retention implements Duty {
     this.#isAccepted = false;
   }
 
-  /** Removes one batch of each kind that there is a policy for. Returns how much that was. */
   async runOnce(): Promise<number> {
     const { removed, trouble } = await this.#sweep();
     if (trouble.length > 0) throw trouble[0];

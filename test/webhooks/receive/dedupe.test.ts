@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { virtualClock } from "amends/testing";
-import { dedupeWebhooks, type SeenStore } from "amends/webhooks";
+import { dedupeWebhooks, type SeenStore } from "amends/webhooks/receive";
 
 describe("repetitions", () => {
   it("[W-16] the work of an id is done once", async () => {

@@ -6,25 +6,36 @@
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import { systemClock, type Clock } from "../../storage/clock.ts";
 
 /** Ids whose work is done. A store of your own makes several processes share them. */
 export interface SeenStore {
+  /** Whether the work of this id is done. */
   has(id: string): boolean | Promise<boolean>;
   /** Remembers it for at least this long. */
   add(id: string, ttlMs: number): void | Promise<void>;
 }
 
-export interface DedupeOptions {
-  /** How long an id is remembered: 7 days. Longer than the sender goes on trying. */
-  readonly ttl?: Duration;
-  /** How many ids are remembered in memory: 100,000, then the oldest is forgotten. Not for stores of your own. */
-  readonly max?: number;
-  /** In memory unless you give one. */
-  readonly store?: SeenStore;
-  readonly clock?: Clock;
+/** A clock that never goes back; only differences of its readings mean something. */
+export interface MonotonicClock {
+  /** Milliseconds since some instant. */
+  monotonicMs(): number;
 }
 
+const SYSTEM_CLOCK: MonotonicClock = { monotonicMs: () => performance.now() };
+
+/** The options of `dedupeWebhooks`. */
+export interface DedupeOptions {
+  /** How long an id is remembered, which must be longer than the sender goes on trying. Default: 7d. */
+  readonly ttl?: Duration;
+  /** How many ids are remembered in memory before the oldest is forgotten. Not for stores of your own. Default: 100,000. */
+  readonly max?: number;
+  /** Where ids are remembered. Default: in memory. */
+  readonly store?: SeenStore;
+  /** For tests: a virtual clock from `amends/testing`. */
+  readonly clock?: MonotonicClock;
+}
+
+/** Does the work of each webhook once. */
 export interface WebhookDedupe {
   /** Does the work unless it was done before. True if this call did it; what the work throws is thrown. */
   once(id: string, work: () => void | Promise<void>): Promise<boolean>;
@@ -33,9 +44,10 @@ export interface WebhookDedupe {
 const TTL_MS = 7 * 86_400_000;
 const MAX = 100_000;
 
+/** Recognises repetitions of a webhook by its id. */
 export function dedupeWebhooks(options: DedupeOptions = {}): WebhookDedupe {
   refuseUnknown(options, ["ttl", "max", "store", "clock"], "dedupeWebhooks");
-  const { max = MAX, clock = systemClock } = options;
+  const { max = MAX, clock = SYSTEM_CLOCK } = options;
   const ttlMs = positiveMs(options.ttl ?? TTL_MS, "ttl");
   if (!Number.isInteger(max) || max < 1) {
     throw new AmendsError("BAD_OPTION", "max must be a whole number of at least 1.");
@@ -75,9 +87,9 @@ class SeenInMemory implements SeenStore {
   /** In the order in which they were added, which is the order in which they expire. */
   readonly #expiresMs = new Map<string, number>();
   readonly #max: number;
-  readonly #clock: Clock;
+  readonly #clock: MonotonicClock;
 
-  constructor(max: number, clock: Clock) {
+  constructor(max: number, clock: MonotonicClock) {
     this.#max = max;
     this.#clock = clock;
   }
