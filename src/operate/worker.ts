@@ -5,7 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
-import { refuseUnknown } from "../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
@@ -105,6 +105,7 @@ export class Worker {
 
   /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
   async stop(options: StopOptions = {}): Promise<void> {
+    refuseUnknown(options, ["deadline"], "A worker's stop");
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     if (this.#once) await this.#drain(deadlineMs);
     const stopping = this.#stopping;
@@ -119,7 +120,8 @@ export class Worker {
   }
 
   /** Takes one batch of what is due of each kind, runs it until it ends or waits, and returns how much it was. */
-  async runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "A worker's runOnce");
     if (this.running)
       throw new AmendsError("NOT_ALLOWED_NOW", "This worker runs already: it needs no runOnce.");
     this.#once = this.#runOnce();
