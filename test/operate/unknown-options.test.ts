@@ -1,5 +1,5 @@
 /** An option that does not exist is refused: ignored, it would look like one that works. */
-import { Amends } from "amends";
+import type { Amends } from "amends";
 import { expect, it } from "vitest";
 import { onDatabase } from "../support/databases.ts";
 

@@ -16,7 +16,7 @@ const mail = defineCall("mail", { schema: z.object({}), handle: () => undefined 
 /** Starts and enqueues with this `tx`: the codes of the refusals, and how many rows there are afterwards. */
 async function refusals(database: TestDatabase, tx: unknown): Promise<readonly unknown[]> {
   const db = await database.open();
-  const amends = (await database.amends({ database: db, sagas: [order], calls: [mail] })) as Amends;
+  const amends = await database.amends({ database: db, sagas: [order], calls: [mail] });
   const codes: unknown[] = [];
   const note = (error: { readonly code?: unknown }): void => void codes.push(error.code);
   for (const work of [() => amends.start(order, {}, { tx }), () => amends.calls.enqueue(mail, {}, { tx })])
@@ -59,7 +59,7 @@ onDatabase("postgres", (database) => {
     await database.open();
     const found = await withPool(2, (pool) =>
       refusals(database, {
-        query: async (statement: pg.QueryConfig) => (await pool.query(statement)).rows,
+        query: async (statement: pg.QueryConfig) => (await pool.query<object>(statement)).rows,
       }),
     );
     expect(found).toEqual(["NEEDS_TRANSACTION", "NEEDS_TRANSACTION", 0]);
@@ -69,7 +69,7 @@ onDatabase("postgres", (database) => {
     await database.open();
     const found = await within((client) =>
       refusals(database, {
-        query: async (statement: pg.QueryConfig) => (await client.query(statement)).rows,
+        query: async (statement: pg.QueryConfig) => (await client.query<object>(statement)).rows,
       }),
     );
     expect(found).toEqual(["BAD_OPTION", "BAD_OPTION", 0]);
