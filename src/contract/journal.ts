@@ -42,6 +42,7 @@ interface Line {
 }
 
 export class ContractJournal implements Journal {
+  readonly keepsEvents = false;
   readonly #storage: SagaStorage;
   readonly #now: () => number;
   /** When to look again at sagas that were not due: the storage cannot be asked for those that are. */

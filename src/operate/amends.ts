@@ -17,7 +17,7 @@ import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators
 import { outcomeOf } from "../sagas/view/outcome.ts";
 import { countOpenKinds } from "../sagas/journal/queries.ts";
 import { Registry } from "../sagas/define/registry.ts";
-import type { Run } from "../sagas/engine/run.ts";
+import type { JournalHost } from "../sagas/engine/journal-host.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
 import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../sagas/journal/signals.ts";
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
@@ -322,7 +322,7 @@ export class Amends<Tx = unknown> {
     }
   }
 
-  #rewound({ id, definition, version }: Run, foundVersion: number | undefined): void {
+  #rewound({ id, definition, version }: JournalHost, foundVersion: number | undefined): void {
     const fields = { id, saga: definition.name, version, found: foundVersion };
     this.#logger.error(
       fields,

@@ -7,7 +7,7 @@ import { checkFlows, endedFlows, strandedFlows } from "../support/flow-invariant
 import { checkOutbox, settledEntries } from "../support/outbox-invariants.ts";
 import { termsOf } from "./flows.ts";
 import { openPlace, type Place } from "./place.ts";
-import { describeOpen, heldEntries, openWork, stuckWork } from "./standing.ts";
+import { describeOpen, heldEntries, openWork, sagaStatus, stuckWork } from "./standing.ts";
 import { FlowThief } from "./flow-thief.ts";
 import { Thief } from "./thief.ts";
 import { ID, rolesOf, type Play, type Scenario } from "./scenario.ts";
@@ -113,7 +113,7 @@ export class Recovery {
 
   /** Everything that is wrong, in words. */
   async check(): Promise<readonly string[]> {
-    const status = (await this.#amends.inspect(ID))?.status;
+    const status = await sagaStatus(this.#database, ID);
     const { ends = [], outbox } = this.#scenario;
     const wrong =
       status === undefined || ends.includes(status)

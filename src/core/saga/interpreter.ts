@@ -3,6 +3,7 @@
  * durations go out, and the engine at the edge does the rest.
  */
 import { delayMs, type Backoff } from "../backoff.ts";
+import type { Direction } from "../identity.ts";
 import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.ts";
 import { control, started } from "./entry.ts";
 import { membersFrom } from "./group.ts";
@@ -51,6 +52,9 @@ export interface GroupCommand {
 
 /** `failed`: a step of a group failed, and the worker that waited for the others was lost. */
 export type TurnReason = "cancelled" | "deadline" | "failed";
+
+/** A call of a step's own code. */
+export type CallCommand = Extract<Command, { kind: "act" | "undo" }>;
 
 export type WaitCommand = Extract<Command, { kind: "sleep" | "wait" }>;
 
@@ -170,10 +174,15 @@ export function takesOver(state: SagaState, index: number, kind: FailureKind): s
   return isLost && state.pivot >= 0 && index >= state.pivot ? undefined : planned.fallback;
 }
 
+/** The log's word for what a call does. */
+export function actionOf({ kind }: CallCommand): Direction {
+  return kind === "act" ? "act" : "compensate";
+}
+
 /** What the outcome of a call means: the line to write, and how long to wait where the call is tried again. */
 export function decide(state: SagaState, command: Command, outcome: Outcome, retry: RetryPolicy): Decision {
   if (command.kind !== "act" && command.kind !== "undo") throw new Error(`${command.kind} has no outcome`);
-  const action = command.kind === "act" ? "act" : "compensate";
+  const action = actionOf(command);
   const line = (status: Entry["status"], details: string | null): Entry => ({
     step: command.step,
     action,
@@ -217,10 +226,7 @@ export function returnLines(
 }
 
 /** Does a success of this call still matter, now that the saga has gone on without it? */
-export function isAwaited(
-  state: SagaState,
-  { kind, index }: { kind: "act" | "undo"; index: number },
-): boolean {
+export function isAwaited(state: SagaState, { kind, index }: CallCommand): boolean {
   const { act, undo } = state.steps[index] as StepState;
   if (kind === "undo") return undo === "retry" || undo === "failed";
   return act === "retry" || (act === "broken" && state.status === "STALLED");

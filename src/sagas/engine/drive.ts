@@ -1,149 +1,129 @@
-/** Runs one saga: ask the interpreter what is next, do it, book what came of it, again. All waiting is visible here. */
-import { decide, needsStart, next, turnEntry, type RetryPolicy } from "../../core/saga/interpreter.ts";
-import { control, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
+/**
+ * Runs one saga: ask the interpreter what is next, have the host do it, record what came of it, again. All waiting is in
+ * `host.until` and `host.record`. What always holds: a call is made only once its beginning is recorded, its outcome is
+ * recorded before anything follows from it, and the saga is neither turned back, ended nor given back while one of its calls
+ * is under way.
+ */
+import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
-import { sleep } from "../../storage/clock.ts";
-import {
-  accept,
-  book,
-  checkpointFor,
-  expired,
-  factsOf,
-  reread,
-  tellThrown,
-  wakeAfter,
-  type DriveTools,
-} from "./checkpoint.ts";
-import { callStep, type CallCommand, type Called } from "./call.ts";
-import { runGroup } from "./group.ts";
-import { callGuarded } from "./guarded-call.ts";
-import { allReturned, bookReturned, waitHere } from "./returning.ts";
-import type { Run } from "./run.ts";
-import { callStepInTransaction } from "./transactional.ts";
-import { restAfter, SHORT_WAIT_MS, wait } from "./waiting.ts";
+import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
+import type { Host, Lines, Pending } from "./host.ts";
+import { departed, factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
+import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
+import type { Departure, Run } from "./run.ts";
+import { settle, takeEnded } from "./settle.ts";
+import { SHORT_WAIT_MS, wait } from "./wait.ts";
 
-export async function drive(tools: DriveTools, run: Run): Promise<void> {
-  for (;;) {
-    if (run.orphans !== undefined && (await bookReturned(tools, run)) === "lost") return run.depart("lost");
-    const facts = factsOf(tools, run);
-    const command = next(run.state, facts);
-    if (command.kind === "end") return run.depart("ended");
-    if (command.kind === "turn") {
-      const entry = turnEntry(run.state, command.why, facts.late);
-      if ((await book(tools, run, { entry })) === "lost") return run.depart("lost");
-      continue;
+export async function drive(host: Host, run: Run): Promise<Departure> {
+  try {
+    for (let departure: Departure | undefined; ;) {
+      departure = await proceed(host, run);
+      if (departure !== undefined) return departure;
     }
-    if (command.kind === "group") {
-      await runGroup(tools, run);
-      if (run.departure) return;
-      continue;
-    }
-    if (command.kind === "sleep" || command.kind === "wait") {
-      if (await allReturned(tools, run)) await wait(tools, run, command);
-      if (run.departure) return;
-      continue;
-    }
-    if (tools.draining()) return release(tools, run);
-    if (needsStart(run.state, command)) {
-      const entry: Entry = {
-        step: command.step,
-        action: actionOf(command),
-        status: "STARTED",
-        details: null,
-      };
-      if ((await book(tools, run, { entry })) === "lost") return run.depart("lost");
-      continue;
-    }
-    const step = run.step(command.step);
-    run.heed();
-    if (step.deadlineMs !== undefined && command.kind === "act" && command.attempt === 1) {
-      run.stepBegunAtMs = tools.clock.monotonicMs();
-    }
-    const pending =
-      step.fallback !== undefined && command.kind === "act"
-        ? callGuarded(tools, run, command, step)
-        : step.transaction
-          ? callStepInTransaction(tools, run, command)
-          : callStep(tools, run, command, undefined);
-    const called = pending instanceof Promise ? await pending : pending;
-    if (called === "again") continue;
-    if (called === "lost") return run.depart("lost");
-    if (called === undefined) return run.stopReason === "lost" ? run.depart("lost") : release(tools, run);
-    if (called.late) run.hear(command, called.late, step.transaction !== undefined);
-    if (called.outcome.kind === "ok") {
-      // The way that almost every step goes has one wait: for its line to be durable.
-      const { entry } = decide(run.state, command, called.outcome, step.retry);
-      const before = called.expired ? [expired(command)] : undefined;
-      const isResting = run.hasWaits && before === undefined && !run.orphans?.any;
-      const rest = isResting ? await restAfter(tools, run, entry) : undefined;
-      const checkpoint = checkpointFor(tools, run, { entry, before, emissions: called.emissions, rest });
-      if (await tools.journal.append(checkpoint)) {
-        accept(tools, run, checkpoint);
-        if (rest === undefined) continue;
-        tools.dueIn(rest.releaseMs);
-        return run.depart("released");
-      }
-      if ((await reread(tools, run)) === "lost") return run.depart("lost");
-    }
-    const waitMs = await settle(tools, run, command, called);
-    run.heed();
-    if (run.departure) return;
-    if (waitMs > 0 && run.orphans?.any) await waitHere(tools, run, command, waitMs);
-    else if (waitMs > 0) await sleep(tools.clock, waitMs, run.signal);
-    if (run.departure) return;
+  } finally {
+    // A saga that was lost, or cannot be recorded, keeps its slot until its calls have returned.
+    while (run.calls.some(({ isOver }) => !isOver)) await host.until(run.calls);
   }
 }
 
-export function actionOf(command: CallCommand): "act" | "compensate" {
-  return command.kind === "act" ? "act" : "compensate";
-}
-
-/** Books what came of a call. Returns how long to wait, in place, before the next one. */
-async function settle(tools: DriveTools, run: Run, command: CallCommand, called: Called): Promise<number> {
-  const step = run.step(command.step);
-  const policy: RetryPolicy = command.kind === "act" ? step.retry : step.compensateRetry;
-  const before = called.expired ? [expired(command)] : undefined;
-  const { emissions } = called;
-  for (;;) {
-    const { entry, ...decision } = decide(run.state, command, called.outcome, policy);
-    // A saga that turns back now has nothing to wait for.
-    const turns =
-      decision.waitMs !== undefined && next(evolve(run.state, entry), factsOf(tools, run)).kind === "turn";
-    const waitMs = turns ? undefined : decision.waitMs;
-    // A saga whose calls have not all returned is not given back: nobody else could hear them.
-    const staysHere = waitMs !== undefined && (waitMs <= SHORT_WAIT_MS || run.orphans?.any === true);
-    const releaseMs = waitMs === undefined || staysHere ? undefined : wakeAfter(tools, run, command, waitMs);
-    const waits = decision.waitMs !== undefined;
-    const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });
-    if (booking === "changed") continue;
-    if (booking === "lost") {
-      run.depart("lost");
-      return 0;
-    }
-    tellThrown(run, command, called, waitMs);
-    if (releaseMs !== undefined) {
-      tools.dueIn(releaseMs);
-      run.depart("released");
-    }
-    return staysHere ? waitMs : 0;
+/** Up to the next durable point, or until there is something new to decide on. Says how the saga left, where it did. */
+async function proceed(host: Host, run: Run): Promise<Departure | undefined> {
+  if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
+  if (run.calls.length > 0) {
+    const ended = takeEnded(run);
+    if (ended === "lost") return "lost";
+    if (ended.length > 0) return settle(host, run, ended);
+  }
+  if (host.interruption === "lost") return "lost";
+  if (host.interruption === "changed") return (await host.reread()) === "lost" ? "lost" : undefined;
+  // Given back before anything is decided: the next worker knows that the call is in doubt.
+  if (run.isInterrupted && run.calls.length === 0) return release(host, run, 0);
+  const facts = factsOf(host, run);
+  const command = next(run.state, facts);
+  switch (command.kind) {
+    case "act":
+    case "undo":
+      return act(host, run, [command]);
+    case "group":
+      return act(host, run, command.acts);
+    case "sleep":
+    case "wait":
+      // The saga is not given back while one of its calls runs: no other worker could hear it.
+      return run.orphans?.any && !host.isDraining ? pause(host, run) : wait(host, run, command);
+    case "turn":
+      return write(host, run, { entry: turnEntry(run.state, command.why, facts.late) });
+    default:
+      return "ended";
   }
 }
 
-/** Gives the saga back. Whatever call was begun is in doubt for whoever takes it next. */
-async function release(tools: DriveTools, run: Run): Promise<void> {
-  const entry = control("$release", {});
-  for (;;) {
-    const booking = await book(tools, run, { entry, releaseMs: 0, waits: true });
-    if (booking === "changed") continue;
-    return run.depart(booking === "lost" ? "lost" : "released");
+/** Makes the calls that are due and have begun, begins those that have not, or waits for what is under way. */
+function act(host: Host, run: Run, commands: readonly CallCommand[]): Promise<Departure | undefined> {
+  const due: CallCommand[] = [];
+  const fresh: CallCommand[] = [];
+  for (const command of commands) {
+    if (!isDue(host, run, command)) continue;
+    due.push(command);
+    if (host.isDraining) continue;
+    if (needsStart(run.state, command)) fresh.push(command);
+    else call(host, run, command);
   }
+  if (fresh.length > 0) return host.record(beginning(run, fresh)).then(departed);
+  if (run.calls.length > 0) return pause(host, run);
+  return rest(host, run, due.length > 0 ? 0 : (wakeAfterMs(host, run) ?? 0));
+}
+
+function isDue(host: Host, run: Run, command: CallCommand): boolean {
+  if (run.calls.length > 0 && run.calls.some((active) => active.command.index === command.index))
+    return false;
+  if (run.hasPutOff && run.dueAtMs(command) > host.nowMs()) return false;
+  return run.orphans === undefined || command.attempt === 1 || run.orphans.running.length < ORPHANS_MAX;
+}
+
+function call(host: Host, run: Run, command: CallCommand): void {
+  if (run.hasDeadlines && command.kind === "act" && run.begunAtMs(command.step) === undefined)
+    run.begin(command.step, host.nowMs());
+  run.calls.push(host.call(command));
+}
+
+/** The lines that these begin with, in one commit. */
+function beginning({ state }: Run, commands: readonly CallCommand[]): Lines {
+  const [entry, ...more] = commands.map((command): Entry => ({
+    ...started(command.step),
+    action: actionOf(command),
+  })) as [Entry, ...Entry[]];
+  return { entry, more, emissions: [], state: more.reduce(evolve, evolve(state, entry)), rest: undefined };
+}
+
+/** Until a call ends, something is told, or a next try is due. */
+async function pause(host: Host, run: Run): Promise<undefined> {
+  const { calls, orphans } = run;
+  const wakeMs = run.hasPutOff || orphans ? wakeAfterMs(host, run) : undefined;
+  const pendings: readonly Pending<unknown>[] = orphans
+    ? [...calls, ...orphans.running.map(({ answer }) => answer)]
+    : calls;
+  await host.until(pendings, wakeMs);
+}
+
+/** Nothing is under way, and nothing may be yet: a short time is waited out, for a longer one the saga is given back. */
+async function rest(host: Host, run: Run, ms: number): Promise<Departure | undefined> {
+  if (host.isDraining) return release(host, run, ms);
+  if (run.orphans?.any) return pause(host, run);
+  if (ms > SHORT_WAIT_MS) return release(host, run, ms);
+  await host.until([], ms);
+  return undefined;
+}
+
+/** Gives the saga back. A call that has begun is in doubt for the next worker. */
+function release(host: Host, run: Run, releaseMs: number): Promise<Departure | undefined> {
+  return write(host, run, { entry: control("$release", {}), rest: { releaseMs } });
 }
 
 /** Stops a saga that cannot go on by itself, for a person to look at. */
-export async function stall(tools: DriveTools, run: Run, details: ControlDetails): Promise<void> {
+export async function stall(host: Host, run: Run, details: ControlDetails): Promise<Departure> {
   for (;;) {
-    const booking = await book(tools, run, { entry: control("$stall", details), waits: true });
-    if (booking === "changed") continue;
-    return run.depart(booking === "lost" ? "lost" : "ended");
+    const lines = linesOf(host, run, { entry: control("$stall", details), begins: false });
+    const recorded = await host.record(lines);
+    if (recorded !== "changed") return recorded === "lost" ? "lost" : "ended";
   }
 }

@@ -1,160 +1,135 @@
-/** One saga while this process runs it: what it is, what it holds, and how its current call can be stopped. */
-import type { Lease } from "../../runtime/lease.ts";
-import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
-import type { ControlDetails } from "../../core/saga/entry.ts";
+/**
+ * One saga while a driver has it: its state, what its finished steps returned, the instants that its time limits count
+ * from, and the calls that are under way. Nothing in it depends on where it is stored.
+ */
+import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
-import { stopCall, type CallCommand, type CallContext, type Called } from "./call.ts";
 import type { AnySaga } from "../define/definition.ts";
-import type { SagaRecord } from "../journal/journal.ts";
-import type { Member } from "./member.ts";
-import { OrphanedCalls } from "./orphaned-calls.ts";
-import { resultName } from "../view/outcome.ts";
 import type { StepDefinition } from "../define/settings.ts";
+import { resultName } from "../view/outcome.ts";
+import type { Lines, PendingCall } from "./host.ts";
+import type { OrphanedCalls } from "./orphaned-calls.ts";
 
 /** How a run left this process: at its end, given back for later, or taken by another worker. */
 export type Departure = "ended" | "released" | "lost";
 
-/** What most sagas have: no groups. Never added to. */
-const NO_INSTANTS = new Map<string, number>();
+/** A saga as it was read, with its deadline and instants in the storage's time. */
+export interface Snapshot {
+  readonly id: string;
+  readonly input: unknown;
+  readonly state: SagaState;
+  /** The storage's clock when it was read. */
+  readonly nowMs: number;
+  readonly deadlineAtMs: number | undefined;
+}
 
 export class Run {
   readonly id: string;
   readonly definition: AnySaga;
   readonly input: unknown;
-  readonly token: number;
-  /** Set as soon as the run has its slot. */
-  lease!: Lease;
-  /** Why it cannot go on here: it is stalled instead. */
-  readonly refusal: ControlDetails | undefined;
-  /** Of the database, when the saga was last read from it. */
-  epoch: number;
   state: SagaState;
-  version: number;
   /** What the finished steps returned, by name. */
   results: Record<string, unknown> = {};
+  /** When its own deadline passes, in the host's time. */
+  readonly deadlineAtMs: number | undefined;
   readonly hasDeadlines: boolean;
   /** Some of its steps only wait. */
   readonly hasWaits: boolean;
-  /** What was sent to it, as far as anybody looked. */
+  /** What was sent to it, as far as it was looked at. */
   arrivals: readonly Arrival[] = [];
-  /** It was recovered and has not got on since. */
-  unconfirmedRecovery: boolean;
-  /** Local instants, for deadlines: ownership never depends on them. */
-  deadlineAtMs: number | undefined;
-  stepBegunAtMs: number;
-  /** Of steps in a group, by name: when each first began, and when its next try is due. */
-  readonly begunAtMs: Map<string, number> = NO_INSTANTS;
-  readonly dueAtMs: Map<string, number> = NO_INSTANTS;
-  /** The acts of a group that are being called. */
-  members: Set<Member> | undefined;
-  /** A version that is being written while acts of a group are called: nobody else wrote that one. */
-  sentVersion = 0;
-  /** The call that is under way, unless it is one of a group's. */
-  call: CallContext | undefined;
+  /** The calls that are under way: one, or several of a group. */
+  calls: PendingCall[] = [];
   /** Calls that have outlived their time and have not returned; undefined where there never was one. */
   orphans: OrphanedCalls | undefined;
-  /** That the database has forgotten it was told. */
-  isRewound = false;
-  departure: Departure | undefined;
-  #told: Stoppable | undefined;
+  /** A call was interrupted: it is in doubt, and so the saga is given back before anything else is decided. */
+  isInterrupted = false;
+  /** In the host's time: when each step began, as far as a time limit counts from it, and when each next try is due. */
+  #begunAtMs: Map<string, number> | undefined;
+  #dueAtMs: Map<string, number> | undefined;
 
-  constructor(
-    record: Omit<SagaRecord, "entries">,
-    definition: AnySaga,
-    localNowMs: number,
-    refusal?: ControlDetails,
-  ) {
-    this.refusal = refusal;
-    this.id = record.id;
+  constructor(given: Snapshot, definition: AnySaga, nowMs: number) {
+    const { deadlineAtMs, state } = given;
+    this.id = given.id;
     this.definition = definition;
-    this.input = record.input;
-    this.token = record.token;
-    this.epoch = record.epoch;
-    this.version = record.version;
-    this.state = record.state;
-    this.unconfirmedRecovery = record.recoveryAttempts > 0;
-    this.stepBegunAtMs = localNowMs;
-    this.deadlineAtMs =
-      record.deadlineAtMs === undefined ? undefined : localNowMs + (record.deadlineAtMs - record.nowMs);
+    this.input = given.input;
+    this.state = state;
+    this.deadlineAtMs = deadlineAtMs === undefined ? undefined : nowMs + (deadlineAtMs - given.nowMs);
     this.hasDeadlines =
-      this.deadlineAtMs !== undefined || definition.steps.some((step) => step.deadlineMs !== undefined);
-    this.hasWaits = record.plan.some(({ wait }) => wait !== undefined);
-    if (record.plan.some(({ group }) => group !== undefined)) {
-      this.begunAtMs = new Map();
-      this.dueAtMs = new Map();
-    }
-    this.adopt(record.state, record.nowMs, localNowMs);
+      deadlineAtMs !== undefined || definition.steps.some((step) => step.deadlineMs !== undefined);
+    this.hasWaits = state.plan.some(({ wait }) => wait !== undefined);
+    this.adopt(state, given.nowMs, nowMs);
   }
 
-  /** Takes over a state that was read from the database. */
-  adopt(state: SagaState, databaseNowMs: number, localNowMs: number): void {
+  /** Takes over a state that was read from the storage. */
+  adopt(state: SagaState, storageNowMs: number, nowMs: number): void {
     this.state = state;
     this.results = {};
-    // Most are empty, and emptying a map makes a new table even then.
-    if (this.begunAtMs.size > 0) this.begunAtMs.clear();
-    if (this.dueAtMs.size > 0) this.dueAtMs.clear();
+    this.#begunAtMs = undefined;
+    this.#dueAtMs = undefined;
     for (const [index, step] of state.steps.entries()) {
+      const planned = state.plan[index] as PlannedStep;
       if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-        this.results[resultName(state.plan[index] as PlannedStep)] = step.result;
-      if (step.act === "retry" || step.act === "begun" || step.act === "waiting") {
-        const begunAgoMs = step.begunAtMs === undefined ? 0 : databaseNowMs - step.begunAtMs;
-        this.stepBegunAtMs = localNowMs - begunAgoMs;
-        const { name, group } = state.plan[index] as PlannedStep;
-        if (!group) continue;
-        this.begunAtMs.set(name, this.stepBegunAtMs);
-        if (step.act === "retry" && step.dueAtMs !== undefined)
-          this.dueAtMs.set(name, localNowMs + step.dueAtMs - databaseNowMs);
-      }
+        this.results[resultName(planned)] = step.result;
+      if (step.act !== "retry" && step.act !== "begun" && step.act !== "waiting") continue;
+      if (this.hasDeadlines || planned.wait)
+        this.begin(planned.name, nowMs + (step.begunAtMs ?? storageNowMs) - storageNowMs);
+      if (step.act === "retry" && step.dueAtMs !== undefined)
+        this.putOff({ kind: "act", step: planned.name }, nowMs + step.dueAtMs - storageNowMs);
     }
+  }
+
+  /** The lines are durable: only now do they count. */
+  accept({ entry, more, state }: Lines, nowMs: number): void {
+    this.state = state;
+    this.#acceptLine(entry);
+    if (more) for (const line of more) this.#acceptLine(line);
+    const last = more?.at(-1) ?? entry;
+    const begun = last.next?.step ?? (last.status === "STARTED" ? last.step : undefined);
+    // A wait that begins here is measured by the host's time for as long as the saga stays here.
+    if (this.hasWaits && state.plan.some(({ name, wait }) => wait && name === begun))
+      this.begin(begun as string, nowMs);
+  }
+
+  #acceptLine({ step, action, status }: Lines["entry"]): void {
+    if (action !== "act" || status !== "COMPLETED" || step.startsWith("$")) return;
+    const index = this.state.plan.findIndex(({ name }) => name === step);
+    this.results[resultName(this.state.plan[index] as PlannedStep)] = this.state.steps[index]?.result;
   }
 
   step(name: string): StepDefinition {
-    return this.definition.steps.find((step) => step.name === name) as StepDefinition;
+    for (const step of this.definition.steps) if (step.name === name) return step;
+    throw new Error(`saga ${this.definition.name} has no step ${name}`);
   }
 
-  /** The pool has a slot for it: a loss and a shutdown reach its calls from there. */
-  attach(lease: Lease): void {
-    this.lease = lease;
-    lease.onStop(() => this.#tell(lease.stopped as StopReason));
+  /** The time limits of this step count from now on. */
+  begin(step: string, nowMs: number): void {
+    this.#begunAtMs ??= new Map();
+    this.#begunAtMs.set(step, nowMs);
   }
 
-  depart(departure: Departure): void {
-    this.departure = departure;
+  begunAtMs(step: string): number | undefined {
+    return this.#begunAtMs?.get(step);
   }
 
-  /** What it was told while nothing was called, or last of all. */
-  get stopReason(): StopReason | undefined {
-    return this.lease.stopped ?? this.#told?.stopReason;
+  /** The next try of this call is due at this instant. */
+  putOff(call: Pick<CallCommand, "kind" | "step">, atMs: number): void {
+    this.#dueAtMs ??= new Map();
+    this.#dueAtMs.set(keyOf(call), atMs);
   }
 
-  /** For waits between two calls. */
-  get signal(): AbortSignal {
-    this.#told ??= new Stoppable();
-    return this.#told.signal;
+  dueAtMs(call: Pick<CallCommand, "kind" | "step">): number {
+    return this.#dueAtMs?.get(keyOf(call)) ?? -Infinity;
   }
 
-  /** What was told before has been heeded: only a shutdown and a loss stay. */
-  heed(): void {
-    if (this.lease.stopped === undefined) this.#told = undefined;
+  /** Some next try may not be due yet. */
+  get hasPutOff(): boolean {
+    return this.#dueAtMs !== undefined;
   }
+}
 
-  /** Hears a call on whose answer the saga no longer waits. */
-  hear(command: CallCommand, late: Promise<Called | undefined>, isHarmless: boolean): void {
-    this.orphans ??= new OrphanedCalls();
-    this.orphans.add(command, late, isHarmless);
-  }
-
-  stop(reason: StopReason): void {
-    if (reason === "lost") this.lease.stop(reason);
-    else this.#tell(reason);
-  }
-
-  #tell(reason: StopReason): void {
-    this.#told ??= new Stoppable();
-    this.#told.stop(reason);
-    if (this.call) stopCall(this.call, reason);
-    if (this.members) for (const { call } of this.members) if (call) stopCall(call, reason);
-  }
+/** No name of a step has a space. */
+function keyOf({ kind, step }: Pick<CallCommand, "kind" | "step">): string {
+  return kind === "act" ? step : `undo ${step}`;
 }

@@ -38,6 +38,7 @@ export interface DatabaseJournalOptions {
 }
 
 export class DatabaseJournal implements Journal {
+  readonly keepsEvents = true;
   readonly #db: Database;
   /** A start may have to wait for somebody else's transaction with the same id: no checkpoint waits with it. */
   readonly #starts: GroupWriter<Item, boolean>;

@@ -116,6 +116,8 @@ export interface Claimed {
 }
 
 export interface Journal {
+  /** Events that steps emit are kept in the same commit as the line that they belong to. */
+  readonly keepsEvents: boolean;
   /** True where it was created now, false where a saga with this id exists already. */
   create(saga: NewSaga): Promise<boolean>;
   /** In the caller's own transaction. */

@@ -63,7 +63,7 @@ export class SagaRun<Results = unknown, E = unknown> {
   async result(options: WaitOptions = {}): Promise<SagaOutcome<Results, E>> {
     const { run } = this.#started;
     if (run && !options.signal) {
-      await run.lease.unlessLost(run.lease.gone);
+      await run.lease.goneOrLost;
       const outcome = run.departure === "ended" ? outcomeOf(this.id, run.state) : undefined;
       // A stalled saga may have been helped on since.
       if (outcome && outcome.status !== "STALLED") return outcome as SagaOutcome<Results, E>;
