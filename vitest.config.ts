@@ -1,6 +1,10 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { UNTIL_MS } from "./test/setup/limits.ts";
+import { runFolder } from "./test/setup/run-folder.ts";
+import { SlowestFirst } from "./test/setup/slowest-first.ts";
+import { needyFiles } from "./tools/test-files.mjs";
 
 const src = fileURLToPath(new URL("src", import.meta.url));
 
@@ -10,14 +14,18 @@ const alias = [
   { find: /^amends\/(.+)$/, replacement: `${src}/$1.ts` },
 ];
 
+/** `npm run quick` and `npm run watch` leave to `npm test` what needs a build or a browser. */
+const leftOut = process.env["AMENDS_QUICK"] === "1" ? needyFiles("test") : [];
+
 export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
     maxWorkers: Math.max(3, availableParallelism() - 1),
+    sequence: { sequencer: SlowestFirst },
     reporters: ["default", "json"],
-    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/test-report.json" },
+    outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/partial-report.json" },
     projects: [
       {
         resolve: { alias },
@@ -35,14 +43,17 @@ export default defineConfig({
         test: {
           name: "world",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/core/**"],
+          exclude: ["test/core/**", ...leftOut],
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],
-          // A shared machine may starve real processes once: then a test is told as tried twice, not as failed.
-          retry: 1,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          env: { TMPDIR: runFolder },
+          setupFiles: ["test/setup/wait-for.ts"],
+          expect: { poll: { timeout: UNTIL_MS, interval: 20 } },
+          retry: 0,
+          // Limits that only end a test that would hang, on a machine that has other work as well.
+          testTimeout: 90_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -55,7 +66,7 @@ export default defineConfig({
             only: true,
             checker: "tsc",
             include: ["test/types/**/*.test-d.ts"],
-            tsconfig: "./tsconfig.json",
+            tsconfig: "./test/types/tsconfig.json",
             // `npm run types` reports those, once.
             ignoreSourceErrors: true,
           },

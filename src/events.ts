@@ -30,5 +30,4 @@ export { type FlowNote, type FlowView } from "./events/view.ts";
 export { type RunEvent } from "./events/store/rows.ts";
 export { FlowRun } from "./events/run-handle.ts";
 export { flowDiagram, flowRunDiagram } from "./events/diagram.ts";
-export { type EventAction, type GivenUpEvent, type StalledFlow } from "./events/attention.ts";
 export { sagaHandler, type SagaHandlerOptions } from "./events/define/saga-handler.ts";

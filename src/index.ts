@@ -6,8 +6,24 @@ export {
   type StartOptions,
   type StorageOptions,
 } from "./operate/amends-options.ts";
-export { type AttentionItem, type AttentionPage, type StalledSaga } from "./operate/attention.ts";
-export { type DeadLetterItem, type DisabledItem } from "./webhooks/attention.ts";
+export {
+  type AbandonedCallItem,
+  type AbandonedEntryItem,
+  type AbandonedEventItem,
+  type AttentionAction,
+  type AttentionFacts,
+  type AttentionItem,
+  type AttentionKind,
+  type DeadLetterItem,
+  type DisabledSubscriptionItem,
+  type OverdueErasureItem,
+  type StalledRunItem,
+  type StalledSagaItem,
+} from "./attention/item.ts";
+export { type AttentionCounts } from "./attention/count.ts";
+export { type AttentionOptions, type AttentionPage } from "./attention/list.ts";
+export { type Count } from "./core/count.ts";
+export { type Page } from "./core/cursor.ts";
 export { Webhooks, type NewSubscription, type SubscribeSettings } from "./webhooks/webhooks.ts";
 export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
 export { type Published, type WebhookEvent } from "./webhooks/publishing.ts";
@@ -31,10 +47,8 @@ export {
   type SubscriptionStatus,
 } from "./core/delivery/machine.ts";
 export { type MigrateOptions } from "./storage/migrations/migrate.ts";
-export { type AbandonedItem, type OverdueItem } from "./erasure/attention.ts";
-export { type AbandonedCallItem } from "./outbox/attention.ts";
 export { type Logger } from "./operate/logger.ts";
-export { type ArchivedSaga } from "./operate/archive.ts";
+export { type ArchivedSaga } from "./sagas/retention/archive.ts";
 export { Retention, type RetentionOptions } from "./operate/retention.ts";
 export {
   type EndedPolicy,
@@ -114,7 +128,7 @@ export {
   type CallOptions,
 } from "./outbox/call-definition.ts";
 export { type CallEntry } from "./outbox/call-row.ts";
-export { type EntryPage, type PageOptions } from "./outbox/entry-page.ts";
+export { type EntryPage, type PageOptions } from "./outbox/read/entry-page.ts";
 export { ResolverRegistry } from "./erasure/remote/registry.ts";
 export { SagaRunner, type SagaRunnerOptions } from "./erasure/remote/runner.ts";
 export { type AbandonedHook, type AbandonedSignal } from "./erasure/remote/abandoned.ts";

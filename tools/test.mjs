@@ -1,37 +1,18 @@
 /**
  * `npm test`: the whole gate, one line per stage. Every stage runs even when an earlier one failed, so that one
  * run shows all there is to mend. With arguments only the tests run, and the arguments go to vitest; such a
- * partial run leaves the report of the last whole run alone.
+ * partial run builds what its tests ask for, and leaves the report of the last whole run alone.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { buildPackage, buildTests } from "./build.mjs";
+import { checks } from "./checks.mjs";
 import { ensureInstalled, node, program, root, toolMain } from "./project.mjs";
+import { runStages } from "./stages.mjs";
 
 const vitestArgs = process.argv.slice(2);
 const partial = vitestArgs.length > 0;
 const report = path.join(".amends", partial ? "partial-report.json" : "test-report.json");
-
-/** @typedef {import("./project.mjs").Outcome} Outcome */
-
-/** @type {[string, () => Promise<Outcome>][]} */
-const stages = [
-  ["format", () => program("oxfmt", ["--check"])],
-  ["lint", () => program("oxlint", ["--type-aware"])],
-  ["types", types],
-  ["doors", () => node(["tools/doors.mjs"])],
-  ["build", build],
-  ["tests", tests],
-  ["guarantees", () => node(["tools/guarantees.mjs", "--quiet"])],
-];
-
-async function types() {
-  const [library, browser] = await Promise.all([
-    program("tsc", ["-p", "tsconfig.json"]),
-    program("tsc", ["-p", "console-ui/tsconfig.json"]),
-  ]);
-  return { ok: library.ok && browser.ok, output: library.output + browser.output };
-}
 
 async function build() {
   const [published, forTests] = await Promise.all([buildPackage(), buildTests()]);
@@ -46,6 +27,13 @@ async function tests() {
   return program("vitest", ["run", ...vitestArgs, ...reporter], { show: true, env });
 }
 
+/** Its warnings are shown also where it succeeds. */
+async function guarantees() {
+  const outcome = await node(["tools/guarantees.mjs", "--quiet"]);
+  if (outcome.ok && outcome.output !== "") console.log(outcome.output.trimEnd());
+  return outcome;
+}
+
 function totals() {
   const file = path.join(root, report);
   if (!existsSync(file)) return { passed: 0, failed: 0 };
@@ -55,16 +43,15 @@ function totals() {
 
 await toolMain(async () => {
   await ensureInstalled();
-  const wanted = partial ? stages.filter(([name]) => name === "build" || name === "tests") : stages;
+  const groups = partial
+    ? [[/** @type {const} */ (["tests", tests])]]
+    : [
+        [...checks, /** @type {const} */ (["build", build])],
+        [/** @type {const} */ (["tests", tests])],
+        [/** @type {const} */ (["guarantees", guarantees])],
+      ];
   let ok = true;
-  for (const [name, stage] of wanted) {
-    const startedAt = performance.now();
-    const outcome = await stage();
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    if (!outcome.ok && outcome.output !== "") console.log(outcome.output.trimEnd());
-    console.log(`${outcome.ok ? "ok    " : "FAILED"}  ${name.padEnd(10)} ${seconds.padStart(6)} s`);
-    ok &&= outcome.ok;
-  }
+  for (const group of groups) ok = (await runStages(group)) && ok;
   const { passed, failed } = totals();
   console.log(`${passed} passed, ${failed} failed`);
   if (!ok || passed === 0) process.exitCode = 1;

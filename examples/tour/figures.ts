@@ -14,7 +14,7 @@ export class Figures {
   }
 
   async attention(): Promise<number> {
-    return (await this.#shop.amends.attention.list()).items.length;
+    return (await this.#shop.amends.attention.count()).total.value;
   }
 
   async line(): Promise<string> {

@@ -73,10 +73,11 @@ console.log(`healthy took ${receivers.taken.join(", ")}`);
 const { items } = await amends.attention.list();
 for (const item of items) console.log(`needs a person: ${item.kind}, ${item.reason}`);
 const [letter] = await webhooks.deadLetters();
-if (letter) await webhooks.requeue(letter.id, { reason: "the partner says that it is back", by: "ann" });
+if (letter)
+  await webhooks.resend(letter.deliveryId, { reason: "the partner says that it is back", by: "ann" });
 while (await open()) await new Promise((resolve) => setTimeout(resolve, 20));
 console.log(
-  `requeued: ${(await webhooks.deliveries())[0]?.status}, generation ${(await webhooks.deliveries())[0]?.generation}`,
+  `resent: ${(await webhooks.deliveries())[0]?.status}, generation ${(await webhooks.deliveries())[0]?.generation}`,
 );
 
 await amends.close();

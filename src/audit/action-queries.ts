@@ -1,6 +1,6 @@
-/** The statements on what people did, and what the drivers return for it. */
-import type { ActionOutcome, NewAction, RecordedAction } from "../core/action.ts";
-import type { Dialect, Row } from "../storage/database.ts";
+/** The statements on what people did. */
+import type { ActionOutcome, NewAction } from "../core/action.ts";
+import type { Dialect } from "../storage/database.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 
 /** Written twice it is written once: after a commit whose fate is unknown it is sent again. */
@@ -22,13 +22,14 @@ export interface ActionFilter {
   readonly action?: string | undefined;
   readonly target?: string | undefined;
   readonly limit: number;
-  readonly after?: { readonly atMs: number; readonly id: string } | undefined;
+  /** The last action of the previous page. */
+  readonly after?: readonly [atMs: number, id: string] | undefined;
 }
 
 /** Newest first, each with what became of it. */
 export function listActions(dialect: Dialect, { by, action, target, limit, after }: ActionFilter): Sql {
   const table = dialect.table("operator_actions");
-  const before = after && sql`and (a.at, a.id) < (${dialect.instantOf(after.atMs)}, ${after.id})`;
+  const before = after && sql`and (a.at, a.id) < (${dialect.instantOf(after[0])}, ${after[1]})`;
   return sql`select a.id, ${dialect.epochMs(raw("a.at"))} as at, a.done_by, a.action, a.target_kind, a.target_id,
       a.reason, coalesce(e.outcome, a.outcome) as outcome, e.code
     from ${table} as a left join ${table} as e on e.id = a.id and e.outcome <> 'asked'
@@ -36,17 +37,4 @@ export function listActions(dialect: Dialect, { by, action, target, limit, after
       ${action === undefined ? empty : sql`and a.action = ${action}`}
       ${target === undefined ? empty : sql`and a.target_id = ${target}`} ${before ?? empty}
     order by a.at desc, a.id desc limit ${limit}`;
-}
-
-export function toAction(row: Row): RecordedAction {
-  return {
-    id: row["id"] as string,
-    at: new Date(Number(row["at"])),
-    by: row["done_by"] as string,
-    action: row["action"] as string,
-    target: { kind: row["target_kind"] as string, id: row["target_id"] as string },
-    reason: row["reason"] as string,
-    outcome: row["outcome"] as ActionOutcome,
-    code: (row["code"] as string | null) ?? undefined,
-  };
 }

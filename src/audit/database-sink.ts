@@ -5,20 +5,13 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
+import { writeOnce } from "../storage/checked-write.ts";
 import type { Session } from "../storage/database.ts";
-import { persist } from "../storage/retry.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
-import {
-  findEvent,
-  insertEvents,
-  insertLinked,
-  lockHead,
-  moveHead,
-  type EventRow,
-  type LinkedRow,
-} from "./queries.ts";
+import { findEvent, insertEvents, insertLinked, lockHead, moveHead, type NewEvent } from "./queries.ts";
+import { LOCKED_HEAD, type LinkRow } from "./rows.ts";
 import type { TransactionalSink } from "./sink.ts";
 
 export interface DatabaseAuditOptions {
@@ -38,58 +31,64 @@ export class DatabaseAuditSink implements TransactionalSink {
 
   /** In the transaction of the session: it commits or rolls back with it. */
   async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
-    await this.#write(session, this.#rowsOf(events));
+    await this.#write(session, this.#checked(events));
   }
 
   /** In a transaction of its own: for what must be on record whatever becomes of the caller's. */
   async append(events: readonly NewAuditEvent[]): Promise<void> {
-    const rows = this.#rowsOf(events);
+    const made = this.#checked(events);
+    const [first] = made;
+    if (!first) return;
     const { database } = this.#host;
     database.refuseInside?.();
-    // All of them are there or none: after a lost answer, the first one tells.
-    let isSent = false;
-    const write = async (session: Session): Promise<void> => {
-      const [first] = rows;
-      if (isSent && first && (await session.query(findEvent(session.dialect, first))).length > 0) return;
-      isSent = true;
-      await this.#write(session, rows);
-    };
-    await persist(database, () => database.transaction(write), retryLimitsOf(this.#host));
+    await writeOnce(
+      database,
+      {
+        write: async (session) => {
+          await this.#write(session, made);
+          return true;
+        },
+        // All of them are there or none: the first one tells.
+        findWritten: async (session) =>
+          (await session.query(findEvent(session.dialect, first))).length > 0 ? true : undefined,
+      },
+      retryLimitsOf(this.#host),
+    );
   }
 
-  #rowsOf(events: readonly NewAuditEvent[]): readonly EventRow[] {
+  #checked(events: readonly NewAuditEvent[]): readonly NewEvent[] {
     return events.map((event) => {
       const payload = checkEvent(event);
-      return [this.#host.newId(), event.type, event.subjectId, payload];
+      return { id: this.#host.newId(), type: event.type, subjectId: event.subjectId, payload };
     });
   }
 
-  async #write(session: Session, rows: readonly EventRow[]): Promise<void> {
-    if (rows.length === 0) return;
-    if (this.#key === undefined) await session.query(insertEvents(session.dialect, rows));
-    else await appendLinked(session, this.#key, rows);
+  async #write(session: Session, events: readonly NewEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    if (this.#key === undefined) await session.query(insertEvents(session.dialect, events));
+    else await appendLinked(session, this.#key, events);
   }
 }
 
 async function appendLinked(
   session: Session,
   key: string | Uint8Array,
-  rows: readonly EventRow[],
+  events: readonly NewEvent[],
 ): Promise<void> {
-  const [head] = await session.query(lockHead(session.dialect));
-  if (!head) {
+  const [row] = await session.query(lockHead(session.dialect));
+  if (!row) {
     throw new AmendsError(
       "DATABASE_REFUSED",
       "The head of the audit chain is gone: somebody removed it. Verify the trail before anything is added.",
     );
   }
-  const atMs = Math.floor(Number(head["now_ms"]));
-  let link = Number(head["link"]);
-  let hash = head["hash"] as string;
-  const linked = rows.map(([id, type, subjectId, payload]): LinkedRow => {
+  const head = LOCKED_HEAD.read(row);
+  const atMs = Math.floor(head.nowMs);
+  let { link, hash } = head;
+  const linked = events.map((event): LinkRow => {
     link += 1;
-    hash = linkHash(key, hash, { link, id, type, subjectId, atMs, payload });
-    return [id, type, subjectId, payload, atMs, link, hash];
+    hash = linkHash(key, hash, { ...event, link, atMs });
+    return { ...event, link, atMs, hash };
   });
   await session.query(insertLinked(session.dialect, linked));
   await session.query(moveHead(session.dialect, link, hash));

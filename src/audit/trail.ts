@@ -1,4 +1,5 @@
 /** Reads the audit trail, oldest first, page by page. */
+import { cursor, isCount } from "../core/cursor.ts";
 import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
@@ -6,14 +7,14 @@ import { persist } from "../storage/retry.ts";
 import { HOST, type PartContext, type Hosting } from "../runtime/part.ts";
 import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./event.ts";
 import { listEvents } from "./queries.ts";
-import { toAuditEvent } from "./rows.ts";
+import { EVENT, toAuditEvent } from "./rows.ts";
 
 export interface TrailOptions {
   readonly subjectId?: string;
   readonly types?: readonly AuditType[];
-  /** 100 unless said otherwise. */
+  /** Default: 100. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
 }
 
@@ -24,6 +25,8 @@ export interface TrailPage {
 }
 
 const LIMIT_MAX = 1_000;
+/** The number of the last event. */
+const PLACE = cursor<[number]>(isCount);
 
 export class AuditTrail {
   readonly #host: PartContext;
@@ -34,20 +37,20 @@ export class AuditTrail {
 
   async list(options: TrailOptions = {}): Promise<TrailPage> {
     refuseUnknown(options, ["subjectId", "types", "limit", "after"], "A page of the audit trail");
-    const { subjectId, types, limit = 100, after = "0" } = options;
+    const { subjectId, types, limit = 100 } = options;
+    const [after] = PLACE.decode(options.after) ?? [0];
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
       throw new AmendsError("BAD_OPTION", `A page of the audit trail has 1 to ${LIMIT_MAX} events.`);
-    if (!/^\d{1,15}$/.test(after))
-      throw new AmendsError("BAD_OPTION", "`after` must be the `next` of the page before.");
     if (subjectId !== undefined) checkId(subjectId, "The subject id", SUBJECT_MAX);
     const unknown = types?.find((type) => !AUDIT_TYPES.includes(type));
     if (unknown !== undefined)
-      throw new AmendsError("BAD_OPTION", "`types` names an event type that there is not.");
+      throw new AmendsError("BAD_OPTION", "`types` names an event type that does not exist.");
     if (types?.length === 0) return { events: [], next: undefined };
     const { database } = this.#host;
-    const filter = { subjectId, types, limit, after: Number(after) };
+    const filter = { subjectId, types, limit, after };
     const rows = await persist(database, () => database.query(listEvents(database.dialect, filter)));
-    const next = rows.length === limit ? String(rows.at(-1)?.["seq"]) : undefined;
+    const last = rows.length === limit ? rows.at(-1) : undefined;
+    const next = last && PLACE.encode(EVENT.read(last).seq);
     return { events: rows.map(toAuditEvent), next };
   }
 }

@@ -8,7 +8,7 @@ import { persist } from "../storage/retry.ts";
 import { HOST, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainHead, type ChainOptions } from "./chain.ts";
 import { listLinks, selectHead } from "./queries.ts";
-import { toLinked } from "./rows.ts";
+import { HEAD, LINK } from "./rows.ts";
 
 export interface VerifyOptions extends ChainOptions {
   /** A head that `auditHead` gave earlier and that was kept outside the database. */
@@ -42,7 +42,7 @@ export async function verifyAuditChain(amends: Hosting, options: VerifyOptions):
   let anchorHolds = anchor === undefined || anchor.link === 0;
   for (let isLast = false; !isLast;) {
     const rows = await persist(database, () => database.query(listLinks(database.dialect, last.link, PAGE)));
-    for (const event of rows.map(toLinked)) {
+    for (const event of rows.map((row) => LINK.read(row))) {
       if (event.link !== last.link + 1) return broken(last.link + 1, "missing");
       if (linkHash(key, last.hash, event) !== event.hash) return broken(event.link, "altered");
       last = { link: event.link, hash: event.hash };
@@ -63,5 +63,5 @@ function isSame(one: ChainHead | undefined, other: ChainHead): boolean {
 
 async function readHead(database: Database): Promise<ChainHead> {
   const [row] = await persist(database, () => database.query(selectHead(database.dialect)));
-  return row ? { link: Number(row["link"]), hash: row["hash"] as string } : { link: -1, hash: "" };
+  return row ? HEAD.read(row) : { link: -1, hash: "" };
 }

@@ -1,95 +1,79 @@
 /** What every route of the console works with. */
-import { readOverdue } from "../erasure/overdue.ts";
-import type { Database, Row } from "../storage/database.ts";
-import { persist } from "../storage/retry.ts";
-import type { Sql } from "../storage/sql.ts";
-import type { Amends } from "../operate/amends.ts";
+import {
+  CHEAP_KINDS,
+  COSTLY_KINDS,
+  countKinds,
+  countsOf,
+  type AttentionCounts,
+  type KindCounts,
+} from "../attention/count.ts";
+import { runTypes } from "../events/read/list.ts";
 import { ActionLog } from "../operate/action-log.ts";
-import { selectNow } from "../storage/database-time.ts";
+import type { Amends } from "../operate/amends.ts";
 import { HOST } from "../runtime/part.ts";
+import { sagaNames } from "../sagas/read/list.ts";
+import type { Database } from "../storage/database.ts";
+import { retrying, type Reader } from "../storage/read/reader.ts";
+import type { Part } from "./contract.ts";
 import { Refused } from "./http/answer.ts";
-import type { Count, Part } from "./contract.ts";
-import type { Operator } from "./session/operator.ts";
-import { listNames } from "./sagas/queries.ts";
-import { listTypes } from "./flows/queries.ts";
 import type { Call } from "./http/route.ts";
 import { Shared } from "./http/shared.ts";
+import type { Operator } from "./session/operator.ts";
 
 /** More names than this are no help in a list to choose from. */
 const NAMES_MAX = 200;
 const NAMES_FRESH_MS = 10_000;
-const OVERDUE_MAX = 100;
 /** Nothing becomes overdue from one second to the next. */
-const OVERDUE_FRESH_MS = 60_000;
+const COSTLY_FRESH_MS = 60_000;
 
 export class ConsoleContext {
   readonly amends: Amends;
   readonly db: Database;
+  /** Each statement is tried again after trouble that passes. */
+  readonly reader: Reader;
   readonly actions: ActionLog;
   readonly parts: readonly Part[];
   readonly #names: Shared<readonly string[]>;
   readonly #types: Shared<readonly string[]>;
-  readonly #overdue: Shared<number>;
+  readonly #costly: Shared<KindCounts>;
 
   constructor(amends: Amends, parts: readonly Part[]) {
     const host = amends[HOST];
     this.amends = amends;
     this.db = host.database;
+    this.reader = retrying(this.db);
     this.parts = parts;
     this.actions = new ActionLog(this.db, () => host.newId());
-    this.#overdue = new Shared(this.db.clock, OVERDUE_FRESH_MS, async () => {
-      const { erasures } = await readOverdue(this.db, { limit: OVERDUE_MAX });
-      return erasures.length;
-    });
-    this.#names = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
-      const rows = await this.query(listNames(this.db.dialect, NAMES_MAX));
-      return rows.map((row) => row["name"] as string);
-    });
-    this.#types = new Shared(this.db.clock, NAMES_FRESH_MS, async () => {
-      const rows = await this.query(listTypes(this.db.dialect, NAMES_MAX));
-      return rows.map((row) => row["name"] as string);
-    });
+    const { clock } = this.db;
+    this.#names = new Shared(clock, NAMES_FRESH_MS, () => sagaNames(this.reader, NAMES_MAX));
+    this.#types = new Shared(clock, NAMES_FRESH_MS, () => runTypes(this.reader, NAMES_MAX));
+    this.#costly = new Shared(clock, COSTLY_FRESH_MS, () => countKinds(this.reader, COSTLY_KINDS));
   }
 
-  /** One statement, tried again where trouble passes. It needs no `this`. */
-  readonly query = (statement: Sql): Promise<readonly Row[]> =>
-    persist(this.db, () => this.db.query(statement));
-
-  /** What time it is, by the database's clock. */
-  async nowMs(): Promise<number> {
-    const [row] = await this.query(selectNow(this.db.dialect));
-    return Number(row?.["now_at"]);
+  /** How much needs a person. Kinds that are costly to count may be a minute old. */
+  async attention(cheap?: KindCounts): Promise<AttentionCounts> {
+    const counted = cheap ?? (await countKinds(this.reader, CHEAP_KINDS));
+    return countsOf({ ...counted, ...(await this.#costly.get()) });
   }
 
-  /** How many requests of data subjects are past their deadline, up to a hundred. */
-  overdue(): Promise<number> {
-    return this.#overdue.get();
-  }
-
-  /** The names of sagas that there are. */
+  /** The names of the sagas that exist. */
   names(): Promise<readonly string[]> {
     return this.#names.get();
   }
 
-  /** The types of event flows that there are. */
+  /** The types of event flows that exist. */
   flowTypes(): Promise<readonly string[]> {
     return this.#types.get();
   }
 }
 
-/** A number that was counted no further than `max`. */
-export function countOf(value: unknown, max: number): Count {
-  const number = Number(value);
-  return { value: Math.min(number, max), exact: number <= max };
-}
-
-/** On every route but the open ones somebody is signed in: the guard has seen to it. */
+/** Who is signed in. The guard lets nobody else reach a route that is not open. */
 export function whoOf({ who }: { readonly who: Operator | undefined }): Operator {
   if (who) return who;
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });
 }
 
-/** What somebody did, on record before it is done. */
+/** An action is on record before it is carried out. */
 export async function recorded<T>(
   { actions }: ConsoleContext,
   call: Call<unknown, { readonly reason: string }>,

@@ -105,7 +105,7 @@ export interface FlowEvent {
 
 // GET api/webhooks/subscriptions?q=&status=&limit=&after=
 // GET api/webhooks/subscriptions/{id}
-// POST api/webhooks/subscriptions/{id}/pause, /enable, /delete with an ActionNote: answers with the Subscription.
+// POST api/webhooks/subscriptions/{id}/pause, /enable, /unsubscribe with an ActionNote: answers with the Subscription.
 // POST api/webhooks/subscriptions/{id}/resend with a ResendAction: answers with a Resent.
 export type SubscriptionStatus = "Active" | "Paused" | "Disabled" | "Deleted";
 export interface Subscription {
@@ -124,7 +124,7 @@ export interface Subscription {
   readonly failures: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
-  readonly actions: readonly ("pause" | "enable" | "delete" | "resend")[];
+  readonly actions: readonly ("pause" | "enable" | "unsubscribe" | "resend")[];
 }
 export interface ResendAction extends ActionNote {
   readonly since: Instant;

@@ -228,26 +228,33 @@ export interface Revealed {
   readonly fields: Readonly<Record<string, Json>>;
 }
 
-// GET api/attention?limit=&after=: whatever needs a person, oldest first.
+// GET api/attention?kind=&limit=&after=: what needs a person, oldest first.
+export type AttentionKind =
+  | "stalled-saga"
+  | "stalled-run"
+  | "abandoned-entry"
+  | "abandoned-call"
+  | "abandoned-event"
+  | "dead-letter"
+  | "disabled-subscription"
+  | "overdue-erasure";
+export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
 export interface AttentionLine {
-  readonly kind:
-    | "stalled-saga"
-    | "abandoned-entry"
-    | "abandoned-call"
-    | "dead-letter"
-    | "given-up-event"
-    | "stalled-flow"
-    | "overdue-erasure"
-    | "disabled-subscription";
-  /** Of the saga, entry, delivery, event, flow, subject or subscription. */
+  readonly kind: AttentionKind;
+  /** Of the saga, run, entry, delivery, subscription or subject: the actions take it. */
   readonly id: string;
   /** The saga's name, the resolver, the event's type … */
   readonly name: string;
   readonly since: Instant;
   /** What is wrong, in a sentence. */
   readonly reason: string;
-  readonly actions: readonly string[];
+  readonly actions: readonly AttentionAction[];
   readonly skippable: readonly string[];
+}
+// GET api/attention/count
+export interface AttentionCount {
+  readonly total: Count;
+  readonly kinds: Readonly<Record<AttentionKind, Count>>;
 }
 
 // GET api/audit?by=&action=&target=&limit=&after=: what people did here.
@@ -273,7 +280,7 @@ export interface LiveChange {
   readonly sagas: readonly SagaLine[];
   /** More changed than are listed: load the list again. */
   readonly more: boolean;
-  /** Sagas that somebody watches, by their new version: load them again. */
+  /** Sagas that a browser watches, by their new version: load them again. */
   readonly watched: readonly { readonly id: string; readonly version: number }[];
   /** Other parts in which something changed. */
   readonly parts: readonly Part[];

@@ -1,5 +1,6 @@
 /** The statements of the storage contract. It shares its reads with the engine (queries.ts). */
 import { CLAIMABLE } from "../core/saga/machine.ts";
+import { gate } from "../storage/claim.ts";
 import type { Dialect } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import type { PendingSaga } from "./pending-saga.ts";
@@ -44,7 +45,7 @@ export function selectForRecovery(
     staleMs === undefined ? empty : sql`and ${dialect.plusMs(raw("updated_at"), staleMs)} <= ${now}`;
   return sql`select id from ${dialect.table("saga_executions")}
     where status in (${literals(CLAIMABLE)}) and recovery_attempts < ${maxRecoveryAttempts}
-      and ${dialect.gate(raw("next_attempt_at"))} <= ${now} ${isStale}
+      and ${gate(dialect, raw("next_attempt_at"))} <= ${now} ${isStale}
       ${name === undefined ? empty : sql`and name = ${name}`}
     order by recovery_attempts, updated_at, id limit ${limit}`;
 }

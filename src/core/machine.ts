@@ -18,7 +18,7 @@ export interface Machine<T extends Shape> {
   readonly table: T;
   readonly states: readonly (keyof T & string)[];
   readonly events: readonly EventsIn<T>[];
-  /** Where everything begins: the state that the table names first. */
+  /** The state that everything begins in: the first of the table. */
   readonly initial: keyof T & string;
   /** States that nothing leaves. */
   readonly terminal: readonly (keyof T & string)[];

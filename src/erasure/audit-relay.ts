@@ -10,7 +10,8 @@ import { errorLabel } from "../core/errors.ts";
 import { entryPool, type ClaimedEntry } from "../outbox/entry-pool.ts";
 import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { insertEntries } from "../outbox/queries.ts";
-import type { Row, Session } from "../storage/database.ts";
+import { CALL, type CallRow } from "../outbox/rows.ts";
+import type { Session } from "../storage/database.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { PartContext } from "../runtime/part.ts";
@@ -20,7 +21,7 @@ const NAME = "$audit";
 const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 
 export class AuditRelay implements TransactionalSink {
-  readonly duty: LeasePool<ClaimedEntry>;
+  readonly duty: LeasePool<ClaimedEntry<CallRow>>;
   readonly #sink: AuditSink;
   readonly #books: OutboxWriter;
   readonly #host: PartContext;
@@ -32,6 +33,7 @@ export class AuditRelay implements TransactionalSink {
     this.duty = entryPool({
       name: "audit relay",
       kind: "call",
+      table: CALL,
       names: () => [NAME],
       host,
       books,
@@ -43,23 +45,20 @@ export class AuditRelay implements TransactionalSink {
   async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
     const id = this.#host.newId();
     const keyed = events.map((event, at) => ({ ...event, dedupeKey: `${id}:${at}:${event.type}` }));
-    const row = [id, "call", NAME, null, null, null, null, null, null, JSON.stringify(keyed), 0, null];
     if (events.length === 0) return;
-    await session.query(insertEntries(session.dialect, [row], undefined));
+    const entry = { entryId: id, kind: "call", name: NAME, payload: JSON.stringify(keyed) } as const;
+    await session.query(insertEntries(session.dialect, [entry], undefined));
     this.duty.dueIn(COMMIT_SOON_MS);
   }
 
-  async #deliver(row: Row): Promise<void> {
-    const claim = { entryId: row["entry_id"] as string, token: Number(row["token"]) };
+  async #deliver({ entryId, token, payload, attempts }: CallRow): Promise<void> {
+    const claim = { entryId, token };
     try {
-      await this.#sink.append(JSON.parse(row["payload"] as string) as KeyedAuditEvent[]);
+      await this.#sink.append(JSON.parse(payload ?? "null") as KeyedAuditEvent[]);
     } catch (error) {
       const label = errorLabel(error);
-      const waitMs = delayMs(SCHEDULE, Number(row["attempts"]));
-      this.#host.warn(
-        { entryId: claim.entryId, error: label },
-        "amends: the audit sink failed; trying again later",
-      );
+      const waitMs = delayMs(SCHEDULE, attempts);
+      this.#host.warn({ entryId, error: label }, "amends: the audit sink failed; trying again later");
       await this.#books.settle({ ...claim, event: "fail", waitMs, error: label });
       this.duty.dueIn(waitMs);
       return;

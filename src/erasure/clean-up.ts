@@ -10,10 +10,18 @@
 import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { raw, type Sql } from "../storage/sql.ts";
+import type { Sql } from "../storage/sql.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
-import { findVirtualTable, listUnclean, markClean } from "./queries.ts";
+import {
+  findVirtualTable,
+  listUnclean,
+  markClean,
+  rebuildFile,
+  TRUNCATED,
+  truncateLog,
+  UNCLEAN,
+} from "./queries.ts";
 
 const BATCH = 500;
 
@@ -66,7 +74,8 @@ export class CleanUp implements Duty {
   async run(now: boolean): Promise<boolean> {
     if (this.#db.dialect.name !== "sqlite") return true;
     for (;;) {
-      const marked = await this.#query(listUnclean(this.#db.dialect, BATCH));
+      const rows = await this.#query(listUnclean(this.#db.dialect, BATCH));
+      const marked = rows.map((row) => UNCLEAN.read(row));
       const { flushes } = this.#options.books;
       const rebuilds = marked.length > 0 && (now || (await this.#mayRebuild()));
       if (!rebuilds && !now && !this.#isDue && flushes === this.#flushes) return marked.length === 0;
@@ -75,7 +84,7 @@ export class CleanUp implements Duty {
       this.#isDue = !(await this.#truncate());
       if (this.#isDue) return false;
       if (!rebuilds) return marked.length === 0;
-      await this.#query(markClean(this.#db.dialect, marked.map(cleaned)));
+      await this.#query(markClean(this.#db.dialect, marked));
       if (marked.length < BATCH) return true;
     }
   }
@@ -96,25 +105,17 @@ export class CleanUp implements Duty {
   }
 
   async #rebuild(): Promise<void> {
-    await this.#query(raw("vacuum"));
+    await this.#query(rebuildFile());
     this.#rebuiltAtMs = this.#options.host.clock.monotonicMs();
   }
 
   /** False where another connection still reads what was there before. */
   async #truncate(): Promise<boolean> {
-    const [answer = {}] = await this.#query(raw("pragma wal_checkpoint(truncate)"));
-    return Number(answer["busy"]) === 0;
+    const [answer = {}] = await this.#query(truncateLog());
+    return !TRUNCATED.read(answer).busy;
   }
 
   #query(statement: Sql): Promise<readonly Row[]> {
     return persist(this.#db, () => this.#db.query(statement), retryLimitsOf(this.#options.host));
   }
-}
-
-/** Whoever still has calls under way is cleaned up after once more, when they have ended. */
-function cleaned(
-  row: Row,
-): readonly [subjectId: string, erasures: number, rectifications: number, stage: number] {
-  const stage = Number(row["waits"]) > 0 ? 1 : 0;
-  return [row["subject_id"] as string, Number(row["erasures"]), Number(row["rectifications"]), stage];
 }

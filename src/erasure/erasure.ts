@@ -21,6 +21,7 @@ import { Outbox } from "./remote/outbox.ts";
 import { ResolverRegistry } from "./remote/registry.ts";
 import type { AnyResolver } from "./remote/resolver.ts";
 import { SagaRunner, type SagaRunnerOptions } from "./remote/runner.ts";
+import { retrying } from "../storage/read/reader.ts";
 import { persist } from "../storage/retry.ts";
 import { HOST, type PartContext, type Hosting } from "../runtime/part.ts";
 import { AuditRelay } from "./audit-relay.ts";
@@ -35,7 +36,7 @@ import {
   type RetainedData,
 } from "./local/local-phase.ts";
 import { readOverdue, type OverdueOptions, type OverduePage } from "./overdue.ts";
-import { listReleased } from "./queries.ts";
+import { listReleased, RELEASED } from "./queries.ts";
 import { Recorder } from "./recorder.ts";
 import { rectify, type RectificationReport, type RectifyOptions } from "./local/rectify.ts";
 
@@ -161,7 +162,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
 
   /** Erasures that were asked for longer ago than the deadline and are not complete, with what keeps each. */
   overdue(options: OverdueOptions = {}): Promise<OverduePage> {
-    return readOverdue(this.#host.database, options);
+    return readOverdue(retrying(this.#host.database), options);
   }
 
   /** Subjects of whom something had to be retained whose time is over: erase them again. The longest over come first. */
@@ -170,7 +171,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
       throw new AmendsError("BAD_OPTION", "A list of released subjects has 1 to 1000 of them.");
     const { database } = this.#host;
     const rows = await persist(database, () => database.query(listReleased(database.dialect, limit)));
-    return rows.map((row) => row["subject_id"] as string);
+    return rows.map((row) => RELEASED.read(row).subjectId);
   }
 
   /** Everything on record about a subject, oldest first. */

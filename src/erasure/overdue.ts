@@ -1,12 +1,14 @@
-/** Who waits too long. The law gives one month to answer a request (Art. 12(3) GDPR); whatever keeps it open is named. */
+/** Erasures past their deadline. The law gives one month to answer a request (Art. 12(3) GDPR). What blocks each is named. */
 import { AmendsError } from "../core/errors.ts";
+import { cursor, isInstant, isText } from "../core/cursor.ts";
 import { span, type Period } from "../core/erasure/period.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { OutboxEntry } from "../core/outbox/entry.ts";
-import { toEntry } from "../outbox/rows.ts";
-import type { Database, Row } from "../storage/database.ts";
-import { persist } from "../storage/retry.ts";
-import { listBlocking, listOverdue } from "./queries.ts";
+import { ENTRY, toEntry } from "../outbox/rows.ts";
+import { listBlocking } from "../outbox/settle-queries.ts";
+import type { Reader } from "../storage/read/reader.ts";
+import { readPage, type Source } from "../storage/read/selection.ts";
+import { OVERDUE, overdueRows, type OverdueSubject } from "./queries.ts";
 
 /** An entry without its ref, which may be personal. */
 export type BlockingEntry = Pick<
@@ -14,6 +16,7 @@ export type BlockingEntry = Pick<
   "entryId" | "resolver" | "status" | "attempts" | "enqueuedAt" | "nextAttemptAt" | "lastError"
 >;
 
+/** An erasure that is not complete although its deadline has passed. */
 export interface OverdueErasure {
   readonly subjectId: string;
   readonly requestedAt: Date;
@@ -21,19 +24,21 @@ export interface OverdueErasure {
   readonly dueAt: Date;
   /** The erasure in the own tables failed, and was not repeated with success. */
   readonly localFailed: boolean;
+  /** The entries of the outbox that it waits for. */
   readonly blocking: readonly BlockingEntry[];
 }
 
 export interface OverdueOptions {
-  /** One month unless said otherwise. */
+  /** Default: one month. */
   readonly deadline?: Period;
-  /** 100 unless said otherwise. */
+  /** Default: 100. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
 }
 
 export interface OverduePage {
+  /** The longest overdue first. */
   readonly erasures: readonly OverdueErasure[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;
@@ -41,36 +46,40 @@ export interface OverduePage {
 
 export const ONE_MONTH: Period = "1mo";
 const LIMIT_MAX = 1_000;
+const PLACE = cursor<[number, string]>(isInstant, isText);
 
-export async function readOverdue(db: Database, options: OverdueOptions = {}): Promise<OverduePage> {
+export async function readOverdue(reader: Reader, options: OverdueOptions = {}): Promise<OverduePage> {
   refuseUnknown(options, ["deadline", "limit", "after"], "The report of overdue erasures");
-  const { deadline = ONE_MONTH, limit = 100 } = options;
+  const { deadline = ONE_MONTH, limit = 100, after } = options;
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
     throw new AmendsError("BAD_OPTION", `A page of overdue erasures has 1 to ${LIMIT_MAX} of them.`);
   }
-  const filter = { deadline: span(deadline, "deadline"), limit, after: readCursor(options.after) };
-  const rows = await persist(db, () => db.query(listOverdue(db.dialect, filter)));
-  const ids = rows.map((row) => row["subject_id"] as string);
-  const found = ids.length > 0 ? await persist(db, () => db.query(listBlocking(db.dialect, ids))) : [];
-  const entries = found.map(toEntry);
-  const last = rows.at(-1);
+  const { items, next } = await readPage(reader, overdueErasures(deadline), PLACE, { limit, after });
+  return { erasures: items, next };
+}
+
+/** The longest overdue first. */
+export function overdueErasures(deadline: Period = ONE_MONTH): Source<OverdueErasure> {
+  const checked = span(deadline, "deadline");
   return {
-    erasures: rows.map((row) => toOverdue(row, entries)),
-    // The instant as the database has it: a Date would cut it off.
-    next:
-      last && rows.length === limit
-        ? JSON.stringify([Number(last["since_ms"]), last["subject_id"]])
-        : undefined,
+    rows: (dialect) => overdueRows(dialect, checked),
+    read: async (reader, rows) => {
+      const found = rows.map((row) => OVERDUE.read(row));
+      const ids = found.map(({ subjectId }) => subjectId);
+      const blocking = ids.length > 0 ? await reader.query(listBlocking(reader.dialect, ids)) : [];
+      const entries = blocking.map((row) => toEntry(ENTRY.read(row)));
+      return found.map((one) => toOverdue(one, entries));
+    },
   };
 }
 
-function toOverdue(row: Row, entries: readonly OutboxEntry[]): OverdueErasure {
-  const subjectId = row["subject_id"] as string;
+function toOverdue(found: OverdueSubject, entries: readonly OutboxEntry[]): OverdueErasure {
+  const { subjectId, sinceMs, dueMs, failing } = found;
   return {
     subjectId,
-    requestedAt: new Date(Number(row["since_ms"])),
-    dueAt: new Date(Number(row["due_ms"])),
-    localFailed: Number(row["failing"]) > 0,
+    requestedAt: new Date(sinceMs),
+    dueAt: new Date(dueMs),
+    localFailed: failing,
     blocking: entries.filter((entry) => entry.subjectId === subjectId).map(withoutRef),
   };
 }
@@ -78,15 +87,4 @@ function toOverdue(row: Row, entries: readonly OutboxEntry[]): OverdueErasure {
 function withoutRef(entry: OutboxEntry): BlockingEntry {
   const { entryId, resolver, status, attempts, enqueuedAt, nextAttemptAt, lastError } = entry;
   return { entryId, resolver, status, attempts, enqueuedAt, nextAttemptAt, lastError };
-}
-
-function readCursor(after: string | undefined): readonly [number, string] | undefined {
-  if (after === undefined) return undefined;
-  try {
-    const [sinceMs, subjectId] = JSON.parse(after) as unknown[];
-    if (typeof sinceMs === "number" && typeof subjectId === "string") return [sinceMs, subjectId];
-  } catch {
-    // Told below.
-  }
-  throw new AmendsError("BAD_OPTION", "`after` must be the `next` of the page before.");
 }

@@ -1,20 +1,36 @@
 /** The statements on what Amends itself keeps about subjects, and on the calendar. */
 import type { Span } from "../core/erasure/period.ts";
-import { BLOCKING } from "../core/outbox/machine.ts";
-import { entryColumns } from "../outbox/rows.ts";
-import type { Column, Dialect } from "../storage/database.ts";
-import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { erasuresWaitingSince, hasOpenEntry } from "../outbox/settle-queries.ts";
+import { flag, instant, int, text } from "../storage/column.ts";
+import type { Dialect } from "../storage/database.ts";
+import { fields } from "../storage/fields.ts";
+import type { Selection } from "../storage/read/selection.ts";
+import { empty, raw, sql, type Sql } from "../storage/sql.ts";
+import { projection, type Projection } from "../storage/table.ts";
 
 /** An instant so much later or earlier, by the calendar: a month after the 31st of January is the last of February. */
-export function shifted(dialect: Dialect, instant: Sql, { months, ms }: Span, sign: "+" | "-"): Sql {
-  if (months === 0) return sql`(${dialect.plusMs(instant, sign === "+" ? ms : -ms)})`;
+export function shifted(dialect: Dialect, at: Sql, { months, ms }: Span, sign: "+" | "-"): Sql {
+  if (months === 0) return sql`(${dialect.plusMs(at, sign === "+" ? ms : -ms)})`;
   const count = raw(String(months));
-  if (dialect.name === "postgres") {
-    return sql`((${instant} at time zone 'UTC' ${raw(sign)} make_interval(months => ${count})) at time zone 'UTC')`;
-  }
   const calendar = raw(`'${sign}${months} months'`);
-  return sql`cast(unixepoch((${instant}) / 1000.0, 'unixepoch', ${calendar}, 'floor', 'subsec') * 1000 as integer)`;
+  return dialect.pick({
+    postgres: sql`((${at} at time zone 'UTC' ${raw(sign)} make_interval(months => ${count})) at time zone 'UTC')`,
+    sqlite: sql`cast(unixepoch((${at}) / 1000.0, 'unixepoch', ${calendar}, 'floor', 'subsec') * 1000 as integer)`,
+  });
 }
+
+/** What a request finds of its subject. */
+export interface BegunRequest {
+  /** Its number among the subject's requests of its kind. */
+  readonly generation: number;
+  /** How often the subject was erased, this time included. */
+  readonly erasures: number;
+}
+
+export const BEGUN: Projection<BegunRequest> = projection({
+  generation: int("generation"),
+  erasures: int("erasures"),
+});
 
 /** Counts the erasure, and makes every other request of this subject wait until it is committed. */
 export function beginErasure(dialect: Dialect, subjectId: string): Sql {
@@ -23,7 +39,7 @@ export function beginErasure(dialect: Dialect, subjectId: string): Sql {
     values (${subjectId}, 1, ${now}, ${mark})
     on conflict (subject_id) do update set erasures = s.erasures + 1, erased_at = ${now}, clean_up = ${mark},
       failing_since = null, last_error = null, retained_until = null
-    returning erasures as generation`;
+    returning erasures as generation, erasures`;
 }
 
 /** The same for a rectification. Tells whether the subject was erased before. */
@@ -65,35 +81,55 @@ export interface Failure {
   readonly isErasure: boolean;
 }
 
-const STAGED: readonly Column[] = [
-  { name: "row_id", type: "text" },
-  { name: "row_erasures", type: "int" },
-  { name: "row_rectifications", type: "int" },
-  { name: "row_stage", type: "int" },
-];
+export interface UncleanSubject {
+  readonly subjectId: string;
+  readonly erasures: number;
+  readonly rectifications: number;
+  /** Calls to other systems are still under way. */
+  readonly waits: boolean;
+}
+
+export const UNCLEAN: Projection<UncleanSubject> = projection({
+  subjectId: text("subject_id"),
+  erasures: int("erasures"),
+  rectifications: int("rectifications"),
+  waits: flag("waits"),
+});
 
 /** Requests to clean up after: of stage 2 at once, of stage 1 when no entry of the subject is open any longer. */
 export function listUnclean(dialect: Dialect, limit: number): Sql {
-  const open = sql`exists (select 1 from ${dialect.table("outbox")} as c
-    where c.kind = 'erasure' and c.subject_id = s.subject_id and c.status in (${literals(BLOCKING)}))`;
+  const open = hasOpenEntry(dialect, raw("s.subject_id"));
   return sql`select s.subject_id, s.erasures, s.rectifications, case when ${open} then 1 else 0 end as waits
     from ${dialect.table("subjects")} as s where s.clean_up > 0 and (s.clean_up = 2 or not ${open})
     order by s.subject_id limit ${limit}`;
 }
 
+/** A subject whose calls are under way is cleaned up after once more, when they have ended. */
+const CLEANED = fields<UncleanSubject>({
+  row_id: text((subject) => subject.subjectId),
+  row_erasures: int((subject) => subject.erasures),
+  row_rectifications: int((subject) => subject.rectifications),
+  row_stage: int((subject) => (subject.waits ? 1 : 0)),
+});
+
 /** Only as far as they are those that were listed: a newer request asks for a newer clean-up. */
-export function markClean(
-  dialect: Dialect,
-  subjects: readonly (readonly [
-    subjectId: string,
-    erasures: number,
-    rectifications: number,
-    stage: number,
-  ])[],
-): Sql {
+export function markClean(dialect: Dialect, subjects: readonly UncleanSubject[]): Sql {
   return sql`update ${dialect.table("subjects")} as s set clean_up = r.row_stage
-    from ${dialect.rows(STAGED, subjects)}
+    from ${dialect.rows(CLEANED, subjects)}
     where s.subject_id = r.row_id and s.erasures = r.row_erasures and s.rectifications = r.row_rectifications`;
+}
+
+/** SQLite: brings the write-ahead file into the database's own file, and cuts it off. */
+export function truncateLog(): Sql {
+  return raw("pragma wal_checkpoint(truncate)");
+}
+
+/** `busy`: another connection still reads what was there before. */
+export const TRUNCATED: Projection<{ readonly busy: boolean }> = projection({ busy: flag("busy") });
+
+/** SQLite: rebuilds the file. */
+export function rebuildFile(): Sql {
+  return raw("vacuum");
 }
 
 export function findVirtualTable(): Sql {
@@ -102,45 +138,48 @@ export function findVirtualTable(): Sql {
   );
 }
 
-export interface OverdueFilter {
-  readonly deadline: Span;
-  readonly limit: number;
-  readonly after: readonly [sinceMs: number, subjectId: string] | undefined;
+export interface OverdueSubject {
+  readonly subjectId: string;
+  readonly sinceMs: number;
+  readonly dueMs: number;
+  /** The erasure in the own tables failed. */
+  readonly failing: boolean;
 }
 
-/** What a request waits for; an entry that succeeded and is only to be verified is not among it. */
-function blocking(alias: string): Sql {
-  return sql`${raw(alias)}.kind = 'erasure' and ${raw(alias)}.operation = 'erase'
-    and ${raw(alias)}.status in (${literals(BLOCKING)}) and coalesce(${raw(alias)}.verification, '') <> 'pending'`;
-}
+export const OVERDUE: Projection<OverdueSubject> = projection({
+  subjectId: text("subject_id"),
+  sinceMs: instant("since_ms"),
+  dueMs: instant("due_ms"),
+  failing: flag("failing"),
+});
 
-/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, the oldest request first. */
-export function listOverdue(dialect: Dialect, { deadline, limit, after }: OverdueFilter): Sql {
+/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, by the instant it was due. */
+export function overdueRows(dialect: Dialect, deadline: Span): Selection {
   const latest = shifted(dialect, dialect.now(), deadline, "-");
-  const page = after
-    ? sql`where since_ms > ${after[0]} or (since_ms = ${after[0]} and subject_id > ${after[1]})`
-    : empty;
-  return sql`select subject_id, since_ms, due_ms, failing from (
-      select subject_id, ${dialect.epochMs(sql`min(since)`)} as since_ms,
-        ${dialect.epochMs(shifted(dialect, sql`min(since)`, deadline, "+"))} as due_ms, max(failing) as failing
+  return {
+    from: sql`(select subject_id, min(since) as since, ${shifted(dialect, sql`min(since)`, deadline, "+")} as due,
+        max(failing) as failing
       from (
-        select c.subject_id, c.enqueued_at as since, 0 as failing from ${dialect.table("outbox")} as c
-          where ${blocking("c")} and c.enqueued_at <= ${latest}
+        select w.subject_id, w.since, 0 as failing from (${erasuresWaitingSince(dialect, latest)}) as w
         union all
         select s.subject_id, s.failing_since, 1 from ${dialect.table("subjects")} as s
           where s.failing_since is not null and s.failing_since <= ${latest}
-      ) as waiting group by subject_id
-    ) as subjects ${page} order by since_ms, subject_id limit ${limit}`;
+      ) as waiting group by subject_id) as subjects`,
+    where: raw("true"),
+    at: raw("subjects.due"),
+    id: raw("subjects.subject_id"),
+    columns: sql`subjects.subject_id, subjects.failing, ${dialect.epochMs(raw("subjects.since"))} as since_ms,
+      ${dialect.epochMs(raw("subjects.due"))} as due_ms`,
+  };
 }
 
-export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): Sql {
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where ${blocking("c")} and ${dialect.among(raw("c.subject_id"), subjectIds)} order by c.enqueued_at, c.entry_id`;
-}
+export const RELEASED: Projection<{ readonly subjectId: string }> = projection({
+  subjectId: text("subject_id"),
+});
 
 /** Subjects of whom something was retained whose time is over now. */
 export function listReleased(dialect: Dialect, limit: number): Sql {
-  return sql`select subject_id, ${dialect.epochMs(raw("retained_until"))} as since_ms from ${dialect.table("subjects")}
+  return sql`select subject_id from ${dialect.table("subjects")}
     where retained_until is not null and retained_until <= ${dialect.now()} order by retained_until, subject_id limit ${limit}`;
 }
 
@@ -151,5 +190,5 @@ interface Words {
 }
 
 function words(dialect: Dialect): Words {
-  return { now: dialect.now(), mark: raw(dialect.name === "postgres" ? "0" : "2") };
+  return { now: dialect.now(), mark: dialect.pick({ postgres: raw("0"), sqlite: raw("2") }) };
 }

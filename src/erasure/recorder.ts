@@ -7,8 +7,8 @@
 import { AsyncResource } from "node:async_hooks";
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
+import { writeOnce } from "../storage/checked-write.ts";
 import type { Session } from "../storage/database.ts";
-import { persist } from "../storage/retry.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { findNote, noteFailure, type Failure } from "./queries.ts";
 
@@ -47,17 +47,22 @@ export class Recorder {
     // The caller's rollback comes first: it is waiting for the call that failed, not for this.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     const noteId = host.newId();
-    let isSent = false;
-    const write = async (session: Session): Promise<void> => {
-      const written = isSent ? await session.query(findNote(session.dialect, noteId, failure.subjectId)) : [];
-      if (written.length > 0) return; // the answer to the commit before was lost, not the commit
-      isSent = true;
-      await session.query(noteFailure(session.dialect, noteId, failure));
-      await this.tell(session, events);
+    const note = {
+      write: async (session: Session): Promise<true> => {
+        await session.query(noteFailure(session.dialect, noteId, failure));
+        await this.tell(session, events);
+        return true;
+      },
+      findWritten: async (session: Session): Promise<true | undefined> => {
+        const found = await session.query(findNote(session.dialect, noteId, failure.subjectId));
+        return found.length > 0 ? true : undefined;
+      },
     };
     try {
-      const retryLimits = { ...retryLimitsOf(host), attemptMax: Number.POSITIVE_INFINITY };
-      await persist(database, () => database.transaction(write), retryLimits);
+      await writeOnce(database, note, {
+        ...retryLimitsOf(host),
+        attemptMax: Number.POSITIVE_INFINITY,
+      });
     } catch {
       const { subjectId, label } = failure;
       host.warn({ subjectId, error: label }, "amends: a request failed, and that could not be put on record");

@@ -4,8 +4,10 @@ import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
 import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
-import { selectNow } from "../storage/database-time.ts";
+import { readTrail } from "../outbox/read/list.ts";
+import { readNowMs } from "../storage/database-time.ts";
 import type { Database, Row } from "../storage/database.ts";
+import type { Reader } from "../storage/read/reader.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
 import type { Fanout, RunRecord } from "./run/delivery.ts";
 import type { EventEngine } from "./run/engine.ts";
@@ -16,7 +18,6 @@ import {
   selectDelivery,
   selectNoted,
   selectRun,
-  selectRunEvents,
   selectRunsOf,
   supersedeDelivery,
 } from "./store/queries.ts";
@@ -33,10 +34,12 @@ const RELEASED = settled("release");
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
   readonly #db: Database<Tx>;
+  readonly #reader: Reader;
 
   constructor(engine: EventEngine, db: Database<Tx>) {
     this.#engine = engine;
     this.#db = db;
+    this.#reader = { dialect: db.dialect, query: (statement) => engine.store.query(statement) };
   }
 
   /** Deliveries that were lost to another process: the fence held, and nothing of them was booked here. */
@@ -147,8 +150,7 @@ export class EventFlow<Tx = unknown> {
   /** What a person did, when by the database's clock, and why. */
   async #noted(action: string, note: OperatorNote): Promise<string> {
     const { reason, by } = checkNote(note, "the run's notes");
-    const [row] = await this.#engine.store.query(selectNow(this.#db.dialect));
-    const at = new Date(Number(row?.["now_at"])).toISOString();
+    const at = new Date(await readNowMs(this.#reader)).toISOString();
     return JSON.stringify({ action, reason, ...(by !== undefined && { by }), at });
   }
 
@@ -159,8 +161,7 @@ export class EventFlow<Tx = unknown> {
   }
 
   async #view(row: Row): Promise<FlowView> {
-    const events = await this.#engine.store.query(selectRunEvents(this.#db.dialect, trailOf(row)));
-    return flowView(row, events);
+    return flowView(row, await readTrail(this.#reader, trailOf(row)));
   }
 
   async #stalled(id: string): Promise<RunRecord | undefined> {

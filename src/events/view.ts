@@ -1,6 +1,7 @@
 /** One run of a saga over events, as people see it. */
 import type { FlowStatus } from "../core/flow/machine.ts";
 import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
+import type { TrailEntry } from "../outbox/read/entry.ts";
 import type { Row } from "../storage/database.ts";
 import { toRunEvent, toState, type RunEvent } from "./store/rows.ts";
 
@@ -42,7 +43,7 @@ export interface FlowView {
   readonly events: readonly RunEvent[];
 }
 
-export function flowView(row: Row, events: readonly Row[]): FlowView {
+export function flowView(row: Row, trail: readonly TrailEntry[]): FlowView {
   const { status, currentStep, completedSteps, undoSteps, failure } = toState(row);
   return {
     id: row["saga_id"] as string,
@@ -57,6 +58,6 @@ export function flowView(row: Row, events: readonly Row[]): FlowView {
     startedAt: new Date(Number(row["started_at"])),
     updatedAt: new Date(Number(row["updated_at"])),
     notes: JSON.parse(row["notes"] as string) as FlowNote[],
-    events: events.map(toRunEvent),
+    events: trail.map(toRunEvent),
   };
 }

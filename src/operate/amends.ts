@@ -1,5 +1,7 @@
 /** The front of the library: one object that starts sagas, makes workers, and lets people see and steer. */
 import { setMaxListeners } from "node:events";
+import { countAttention, type AttentionCounts } from "../attention/count.ts";
+import { listAttention, type AttentionOptions, type AttentionPage } from "../attention/list.ts";
 import { checkLease } from "../core/backoff.ts";
 import { positiveMs } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
@@ -15,7 +17,8 @@ import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
 import { outcomeOf } from "../sagas/view/outcome.ts";
-import { countOpenKinds } from "../sagas/journal/queries.ts";
+import { openKinds } from "../sagas/read/figures.ts";
+import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
 import type { JournalHost } from "../sagas/engine/journal-host.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
@@ -24,14 +27,12 @@ import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
-import { persist } from "../storage/retry.ts";
+import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Duty } from "../runtime/duty.ts";
 import { Webhooks } from "../webhooks/webhooks.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
 import { untraced, type Tracer } from "../runtime/trace.ts";
-import { readArchived, type ArchivedSaga } from "./archive.ts";
-import { listAttention, type AttentionPage } from "./attention.ts";
 import {
   OPTIONS,
   type CommonOptions,
@@ -189,7 +190,7 @@ export class Amends<Tx = unknown> {
 
   /** A saga that retention has archived; undefined where there is none with this id. */
   async archived(id: string): Promise<ArchivedSaga | undefined> {
-    return this.#database && readArchived(this.#database, id);
+    return this.#database && readArchived(retrying(this.#database), id);
   }
 
   /** A worker of this process. Sagas that are started here run here while it has room. */
@@ -210,15 +211,15 @@ export class Amends<Tx = unknown> {
     return worker;
   }
 
-  /** Whatever needs a person now. */
+  /** What needs a person now. */
   readonly attention: {
-    list(options?: { readonly limit?: number; readonly after?: string }): Promise<AttentionPage>;
+    /** The items, oldest first, page by page. */
+    list(options?: AttentionOptions): Promise<AttentionPage>;
+    /** How many items there are of each kind. */
+    count(): Promise<AttentionCounts>;
   } = {
-    list: async ({ limit = 100, after } = {}) => {
-      if (!this.#database)
-        throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
-      return listAttention(this.#database, limit, after);
-    },
+    list: async (options) => listAttention(this.#attentionReader(), options),
+    count: async () => countAttention(this.#attentionReader()),
   };
 
   /** Publishes events, and shows and steers the sagas over them. */
@@ -278,6 +279,11 @@ export class Amends<Tx = unknown> {
     };
   }
 
+  #attentionReader(): Reader {
+    if (this.#database) return retrying(this.#database);
+    throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
+  }
+
   #signalTools(): SignalTools<Tx> {
     const host = this[HOST];
     return { db: host.database, engine: this.#engine, retryLimits: retryLimitsOf(host), newId };
@@ -299,11 +305,10 @@ export class Amends<Tx = unknown> {
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);
-    for (const row of await persist(db, () => db.query(countOpenKinds(db.dialect)))) {
-      const [name, version] = [row["name"] as string, Number(row["definition"])];
+    for (const { name, version, sagas } of await openKinds(retrying(db))) {
       if (this.#registry.get(name, version)) continue;
       this.#logger.warn(
-        { saga: name, version, sagas: Number(row["sagas"]) },
+        { saga: name, version, sagas },
         "amends: open sagas of a kind that is not registered here are left alone",
       );
     }

@@ -8,7 +8,7 @@ import { AmendsError, errorLabel } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { SagaView } from "../sagas/view/view.ts";
 import { persist } from "../storage/retry.ts";
-import { raw } from "../storage/sql.ts";
+import { checkRole, setRole } from "../storage/postgres/role.ts";
 import type { Duty, Leaving } from "../runtime/duty.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./retention-chores.ts";
@@ -16,7 +16,7 @@ import { checkPolicy, type RetentionPolicy } from "./retention-policy.ts";
 
 export interface RetentionOptions extends RetentionPolicy {
   readonly amends: Hosting & { inspect(id: string): Promise<SagaView | undefined> };
-  /** How many at once. 500 unless said otherwise. */
+  /** How many rows one transaction removes. Default: 500. */
   readonly batch?: number;
   /**
    * PostgreSQL only: the role that removes, such as `amends_retention` of `migrate({ roles: true })`. The user that
@@ -27,7 +27,6 @@ export interface RetentionOptions extends RetentionPolicy {
 
 const OPTIONS = ["amends", "sagas", "flows", "outbox", "webhooks", "batch", "role"];
 const BATCH_MAX = 5_000;
-const ROLE = /^[A-Za-z_]\w{0,62}$/;
 /** How long it rests when nothing is left to remove. */
 const REST_MS = 60_000;
 
@@ -103,19 +102,14 @@ export class Retention implements Duty {
 
 function transactAs(host: PartContext, role: string | undefined): Transact {
   const { database } = host;
-  if (role !== undefined && (database.dialect.name !== "postgres" || !ROLE.test(role))) {
-    throw new AmendsError(
-      "BAD_OPTION",
-      "`role` must be the plain name of a role of PostgreSQL; SQLite has none.",
-    );
-  }
+  if (role !== undefined) checkRole(database.dialect, role);
   const retryLimits = retryLimitsOf(host);
   return (work) =>
     persist(
       database,
       () =>
         database.transaction(async (session) => {
-          if (role !== undefined) await session.query(raw(`set local role "${role}"`));
+          if (role !== undefined) await setRole(session, role);
           return work(session);
         }),
       retryLimits,

@@ -1,7 +1,7 @@
-/** A call of the user's own, as its row says. */
+/** A call of the user's own, as lists show it. */
 import type { Verification } from "../core/outbox/entry.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
-import type { Row } from "../storage/database.ts";
+import type { CallRow } from "./rows.ts";
 
 export interface CallEntry {
   readonly entryId: string;
@@ -16,16 +16,18 @@ export interface CallEntry {
   readonly verification: Verification | undefined;
 }
 
-export function toCall(row: Row): CallEntry {
+export function toCall(row: CallRow): CallEntry {
+  const { entryId, name, status, attempts, lastError, payload, token } = row;
+  const enqueuedAt = new Date(row.enqueuedAt);
   return {
-    entryId: row["entry_id"] as string,
-    name: row["name"] as string,
-    status: row["status"] as OutboxStatus,
-    attempts: Number(row["attempts"]),
-    enqueuedAt: new Date(Number(row["enqueued_at"])),
-    lastError: (row["last_error"] as string | null) ?? undefined,
-    payload: (row["payload"] as string | null) ?? undefined,
-    token: Number(row["token"]),
+    entryId,
+    name,
+    status,
+    attempts,
+    enqueuedAt,
+    lastError,
+    payload,
+    token,
     verification: undefined,
   };
 }

@@ -10,7 +10,9 @@ import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../core/outbox/decide.ts";
 import { isErr } from "../core/result.ts";
-import type { Row, Session } from "../storage/database.ts";
+import type { Session } from "../storage/database.ts";
+import { retrying } from "../storage/read/reader.ts";
+import { readPage, sourceOf, type Source } from "../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../storage/retry.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
@@ -26,9 +28,11 @@ import { toCall, type CallEntry } from "./call-row.ts";
 import { checkUuid } from "../core/identity.ts";
 import { failureOf, labelOf, tellThrown } from "./outcome.ts";
 import { entryPool, runBatch, type ClaimedEntry } from "./entry-pool.ts";
-import { checkLimit, cursorOf, readCursor, type PageOptions } from "./entry-page.ts";
-import { insertEntries, listAbandonedEntries } from "./queries.ts";
-import { CallRequeue } from "./requeue-calls.ts";
+import { checkLimit, ENTRY_PLACE, type PageOptions } from "./read/entry-page.ts";
+import { insertEntries } from "./queries.ts";
+import { abandonedRows } from "./read/list-queries.ts";
+import { requeueCalls } from "./requeue.ts";
+import { CALL, type CallRow } from "./rows.ts";
 
 export interface CallsOptions {
   readonly calls: readonly CallDefinition[];
@@ -60,7 +64,7 @@ export class Calls<Tx = unknown> {
   readonly #backoff: BackoffPolicy;
   readonly #batchSize: number;
   readonly #onAbandoned: CallsOptions["onAbandoned"];
-  readonly #pool: LeasePool<ClaimedEntry>;
+  readonly #pool: LeasePool<ClaimedEntry<CallRow>>;
   readonly #retryLimits: RetryLimits;
   #isAttached = false;
 
@@ -79,6 +83,7 @@ export class Calls<Tx = unknown> {
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
+      table: CALL,
       names: () => [...this.#known.keys()],
       host,
       books: this.#books,
@@ -119,8 +124,8 @@ export class Calls<Tx = unknown> {
   ): Promise<string> {
     const payload = await encodeInput(call, input);
     const entryId = this.#host.newId();
-    const row = [entryId, "call", call.name, null, null, null, null, null, null, payload, 0, null];
-    await session.query(insertEntries(session.dialect, [row], this.#host.tracer.current()));
+    const entry = { entryId, kind: "call", name: call.name, payload } as const;
+    await session.query(insertEntries(session.dialect, [entry], this.#host.tracer.current()));
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
     this.#pool.dueIn(COMMIT_SOON_MS);
@@ -135,14 +140,9 @@ export class Calls<Tx = unknown> {
   /** Calls that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
     const limit = checkLimit(options.limit ?? 100);
-    const { database } = this.#host;
-    const list = listAbandonedEntries(database.dialect, {
-      kind: "call",
-      limit,
-      after: readCursor(options.after),
-    });
-    const rows = await persist(database, () => database.query(list), this.#retryLimits);
-    return { entries: rows.map(toCall), next: cursorOf(rows, "enqueued_at", limit) };
+    const reader = retrying(this.#host.database, this.#retryLimits);
+    const { items, next } = await readPage(reader, ABANDONED, ENTRY_PLACE, { limit, after: options.after });
+    return { entries: items, next };
   }
 
   /**
@@ -154,7 +154,7 @@ export class Calls<Tx = unknown> {
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;
-    const requeue = new CallRequeue(given);
+    const requeue = requeueCalls(given);
     const actionIds = new Map(given.map((id) => [id, this.#host.newId()]));
     const work = async (session: Session): Promise<readonly string[]> => {
       const done = await requeue.run(session);
@@ -172,7 +172,7 @@ export class Calls<Tx = unknown> {
     return done;
   }
 
-  async #run(row: Row, lease: Lease): Promise<void> {
+  async #run(row: CallRow, lease: Lease): Promise<void> {
     const entry = toCall(row);
     const definition = this.#known.get(entry.name) as CallDefinition;
     const { attemptMax } = definition;
@@ -184,7 +184,7 @@ export class Calls<Tx = unknown> {
         kind: "consumer",
         labels: { "amends.call": entry.name },
         attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
-        parent: readTraceparent(row["traceparent"]),
+        parent: readTraceparent(row.traceparent),
       }),
       () => this.#call(definition, entry, lease),
       (one) => labelOf(one?.outcome),
@@ -221,6 +221,11 @@ export class Calls<Tx = unknown> {
     if (!isFine) this.#host.warn({ entryId }, "amends: onAbandoned failed");
   }
 }
+
+const ABANDONED: Source<CallEntry> = sourceOf(
+  (dialect) => abandonedRows(dialect, "call"),
+  (row) => toCall(CALL.read(row)),
+);
 
 /** On record where nobody said who it was. */
 const NOBODY = "unknown";

@@ -1,11 +1,11 @@
 /** A desk for entries of one kind: however they are driven, they are claimed, renewed, given back and fenced in one way. */
 import type { OutboxKind } from "../core/outbox/entry.ts";
-import type { Row } from "../storage/database.ts";
 import { LeasePool, type Claimed } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { OutboxWriter } from "./outcome-writer.ts";
+import type { EntryTable, HeldEntry } from "./rows.ts";
 
 /** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
 const CLAIM_MAX = 500;
@@ -15,31 +15,35 @@ export type PoolContext = Pick<
   "clock" | "graceMs" | "closing" | "addDuty" | "onBug" | "tracer" | "warn"
 >;
 
-export interface ClaimedEntry extends Claimed {
-  readonly row: Row;
+export interface ClaimedEntry<Entry> extends Claimed {
+  readonly row: Entry;
 }
 
-export interface EntryPoolOptions {
+export interface EntryPoolOptions<Entry extends HeldEntry> {
   readonly name: string;
   readonly kind: OutboxKind;
+  /** What is read of each entry. */
+  readonly table: EntryTable<Entry>;
   /** Entries of other names are left for whoever knows them; without names, every entry of the kind is ours. */
   readonly names?: () => readonly string[];
   readonly host: PoolContext;
   readonly books: OutboxWriter;
   readonly leaseMs: number;
-  readonly run: (row: Row, lease: Lease) => Promise<void>;
+  readonly run: (row: Entry, lease: Lease) => Promise<void>;
 }
 
-export function entryPool(options: EntryPoolOptions): LeasePool<ClaimedEntry> {
-  const { name, kind, names, host, books, leaseMs, run } = options;
-  return new LeasePool<ClaimedEntry>({
+export function entryPool<Entry extends HeldEntry>(
+  options: EntryPoolOptions<Entry>,
+): LeasePool<ClaimedEntry<Entry>> {
+  const { name, kind, table, names, host, books, leaseMs, run } = options;
+  return new LeasePool<ClaimedEntry<Entry>>({
     name,
     clock: host.clock,
     leaseMs,
     claimMax: CLAIM_MAX,
     claim: async (limit, except) => {
-      const rows = await books.claim(kind, names?.(), limit, leaseMs, except);
-      return rows.map((row) => ({ id: row["entry_id"] as string, token: Number(row["token"]), row }));
+      const rows = await books.claim(table, { kind, names: names?.(), limit, leaseMs, except });
+      return rows.map((row) => ({ id: row.entryId, token: row.token, row }));
     },
     renew: (items) =>
       books.renew(
@@ -56,8 +60,8 @@ export function entryPool(options: EntryPoolOptions): LeasePool<ClaimedEntry> {
 }
 
 /** One batch, without a worker: claims, keeps the leases alive, and returns when every claim was settled or lost. */
-export async function runBatch(
-  pool: LeasePool<ClaimedEntry>,
+export async function runBatch<Entry>(
+  pool: LeasePool<ClaimedEntry<Entry>>,
   host: PoolContext,
   limit: number,
 ): Promise<number> {

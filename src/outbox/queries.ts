@@ -1,13 +1,15 @@
-/** The statements on the outbox: claims, renewals, inserts, lists. What books an outcome is in settle.ts. */
-import type { OutboxKind } from "../core/outbox/entry.ts";
+/** The statements on the outbox: claims, renewals, inserts, lists. What settles an outcome is in settle-queries.ts. */
+import type { OutboxKind, OutboxOperation } from "../core/outbox/entry.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
-import { claimStatement, renewStatement, type Claimable } from "../storage/claim.ts";
-import type { Column, Dialect } from "../storage/database.ts";
-import { FRESH_FIRST } from "../storage/migrations/0002-outbox.ts";
-import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import { entryColumns } from "./rows.ts";
+import { claimStatement, freshFirst, renewStatement, type Claimable } from "../storage/claim.ts";
+import { float, int, text, uuid } from "../storage/column.ts";
+import type { Dialect, Row } from "../storage/database.ts";
+import { fields } from "../storage/fields.ts";
+import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { projection, type Projection } from "../storage/table.ts";
+import type { EntryTable, HeldEntry } from "./rows.ts";
 
-const rowClass = FRESH_FIRST("due.attempts");
+const rowClass = freshFirst("due.attempts");
 
 /** Fresh entries first: a crowd of failing ones waits behind them. Within a class the oldest comes first. */
 export const OUTBOX: Claimable = {
@@ -21,15 +23,21 @@ export const OUTBOX: Claimable = {
 /** Rows that somebody holds: the fence of every settle and renewal. */
 export const HELD_ROWS: Claimable = { ...OUTBOX, states: HELD };
 
+const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
+
+export interface ClaimOptions {
+  readonly kind: OutboxKind;
+  /** Only entries of these names. Default: all of the kind. */
+  readonly names?: readonly string[] | undefined;
+  readonly limit: number;
+  readonly leaseMs: number;
+  /** Entries that are not taken, though they may be due. */
+  readonly except?: readonly string[] | undefined;
+}
+
 /** The claim is the attempt: one that kills its worker every time is counted all the same. */
-export function claimEntries(
-  dialect: Dialect,
-  kind: OutboxKind,
-  names: readonly string[] | undefined,
-  limit: number,
-  leaseMs: number,
-  except: readonly string[] = [],
-): Sql {
+export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options: ClaimOptions): Sql {
+  const { kind, names, limit, leaseMs, except } = options;
   const ofKind = sql`due.kind = ${literals([kind])}`;
   return claimStatement(dialect, OUTBOX, {
     limit,
@@ -37,20 +45,14 @@ export function claimEntries(
     except,
     where: names ? sql`${ofKind} and ${dialect.among(raw("due.name"), names)}` : ofKind,
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
-    returning: entryColumns(dialect),
+    returning: of.columns(dialect),
   });
 }
 
-const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
-
-export interface HeldEntry {
-  readonly entryId: string;
-  readonly token: number;
-}
-
+/** Returns the ids of those that are still held. */
 export function renewEntries(dialect: Dialect, held: readonly HeldEntry[], leaseMs: number): Sql {
-  const rows = held.map(({ entryId, token }) => [entryId, token] as const);
-  return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
+  const claims = held.map(({ entryId, token }) => ({ id: entryId, token }));
+  return renewStatement(dialect, HELD_ROWS, claims, leaseMs, raw("entry_id"));
 }
 
 /** What stands in `last_error` of an entry whose last try is known to run although its time is over. */
@@ -61,49 +63,86 @@ export function noteRunning(dialect: Dialect, entryId: string, token: number): S
     where entry_id = ${entryId} and token = ${token} and status in (${literals(HELD)})`;
 }
 
-const ENTRY: readonly Column[] = [
-  { name: "entry_id", type: "uuid" },
-  { name: "kind", type: "text" },
-  { name: "name", type: "text" },
-  { name: "subject_id", type: "text" },
-  { name: "operation", type: "text" },
-  { name: "ref_kind", type: "text" },
-  { name: "ref_value", type: "text" },
-  { name: "ref_extra", type: "text" },
-  { name: "slot", type: "text" },
-  { name: "payload", type: "text" },
-  { name: "generation", type: "int" },
-  { name: "gate_ms", type: "text" },
-];
+/** An entry as it is written. What is not given is null. */
+export interface NewEntry {
+  readonly entryId: string;
+  readonly kind: OutboxKind;
+  /** Of the call or the resolver that it goes to. */
+  readonly name: string;
+  readonly payload?: string | null | undefined;
+  readonly subjectId?: string;
+  readonly operation?: OutboxOperation;
+  readonly refKind?: string;
+  readonly refValue?: string;
+  readonly refExtra?: string | null;
+  readonly slot?: string | null;
+  readonly generation?: number;
+  /** An instant before which nobody may claim it. */
+  readonly notBeforeMs?: number | undefined;
+}
 
-export type EntryRow = readonly (string | number | null)[];
+const NEW_ENTRY = fields<NewEntry>({
+  entry_id: uuid((entry) => entry.entryId),
+  kind: text((entry) => entry.kind),
+  name: text((entry) => entry.name),
+  payload: text((entry) => entry.payload),
+  subject_id: text((entry) => entry.subjectId, { default: null }),
+  operation: text((entry) => entry.operation, { default: null }),
+  ref_kind: text((entry) => entry.refKind, { default: null }),
+  ref_value: text((entry) => entry.refValue, { default: null }),
+  ref_extra: text((entry) => entry.refExtra, { default: null }),
+  slot: text((entry) => entry.slot, { default: null }),
+  generation: int((entry) => entry.generation ?? 0, { default: 0 }),
+});
 
-const ENTRY_NAMES = ENTRY.slice(0, -1).map(({ name }) => name);
+const GATED_ENTRY = fields<NewEntry>({
+  ...NEW_ENTRY.shape,
+  not_before_ms: float((entry) => entry.notBeforeMs, { default: null }),
+});
 
-/**
- * `gate_ms` is an instant before which nobody may claim the entry, or null. An entry whose slot is taken by one that
- * the caller could not see yet is left out.
- */
+/** An entry whose slot is taken by one that the caller could not see yet is left out. Returns the ids of the others. */
 export function insertEntries(
   dialect: Dialect,
-  rows: readonly EntryRow[],
+  entries: readonly NewEntry[],
   traceparent: string | undefined,
 ): Sql {
-  return sql`insert into ${dialect.table("outbox")} (${raw(ENTRY_NAMES.join(", "))}, next_attempt_at, enqueued_at, traceparent)
-    select ${raw(ENTRY_NAMES.map((name) => `r.${name}`).join(", "))}, ${dialect.instantOf(raw("r.gate_ms"))}, ${dialect.now()},
+  return sql`insert into ${dialect.table("outbox")} (${NEW_ENTRY.names}, next_attempt_at, enqueued_at, traceparent)
+    select ${NEW_ENTRY.list("r")}, ${dialect.instantOf(raw("r.not_before_ms"))}, ${dialect.now()},
       cast(${traceparent ?? null} as text)
-    from ${dialect.rows(ENTRY, rows)} where true on conflict do nothing returning entry_id`;
+    from ${dialect.rows(GATED_ENTRY, entries)} where true on conflict do nothing returning entry_id`;
 }
 
-const IDS: readonly Column[] = [{ name: "row_id", type: "uuid" }];
+const ID = fields<string>({ row_id: uuid((entryId) => entryId) });
 
-/** The rows of these ids, locked in the order in which everybody locks them. */
-export function lockEntries(dialect: Dialect, kind: OutboxKind, ids: readonly string[]): Sql {
-  return sql`${findEntries(dialect, kind, ids)} ${dialect.forUpdateOf("c")}`;
+/** These ids as a relation `r(row_id)`. */
+export function idRows(dialect: Dialect, ids: readonly string[]): Sql {
+  return dialect.rows(ID, ids);
 }
 
-export function findEntries(dialect: Dialect, kind: OutboxKind, ids: readonly string[]): Sql {
-  return sql`select ${entryColumns(dialect, "c")} from ${idRows(dialect, ids)}
+/** A statement that returns nothing but ids. */
+const FOUND = projection({ entryId: uuid("entry_id") });
+
+export function idOf(row: Row): string {
+  return FOUND.read(row).entryId;
+}
+
+/** The entries with these ids, locked in the order in which every statement locks them. */
+export function lockEntries(
+  dialect: Dialect,
+  of: EntryTable<unknown>,
+  kind: OutboxKind,
+  ids: readonly string[],
+): Sql {
+  return sql`${findEntries(dialect, of, kind, ids)} ${dialect.forUpdateOf("c")}`;
+}
+
+export function findEntries(
+  dialect: Dialect,
+  of: EntryTable<unknown>,
+  kind: OutboxKind,
+  ids: readonly string[],
+): Sql {
+  return sql`select ${of.columns(dialect, "c")} from ${idRows(dialect, ids)}
     join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
     where c.kind = ${literals([kind])} order by c.entry_id`;
 }
@@ -113,50 +152,25 @@ export function knownIds(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`select c.entry_id from ${idRows(dialect, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id`;
 }
 
-export function idRows(dialect: Dialect, ids: readonly string[]): Sql {
-  return dialect.rows(
-    IDS,
-    ids.map((id) => [id]),
-  );
-}
+const REQUEUED = outboxMachine.target("abandoned", "requeue") as OutboxStatus;
 
-export function requeueEntries(dialect: Dialect, ids: readonly string[]): Sql {
+export function requeueEntries(dialect: Dialect, of: EntryTable<unknown>, ids: readonly string[]): Sql {
   return sql`update ${dialect.table("outbox")} as c
     set status = ${literals([REQUEUED])}, attempts = 0, next_attempt_at = null, last_error = null,
       verification = null, requeues = c.requeues + 1
     from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(outboxMachine.sources("requeue"))})
-    returning ${entryColumns(dialect)}`;
+    returning ${of.columns(dialect)}`;
 }
 
-const REQUEUED = outboxMachine.target("abandoned", "requeue") as OutboxStatus;
-
-export interface ListOptions {
-  readonly kind: OutboxKind;
-  readonly limit: number;
-  /** The instant and id of the last one of the page before. */
-  readonly after: readonly [atMs: number, entryId: string] | undefined;
+export interface StatusCount {
+  readonly status: OutboxStatus;
+  readonly entries: number;
 }
 
-/** By the instant at which they were enqueued, oldest first. */
-export function listAbandonedEntries(dialect: Dialect, options: ListOptions): Sql {
-  return listEntries(dialect, "abandoned", "enqueued_at", options);
-}
-
-/** By their horizon, nearest first. */
-export function listScheduledEntries(dialect: Dialect, options: ListOptions): Sql {
-  return listEntries(dialect, "scheduled", "next_attempt_at", options);
-}
-
-function listEntries(dialect: Dialect, status: OutboxStatus, by: string, options: ListOptions): Sql {
-  const { kind, limit, after } = options;
-  const at = dialect.epochMs(raw(`c.${by}`));
-  const page = after
-    ? sql`and (${at} > ${after[0]} or (${at} = ${after[0]} and c.entry_id > ${after[1]}))`
-    : empty;
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.status = ${literals([status])} and c.kind = ${literals([kind])} ${page}
-    order by c.${raw(by)}, c.entry_id limit ${limit}`;
-}
+export const STATUS_COUNT: Projection<StatusCount> = projection({
+  status: text("status"),
+  entries: int("entries"),
+});
 
 export function countStatuses(dialect: Dialect, kind: OutboxKind): Sql {
   return sql`select status, count(*) as entries from ${dialect.table("outbox")}

@@ -1,82 +1,130 @@
-/** The only place that sees what the drivers return for outbox entries: rows in, entries out. */
-import type { Correction, OutboxEntry, OutboxOperation, Verification } from "../core/outbox/entry.ts";
+/** The outbox's table as it is read: a call of the user's own, or any entry with all that it may hold. */
+import type {
+  Correction,
+  OutboxEntry,
+  OutboxKind,
+  OutboxOperation,
+  Verification,
+} from "../core/outbox/entry.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";
+import { bigint, instant, int, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
-import { join, raw, sql, type Sql } from "../storage/sql.ts";
+import type { Sql } from "../storage/sql.ts";
+import { table, type Table } from "../storage/table.ts";
 
-const PLAIN = [
-  "entry_id",
-  "kind",
-  "name",
-  "subject_id",
-  "operation",
-  "ref_kind",
-  "ref_value",
-  "ref_extra",
-  "slot",
-  "payload",
-  "generation",
-  "verification",
-  "status",
-  "attempts",
-  "horizons",
-  "requeues",
-  "token",
-  "last_error",
-  "traceparent",
-];
-const INSTANTS = ["enqueued_at", "last_attempt_at", "next_attempt_at"];
-
-/** Columns of an entry's row, under an alias where there is one. */
-export function entryColumns(dialect: Dialect, alias?: string): Sql {
-  const of = (name: string): string => (alias === undefined ? name : `${alias}.${name}`);
-  const instants = INSTANTS.map((name) => sql`${dialect.epochMs(raw(of(name)))} as ${raw(name)}`);
-  return join([raw(PLAIN.map(of).join(", ")), ...instants], ", ");
+/** Of an entry that is claimed: enough to settle it. */
+export interface HeldEntry {
+  readonly entryId: string;
+  readonly token: number;
 }
 
-export function toEntry(row: Row): OutboxEntry {
-  const extra = parsed(row["ref_extra"]) as Record<string, string> | undefined;
-  const operation = row["operation"] as OutboxOperation;
+/** How entries of some kind are read. */
+export interface EntryTable<Entry> {
+  columns(dialect: Dialect, alias?: string): Sql;
+  read(row: Row): Entry;
+}
+
+/** What a call needs, and no more: claims of calls are many. */
+export interface CallRow extends HeldEntry {
+  readonly name: string;
+  readonly status: OutboxStatus;
+  readonly attempts: number;
+  readonly requeues: number;
+  readonly payload: string | undefined;
+  readonly lastError: string | undefined;
+  readonly traceparent: string | undefined;
+  /** Milliseconds since the epoch, as all instants of rows. */
+  readonly enqueuedAt: number;
+}
+
+export const CALL: Table<CallRow> = table("outbox", {
+  entryId: uuid("entry_id"),
+  name: text("name"),
+  status: text<OutboxStatus>("status"),
+  attempts: int("attempts"),
+  requeues: int("requeues"),
+  token: bigint("token"),
+  payload: optional(text("payload")),
+  lastError: optional(text("last_error")),
+  traceparent: optional(text("traceparent")),
+  enqueuedAt: instant("enqueued_at"),
+});
+
+/** An entry of any kind. */
+export interface EntryRow extends CallRow {
+  readonly kind: OutboxKind;
+  readonly sagaId: string | undefined;
+  readonly subjectId: string | undefined;
+  readonly operation: OutboxOperation | undefined;
+  readonly refKind: string | undefined;
+  readonly refValue: string | undefined;
+  readonly refExtra: string | undefined;
+  readonly slot: string | undefined;
+  readonly generation: number;
+  readonly verification: Verification | undefined;
+  readonly horizons: number;
+  readonly lastAttemptAt: number | undefined;
+  readonly nextAttemptAt: number | undefined;
+}
+
+export const ENTRY: Table<EntryRow> = table("outbox", {
+  ...CALL.shape,
+  kind: text<OutboxKind>("kind"),
+  sagaId: optional(text("saga_id")),
+  subjectId: optional(text("subject_id")),
+  operation: optional(text<OutboxOperation>("operation")),
+  refKind: optional(text("ref_kind")),
+  refValue: optional(text("ref_value")),
+  refExtra: optional(text("ref_extra")),
+  slot: optional(text("slot")),
+  generation: int("generation"),
+  verification: optional(text<Verification>("verification")),
+  horizons: int("horizons"),
+  lastAttemptAt: optional(instant("last_attempt_at")),
+  nextAttemptAt: optional(instant("next_attempt_at")),
+});
+
+/** An entry for a data subject. */
+export function toEntry(row: EntryRow): OutboxEntry {
+  const { entryId, status, attempts, generation, horizons, requeues, verification, lastError, token } = row;
+  const extra = parsed(row.refExtra) as Record<string, string> | undefined;
+  const operation = row.operation as OutboxOperation;
   return {
-    entryId: row["entry_id"] as string,
-    subjectId: row["subject_id"] as string,
-    resolver: row["name"] as string,
-    ref: {
-      kind: row["ref_kind"] as string,
-      value: row["ref_value"] as string,
-      ...(extra && { extra }),
-    },
+    entryId,
+    subjectId: row.subjectId ?? "",
+    resolver: row.name,
+    ref: { kind: row.refKind ?? "", value: row.refValue ?? "", ...(extra && { extra }) },
     operation,
-    corrections: operation === "rectify" ? ((parsed(row["payload"]) as Correction[] | undefined) ?? []) : [],
-    status: row["status"] as OutboxStatus,
-    attempts: Number(row["attempts"]),
-    generation: Number(row["generation"]),
-    horizons: Number(row["horizons"]),
-    requeues: Number(row["requeues"]),
-    verification: (row["verification"] as Verification | null) ?? undefined,
-    enqueuedAt: new Date(Number(row["enqueued_at"])),
-    lastAttemptAt: instant(row["last_attempt_at"]),
-    nextAttemptAt: instant(row["next_attempt_at"]),
-    lastError: (row["last_error"] as string | null) ?? undefined,
-    token: Number(row["token"]),
+    corrections: operation === "rectify" ? ((parsed(row.payload) as Correction[] | undefined) ?? []) : [],
+    status,
+    attempts,
+    generation,
+    horizons,
+    requeues,
+    verification,
+    enqueuedAt: new Date(row.enqueuedAt),
+    lastAttemptAt: dateOf(row.lastAttemptAt),
+    nextAttemptAt: dateOf(row.nextAttemptAt),
+    lastError,
+    token,
   };
 }
 
-/** A row that somebody changed by hand: nothing can be done with it but tell a person. It must not stop the others. */
-export function isReadable(row: Row): boolean {
-  const isFine = (text: unknown): boolean => text === null || parsed(text) !== undefined;
-  return isFine(row["ref_extra"]) && isFine(row["payload"]);
+/** False for an entry that somebody changed by hand: a person must be told, and the others must not be stopped. */
+export function isReadable({ refExtra, payload }: EntryRow): boolean {
+  const isFine = (json: string | undefined): boolean => json === undefined || parsed(json) !== undefined;
+  return isFine(refExtra) && isFine(payload);
 }
 
-function parsed(text: unknown): object | undefined {
+function parsed(json: string | undefined): object | undefined {
   try {
-    const value: unknown = JSON.parse(text as string);
+    const value: unknown = JSON.parse(json ?? "null");
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function instant(value: unknown): Date | undefined {
-  return value === null || value === undefined ? undefined : new Date(Number(value));
+function dateOf(ms: number | undefined): Date | undefined {
+  return ms === undefined ? undefined : new Date(ms);
 }

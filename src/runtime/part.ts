@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import type { RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, type RetryLimits } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 import type { Tracer } from "./trace.ts";
 
@@ -36,7 +36,7 @@ export interface PartContext<Tx = unknown> {
 /** How a part beside the Amends waits for the database. */
 export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">): RetryLimits {
   return {
-    attemptMax: 8,
+    ...BRIEF_RETRIES,
     signal: host.closing,
     onTrouble: (error, attempt) => host.onTrouble(error, attempt),
   };

@@ -4,15 +4,17 @@
  * the gate for the length of the lease. Whoever holds an older token can never write again.
  */
 import { FIRST_CLAIM } from "../core/claim-token.ts";
-import type { Column, Dialect } from "./database.ts";
+import { bigint, text, uuid } from "./column.ts";
+import type { Dialect } from "./database.ts";
 import { draw } from "./draw.ts";
+import { fields, type Fields } from "./fields.ts";
 import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
 export interface Claimable {
   readonly table: string;
   readonly id: string;
-  /** What the id is in the database; text unless said otherwise. */
-  readonly idType?: Column["type"];
+  /** The type of the id. Default: text. */
+  readonly idType?: "text" | "uuid" | "bigint";
   readonly states: readonly string[];
   /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
   readonly classes: readonly Sql[];
@@ -48,9 +50,9 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
     return sql`pick_${raw(String(index))} as materialized (
       select due.${id} from ${table} as due
       where due.status in (${literals(queue.states)}) and ${rowClass}
-        and ${dialect.gate(sql`due.next_attempt_at`)} <= ${dialect.now()} and ${options.where} ${others}
-      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${dialect.gate(sql`due.next_attempt_at`)}, due.${id}
-      limit ${limit} ${dialect.skipLocked})`;
+        and ${gate(dialect, raw("due.next_attempt_at"))} <= ${dialect.now()} and ${options.where} ${others}
+      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${gate(dialect, raw("due.next_attempt_at"))}, due.${id}
+      limit ${limit} ${dialect.forUpdateOf("due", "skip locked")})`;
   });
   const all = join(
     queue.classes.map((_, index) => sql`select ${id} as row_id from pick_${raw(String(index))}`),
@@ -61,6 +63,22 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
       next_attempt_at = ${dialect.plusMs(dialect.now(), options.leaseMs)}, ${options.set}
     from picked where c.${id} = picked.row_id
     returning ${options.returning}`;
+}
+
+/**
+ * Rows that were never tried are of class 0, the others of class 1, so that a crowd that fails cannot starve the fresh. The
+ * text stands in an index, too.
+ */
+export function freshFirst(attempts: string): string {
+  return `case when ${attempts} = 0 then 0 else 1 end`;
+}
+
+/** The gate of a row as it can be compared through an index: a row without one is always due. */
+export function gate(dialect: Dialect, column: Sql): Sql {
+  return dialect.pick({
+    postgres: sql`coalesce(${column}, '-infinity'::timestamptz)`,
+    sqlite: sql`coalesce(${column}, 0)`,
+  });
 }
 
 /** `claimToken` in the database's words: one more claim, under a number that was drawn for it. */
@@ -89,26 +107,32 @@ export function insertClaimed(
   };
 }
 
+/** One claim. */
+export interface Held {
+  readonly id: string;
+  readonly token: number;
+}
+
+/** Claims as a relation, for the fence `holding`. */
+const HELD: Readonly<Record<NonNullable<Claimable["idType"]>, Fields<Held>>> = {
+  text: fields<Held>({ row_id: text((held) => held.id), row_token: bigint((held) => held.token) }),
+  uuid: fields<Held>({ row_id: uuid((held) => held.id), row_token: bigint((held) => held.token) }),
+  bigint: fields<Held>({ row_id: bigint((held) => held.id), row_token: bigint((held) => held.token) }),
+};
+
 /** Keeps claims alive. Rows that do not come back were lost: their token is no longer the one that holds. */
 export function renewStatement(
   dialect: Dialect,
   queue: Claimable,
-  holds: readonly (readonly [id: string, token: number])[],
+  held: readonly Held[],
   leaseMs: number,
   returning: Sql,
   still: Sql = raw("true"),
 ): Sql {
   const id = raw(queue.id);
-  const held = dialect.rows(
-    [
-      { name: "row_id", type: queue.idType ?? "text" },
-      { name: "row_token", type: "bigint" },
-    ],
-    holds,
-  );
   return sql`update ${dialect.table(queue.table)} as c
     set next_attempt_at = ${dialect.plusMs(dialect.now(), leaseMs)}
-    from ${held} where ${holding(queue, id)} and ${still} returning ${returning}`;
+    from ${dialect.rows(HELD[queue.idType ?? "text"], held)} where ${holding(queue, id)} and ${still} returning ${returning}`;
 }
 
 /** How long the answer to a renewal may take: a connection that is silent must be found before the lease ends. */

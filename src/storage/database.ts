@@ -4,8 +4,13 @@
  */
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock } from "./clock.ts";
+import type { Fields } from "./fields.ts";
+import type { PositionalColumn } from "./positional.ts";
 import type { Sql } from "./sql.ts";
 
+export type { PositionalColumn as Column } from "./positional.ts";
+
+/** A row as a driver returns it. `table` and `projection` read it (table.ts). */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What a database error means for the work that met it. */
@@ -20,52 +25,26 @@ export interface Trouble {
   readonly blocked?: boolean;
 }
 
-/** `unique`: the table that has such a key already. `check`: the name of the condition that a row did not meet. */
-export interface Violation {
-  readonly kind: "unique" | "check";
-  readonly name: string;
-}
-
-export interface Column {
-  readonly name: string;
-  readonly type: "text" | "int" | "bigint" | "uuid";
-  /** What it nearly always is. Where that goes for all rows and all such columns, none of them has to travel. */
-  readonly usual?: string | number | null;
-}
-
-/** The stage of the one row that answers for a whole chain. */
-export const ALL_EXPECTED = "all as usual";
-
-/** One write of a chain. */
-export interface Stage {
-  readonly name: string;
-  readonly statement: Sql;
+/** Which rule a statement broke. */
+export type Violation =
+  /** An optimistic write found something that is not as expected (checked-write.ts). */
+  | { readonly kind: "refused" }
   /**
-   * It returns rows for whoever asked, so many if everything goes as it should. All stages that do have the same
-   * columns, and may have others.
+   * The key exists already. PostgreSQL names its constraint, SQLite its columns. A table that is not one of ours keeps
+   * its full name.
    */
-  readonly usual?: number | undefined;
-  /** Where it has another number of rows, nothing of the chain is written: `isRefused` knows the error. */
-  readonly must?: boolean | undefined;
-  /** Which of its rows count and are returned; all, unless it says so. */
-  readonly only?: Sql | undefined;
-  /** The columns of the answer, over what it returns, where that is cheaper than to return them for every row. */
-  readonly as?: Sql | undefined;
-  /** It only locks or gathers for later stages: nothing where they come one by one. */
-  readonly forOthers?: boolean;
-}
+  | {
+      readonly kind: "unique";
+      readonly table: string;
+      readonly constraint: string | undefined;
+      readonly columns: readonly string[] | undefined;
+    };
 
-/** The first rows of a table, in an order, under a condition: both over `x`. */
-export interface FirstRows {
-  readonly table: Sql;
-  readonly columns: readonly string[];
-  readonly where: Sql;
-  readonly order: Sql;
-}
-
-/** The words in which the two databases differ. */
+/** The words in which the two databases differ. Every statement is written once, with these in it. */
 export interface Dialect {
   readonly name: "postgres" | "sqlite";
+  /** One of two values, where the databases need different ones. */
+  pick<T>(of: { readonly postgres: T; readonly sqlite: T }): T;
   table(name: string): Sql;
   /** The instant of this statement, by the database's clock (or the test kit's). */
   now(): Sql;
@@ -75,46 +54,19 @@ export interface Dialect {
   instantOf(ms: Sql | number): Sql;
   /** An instant as milliseconds since the epoch. */
   epochMs(instant: Sql): Sql;
-  /** A gate that can be compared through an index: an empty one is always open. */
-  gate(column: Sql): Sql;
-  /** Locks the rows of this alias; on a database with one writer there is nothing to lock. */
-  forUpdateOf(alias: string): Sql;
-  readonly skipLocked: Sql;
-  /** Rows as a relation with these columns: one parameter per column or one for all, however many rows. */
-  rows(columns: readonly Column[], rows: readonly (readonly unknown[])[]): Sql;
+  /** Locks the rows of this alias; nothing on a database with one writer. `skip locked`: only those that are free. */
+  forUpdateOf(alias: string, wait?: "skip locked"): Sql;
+  /** These objects as a relation `r` with these fields: one parameter per field or one for all, however many objects. */
+  rows<From>(fields: Fields<From>, from: readonly From[]): Sql;
+  /** The same with rows that are built by position. Only for statements that are not on `fields` yet. */
+  rows(columns: readonly PositionalColumn[], rows: readonly (readonly unknown[])[]): Sql;
   /** `column` is one of these. */
   among(column: Sql, values: readonly string[], type?: "text" | "bigint"): Sql;
-  /**
-   * Joins, to each row of what stands before it in the FROM, the first so many of the rows of a query with the one
-   * column `value`, as `first(value)`. `countMax` is the most that `count` can be.
-   */
-  joinFirst(query: Sql, count: Sql, countMax: number): Sql;
-  /** The same with whole rows of a table, found by its `id`: these columns of them, as `s`. */
-  joinRows(rows: FirstRows, count: Sql, countMax: number): Sql;
-  /** The text contains this one, letter by letter. */
-  contains(text: Sql, part: string): Sql;
-  /** Two writes of one transaction, the first before the second: as one statement where the database can. */
-  together(first: Sql, second: Sql): readonly Sql[];
-  /**
-   * Several writes of one transaction, each of which may depend on what those before it wrote: as one statement where
-   * the database can, which then answers with these columns of all stages that have an answer; else in turn. Where it
-   * can, and all stages have as many rows as usual, they are not listed: one row with the stage `ALL_AS_USUAL` and the
-   * instant `at` answers for all of them.
-   */
-  chain(stages: readonly Stage[], columns: readonly string[]): readonly Sql[];
-  /** How a stage of a chain looks at an earlier one: by its name where it can, else by what it left in the tables. */
-  linked<T>(byName: T, byTable: T): T;
-  /** The first word of a text, without the given characters at its end. */
-  firstWord(column: Sql, without: string): Sql;
-  /** Wakes whoever listens once the transaction commits; undefined where the database cannot. */
+  /** Wakes the workers that listen once the transaction commits; undefined where the database cannot. */
   notify(): Sql | undefined;
   trouble(error: unknown): Trouble;
-  /** A key that exists already. */
-  isDuplicate(error: unknown): boolean;
-  /** Which rule of a table a statement broke; undefined where it failed for another reason. */
-  violated(error: unknown): Violation | undefined;
-  /** A chain in which a stage did not have as many rows as it must. */
-  isRefused(error: unknown): boolean;
+  /** Undefined where the statement failed for another reason. */
+  violation(error: unknown): Violation | undefined;
 }
 
 /** Nothing was sent: the database is no longer the one that the work was made for. */

@@ -4,9 +4,11 @@
  * Nothing here waits for an answer before it asks on: what counts is decided by the rows themselves.
  */
 import { byHealth, lanesOf, type JobReport, type Verdict } from "../core/delivery/job.ts";
+import { isRefusal } from "../storage/checked-write.ts";
 import type { Database } from "../storage/database.ts";
 import { gather } from "../storage/gather.ts";
-import { GroupWriter } from "../storage/group-writer.ts";
+import { statementsOf } from "../storage/stages.ts";
+import { OutcomeWriter } from "../runtime/outcome-writer.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
 import { BEHIND } from "./orchestrator/outcome-queries.ts";
@@ -14,6 +16,7 @@ import type { Applied, Orchestrator, Verdicts } from "./orchestrator/orchestrato
 import type { Publisher } from "./publishing.ts";
 import type { Disabled, Subscriptions } from "./subscriptions/subscriptions.ts";
 import type { DeliverySender } from "./worker/courier.ts";
+import { RECORDED_REPORT } from "./worker/queries.ts";
 
 export interface BookingParts {
   readonly db: Database;
@@ -46,18 +49,17 @@ interface Booked {
 
 export class Booking {
   readonly #parts: BookingParts;
-  readonly #writer: GroupWriter<JobReport, Verdict>;
+  readonly #writer: OutcomeWriter<JobReport, Verdict>;
 
   constructor(parts: BookingParts) {
     this.#parts = parts;
-    this.#writer = new GroupWriter<JobReport, Verdict>({
+    this.#writer = new OutcomeWriter<JobReport, Verdict>({
       db: parts.db,
       signal: parts.signal,
       parallelFrom: PARALLEL_FROM,
       onTrouble: (error, attempt) => parts.onTrouble(error, attempt),
-      failFast: () => false,
       bytes: ({ attempt }) => (attempt.responseBody?.length ?? 0) + BYTES_BESIDES,
-      flush: (reports) => this.#flush(reports),
+      write: (reports) => this.#flush(reports),
     });
   }
 
@@ -77,7 +79,7 @@ export class Booking {
     const { orchestrator, onDue, onDead } = this.#parts;
     const decided = orchestrator.decide(reports);
     const { settled, applied } =
-      (await this.#inHope(reports, decided)) ?? (await this.#withCare(reports, decided));
+      (await this.#optimistic(reports, decided)) ?? (await this.#checked(reports, decided));
     if (applied.more) onDue(0);
     else if (decided.soonestMs !== undefined) onDue(decided.soonestMs);
     await this.#disableFailing(reports);
@@ -105,34 +107,34 @@ export class Booking {
    * Nearly always each report is about a job that waits for it: all are written as if it were so, and counted in the
    * end. Undefined, with nothing written, where one was late, repeated or foreign; or where the database cannot.
    */
-  async #inHope(reports: readonly JobReport[], decided: Verdicts): Promise<Booked | undefined> {
+  async #optimistic(reports: readonly JobReport[], decided: Verdicts): Promise<Booked | undefined> {
     const { db, jobs, deliverySender, orchestrator, deadLetters } = this.#parts;
     const { dialect } = db;
-    if (!dialect.linked(true, false)) return undefined;
+    if (dialect.name === "sqlite") return undefined;
     const stages = [
-      jobs.settleInHope(dialect, reports),
-      ...orchestrator.applyInHope(dialect, reports, decided),
-      deliverySender.recordInHope(dialect, reports),
+      jobs.settleOptimistic(dialect, reports),
+      ...orchestrator.applyOptimistic(dialect, reports, decided),
+      deliverySender.recordOptimistic(dialect, reports),
     ];
     try {
       const [answers] = await gather(db, (session) => {
-        const written = dialect.chain(stages, ["stage"]).map((statement) => session.query(statement));
+        const written = statementsOf(dialect, stages, ["stage"]).map((statement) => session.query(statement));
         return Promise.all([
           Promise.all(written),
-          orchestrator.afterHope(session, reports),
+          orchestrator.afterOptimistic(session, reports),
           deadLetters.record(session, decided.exhausted),
         ]);
       });
       const more = answers.flat().some((row) => row["stage"] === BEHIND);
       return { settled: "all", applied: { more } };
     } catch (error) {
-      if (!dialect.isRefused(error)) throw error;
+      if (!isRefusal(dialect, error, [RECORDED_REPORT])) throw error;
       return undefined;
     }
   }
 
   /** What counts is decided report by report. */
-  async #withCare(reports: readonly JobReport[], decided: Verdicts): Promise<Booked> {
+  async #checked(reports: readonly JobReport[], decided: Verdicts): Promise<Booked> {
     const { db, jobs, deliverySender, orchestrator, deadLetters } = this.#parts;
     const [settled, applied] = await gather(db, (session) =>
       Promise.all([

@@ -49,9 +49,9 @@ export interface DeliveryFilter {
   readonly subscriptionId?: string;
   readonly eventId?: string;
   readonly status?: DeliveryStatus;
-  /** 100 unless said otherwise. */
+  /** Default: 100. */
   readonly limit?: number;
-  /** The id of the last one of the page before. */
+  /** The id of the last delivery of the previous page. */
   readonly after?: string;
 }
 

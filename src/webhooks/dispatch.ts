@@ -2,18 +2,18 @@
  * The desk where deliveries are worked on. One commit creates jobs for what is due and leases them; the calls are made
  * without any transaction; one commit books what came of them (booking.ts).
  */
+import { isRefusal, type WriteMode } from "../storage/checked-write.ts";
 import type { Clock } from "../storage/clock.ts";
 import type { Database, Session } from "../storage/database.ts";
-import { persist } from "../storage/retry.ts";
-import { sql } from "../storage/sql.ts";
+import { BRIEF_RETRIES, persist } from "../storage/retry.ts";
 import { LeasePool } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
 import type { Booking } from "./booking.ts";
 import type { DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { JobLayer } from "./jobs/job-layer.ts";
-import { anyJobDue } from "./jobs/queries.ts";
 import type { Orchestrator } from "./orchestrator/orchestrator.ts";
-import { anythingDue, type Manner } from "./orchestrator/queries.ts";
+import { selectDue } from "./due-queries.ts";
+import { ACTIVE_JOB } from "./orchestrator/queries.ts";
 import type { DeliverySender, DeliveryTask } from "./worker/courier.ts";
 
 export interface DispatchParts {
@@ -37,7 +37,7 @@ const AGAIN_MS = 5;
 
 export function dispatchDesk(parts: DispatchParts): LeasePool<DeliveryTask> {
   const { db, clock, signal, jobs, deliverySender, booking, onTrouble } = parts;
-  const retryLimits = { attemptMax: 8, signal, onTrouble };
+  const retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
   /** The last claim filled every place: there is more, and nobody needs to look whether there is. */
   let isFull = false;
   const pool: LeasePool<DeliveryTask> = new LeasePool<DeliveryTask>({
@@ -84,11 +84,7 @@ const ALL_DUE: Due = { deliveries: true, jobs: true };
 
 /** Most looks find nothing: they must not cost a transaction, let alone the turn. */
 async function lookForDue(db: Database): Promise<Due> {
-  const { dialect } = db;
-  const [row] = await db.query(
-    sql`select case when ${anythingDue(dialect)} then 1 else 0 end as deliveries,
-      case when ${anyJobDue(dialect)} then 1 else 0 end as jobs`,
-  );
+  const [row] = await db.query(selectDue(db.dialect));
   return { deliveries: Number(row?.["deliveries"]) === 1, jobs: Number(row?.["jobs"]) === 1 };
 }
 
@@ -105,7 +101,7 @@ async function claim(
   if (!due.deliveries && !due.jobs) return [];
   let dead: readonly string[] = [];
   let lookInMs: number | undefined;
-  const take = async (session: Session, mode: Manner): Promise<readonly DeliveryTask[]> => {
+  const take = async (session: Session, mode: WriteMode): Promise<readonly DeliveryTask[]> => {
     // Jobs that wait for a worker come first: new ones are made for the places that are left, and are ours from the start.
     const waiting = due.jobs ? await jobs.lease(session, limit, except) : [];
     if (!due.deliveries || waiting.length >= limit) return deliverySender.read(session, waiting);
@@ -117,10 +113,10 @@ async function claim(
     return deliverySender.read(session, [...waiting, ...jobs.taken(created.born)]);
   };
   const errands = await db
-    .transaction((session) => take(session, "hopeful"))
+    .transaction((session) => take(session, "optimistic"))
     .catch((error: unknown) => {
-      if (!dialect.isDuplicate(error)) throw error;
-      return db.transaction((session) => take(session, "careful"));
+      if (!isRefusal(dialect, error, [ACTIVE_JOB])) throw error;
+      return db.transaction((session) => take(session, "checked"));
     });
   if (dead.length > 0) parts.onDead(dead);
   if (lookInMs !== undefined) lookIn(lookInMs);

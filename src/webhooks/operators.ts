@@ -1,4 +1,5 @@
 /** What people see of deliveries and may do about them. Nothing that ended is touched: all that is sent again is new. */
+import { deliveryMachine } from "../core/delivery/machine.ts";
 import { checkSerial } from "../core/delivery/serial.ts";
 import { wants } from "../core/delivery/filter.ts";
 import { AmendsError } from "../core/errors.ts";
@@ -31,13 +32,14 @@ export interface OperatorParts {
 
 export interface Span {
   readonly since: Date;
-  /** Until now unless said otherwise. */
+  /** Default: now. */
   readonly until?: Date;
 }
 
 const PAGE = 500;
 const LIMIT_MAX = 1_000;
 const FAR = Date.UTC(9000, 0, 1);
+const DEAD = deliveryMachine.target("InProgress", "exhaust");
 
 export class WebhookOperators {
   readonly #parts: OperatorParts;
@@ -72,50 +74,45 @@ export class WebhookOperators {
   }
 
   async deadLetters(filter: {
-    subscriptionId?: string | undefined;
-    limit?: number | undefined;
-    after?: readonly [number, string] | undefined;
+    readonly subscriptionId?: string | undefined;
+    readonly limit?: number | undefined;
   }): Promise<readonly DeadLetter[]> {
     const { db, deadLetters } = this.#parts;
-    const { subscriptionId, after } = filter;
+    const { subscriptionId } = filter;
     if (subscriptionId !== undefined) checkSerial(subscriptionId, "a subscription");
-    return this.#persist(() =>
-      deadLetters.list(db, { subscriptionId, after, limit: checkLimit(filter.limit) }),
-    );
+    const limit = checkLimit(filter.limit);
+    return this.#persist(() => deadLetters.list(db, { subscriptionId, limit }));
   }
 
-  /** The new delivery of each letter. */
-  async requeue(ids: readonly string[], given: OperatorNote): Promise<ReadonlyMap<string, string>> {
-    const { reason, by } = checkNote(given, "the dead letter");
-    for (const id of ids) checkSerial(id, "a dead letter");
-    return this.#write((session) => this.#parts.deadLetters.requeue(session, ids, { reason, by }));
-  }
-
-  async dismiss(id: string, given: OperatorNote): Promise<void> {
-    const { reason, by } = checkNote(given, "the dead letter");
-    checkSerial(id, "a dead letter");
+  async dismiss(given: string, note: OperatorNote): Promise<void> {
+    const { reason, by } = checkNote(note, "the dead letter");
+    const id = checkSerial(given, "a delivery");
     await this.#write((session) => this.#parts.deadLetters.dismiss(session, id, { reason, by }));
   }
 
-  /** Sends a delivery that has ended once more, as a new one. A dead one is requeued: that is settled with its letter. */
-  async resend(given: string, note: OperatorNote): Promise<string> {
+  /**
+   * Sends deliveries that have ended once more, as new ones: their ids by those of the old ones. Those whose event is on
+   * its way to the subscription are left out. A dead delivery is requeued, and its letter is settled with it.
+   */
+  async resend(given: readonly string[], note: OperatorNote): Promise<ReadonlyMap<string, string>> {
     const { reason, by } = checkNote(note, "the record");
-    const id = checkSerial(given, "a delivery");
+    const ids = [...new Set(given.map((id) => checkSerial(id, "a delivery")))];
+    const found = await Promise.all(ids.map((id) => this.delivery(id)));
+    const missing = ids.find((_, index) => found[index] === undefined);
+    if (missing !== undefined)
+      throw new AmendsError("WEBHOOK_NOT_FOUND", "There is no delivery with this id.", { id: missing });
+    const others = found.flatMap((one) => (one && one.status !== DEAD ? [one.id] : []));
     const { orchestrator, deadLetters } = this.#parts;
-    return this.#once(async (session) => {
-      const [row] = await session.query(selectDelivery(session.dialect, id));
-      if (!row) throw new AmendsError("WEBHOOK_NOT_FOUND", "There is no delivery with this id.", { id });
-      const letter = await deadLetters.letterOf(session, id);
-      const made = letter
-        ? [...(await deadLetters.requeue(session, [letter], { reason, by })).values()]
-        : await orchestrator.resend(session, [id]);
-      if (made[0] !== undefined) return made[0];
-      throw new AmendsError(
-        "NOT_ALLOWED_NOW",
-        "The event is on its way to this subscription: it can be sent again once that delivery has ended.",
-        { id },
-      );
-    });
+    const work = async (session: Session): Promise<ReadonlyMap<string, string>> => {
+      const made = new Map(await deadLetters.requeue(session, ids, { reason, by }));
+      for (const id of others) {
+        const [again] = await orchestrator.resend(session, [id]);
+        if (again !== undefined) made.set(id, again);
+      }
+      return made;
+    };
+    // Repeating it is safe for dead deliveries only: each of them is requeued once.
+    return others.length === 0 ? this.#write(work) : this.#once(work);
   }
 
   /** Whatever a subscription wants of what was published in a span, whether it got it then or not. */

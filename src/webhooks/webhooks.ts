@@ -4,9 +4,10 @@
  */
 import { checkSerial } from "../core/delivery/serial.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
+import { AmendsError } from "../core/errors.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import type { Session } from "../storage/database.ts";
-import { persist, type RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
 import type { LeasePool } from "../runtime/lease-pool.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { Booking } from "./booking.ts";
@@ -62,7 +63,7 @@ export class Webhooks<Tx = unknown> {
     const onBug = (error: unknown): void => host.onBug(error);
     const db = host.database as PartContext["database"];
     this.#host = host;
-    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
+    this.#retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
     this.#onDisabled = options.onDisabled;
     this.#sender = options.sender ?? createSender({ clock, ...options.sending });
     const box = secretBox(options.secretKey, "webhooks.secretKey");
@@ -232,9 +233,27 @@ export class Webhooks<Tx = unknown> {
     return this.#operators.event(id);
   }
 
-  /** A delivery that has ended, once more: answers with the new one's id. */
-  async resend(deliveryId: string, note: OperatorNote): Promise<string> {
-    return this.#woken(await this.#operators.resend(deliveryId, note));
+  /**
+   * Sends a delivery that has ended once more, as a new one, and answers with the id of that. A dead letter is settled
+   * by it; asking twice for a dead letter makes one new delivery.
+   */
+  resend(deliveryId: string, note: OperatorNote): Promise<string>;
+  /** The same for several: the new ids by the old ones. Those whose event is on its way are left out. */
+  resend(deliveryIds: readonly string[], note: OperatorNote): Promise<ReadonlyMap<string, string>>;
+  async resend(
+    given: string | readonly string[],
+    note: OperatorNote,
+  ): Promise<string | ReadonlyMap<string, string>> {
+    const ids = typeof given === "string" ? [given] : given;
+    const made = this.#woken(await this.#operators.resend(ids, note));
+    if (typeof given !== "string") return made;
+    const [again] = made.values();
+    if (again !== undefined) return again;
+    throw new AmendsError(
+      "NOT_ALLOWED_NOW",
+      "The event is on its way to this subscription: it can be sent again once that delivery has ended.",
+      { id: given },
+    );
   }
 
   /** Everything that a subscription wants of what was published in a span: answers with how many. */
@@ -249,18 +268,9 @@ export class Webhooks<Tx = unknown> {
     return this.#operators.deadLetters(filter);
   }
 
-  /** A brand-new delivery for each: their ids by those of the letters. Asking twice makes one. */
-  async requeue(
-    letterIds: string | readonly string[],
-    note: OperatorNote,
-  ): Promise<ReadonlyMap<string, string>> {
-    const ids = typeof letterIds === "string" ? [letterIds] : letterIds;
-    return this.#woken(await this.#operators.requeue(ids, note));
-  }
-
   /** Settles a dead letter without sending anything. */
-  dismiss(letterId: string, note: OperatorNote): Promise<void> {
-    return this.#operators.dismiss(letterId, note);
+  dismiss(deliveryId: string, note: OperatorNote): Promise<void> {
+    return this.#operators.dismiss(deliveryId, note);
   }
 
   /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */

@@ -4,7 +4,8 @@ import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { stripsTypes } from "../../src/cli/config/load-config.ts";
 import { onEachDatabase } from "../support/databases.ts";
-import { cli, forget, processOf, project, started, type Running } from "./support/cli.ts";
+import { cli } from "./support/cli.ts";
+import { forget, processOf, project, started, type Running } from "./support/project.ts";
 
 const SAGA = `
 import { err, saga } from "amends";
@@ -26,8 +27,8 @@ export default defineConfig({ database: ${JSON.stringify(database)}, sagas: [fir
 const folders: string[] = [];
 const running: Running[] = [];
 
-function made(files: Readonly<Record<string, string>> = {}): string {
-  const folder = project(files);
+async function made(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = await project(files);
   folders.push(folder);
   return folder;
 }
@@ -49,7 +50,7 @@ afterEach(async () => {
 onEachDatabase((database) => {
   it("[P-03][K-18] a worker runs what was started, and ends in order when it is told to", async () => {
     await database.open();
-    const folder = made(config(await database.place()));
+    const folder = await made(config(await database.place()));
     const asked = await cli(["start", "first", "{}", "--id", "o-1", "--json"], { cwd: folder });
     expect([asked.code, JSON.parse(asked.out)]).toEqual([0, { id: "o-1", saga: "first", created: true }]);
     const once = await cli(["worker", "--once"], { cwd: folder });
@@ -74,7 +75,7 @@ onEachDatabase((database) => {
 
   it("[P-03][X-01] a console on a database alone prints an address whose token lets in", async () => {
     await database.open();
-    const folder = made();
+    const folder = await made();
     const console = await begin(["console", "--port", "0", "--database", await database.place()], folder);
     const [, address = ""] = await console.seen(/console {2}(http:\/\/127\.0\.0\.1:\d+\/#token=\S+)/);
     const list = await cli(["list", "--console", address, "--json"], { cwd: folder });
@@ -92,7 +93,7 @@ onEachDatabase((database) => {
   });
 
   it("[P-03] dev runs worker and console, restarts upon a change, tells a syntax error, and goes on with the next change", async () => {
-    const folder = made(config(await database.place()));
+    const folder = await made(config(await database.place()));
     const dev = await begin(["dev", "--port", "0"], folder);
     const [, address = ""] = await dev.seen(/console {2}(http\S+)/);
     await dev.seen(/working on /);
@@ -142,7 +143,7 @@ export default {
   };
 
   it("[P-03] dev tells what the developer's code threw, with its stack and the next try; a worker only if AMENDS_DEBUG asks", async () => {
-    const dev = await begin(["dev", "--no-watch", "--port", "0"], made(THROWING));
+    const dev = await begin(["dev", "--no-watch", "--port", "0"], await made(THROWING));
     await dev.seen(
       /place: the act of charge threw saga o-1, try 1: the next try is in 30 s\n +TypeError: ada's card\n +at .*amends\.config\.js:\d+[\s\S]*caused by Error: the bank is away/,
     );
@@ -150,15 +151,15 @@ export default {
       /stuck: the undo of one threw saga o-2, try 1: it is not tried again\n +Error: no way back/,
     );
     await dev.seen(/handler answer threw entry \S+, try 1: the next try is in 1 h\n +RangeError: no room/);
-    const worker = await begin(["worker", "--migrate"], made(THROWING));
+    const worker = await begin(["worker", "--migrate"], await made(THROWING));
     await worker.seen(/a saga has stalled and needs a person .*id=o-2/);
     expect(worker.text()).not.toMatch(/threw|no way back/);
-    const debugged = await begin(["worker", "--migrate"], made(THROWING), { AMENDS_DEBUG: "1" });
+    const debugged = await begin(["worker", "--migrate"], await made(THROWING), { AMENDS_DEBUG: "1" });
     await debugged.seen(/the undo of one threw saga o-2/);
   });
 
   it("[P-03] dev ends where its port is taken: no change of a file can help", async () => {
-    const folder = made(config("dev.db"));
+    const folder = await made(config("dev.db"));
     const first = await begin(["dev", "--no-watch", "--port", "0"], folder);
     const [, port = ""] = await first.seen(/console {2}http:\/\/127\.0\.0\.1:(\d+)/);
     const second = await processOf(["dev", "--port", port], folder);
@@ -172,7 +173,7 @@ export default {
 
 describe("init", () => {
   it("[P-03] puts a first saga into an empty folder, which runs as it stands, and overwrites nothing", async () => {
-    const folder = made();
+    const folder = await made();
     const first = await cli(["init", "--language", "js", "--json"], { cwd: folder });
     expect([first.code, JSON.parse(first.out)]).toMatchObject([
       0,
@@ -200,7 +201,7 @@ describe("init", () => {
   it("[P-03] fits a project that is there: its language, its kind of modules, its scripts", async () => {
     const manifest =
       '{\n\t"name": "shop",\n\t"scripts": {\n\t\t"test": "x"\n\t},\n\t"devDependencies": {\n\t\t"typescript": "7"\n\t}\n}\n';
-    const folder = made({ "package.json": manifest, "tsconfig.json": "{}" });
+    const folder = await made({ "package.json": manifest, "tsconfig.json": "{}" });
     expect((await cli(["init", "--dry-run"], { cwd: folder })).code).toBe(0);
     expect(existsSync(path.join(folder, "amends.config.mts"))).toBe(false);
     const { out } = await cli(["init"], { cwd: folder });
@@ -209,9 +210,12 @@ describe("init", () => {
       manifest.replace('"test": "x"', '"test": "x",\n\t\t"amends": "amends dev"'),
     );
     expect(readFileSync(path.join(folder, "tsconfig.json"), "utf8")).toBe("{}");
-    const plain = made({ "package.json": '{ "scripts": { "start": "node index.js" } }', "index.js": "" });
+    const plain = await made({
+      "package.json": '{ "scripts": { "start": "node index.js" } }',
+      "index.js": "",
+    });
     expect((await cli(["init"], { cwd: plain })).out).toMatch(/^written {2}amends\.config\.mjs\n/);
-    const broken = made({ "package.json": "{" });
+    const broken = await made({ "package.json": "{" });
     expect((await cli(["init"], { cwd: broken })).err).toContain("package.json cannot be read");
   });
 });
@@ -219,7 +223,7 @@ describe("init", () => {
 describe("config", () => {
   it("[P-03] what is wrong with a config is said in one line, with its place", async () => {
     const refused = async (text: string, message: RegExp): Promise<void> => {
-      const folder = made({ "package.json": '{ "type": "module" }', "amends.config.js": text });
+      const folder = await made({ "package.json": '{ "type": "module" }', "amends.config.js": text });
       const { code, out, err } = await processOf(["list"], folder);
       expect([text, code, out]).toEqual([text, 1, ""]);
       expect(err).toMatch(message);
@@ -242,22 +246,22 @@ describe("config", () => {
       "package.json": '{ "type": "module" }',
       "amends.config.ts": 'const database: string = "a.db";\nexport default { database };\n',
     };
-    const folder = made(files);
+    const folder = await made(files);
     const alone = await processOf(["migrate"], folder);
     const [code, message] = stripsTypes()
       ? [0, /^$/]
       : [1, /^error: Node\.js \S+ cannot read amends\.config\.ts: it is TypeScript\.\n.*22\.18.*tsx/];
     expect(alone.code).toBe(code);
     expect(alone.err).toMatch(message);
-    const helped = await processOf(["migrate"], made({ ...files, ...STANDS_IN_FOR_TSX }));
+    const helped = await processOf(["migrate"], await made({ ...files, ...STANDS_IN_FOR_TSX }));
     expect([helped.code, helped.err]).toEqual([0, "tsx was asked\n"]);
   });
 
   it("[P-03] a config that is broken keeps nobody from looking at a database that is named", async () => {
-    const folder = made({ "package.json": '{ "type": "module" }', "amends.config.js": "throw 1" });
+    const folder = await made({ "package.json": '{ "type": "module" }', "amends.config.js": "throw 1" });
     expect((await cli(["migrate", "--database", "a.db"], { cwd: folder })).code).toBe(0);
     expect((await cli(["list", "--database", "a.db"], { cwd: folder })).code).toBe(0);
-    const worker = await cli(["worker", "--once"], { cwd: made() });
+    const worker = await cli(["worker", "--once"], { cwd: await made() });
     expect([worker.code, worker.err]).toEqual([
       1,
       expect.stringContaining("There is no amends.config.ts in this folder"),
@@ -265,7 +269,7 @@ describe("config", () => {
   });
 
   it("[P-03] a config that imports another copy of the package is refused before it runs", async () => {
-    const folder = made({ "package.json": "{}", "amends.config.mjs": "throw 1" });
+    const folder = await made({ "package.json": "{}", "amends.config.mjs": "throw 1" });
     const other = path.join(folder, "node_modules", "amends");
     rmSync(other);
     mkdirSync(other);

@@ -40,31 +40,34 @@ async function sameNumbers(database: TestDatabase): Promise<Numbers> {
 }
 
 onEachDatabase((database) => {
-  it("[P-03][P-02] what needs a person goes before another with the same number; what stays ambiguous is refused", async () => {
+  it("[P-03][P-02] a command reaches what it is for, of two with the same number; what stays ambiguous is refused", async () => {
     const { at, amends } = await sameNumbers(database);
     const listed = await cli(["list", "attention", ...at]);
-    expect(listed.out).toMatch(/disabled-subscription .* retry; in the console: delete /);
+    expect(listed.out).toMatch(/disabled-subscription .* enable, unsubscribe /);
+    expect(listed.out).toMatch(/dead-letter .* resend, dismiss /);
+    // No command is for both: what the id means follows from what is asked for.
     const requeued = await cli(["requeue", "2", ...WHY, ...at]);
     expect([requeued.code, requeued.out]).toEqual([1, ""]);
     expect(requeued.err).toMatch(
-      /^error: This is a subscription \(Disabled\), which cannot be requeued; .*\n +What helps: amends retry 2\n$/,
+      /^error: This is a subscription \(Disabled\): amends requeue is for entry\.\n +What helps: amends enable 2, or amends unsubscribe 2\n$/,
     );
-    const both = await cli(["requeue", "3", ...WHY, ...at]);
+    const both = await cli(["show", "3", ...at]);
     expect([both.code, both.out]).toEqual([2, ""]);
     expect(both.err).toContain(
       'There is a delivery (DeadLettered) and a subscription (Disabled) with the id "3": say which one, --kind delivery or --kind subscription.',
     );
-    expect((await cli(["show", "3", ...at])).code).toBe(2);
     expect((await cli(["show", "2", ...at])).out).toMatch(
-      /^Disabled {2}.*\n[\s\S]*amends retry 2 --kind subscription --reason "…"\n$/,
+      /^Disabled {2}.*\n[\s\S]*amends enable 2 --reason "…"\n {2}amends unsubscribe 2 --reason "…"\n$/,
     );
-    const settled = await cli(["resolve", "3", "--kind", "delivery", ...WHY, ...at]);
+    const settled = await cli(["dismiss", "3", ...WHY, ...at]);
     expect([settled.code, settled.out]).toEqual([
       0,
-      "let be: delivery 3 is not sent again, and needs nobody any more\n",
+      "dismissed: delivery 3 is not sent again, and needs no person any more\n",
     ]);
-    const enabled = await cli(["retry", "3", ...WHY, ...at]);
-    expect([enabled.code, enabled.out]).toEqual([0, "goes on: subscription 3 is Active\n"]);
+    const enabled = await cli(["enable", "3", ...WHY, ...at]);
+    expect([enabled.code, enabled.out]).toEqual([0, "enabled: subscription 3 is Active\n"]);
+    const ended = await cli(["unsubscribe", "1", ...WHY, ...at]);
+    expect([ended.code, ended.out]).toEqual([0, "unsubscribed: subscription 1 is Deleted\n"]);
     expect((await amends.webhooks.subscription("3")).status).toBe("Active");
     expect((await amends.webhooks.subscription("2")).status).toBe("Disabled");
   });
@@ -72,15 +75,15 @@ onEachDatabase((database) => {
   it("[P-03][W-12] a delivery that has arrived is sent again only where that is asked for", async () => {
     const { at, calls, work } = await sameNumbers(database);
     const before = calls();
-    const refused = await cli(["requeue", "1", ...WHY, ...at]);
+    const refused = await cli(["resend", "1", ...WHY, ...at]);
     expect([refused.code, refused.err]).toEqual([
       1,
-      "error: Delivery 1 has arrived: the partner would get it twice.\n       Where that is wanted: amends requeue 1 --again\n",
+      "error: Delivery 1 has arrived: the partner would get it twice.\n       Where that is wanted: amends resend 1 --again\n",
     ]);
     await work();
     expect(calls()).toEqual(before);
-    expect((await cli(["show", "1", ...at])).out).toContain('amends requeue 1 --again --reason "…"');
-    const again = await cli(["requeue", "1", "--again", ...WHY, ...at]);
+    expect((await cli(["show", "1", ...at])).out).toContain('amends resend 1 --again --reason "…"');
+    const again = await cli(["resend", "1", "--again", ...WHY, ...at]);
     expect([again.code, again.out]).toEqual([0, expect.stringMatching(/as the new delivery \d+/)]);
     await work();
     expect(Object.values(calls()).reduce((sum, count) => sum + count)).toBe(

@@ -3,7 +3,8 @@ import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
-import { cli, forget, json, project } from "./support/cli.ts";
+import { cli, json } from "./support/cli.ts";
+import { forget, project } from "./support/project.ts";
 import { brokenSystem } from "./support/scene.ts";
 
 onEachDatabase((database) => {
@@ -21,7 +22,7 @@ onEachDatabase((database) => {
     });
     const { out } = await cli(["requeue", abandoned[1] ?? "", ...why, ...at]);
     expect(out).toContain(`to be tried again: entry ${abandoned[1]} is pending`);
-    const sent = await cli(["requeue", dead, ...why, ...at]);
+    const sent = await cli(["resend", dead, ...why, ...at]);
     expect(sent.out).toMatch(/as the new delivery \d+, which is Pending/);
     expect(
       (await actionsOf(amends)).map(({ by, action, target, reason, outcome }) => [
@@ -57,7 +58,7 @@ onEachDatabase((database) => {
     expect(await json(["resolve", "o-stalled", "--as", "FAILED", ...why, ...at])).toMatchObject({
       status: "FAILED",
     });
-    expect(await json(["resolve", dead, ...why, ...at])).toMatchObject({
+    expect(await json(["dismiss", dead, ...why, ...at])).toMatchObject({
       what: "delivery",
       deadLetter: "Dismissed",
     });
@@ -77,7 +78,7 @@ onEachDatabase((database) => {
     expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 1 });
     expect((await json<{ status: string }>(["show", abandoned[0] ?? "", ...at])).status).toBe("abandoned");
     // With the config that has the key, it is requeued, and the chain goes on.
-    const folder = project({
+    const folder = await project({
       "package.json": '{ "type": "module" }',
       "amends.config.js": `import { DatabaseAuditSink } from "amends";
 import { dataMap, Erasure } from "amends/erasure";
@@ -113,12 +114,12 @@ export default {
     await refused(
       ["retry", "nobody", ...why],
       1,
-      /There is no saga, flow, entry or delivery with the id "nobody"/,
+      /There is no saga, flow, entry, delivery or subscription with the id "nobody"/,
     );
     await refused(
       ["cancel", dead, ...why],
       1,
-      /This is a delivery \(DeadLettered\), which cannot be cancelled/,
+      /This is a delivery \(DeadLettered\): amends cancel is for saga\./,
     );
     for (const name of ["retry", "resolve"])
       await refused(
@@ -129,7 +130,7 @@ export default {
     await refused(
       ["retry", dead, ...why],
       1,
-      new RegExp(`\n +What helps: amends requeue ${dead}, or amends resolve ${dead}\n$`),
+      new RegExp(`\n +What helps: amends resend ${dead}, or amends dismiss ${dead}\n$`),
     );
     const told = await cli(["cancel", "o-completed", ...why, ...at, "--json"]);
     expect(JSON.parse(told.out)).toEqual({

@@ -5,7 +5,7 @@ import { cli } from "./support/cli.ts";
 
 /** Those that the specification names. */
 const NAMED =
-  "dev worker console migrate status list show stream cancel retry requeue resolve diagram doctor init".split(
+  "dev worker console migrate status list show stream cancel retry requeue resolve resend dismiss enable unsubscribe diagram doctor init".split(
     " ",
   );
 

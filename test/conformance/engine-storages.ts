@@ -43,7 +43,8 @@ export function processes(): Storages["process"] {
     workers = [];
   });
   return async (options) => {
-    const amends = new Amends({ lease: "400ms", ...options });
+    // Long enough that a busy machine takes nobody for dead, short enough to wait for.
+    const amends = new Amends({ lease: "1s", ...options });
     const worker = amends.worker({ poll: "20ms" });
     workers.push(worker);
     await worker.start();

@@ -184,7 +184,7 @@ onEachStorage(({ storage, process }) => {
         const found: unknown = Reflect.get(target, name, target);
         if (typeof found !== "function") return found;
         return async (...given: unknown[]): Promise<unknown> => {
-          if (name === "logStep") await new Promise((resolve) => setTimeout(resolve, 80));
+          if (name === "logStep") await new Promise((resolve) => setTimeout(resolve, 300));
           return Reflect.apply(found, target, given);
         };
       },
@@ -196,9 +196,8 @@ onEachStorage(({ storage, process }) => {
         .step("long", {
           act: async ({ sagaId, signal }) => {
             signal.addEventListener("abort", () => stops.push(String(signal.reason)));
-            await vi.waitFor(
-              async () => expect(await historyIn(kept, sagaId)).toContain("three act COMPLETED"),
-              5_000,
+            await vi.waitFor(async () =>
+              expect(await historyIn(kept, sagaId)).toContain("three act COMPLETED"),
             );
             return "done";
           },
@@ -207,7 +206,7 @@ onEachStorage(({ storage, process }) => {
         .step("two", quick)
         .step("three", quick),
     );
-    const amends = await process({ storage: slow, sagas: [trip] });
+    const amends = await process({ storage: slow, sagas: [trip], lease: "2s" });
     const run = await amends.start(trip, {});
     expect(await run.result()).toMatchObject({ status: "COMPLETED" });
     expect(stops).toEqual([]);
@@ -244,15 +243,14 @@ onEachStorage(({ storage, process }) => {
     const long = saga("long", anything).step("one", {
       act: async ({ sagaId }) => {
         calls += 1;
-        // Twice the lease, counted in renewals, of which there are eight in one.
+        // Longer than the lease, counted in renewals, of which there are eight in one.
         const { version } = await kept.loadSagaState(sagaId);
-        await vi.waitFor(
-          async () => expect((await kept.loadSagaState(sagaId)).version).toBeGreaterThan(version + 16),
-          { timeout: 20_000 },
+        await vi.waitFor(async () =>
+          expect((await kept.loadSagaState(sagaId)).version).toBeGreaterThan(version + 8),
         );
       },
     });
-    const lease = "1s";
+    const lease = "3s";
     const owner = await process({ storage: kept, sagas: [long], lease });
     const other = await process({ storage: kept, sagas: [long], lease });
     const run = await owner.start(long, {});
@@ -305,7 +303,7 @@ onEachStorage(({ storage, process }) => {
       die = () => mortal.die();
       const amends = await process({ storage: mortal.storage, sagas: [deadly] });
       if (n === 1) await amends.start(deadly, {}, { id: "saga-1" });
-      await vi.waitFor(() => expect(deaths).toBe(n), { timeout: 5_000 });
+      await vi.waitFor(() => expect(deaths).toBe(n));
     }
     const onStalled = vi.fn<() => void>();
     const last = await process({ storage: await storage(), sagas: [deadly], onStalled });
@@ -325,7 +323,7 @@ onEachStorage(({ storage, process }) => {
       },
       retry: { attempts: 5, base: "300ms", factor: 2, cap: "1200ms" },
     });
-    const amends = await process({ storage: await storage(), sagas: [chain] });
+    const amends = await process({ storage: await storage(), sagas: [chain], lease: "10s" });
     const run = await amends.start(chain, {});
     expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { one: 4 } });
     expect(attempts).toEqual([1, 2, 3, 4]);
@@ -429,7 +427,9 @@ onEachStorage(({ storage, process }) => {
     const chain = saga("chain", anything).step("one", { act: () => "done" });
     const kept = await storage();
     await kept.createSaga("foreign", "chain", { plan: 7 });
-    const amends = await process({ storage: kept, sagas: [chain], lease: "50ms" });
+    // From now on it would be taken over, if anybody could read it.
+    await vi.waitFor(async () => expect(await kept.getSagasForRecovery(10, 5, 1)).toEqual(["foreign"]));
+    const amends = await process({ storage: kept, sagas: [chain], lease: "1s" });
     const starter = new Amends({ storage: kept, sagas: [chain] });
     for (let n = 0; n < 3; n++) {
       expect(await (await starter.start(chain, {})).result()).toMatchObject({ status: "COMPLETED" });

@@ -77,11 +77,12 @@ function elementsOf(array: Buffer): string[] {
   return elements;
 }
 
-const [INT, BIGINT, UUID] = [23, 20, 2950];
+const [INT, BIGINT, FLOAT, UUID] = [23, 20, 701, 2950];
 
 function elementOf(bytes: Buffer, type: number): string {
   if (type === INT) return String(bytes.readInt32BE());
   if (type === BIGINT) return String(bytes.readBigInt64BE());
+  if (type === FLOAT) return String(bytes.readDoubleBE());
   return type === UUID ? bytes.toString("hex") : bytes.toString();
 }
 

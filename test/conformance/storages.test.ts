@@ -1,5 +1,4 @@
 import { SqlSagaStorage, type SagaStorage } from "amends";
-import { postgres } from "amends/postgres";
 import { MemorySagaStorage } from "amends/sqlite";
 import {
   sagaStorageConformance,
@@ -7,9 +6,8 @@ import {
   type ConformanceOptions,
   type MakeStorage,
 } from "amends/testing";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MapSagaStorage } from "../../examples/own-storage/map-storage.ts";
-import { createDatabase } from "../../tools/postgres-server.mjs";
 import { onDatabase } from "../support/databases.ts";
 import { RunningMapStorage } from "./running-map-storage.ts";
 
@@ -27,24 +25,12 @@ function kept(storage: SagaStorage): Awaited<ReturnType<MakeStorage>> {
 
 onDatabase("sqlite", (database) => {
   const clock = virtualClock();
-  const make: MakeStorage = async () =>
-    kept(new SqlSagaStorage(await database.open({ clock, migrated: false })));
+  const make: MakeStorage = async () => kept(new SqlSagaStorage(await database.open({ clock })));
   conforms(make, { wait: (ms) => clock.advance(ms) });
 });
 
-describe("postgres", () => {
-  const server = new URL(inject("postgresUrl"));
-  const name = `conformance_${process.pid}`;
-  let count = 0;
-  beforeAll(() => createDatabase(server.href, name));
-
-  // One database for all, a schema for each: making a database takes longer than most cases do.
-  conforms(async () => {
-    const url = new URL(server);
-    url.pathname = `/${name}`;
-    const database = postgres({ url: url.href, schema: `case_${(count += 1)}`, connections: 4 });
-    return { storage: new SqlSagaStorage(database), close: () => database.close() };
-  });
+onDatabase("postgres", (database) => {
+  conforms(async () => kept(new SqlSagaStorage(await database.open())));
 });
 
 describe("memory", () => {

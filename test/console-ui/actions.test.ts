@@ -51,7 +51,7 @@ inBrowser("actions", (stage) => {
       ["#/webhooks/deliveries/501", "resend", "webhooks/deliveries/501/resend", {}, "Pending"],
       ["#/webhooks/subscriptions/2", "enable", "webhooks/subscriptions/2/enable", {}, "Active"],
       ["#/webhooks/subscriptions/1", "pause", "webhooks/subscriptions/1/pause", {}, "Paused"],
-      ["#/webhooks/subscriptions/3", "delete", "webhooks/subscriptions/3/delete", {}, "Deleted"],
+      ["#/webhooks/subscriptions/3", "unsubscribe", "webhooks/subscriptions/3/unsubscribe", {}, "Deleted"],
     ];
     for (const [hash, action, path, more, after, before] of cases) {
       await visit(page, fixture, hash);
@@ -64,7 +64,7 @@ inBrowser("actions", (stage) => {
       });
     }
     await visit(page, fixture, "#/audit");
-    expect(await page.locator("tbody tr").first().innerText()).toContain("because of delete");
+    expect(await page.locator("tbody tr").first().innerText()).toContain("because of unsubscribe");
     expect(troubles).toEqual([]);
     await page.close();
   });

@@ -6,7 +6,8 @@ import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { TourProcess } from "../examples/tour-process.ts";
 import { seriousFindings } from "./support/accessibility.ts";
-import { builtPages, eventually, inBrowser, settled } from "./support/stage.ts";
+import { builtConsole } from "../support/built.ts";
+import { eventually, inBrowser, settled } from "./support/stage.ts";
 
 /** The card whose words fit. */
 const card = (page: Page, words: RegExp): Locator => page.locator(".case", { hasText: words });
@@ -24,7 +25,7 @@ async function act(page: Page, where: Locator, verb: string): Promise<string> {
 
 inBrowser("a new operator", (stage) => {
   it("[P-02][P-04] a new operator mends everything that the tour left, with only the console at hand", async () => {
-    const tour = await TourProcess.start("--port", "0", "--assets", await builtPages());
+    const tour = await TourProcess.start("--port", "0", "--assets", await builtConsole());
     const { page, troubles } = await stage.tab();
     try {
       const [address] = await tour.hears(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}/);
@@ -53,7 +54,7 @@ inBrowser("a new operator", (stage) => {
         [/For u-ann: newsletter did not erase: http-503/i, "Requeue"],
         [/For u-ben: newsletter did not erase: http-503/i, "Requeue"],
         [/warehouse-east: it answered HTTP 500/, "Resend"],
-        [/Disabled subscription.*gone for good/s, "Delete"],
+        [/Disabled subscription.*gone for good/s, "Unsubscribe"],
         [/Dead letter.*old-shop.*gone for good/s, "Dismiss"],
       ] as const) {
         await eventually(() => card(page, words).count()).toBe(1);

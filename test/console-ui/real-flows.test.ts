@@ -10,7 +10,8 @@ import { expect, it } from "vitest";
 import { flows, sceneOf, type FlowScene } from "../console/support/flows.ts";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE } from "./support/browser.ts";
-import { builtPages, eventually, expectNoSidewaysScroll, inBrowser, settled } from "./support/stage.ts";
+import { builtConsole } from "../support/built.ts";
+import { eventually, expectNoSidewaysScroll, inBrowser, settled } from "./support/stage.ts";
 
 async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Promise<void> }> {
   const folder = mkdtempSync(path.join(tmpdir(), "amends-flows-"));
@@ -18,7 +19,7 @@ async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Pr
   const { saga, handlers } = flows(mended);
   const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), eventSagas: [saga], handlers });
   await amends.migrate();
-  const server = await createConsole(amends, { assets: await builtPages() }).listen({ port: 0 });
+  const server = await createConsole(amends, { assets: await builtConsole() }).listen({ port: 0 });
   return {
     scene: sceneOf(amends, mended),
     url: server.signInUrl,
@@ -36,7 +37,7 @@ async function say(page: Page, reason: string): Promise<void> {
 }
 
 inBrowser("event flows on the real console", (stage) => {
-  it("[P-02][P-04][X-01] an operator finds the stalled flow and the given-up event, mends both, and it is on record", async () => {
+  it("[P-02][P-04][X-01] an operator finds the stalled flow and the abandoned event, mends both, and it is on record", async () => {
     const { scene, url, close } = await openScene();
     const id = await scene.run("stalled", "stalled-1", "ada@example.com");
     await scene.run("completed", "c-1");
@@ -72,7 +73,7 @@ inBrowser("event flows on the real console", (stage) => {
       expect((await scene.amends.events.inspect(id))?.status).toBe("failed");
 
       await page.locator(".rail-link[data-room=attention]").click();
-      const given = page.locator('.case[data-kind="given-up-event"]');
+      const given = page.locator('.case[data-kind="abandoned-event"]');
       await given.locator('[data-action="resolve"]').click();
       await say(page, "told by telephone");
       await given.waitFor({ state: "detached" });
@@ -89,7 +90,7 @@ inBrowser("event flows on the real console", (stage) => {
     }
   });
 
-  it("[P-04] the pages of flows are whole and accessible on a phone in the dark, and an entry's page mends a given-up event", async () => {
+  it("[P-04] the pages of flows are whole and accessible on a phone in the dark, and an entry's page mends a abandoned event", async () => {
     const { scene, url, close } = await openScene();
     const id = await scene.run("stalled", "stalled-1");
     const given = await scene.giveUp();
@@ -102,7 +103,7 @@ inBrowser("event flows on the real console", (stage) => {
         ["#/flows?q=nothing-like-it", "No flow fits"],
         [`#/flows/${id}`, "DropSchema"],
         [`#/outbox/${given}`, "RangeError"],
-        ["#/attention", "Given-up event"],
+        ["#/attention", "Abandoned event"],
       ] as const) {
         await page.goto(new URL(hash, url).href);
         await settled(page);

@@ -9,7 +9,8 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { seriousFindings } from "./support/accessibility.ts";
-import { builtPages, inBrowser, settled } from "./support/stage.ts";
+import { builtConsole } from "../support/built.ts";
+import { inBrowser, settled } from "./support/stage.ts";
 
 async function withConsole(
   options: Omit<DatabaseOptions<SqliteHandle>, "database">,
@@ -26,7 +27,7 @@ async function withConsole(
   const servers: ConsoleServer[] = [];
   // An invitation is good for a few minutes only: it is made when it is wanted.
   const invite = async (): Promise<string> => {
-    const server = await createConsole(amends, { assets: await builtPages() }).listen({ port: 0 });
+    const server = await createConsole(amends, { assets: await builtConsole() }).listen({ port: 0 });
     servers.push(server);
     return server.signInUrl;
   };

@@ -7,7 +7,8 @@ import { createConsole } from "amends/console";
 import { sqlite } from "amends/sqlite";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { eventually, builtPages, inBrowser, settled } from "./support/stage.ts";
+import { builtConsole } from "../support/built.ts";
+import { eventually, inBrowser, settled } from "./support/stage.ts";
 
 const input = z.object({ orderId: z.string(), customer: z.object({ email: z.string() }) });
 
@@ -29,7 +30,7 @@ inBrowser("the real console", (stage) => {
     const worker = amends.worker();
     await amends.start(order, { orderId: "o-1", customer: { email: "ada@example.com" } }, { id: "o-1" });
     await worker.runOnce();
-    const server = await createConsole(amends, { assets: await builtPages() }).listen({ port: 0 });
+    const server = await createConsole(amends, { assets: await builtConsole() }).listen({ port: 0 });
     const { page, troubles } = await stage.tab();
     try {
       await page.goto(server.signInUrl);

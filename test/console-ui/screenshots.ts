@@ -4,10 +4,10 @@
  */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { buildConsole } from "../../tools/build.mjs";
 import { root } from "../../tools/project.mjs";
+import { builtConsole } from "../support/built.ts";
 import { startFixture } from "./fixture-server.ts";
-import { findChromium, PHONE, Window, type Look } from "./support/browser.ts";
+import { PHONE, Window, type Look } from "./support/browser.ts";
 import { takeTourShots } from "./support/tour-shots.ts";
 
 interface Shot {
@@ -44,15 +44,11 @@ const SHOTS: readonly Shot[] = [
   { name: "audit", hash: "#/audit" },
 ];
 
-const chromium = findChromium();
-if (chromium === undefined) throw new Error("No chromium: set CHROME_PATH.");
-const assets = path.join(root, ".amends", "screenshot-assets");
-const built = await buildConsole(assets);
-if (!built.ok) throw new Error(built.output);
+const assets = await builtConsole();
 const folder = path.join(root, process.argv[2] ?? path.join("docs", "screenshots"));
 mkdirSync(folder, { recursive: true });
 const fixture = await startFixture({ assets });
-const window = await Window.open(chromium);
+const window = await Window.open();
 for (const { name, hash, look, open } of SHOTS) {
   const { page, troubles } = await window.tab(look);
   await page.goto(`${fixture.url}${hash}`);

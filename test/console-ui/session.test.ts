@@ -6,7 +6,8 @@ import { expect, it } from "vitest";
 import { TOKEN } from "./fixture-server.ts";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE } from "./support/browser.ts";
-import { eventually, builtPages, inBrowser, settled, visit } from "./support/stage.ts";
+import { builtConsole } from "../support/built.ts";
+import { eventually, inBrowser, settled, visit } from "./support/stage.ts";
 
 inBrowser("session", (stage) => {
   it("[X-01] a token in the address signs in once and is taken out of it; a wrong one is refused", async () => {
@@ -131,7 +132,7 @@ inBrowser("session", (stage) => {
   });
 
   it("[P-04] the assets weigh less than 120 kB, gzipped", async () => {
-    const folder = await builtPages();
+    const folder = await builtConsole();
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
       file.isFile(),
     );

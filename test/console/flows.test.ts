@@ -153,7 +153,7 @@ onEachDatabase((database) => {
     const attention = async (): Promise<readonly AttentionLine[]> =>
       (await get<Page<AttentionLine>>("reader", "/api/attention")).items;
     const id = await scene.giveUp();
-    expect(await attention()).toMatchObject([{ kind: "given-up-event", id, actions: ["retry", "resolve"] }]);
+    expect(await attention()).toMatchObject([{ kind: "abandoned-event", id, actions: ["retry", "resolve"] }]);
     const line = await get<OutboxLine>("reader", `/api/outbox/${id}`);
     expect(line).toMatchObject({ kind: "delivery", status: "abandoned", actions: ["retry", "resolve"] });
     scene.mended.notice = true;

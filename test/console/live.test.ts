@@ -66,7 +66,7 @@ function counted(db: Database): { database: Database; asked(): number } {
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown => {
         const [statement] = args;
-        if (statement instanceof Sql && statement.sql.includes("'attention' as what")) count += 1;
+        if (statement instanceof Sql && statement.sql.includes("n.seq > 0")) count += 1;
         return (value as (...given: unknown[]) => unknown).apply(target, args);
       };
     },

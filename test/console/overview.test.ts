@@ -229,10 +229,12 @@ onEachDatabase((database) => {
     expect(text).toContain('amends_outbox_entries{status="abandoned"} 0\n');
     expect(text).toContain('amends_flows{status="stalled"} 0\n');
     expect(text).toContain('amends_webhook_deliveries{status="PendingRetry"} 0\n');
+    expect(text).toContain('amends_attention{kind="stalled-saga"} 1\n');
+    expect(text).toContain('amends_attention{kind="dead-letter"} 0\n');
     expect(text).not.toContain("order-");
     for (const line of text.trimEnd().split("\n")) {
       expect(line).toMatch(
-        /^(?:# (?:HELP|TYPE) amends_\w+ .+|amends_\w+(?:\{(?:status|part)="\w+"\})? [\d.e+-]+)$/,
+        /^(?:# (?:HELP|TYPE) amends_\w+ .+|amends_\w+(?:\{(?:status|part|kind)="[\w-]+"\})? [\d.e+-]+)$/,
       );
     }
   });

@@ -82,7 +82,8 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const { database: watched, statements } = recorded(db);
   const amends = await database.amends({ database: watched, sagas: [orders()] });
   const { as, ask, console } = visit(amends);
-  const after = Buffer.from(JSON.stringify([Date.now(), "ended-5"])).toString("base64url");
+  const place = (...of: readonly unknown[]): string => Buffer.from(JSON.stringify(of)).toString("base64url");
+  const after = place(Date.now(), "ended-5");
   for (const path of [
     ...["15m", "1h", "6h", "24h"].map((window) => `/api/overview?window=${window}`),
     ...["15m", "24h"].map((window) => `/api/overview/history?window=${window}`),
@@ -90,6 +91,10 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
     "/api/metrics",
     "/api/ready",
     "/api/attention",
+    "/api/attention?kind=dead-letter",
+    "/api/attention/count",
+    // After an item of the third source: other sources begin before, at and after its instant.
+    `/api/attention?after=${place(Date.now(), 3, randomUUID())}`,
     "/api/audit",
     "/api/sagas/ended-1",
     "/api/flows/ended1",
@@ -112,7 +117,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
       "event=e",
     ].flatMap((query) => [
       `/api/webhooks/deliveries?${query}`,
-      `/api/webhooks/deliveries?${query}&after=900`,
+      `/api/webhooks/deliveries?${query}&after=${place("900")}`,
     ]),
     ...[
       "",
@@ -148,7 +153,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const live = await ask("/api/live?saga=ended-1", { headers: program("reader") });
   const reader = (live.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
-  while (!statements().some((one) => one.sql.includes("'attention' as what"))) {
+  while (!statements().some((one) => one.sql.includes("saga_logs as l"))) {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   await reader.cancel();

@@ -120,10 +120,12 @@ onEachDatabase((database) => {
     const since = "2020-01-01T00:00:00Z";
     const resent = await post<Resent>("operator", `${path}/resend`, { reason: "r3", since });
     expect(typeof resent.deliveries).toBe("number");
-    expect((await post<Subscription>("operator", `${path}/delete`, { reason: "r4" })).status).toBe("Deleted");
+    expect((await post<Subscription>("operator", `${path}/unsubscribe`, { reason: "r4" })).status).toBe(
+      "Deleted",
+    );
     const { items } = await get<Page<ActionLine>>("reader", "/api/audit");
     expect(items.map(({ action, reason, outcome }) => `${action} ${reason} ${outcome}`)).toEqual([
-      "delete r4 done",
+      "unsubscribe r4 done",
       "resend r3 done",
       "enable r2 done",
       "pause r1 done",

@@ -1,5 +1,13 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
+import {
+  deadLetterMachine,
+  deliveryMachine,
+  jobMachine,
+  subscriptionMachine,
+} from "../../src/core/delivery/machine.ts";
+import { flowMachine } from "../../src/core/flow/machine.ts";
 import { machine, machineDiagram, type EventOf, type StateOf } from "../../src/core/machine.ts";
+import { outboxMachine } from "../../src/core/outbox/machine.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../src/core/saga/machine.ts";
 
 /** Written out by hand, so that a change of the table is a change of two places. */
@@ -47,6 +55,19 @@ describe("the machine of step sagas", () => {
     for (const state of sagaMachine.states) {
       expect(sagaMachine.isTerminal(state)).toBe(state === "COMPLETED" || state === "FAILED");
     }
+  });
+
+  it("[K-14] everything begins in the first state of its table", () => {
+    const begins = [
+      sagaMachine,
+      outboxMachine,
+      flowMachine,
+      deliveryMachine,
+      jobMachine,
+      subscriptionMachine,
+      deadLetterMachine,
+    ].map(({ initial }) => initial);
+    expect(begins).toEqual(["PENDING", "pending", "running", "Pending", "Pending", "Active", "Open"]);
   });
 
   it("[K-03] a worker may claim what is open, and neither what has ended nor what waits for a person", () => {

@@ -80,7 +80,7 @@ export const COUNTED_AT_THE_END: readonly Patch[] = [
 /** An outcome is booked whoever holds the entry now. */
 export const ENTRY_WITHOUT_TOKEN: readonly Patch[] = [
   {
-    file: "outbox/settle.js",
+    file: "outbox/settle-queries.js",
     from: '${holding(HELD_ROWS, raw("entry_id"))}',
     to: "c.entry_id = r.row_id and c.status || '' in (${literals(HELD_ROWS.states)})",
   },
@@ -89,7 +89,7 @@ export const ENTRY_WITHOUT_TOKEN: readonly Patch[] = [
 /** A request does not wait for what somebody is just about to finish. */
 export const COMPLETED_TOO_EARLY: readonly Patch[] = [
   {
-    file: "outbox/settle.js",
+    file: "outbox/settle-queries.js",
     from: "where c.status || '' in (${literals(BLOCKING)})",
     to: "where c.status || '' in (${literals(BLOCKING.filter((status) => status !== 'in_flight'))})",
   },
@@ -104,9 +104,9 @@ export const TOLD_AFTER_THE_COMMIT: readonly Patch[] = [
   },
   {
     file: "outbox/settle.js",
-    from: "db.transaction((session) => settleIn(session, items));",
+    from: "db.transaction((session) => settleIn(session, settlements));",
     to: `db.transaction(async (session) => {
-        const answers = await settleIn(session, items);
+        const answers = await settleIn(session, settlements);
         const later = session.later ?? [];
         session.later = [];
         return [answers, later];
@@ -151,8 +151,8 @@ export const LATE_SUCCESS_KEPT: readonly Patch[] = [
 export const MOVED_BEFORE_IT_SENT: readonly Patch[] = [
   {
     file: "events/store/store.js",
-    from: "flush: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),",
-    to: `flush: async (items) => {
+    from: "write: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),",
+    to: `write: async (items) => {
                 const bare = items.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));
                 const answers = await settleTogether(db.dialect, batched(db), bare, leaseMs, true);
                 const rest = items.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: [] }));

@@ -5,7 +5,7 @@
 import { Outbox, type Amends, type OutboxEntry } from "amends";
 import { claimCount } from "../../src/core/claim-token.ts";
 import { findEntries } from "../../src/outbox/queries.ts";
-import { toEntry } from "../../src/outbox/rows.ts";
+import { ENTRY, toEntry } from "../../src/outbox/rows.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { heldEntries } from "./standing.ts";
 
@@ -40,9 +40,9 @@ export class Thief {
     const problems: string[] = [];
     for (const [entryId, text] of this.#taken) {
       const { dialect } = this.#database;
-      const [row] = await this.#database.query(findEntries(dialect, "erasure", [entryId]));
+      const [row] = await this.#database.query(findEntries(dialect, ENTRY, "erasure", [entryId]));
       const { token } = JSON.parse(text) as OutboxEntry;
-      if (!row || JSON.stringify(toEntry(row)) !== text)
+      if (!row || JSON.stringify(toEntry(ENTRY.read(row))) !== text)
         problems.push(`I3: entry ${entryId} was changed although claim ${claimCount(token)} held it`);
       await this.#outbox.books.settle({ entryId, token, event: "release", waitMs: 0 });
     }

@@ -76,6 +76,6 @@ export async function play(amends: Amends, database: Database): Promise<void> {
   );
   await drain(amends);
   const [letter] = await amends.webhooks.deadLetters();
-  if (letter) await amends.webhooks.requeue(letter.id, { reason: "another try" });
+  if (letter) await amends.webhooks.resend(letter.deliveryId, { reason: "another try" });
   await drain(amends);
 }

@@ -3,7 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { program, root } from "../../tools/project.mjs";
-import { built, runProgram } from "../examples/run-program.ts";
+import { runProgram } from "../examples/run-program.ts";
+import { compiled } from "../support/built.ts";
 import { codeBlocks, pages } from "./markdown.ts";
 
 const folder = path.join(root, "build", "docs-blocks");
@@ -28,7 +29,7 @@ it("every TypeScript block in the docs compiles", { timeout: 120_000 }, async ()
 it("the README's first program runs as it stands, and finds its sagas again the second time", async () => {
   const [readme] = pages();
   const [first] = readme ? codeBlocks(readme) : [];
-  await built("src/index.ts");
+  await compiled();
   mkdirSync(folder, { recursive: true });
   const script = path.join(folder, "first.mjs");
   writeFileSync(script, first?.code ?? "");
@@ -48,7 +49,7 @@ it("the README's first program runs as it stands, and finds its sagas again the 
 it("[F-01][F-06] the README's event flow runs as it stands", async () => {
   const [readme] = pages();
   const flow = (readme ? codeBlocks(readme) : []).find(({ code }) => code.includes("eventSaga("));
-  await built("src/index.ts");
+  await compiled();
   mkdirSync(folder, { recursive: true });
   const script = path.join(folder, "flow.mjs");
   writeFileSync(script, flow?.code ?? "");

@@ -3,7 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../tools/project.mjs";
-import { built, runProgram, type Ran } from "../examples/run-program.ts";
+import { runProgram, type Ran } from "../examples/run-program.ts";
+import { compiled } from "../support/built.ts";
 import { codeBlocks, pages } from "./markdown.ts";
 
 const folder = path.join(root, "build", "docs-erasure");
@@ -12,7 +13,7 @@ const folder = path.join(root, "build", "docs-erasure");
 async function run(at: number): Promise<Ran> {
   const page = pages().find(({ name }) => name === "docs/guides/erasure.md");
   const programs = page ? codeBlocks(page).filter(({ code }) => code.includes("console.log")) : [];
-  await built("src/erasure.ts");
+  await compiled();
   mkdirSync(folder, { recursive: true });
   // Inside build/, `amends` means what was built from these sources.
   const script = path.join(folder, `program-${at}.mjs`);
@@ -37,7 +38,7 @@ describe("sqlite", () => {
     expect(output).toBe(
       [
         "page somebody: newsletter, SystemDown",
-        "abandoned-entry newsletter did not erase: SystemDown",
+        "abandoned-entry for u-1: newsletter did not erase: SystemDown, 3 tries",
         "overdue-erasure newsletter is abandoned",
         "ERASURE_COMPLETED",
         "",

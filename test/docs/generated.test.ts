@@ -6,8 +6,8 @@ import { breakerMachine } from "../../src/core/breaker.ts";
 import { machineDiagram } from "../../src/core/machine.ts";
 import { flowMachine } from "../../src/core/flow/machine.ts";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
+import { readRules, roomDiagram } from "../../tools/doors.mjs";
 import { actMachine, undoMachine } from "../../src/core/saga/step-machine.ts";
-import { mermaid, readTable } from "../../tools/doors.mjs";
 import { root } from "../../tools/project.mjs";
 
 const architecture = readFileSync(path.join(root, "docs", "architecture.md"), "utf8");
@@ -30,6 +30,6 @@ it("the architecture page shows the machine of runs over events as its table dra
   expect(pictures).toContain(machineDiagram(flowMachine));
 });
 
-it("the architecture page shows the doors between rooms as their table draws them", () => {
-  expect(pictures).toContain(`${mermaid(readTable())}\n`);
+it("the architecture page shows which room imports which as the import statements say", () => {
+  expect(pictures).toContain(`${roomDiagram(root, readRules().table)}\n`);
 });

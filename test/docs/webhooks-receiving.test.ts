@@ -3,13 +3,14 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { root } from "../../tools/project.mjs";
-import { built, runProgram } from "../examples/run-program.ts";
+import { runProgram } from "../examples/run-program.ts";
+import { compiled } from "../support/built.ts";
 import { codeBlocks, pages } from "./markdown.ts";
 
 it("[W-16] a receiver verifies, does the work once, and refuses what was changed (guide)", async () => {
   const page = pages().find(({ name }) => name === "docs/guides/webhooks-receiving.md");
   const [first] = page ? codeBlocks(page) : [];
-  await built("src/webhooks.ts");
+  await compiled();
   // Inside build/, `amends` means what was built from these sources.
   const folder = path.join(root, "build", "docs-receiving");
   rmSync(folder, { recursive: true, force: true });

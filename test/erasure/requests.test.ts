@@ -173,8 +173,8 @@ onEachDatabase((database) => {
       {
         kind: "abandoned-entry",
         subjectId: "ann",
-        resolver: "crm",
-        reason: "crm did not erase: SystemDown",
+        name: "crm",
+        reason: "for ann: crm did not erase: SystemDown, 1 try",
         actions: ["requeue"],
       },
       { kind: "overdue-erasure", id: "ann", reason: "crm is abandoned" },

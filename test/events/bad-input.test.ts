@@ -111,7 +111,7 @@ onEachDatabase((database) => {
       const { items } = await amends.attention.list();
       return items.length > 0 && items;
     });
-    expect(item).toMatchObject({ kind: "given-up-event", sagaId: run?.id, error: "UnreadableEvent" });
+    expect(item).toMatchObject({ kind: "abandoned-event", sagaId: run?.id, error: "UnreadableEvent" });
     expect((await amends.events.inspect(run?.id ?? ""))?.status).toBe("running");
     await amends.events.resolve(item?.id ?? "", { reason: "nobody can read it" });
     await runIn(amends, saga, "c-1", "failed");

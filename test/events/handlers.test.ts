@@ -87,7 +87,7 @@ onEachDatabase((database) => {
       return page.items.length === wrong.length && page.items;
     });
     expect(
-      items.map((item) => item.kind === "given-up-event" && [item.handler, item.error, item.attempts]),
+      items.map((item) => item.kind === "abandoned-event" && [item.handler, item.error, item.attempts]),
     ).toEqual(wrong.map(() => ["careless", "SagaContractViolation", 1]));
     expect(at).toBe(wrong.length);
   });
@@ -134,7 +134,7 @@ onEachDatabase((database) => {
         const page = await amends.attention.list();
         return page.items.length === hostile.length && page.items;
       });
-      expect(items.map((item) => item.kind === "given-up-event" && [item.error, item.attempts])).toEqual(
+      expect(items.map((item) => item.kind === "abandoned-event" && [item.error, item.attempts])).toEqual(
         hostile.map(() => ["UnknownError", 2]),
       );
       expect(calls).toBe(2 * hostile.length);
@@ -153,8 +153,8 @@ onEachDatabase((database) => {
       return items.length > 0 && items;
     });
     expect(item).toMatchObject({
-      kind: "given-up-event",
-      event: "Asked",
+      kind: "abandoned-event",
+      name: "Asked",
       error: "UnreadableEvent",
       actions: ["retry", "resolve"],
     });

@@ -75,7 +75,7 @@ onEachDatabase((database) => {
       return items.length > 0 && items;
     });
     expect(item).toMatchObject({
-      kind: "given-up-event",
+      kind: "abandoned-event",
       handler: "CreateTables",
       error: "SagaContractViolation",
     });

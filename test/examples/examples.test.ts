@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { root } from "../../tools/project.mjs";
 import { createDatabase } from "../../tools/postgres-server.mjs";
+import { describeOn } from "../support/databases.ts";
 import { runExample } from "./run-program.ts";
 
 describe("sqlite", () => {
@@ -171,8 +172,8 @@ describe("sqlite", () => {
     expect(output).toContain("redirecting: DeadLettered after redirect, redirect, redirect\n");
     expect(output).toContain("endless: DeadLettered after http_500, http_500, http_500\n");
     expect(output).toContain("healthy took o-1-placed\n");
-    expect(output).toContain("needs a person: disabled-subscription, gone\n");
-    expect(output).toMatch(/requeued: DeadLettered, generation 1\n/);
+    expect(output).toContain("needs a person: disabled-subscription, it answered HTTP 410 (gone for good)\n");
+    expect(output).toMatch(/resent: DeadLettered, generation 1\n/);
     expect(code).toBe(0);
   });
 });
@@ -181,7 +182,7 @@ const SHOP = [
   'deleted {"messages":2,"avatars":1}, anonymized {"users":1,"orders":2}\nretained 1 of orders.billing_name until 2039-11-30 (tax law, ten years)\n',
   '[{"id":"u-ann","name":"erased"},{"id":"u-ben","name":"Ben Baker"}]\n',
   "page: newsletter gave up after 3 tries, http-503\n2030-01-03: 1 scheduled, 1 abandoned, 1 succeeded\n2030-02-01: 1 abandoned, 2 succeeded\n",
-  "attention: abandoned-entry, newsletter did not erase: http-503\nattention: overdue-erasure, newsletter is abandoned\n",
+  "attention: abandoned-entry, for u-ann: newsletter did not erase: http-503, 3 tries\nattention: overdue-erasure, newsletter is abandoned\n",
   "2030-02-01: 3 succeeded\nneeding a person: 0\n",
   "  ERASURE_STEP_SUCCEEDED newsletter\n  ERASURE_COMPLETED \nleft of Ann: 0 in the shop, false at Stripe\n",
   "corrected ben@example.org, ben@example.org, ben@example.org\n",
@@ -196,7 +197,7 @@ describe("sqlite", () => {
   });
 });
 
-describe("postgres", () => {
+describeOn("postgres", () => {
   it("[E-02][E-08][E-11][O-11][O-16] the shop forgets a person everywhere, and corrects another (example erasure-shop)", async () => {
     const server = inject("postgresUrl");
     const name = `erasure_shop_${process.pid}`;

@@ -1,22 +1,13 @@
 /** Runs a compiled program of the project in a process of its own, in an empty folder, as its user would. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { buildTests } from "../../tools/build.mjs";
-import { root } from "../../tools/project.mjs";
+import { compiledScript } from "../support/built.ts";
 
 export interface Ran {
   readonly code: number;
   readonly output: string;
-}
-
-/** `npm test` has built everything before; whoever runs vitest alone may not have. */
-export async function built(source: string): Promise<string> {
-  const script = path.join(root, "build", source.replace(/\.ts$/, ".js"));
-  const isFresh = existsSync(script) && statSync(script).mtimeMs >= statSync(path.join(root, source)).mtimeMs;
-  if (!isFresh) await buildTests();
-  return script;
 }
 
 export async function runExample(
@@ -24,7 +15,7 @@ export async function runExample(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ran> {
-  return runProgram(await built(source), args, env);
+  return runProgram(await compiledScript(source), args, env);
 }
 
 /** Without a folder of the caller's, in an empty one that is thrown away afterwards. */

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { built } from "./run-program.ts";
+import { compiledScript } from "../support/built.ts";
 
 export class TourProcess {
   readonly folder: string;
@@ -35,7 +35,7 @@ export class TourProcess {
   }
 
   static async start(...args: readonly string[]): Promise<TourProcess> {
-    return new TourProcess(await built("examples/tour/main.ts"), args);
+    return new TourProcess(await compiledScript("examples/tour/main.ts"), args);
   }
 
   /** Waits until it has said this, wherever its lines were broken. */

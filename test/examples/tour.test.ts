@@ -66,7 +66,7 @@ describe("sqlite", () => {
         await tour.hears(new RegExp(`Port ${port} is taken, so the console has another one\\.`));
         await tour.hears(/Your turn/);
         await tour.hears(
-          /stalled place-order: .* abandoned for u-ann: .* abandoned for u-ben: .* dead letter /,
+          /dead letter .* abandoned for u-ann: .* abandoned for u-ben: .* stalled place-order: /,
         );
         await tour.hears(/attention 6/);
         expect(readdirSync(tour.folder)).toEqual([".amends"]);

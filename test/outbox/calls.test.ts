@@ -2,7 +2,8 @@ import { nthClaim } from "../support/claims.ts";
 import { BackoffPolicy, Calls, defineCall, err, Terminal, type CallContext } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { listActions, toAction } from "../../src/audit/action-queries.ts";
+import { listActions } from "../../src/audit/action-queries.ts";
+import { toAction } from "../../src/audit/rows.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onThrow } from "../../src/runtime/throws.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
@@ -141,7 +142,7 @@ onEachDatabase((database) => {
       {
         kind: "abandoned-call",
         id: ids[0],
-        call: "send-mail",
+        name: "send-mail",
         reason: "the call send-mail was given up: Err",
         attempts: 1,
         actions: ["requeue"],

@@ -1,7 +1,8 @@
 import { AuditTrail, Calls, DatabaseAuditSink, defineCall, err, Outbox, verifyAuditChain } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { listActions, toAction } from "../../src/audit/action-queries.ts";
+import { listActions } from "../../src/audit/action-queries.ts";
+import { toAction } from "../../src/audit/rows.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
 import { faulty, withCode, type When } from "../storage/support/faults.ts";
 import { runnerOn } from "./support/runner.ts";

@@ -76,7 +76,7 @@ onEachDatabase((database) => {
       {
         kind: "stalled-saga",
         id,
-        saga: "order",
+        name: "order",
         since: expect.any(Date) as unknown,
         reason: "the undo of step charge failed (RangeError)",
         actions: ["retry", "skip", "resolve"],

@@ -1,23 +1,22 @@
 /** One PostgreSQL for the whole run. Tests read its URL with `inject("postgresUrl")` and make databases of their own. */
-import { statfsSync } from "node:fs";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../tools/postgres-server.mjs";
+import { chosenDatabases, leftOutDatabases } from "./chosen-databases.ts";
+import { makeRunFolder, removeRunFolder, runFolder } from "./run-folder.ts";
+
+/** A test that asks for the server without `describeOn("postgres", …)` fails with this name in its error. */
+const LEFT_OUT = "postgres://left-out-by-amends-databases.invalid/postgres";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startPostgres(inMemory());
-  project.provide("postgresUrl", server.url);
-  return () => server.stop();
-}
-
-const MEMORY = "/dev/shm";
-const ROOM_MIN_BYTES = 2 * 1_024 ** 3;
-
-/** Processes are killed here, never the machine: a disk in memory, where there is one, shows the same and costs less. */
-function inMemory(): { readonly parentDir?: string } {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY);
-    return bavail * bsize >= ROOM_MIN_BYTES ? { parentDir: MEMORY } : {};
-  } catch {
-    return {};
-  }
+  makeRunFolder();
+  if (leftOutDatabases.length > 0)
+    console.log(`AMENDS_DATABASES leaves out: ${leftOutDatabases.join(", ")}. Their tests are skipped.\n`);
+  const server = chosenDatabases.includes("postgres")
+    ? await startPostgres({ parentDir: runFolder, settings: { max_connections: 400 } })
+    : undefined;
+  project.provide("postgresUrl", server?.url ?? LEFT_OUT);
+  return async () => {
+    await server?.stop();
+    removeRunFolder();
+  };
 }

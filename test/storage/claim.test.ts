@@ -2,7 +2,7 @@ import { nthClaim } from "../support/claims.ts";
 import { expect, it } from "vitest";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
-import { CLAIMER, ensureBuilt, startClaimer } from "./support/children.ts";
+import { startClaimer } from "./support/children.ts";
 import { insertRow, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";
 
 onEachDatabase((database) => {
@@ -77,12 +77,13 @@ onEachDatabase((database) => {
   });
 
   it("[K-04] several processes that claim at once never get one row twice, and leave none", async () => {
-    await ensureBuilt(CLAIMER);
     const rows = 300;
     const db = await database.open();
     for (let n = 0; n < rows; n++) await insertRow(db, `row-${n}`);
     const place = await database.place();
-    const claimers = ["a", "b", "c"].map((owner) => startClaimer(database.name, place, owner));
+    const claimers = await Promise.all(
+      ["a", "b", "c"].map((owner) => startClaimer(database.name, place, owner)),
+    );
     await Promise.all(claimers.map((claimer) => claimer.ready));
     const all = (await Promise.all(claimers.map((claimer) => claimer.go()))).flat();
     expect(all).toHaveLength(rows);

@@ -1,36 +1,113 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { checkSchema, migrate } from "../../src/storage/migrations/migrate.ts";
+import type { Database, Dialect } from "../../src/storage/database.ts";
+import {
+  checkSchema,
+  migrate,
+  MIGRATIONS,
+  readMigrations,
+  type Migration,
+} from "../../src/storage/migrations/migrate.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase } from "../support/databases.ts";
 
 const one = saga("one", z.object({})).step("one", { act: () => 1 });
 
+/** Three migrations of a program that has grown: a table, a column, and rows that need both. */
+const GROWN: readonly Migration[] = [
+  {
+    id: 1,
+    name: "pets",
+    statements: (dialect) => [`create table ${nameOf(dialect, "pets")} (id integer primary key)`],
+  },
+  {
+    id: 2,
+    name: "names",
+    statements: (dialect) => [`alter table ${nameOf(dialect, "pets")} add column name text`],
+  },
+  {
+    id: 3,
+    name: "first pets",
+    statements: (dialect) => [
+      `insert into ${nameOf(dialect, "pets")} (id, name) values (1, 'Rex')`,
+      `insert into ${nameOf(dialect, "pets")} (id, name) values (2, 'Ada')`,
+    ],
+  },
+];
+
+function nameOf(dialect: Dialect, table: string): string {
+  return dialect.table(table).text;
+}
+
+async function pets(db: Database): Promise<readonly unknown[]> {
+  const rows = await db.query(sql`select name from ${db.dialect.table("pets")} order by id`);
+  return rows.map((row) => row["name"]);
+}
+
 onEachDatabase((database) => {
   it("[K-21] migrations run in their order, once, and are named and checksummed", async () => {
     const db = await database.open({ migrated: false });
-    const applied = await migrate(db);
-    expect(applied.slice(0, 2)).toEqual(["sagas", "outbox"]);
-    expect(await migrate(db)).toEqual([]);
+    expect(await migrate(db, {}, GROWN)).toEqual(["pets", "names", "first pets"]);
+    expect(await migrate(db, {}, GROWN)).toEqual([]);
+    expect(await pets(db)).toEqual(["Rex", "Ada"]);
     const rows = await db.query(
       sql`select id, name, checksum from ${db.dialect.table("migrations")} order by id`,
     );
-    expect(rows.map((row) => row["name"])).toEqual(applied);
-    rows.forEach((row, index) => expect(row["id"]).toBeGreaterThan(index));
+    expect(rows.map((row) => [row["id"], row["name"]])).toEqual(GROWN.map(({ id, name }) => [id, name]));
     for (const row of rows) expect(row["checksum"]).toMatch(/^[0-9a-f]{32}$/);
+    await checkSchema(db, GROWN);
+  });
+
+  it("[K-21] the first migration makes every table, and is all that there is to apply", async () => {
+    const db = await database.open({ migrated: false });
+    expect((await readMigrations(db)).missing.map(({ name }) => name)).toEqual(["initial"]);
+    expect(await migrate(db)).toEqual(["initial"]);
+    expect(await readMigrations(db)).toEqual({ applied: ["initial"], missing: [] });
+    expect(MIGRATIONS.map(({ id }) => id)).toEqual([1]);
     await checkSchema(db);
+  });
+
+  it("[K-21] a database that has some of the migrations gets the others, and a worker refuses it until then", async () => {
+    const db = await database.open({ migrated: false });
+    await migrate(db, {}, GROWN.slice(0, 1));
+    await expect(checkSchema(db, GROWN)).rejects.toMatchObject({ code: "SCHEMA_MISSING" });
+    expect(await readMigrations(db, GROWN)).toMatchObject({
+      applied: ["pets"],
+      missing: [{ name: "names" }, { name: "first pets" }],
+    });
+    expect(await migrate(db, {}, GROWN)).toEqual(["names", "first pets"]);
+    expect(await pets(db)).toEqual(["Rex", "Ada"]);
+    await checkSchema(db, GROWN);
   });
 
   it("[K-21] eight that migrate at once apply each migration exactly once, and all succeed", async () => {
     await database.place();
     const handles = await Promise.all(Array.from({ length: 8 }, () => database.open({ migrated: false })));
-    const applied = await Promise.all(handles.map((db) => migrate(db)));
+    const applied = await Promise.all(handles.map((db) => migrate(db, {}, GROWN)));
     const [db] = handles as [(typeof handles)[number]];
-    const rows = await db.query(sql`select name from ${db.dialect.table("migrations")} order by id`);
-    expect(applied.flat()).toEqual(rows.map((row) => row["name"]));
+    expect(applied.flat()).toEqual(GROWN.map(({ name }) => name));
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
+    expect(await pets(db)).toEqual(["Rex", "Ada"]);
   }, 60_000);
+
+  it("[K-21] eight that make the first schema at once make it exactly once, and all succeed", async () => {
+    await database.place();
+    const handles = await Promise.all(Array.from({ length: 8 }, () => database.open({ migrated: false })));
+    const applied = await Promise.all(handles.map((db) => migrate(db)));
+    expect(applied.flat()).toEqual(["initial"]);
+    await checkSchema(handles[0] as Database);
+  }, 60_000);
+
+  it("[K-21] of several migrations, the one that was changed after it ran is named", async () => {
+    const db = await database.open({ migrated: false });
+    await migrate(db, {}, GROWN);
+    const changed = GROWN.map((made) => (made.id === 2 ? { ...made, statements: () => ["select 1"] } : made));
+    await expect(migrate(db, {}, changed)).rejects.toMatchObject({
+      code: "MIGRATION_CHANGED",
+      details: { id: 2 },
+    });
+  });
 
   it("[K-21] a migration that was changed after it ran is refused", async () => {
     const db = await database.open();
@@ -71,13 +148,27 @@ onEachDatabase((database) => {
     await refused(() => amends.start(one, {}));
     await refused(() => amends.inspect("x"));
     await amends.migrate();
-    await db.query(sql`delete from ${db.dialect.table("migrations")} where id > 1`);
+    await db.query(sql`delete from ${db.dialect.table("migrations")}`);
     await refused(() => amends.worker().start());
   });
 
-  it("[K-21] a migration that fails half-way leaves nothing of itself", async () => {
+  it("[K-21] a migration that fails half-way leaves nothing of itself, nor of those before it", async () => {
     const db = await database.open({ migrated: false });
-    // Somebody else's table is in the way of the second migration.
+    const { dialect } = db;
+    const broken: readonly Migration[] = [
+      ...GROWN,
+      { id: 4, name: "broken", statements: () => [`drop table ${nameOf(dialect, "pets")}`, "no statement"] },
+    ];
+    await expect(migrate(db, {}, broken)).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
+    expect(await db.query(sql`select id from ${dialect.table("migrations")}`)).toEqual([]);
+    await expect(pets(db)).rejects.toThrow("pets");
+    expect(await migrate(db, {}, GROWN)).toHaveLength(3);
+    await expect(migrate(db, {}, broken)).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
+    expect(await pets(db)).toEqual(["Rex", "Ada"]);
+  });
+
+  it("[K-21] where somebody else's table is in the way, nothing of the first schema is made", async () => {
+    const db = await database.open({ migrated: false });
     const { dialect } = db;
     if (dialect.name === "postgres") await db.query(sql`create schema amends`);
     await db.query(sql`create table ${dialect.table("outbox")} (id integer)`);
@@ -87,6 +178,6 @@ onEachDatabase((database) => {
       "saga_executions",
     );
     await db.query(sql`drop table ${dialect.table("outbox")}`);
-    expect((await migrate(db)).slice(0, 2)).toEqual(["sagas", "outbox"]);
+    expect(await migrate(db)).toEqual(["initial"]);
   });
 });

@@ -2,11 +2,12 @@
 import { Amends, err, saga, type AnySaga, type Logger } from "amends";
 import { postgres } from "amends/postgres";
 import pg from "pg";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { claimCount } from "../../src/core/claim-token.ts";
 import { createDatabase, startPostgres, type PostgresServer } from "../../tools/postgres-server.mjs";
 import { gate, type Gate } from "../sagas/support/gate.ts";
+import { describeOn } from "../support/databases.ts";
 import { proxyTo, type Proxy } from "./support/proxy.ts";
 import { backUp, type Backup } from "./support/rewind.ts";
 
@@ -87,7 +88,7 @@ function orders(held: Gate<unknown>, calls: string[]) {
     .step("ship", { act: () => void calls.push("ship") });
 }
 
-describe("postgres", () => {
+describeOn("postgres", () => {
   it("[K-06][S-16] after a failover that lost a claim, the worker that had it writes nothing more", async () => {
     const calls: string[] = [];
     const held = gate<unknown>();

@@ -10,10 +10,10 @@ import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase } from "../support/databases.ts";
 import { gate } from "../sagas/support/gate.ts";
-import { ensureBuilt, forkBuilt, message } from "./support/children.ts";
+import { forkCompiled, message } from "./support/children.ts";
 import { proxyTo, type Proxy } from "./support/proxy.ts";
 
-const SILENT_EXIT = "test/storage/support/silent-exit";
+const SILENT_EXIT = "test/storage/support/silent-exit.ts";
 
 const order = saga("order", z.object({}))
   .step("one", { act: () => 1 })
@@ -96,9 +96,8 @@ onDatabase("postgres", (database) => {
   });
 
   it("[X-04] a process whose connections have fallen silent exits after it has closed its database", async () => {
-    await ensureBuilt(SILENT_EXIT);
     const { url, freeze } = await through();
-    const child = forkBuilt(SILENT_EXIT, [url]);
+    const child = await forkCompiled(SILENT_EXIT, [url]);
     await message(child);
     freeze();
     child.send("close");

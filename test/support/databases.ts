@@ -2,21 +2,18 @@
  * The databases that rules are shown on. `onEachDatabase` runs the same tests on SQLite in a file and on a real
  * PostgreSQL; each test gets a database of its own, migrated, with a virtual clock where it asks for one.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Amends, type AnySaga, type DatabaseOptions, type WorkerOptions } from "amends";
 import { postgres } from "amends/postgres";
 import { sqlite } from "amends/sqlite";
 import { virtualClock, type VirtualClock } from "amends/testing";
-import pg from "pg";
-import { afterEach, describe, inject } from "vitest";
+import { afterEach, describe } from "vitest";
 import type { Clock } from "../../src/storage/clock.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
-import { createDatabase } from "../../tools/postgres-server.mjs";
+import { chosenDatabases, type DatabaseName } from "../setup/chosen-databases.ts";
+import { makePlace, type Content, type Place } from "./places.ts";
 
-export type DatabaseName = "postgres" | "sqlite";
+export type { DatabaseName } from "../setup/chosen-databases.ts";
 
 export interface TestDatabase {
   readonly name: DatabaseName;
@@ -45,12 +42,9 @@ export type AmendsOptions = Omit<DatabaseOptions<unknown>, "database" | "sagas" 
   readonly connections?: number;
 };
 
-let count = 0;
-const postgresName = (): string => `test_${process.pid}_${(count += 1)}`;
-
 /** The place of the test that runs now: made on first use, thrown away after the test. */
-class Places {
-  #place: Promise<string> | undefined;
+class TestPlace {
+  #place: Promise<Place> | undefined;
   #cleanups: (() => Promise<unknown>)[] = [];
   readonly name: DatabaseName;
 
@@ -58,8 +52,12 @@ class Places {
     this.name = name;
   }
 
-  place(): Promise<string> {
-    this.#place ??= this.name === "postgres" ? this.#makePostgres() : Promise.resolve(this.#makeSqlite());
+  /** `content` is what a place that is made now holds. One that exists already stays as it is. */
+  get(content: Content): Promise<Place> {
+    this.#place ??= makePlace(this.name, content).then((place) => {
+      this.#cleanups.unshift(() => place.remove());
+      return place;
+    });
     return this.#place;
   }
 
@@ -72,29 +70,6 @@ class Places {
     this.#cleanups = [];
     this.#place = undefined;
   }
-
-  async #makePostgres(): Promise<string> {
-    const server = inject("postgresUrl");
-    const name = postgresName();
-    await createDatabase(server, name);
-    this.onEnd(() => dropDatabase(server, name));
-    const url = new URL(server);
-    url.pathname = `/${name}`;
-    return url.href;
-  }
-
-  #makeSqlite(): string {
-    const folder = mkdtempSync(join(tmpdir(), "amends-test-"));
-    this.onEnd(async () => rmSync(folder, { recursive: true, force: true }));
-    return join(folder, "amends.db");
-  }
-}
-
-async function dropDatabase(server: string, name: string): Promise<void> {
-  const client = new pg.Client(server);
-  await client.connect();
-  await client.query(`drop database if exists "${name}" with (force)`);
-  await client.end();
 }
 
 export function onEachDatabase(tests: (database: TestDatabase) => void): void {
@@ -103,24 +78,25 @@ export function onEachDatabase(tests: (database: TestDatabase) => void): void {
 }
 
 export function onDatabase(name: DatabaseName, tests: (database: TestDatabase) => void): void {
-  describe(name, () => {
-    const places = new Places(name);
+  describeOn(name, () => {
+    const places = new TestPlace(name);
     afterEach(() => places.end());
     const open: TestDatabase["open"] = async ({ clock, connections = 4, migrated = true } = {}) => {
-      const place = await places.place();
+      const place = await places.get(migrated ? "migrated" : "empty");
       const database = (
         name === "postgres"
-          ? postgres({ url: place, connections, ...(clock && { clock }) })
-          : sqlite(place, { ...(clock && { clock }) })
+          ? postgres({ url: place.at, connections, ...(clock && { clock }) })
+          : sqlite(place.at, { ...(clock && { clock }) })
       ) as Database;
       places.onEnd(() => database.close());
-      if (migrated) await migrate(database);
+      if (migrated && place.content === "empty") await migrate(database);
+      else if (migrated) await database.open();
       return database;
     };
     tests({
       name,
       open,
-      place: () => places.place(),
+      place: async () => (await places.get("empty")).at,
       forget: () => places.end(),
       async amends({ clock, database, connections, ...options }) {
         const db = database ?? (await open({ clock, ...(connections !== undefined && { connections }) }));
@@ -136,6 +112,13 @@ export function onDatabase(name: DatabaseName, tests: (database: TestDatabase) =
         return worker;
       },
     });
+  });
+}
+
+/** A block of tests on one database, under its name, skipped where `AMENDS_DATABASES` leaves that database out. */
+export function describeOn(name: DatabaseName, tests: () => void): void {
+  describe.skipIf(!chosenDatabases.includes(name))(name, () => {
+    tests();
   });
 }
 

@@ -5,9 +5,9 @@
  * are rules of the specification.
  */
 import type { NewAuditEvent } from "../../src/audit/event.ts";
-import { eventColumns, toAuditEvent } from "../../src/audit/rows.ts";
+import { EVENT, toAuditEvent } from "../../src/audit/rows.ts";
 import { HELD, outboxMachine, type OutboxStatus } from "../../src/core/outbox/machine.ts";
-import { entryColumns } from "../../src/outbox/rows.ts";
+import { ENTRY } from "../../src/outbox/rows.ts";
 import type { Database, Row } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
 import { checkCompletions, checkEvents, type Fact } from "./outbox-trail.ts";
@@ -38,8 +38,8 @@ export async function checkOutbox(
   const { dialect } = database;
   // In one transaction, so that entries and events are of the same moment.
   const [rows = [], told = []] = await database.batch([
-    sql`select ${entryColumns(dialect)} from ${dialect.table("outbox")} where kind <> 'event' order by entry_id`,
-    sql`select ${eventColumns(dialect)} from ${dialect.table("audit_events")} order by seq`,
+    sql`select ${ENTRY.columns(dialect)} from ${dialect.table("outbox")} where kind <> 'event' order by entry_id`,
+    sql`select ${EVENT.columns(dialect)} from ${dialect.table("audit_events")} order by seq`,
   ]);
   const events: readonly NewAuditEvent[] = terms.isForeign ? sink.facts() : told.map(toAuditEvent);
   const facts = events.map((event, at): Fact => ({ ...event, at }));
@@ -61,7 +61,7 @@ export async function checkOutbox(
 export async function settledEntries(database: Database): Promise<ReadonlyMap<string, string>> {
   const { dialect } = database;
   const rows = await database.query(
-    sql`select ${entryColumns(dialect)} from ${dialect.table("outbox")} where kind <> 'event' order by entry_id`,
+    sql`select ${ENTRY.columns(dialect)} from ${dialect.table("outbox")} where kind <> 'event' order by entry_id`,
   );
   const resting = rows.filter(({ status }) => isOver(status as OutboxStatus));
   return new Map(resting.map((row) => [row["entry_id"] as string, JSON.stringify(row)]));

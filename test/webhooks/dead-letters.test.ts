@@ -3,24 +3,24 @@ import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
 import { failed, NOTE, stage, type Stage } from "./support/stage.ts";
 
-async function dead(database: TestDatabase): Promise<Stage & { subscription: string; letter: string }> {
+async function given(database: TestDatabase): Promise<Stage & { subscription: string; dead: string }> {
   const on = await stage(database, { maxAttempts: 1 });
   on.world.answer = () => failed();
   const subscription = await on.subscribe("a");
   await on.publish("order.placed", { id: "e-1" });
   await on.work();
   const [letter] = await on.amends.webhooks.deadLetters();
-  return { ...on, subscription, letter: letter?.id as string };
+  return { ...on, subscription, dead: letter?.deliveryId as string };
 }
 
 onEachDatabase((database) => {
   booksHold(database);
 
-  it("[W-12] a requeue makes a brand-new delivery and leaves the dead one as it is", async () => {
-    const { amends, rows, letter, work, world, clock } = await dead(database);
+  it("[W-12] a resend of a dead letter makes a brand-new delivery and leaves the dead one as it is", async () => {
+    const { amends, rows, dead, work, world, clock } = await given(database);
     const [before] = await rows("webhook_delivery_sagas");
     clock.jump(5_000);
-    const made = await amends.webhooks.requeue(letter, { reason: "fixed", by: "ann" });
+    const made = await amends.webhooks.resend([dead], { reason: "fixed", by: "ann" });
     const [still, fresh] = await rows("webhook_delivery_sagas");
     expect(still).toEqual(before);
     expect(fresh).toMatchObject({
@@ -30,7 +30,7 @@ onEachDatabase((database) => {
       final_error_code: null,
     });
     expect(String(fresh?.["requeued_from"])).toBe(String(before?.["id"]));
-    expect(String(fresh?.["id"])).toBe(made.get(letter));
+    expect(String(fresh?.["id"])).toBe(made.get(dead));
     expect(Number(new Date(fresh?.["next_attempt_at"] as never))).toBe(clock.virtualNowMs());
     world.answer = () => ({});
     expect(await work()).toBe(1);
@@ -43,41 +43,43 @@ onEachDatabase((database) => {
     ]);
   });
 
-  it("[W-12] requeuing twice, or at the same time, makes one", async () => {
-    const { amends, letter, rows } = await dead(database);
-    const answers = await Promise.all(Array.from({ length: 4 }, () => amends.webhooks.requeue(letter, NOTE)));
-    answers.push(await amends.webhooks.requeue([letter], NOTE));
-    expect(new Set(answers.map((made) => made.get(letter))).size).toBe(1);
+  it("[W-12] resending a dead letter twice, or at the same time, makes one new delivery", async () => {
+    const { amends, dead, rows } = await given(database);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => amends.webhooks.resend(dead, NOTE)));
+    answers.push(await amends.webhooks.resend(dead, NOTE));
+    expect(new Set(answers).size).toBe(1);
+    expect(await amends.webhooks.resend([dead], NOTE)).toEqual(new Map([[dead, answers[0]]]));
     expect(await rows("webhook_delivery_sagas")).toHaveLength(2);
   });
 
-  it("[W-12] what was requeued and died again can be requeued again", async () => {
-    const { amends, letter, work, states } = await dead(database);
-    await amends.webhooks.requeue(letter, NOTE);
+  it("[W-12] a delivery that was resent and died again can be resent again", async () => {
+    const { amends, dead, work, states } = await given(database);
+    await amends.webhooks.resend(dead, NOTE);
     await work();
     const [second] = await amends.webhooks.deadLetters();
-    await amends.webhooks.requeue(second?.id as string, NOTE);
+    await amends.webhooks.resend(second?.deliveryId as string, NOTE);
     expect(await states()).toEqual(["DeadLettered 1", "DeadLettered 1", "Pending 0"]);
     const generations = (await amends.webhooks.deliveries()).map(({ generation }) => generation);
     expect(generations).toEqual([2, 1, 0]);
   });
 
   it("[W-02] routing the event again makes no second delivery, also after it was dead-lettered", async () => {
-    const { publish, rows } = await dead(database);
+    const { publish, rows } = await given(database);
     await publish("order.placed", { id: "e-1" });
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
   });
 
-  it("[P-02] a requeue and a dismissal ask for a reason; a letter that was settled stays settled", async () => {
-    const { amends, letter, rows } = await dead(database);
-    await expect(amends.webhooks.requeue(letter, { reason: " " })).rejects.toMatchObject({
+  it("[P-02] a resend and a dismissal ask for a reason; a letter that was settled stays settled", async () => {
+    const { amends, dead, rows } = await given(database);
+    await expect(amends.webhooks.resend(dead, { reason: " " })).rejects.toMatchObject({
       code: "BAD_OPTION",
     });
-    await expect(amends.webhooks.requeue("77", NOTE)).rejects.toMatchObject({ code: "WEBHOOK_NOT_FOUND" });
-    await expect(amends.webhooks.requeue("x", NOTE)).rejects.toMatchObject({ code: "BAD_ID" });
-    await amends.webhooks.dismiss(letter, NOTE);
-    await amends.webhooks.dismiss(letter, NOTE);
-    await expect(amends.webhooks.requeue(letter, NOTE)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+    await expect(amends.webhooks.resend("77", NOTE)).rejects.toMatchObject({ code: "WEBHOOK_NOT_FOUND" });
+    await expect(amends.webhooks.resend("x", NOTE)).rejects.toMatchObject({ code: "BAD_ID" });
+    await expect(amends.webhooks.dismiss("77", NOTE)).rejects.toMatchObject({ code: "WEBHOOK_NOT_FOUND" });
+    await amends.webhooks.dismiss(dead, NOTE);
+    await amends.webhooks.dismiss(dead, NOTE);
+    await expect(amends.webhooks.resend(dead, NOTE)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
     expect(await amends.webhooks.deadLetters()).toEqual([]);
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
   });

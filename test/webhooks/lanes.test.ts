@@ -39,7 +39,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-19] a lane that failed last gets one place until it answers again", async () => {
-    const { db, clock, subscribe, publish } = await stage(database);
+    const { db, subscribe, publish } = await stage(database);
     await subscribe("a");
     for (let n = 0; n < 9; n++) await publish();
     const { take, tell } = parts(db);
@@ -59,7 +59,6 @@ onEachDatabase((database) => {
     expect([probe !== undefined, others]).toEqual([true, []]);
     if (probe) await tell(probe, OK);
     expect(await take()).toHaveLength(4);
-    expect(clock.virtualNowMs()).toBeGreaterThan(0);
   });
 
   it("[W-19] a rate is kept by due times that outlive the process", async () => {

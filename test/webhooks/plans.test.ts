@@ -80,8 +80,8 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   while ((await worker.runOnce()) > 0 || (await open()) > 0);
   const [letter] = await webhooks.deadLetters({ limit: 10 });
   await webhooks.deadLetters({ subscriptionId: first.id });
-  await webhooks.requeue(letter?.id as string, NOTE);
-  await webhooks.requeue(letter?.id as string, NOTE);
+  await webhooks.resend(letter?.deliveryId as string, NOTE);
+  await webhooks.resend(letter?.deliveryId as string, NOTE);
   const [arrived] = await webhooks.deliveries({ status: "Completed", limit: 1 });
   await webhooks.resend(arrived?.id as string, NOTE);
   await webhooks.deliveries({ subscriptionId: first.id, limit: 5 });
@@ -92,7 +92,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   await webhooks.ping(first.id);
   await amends.attention.list();
   await webhooks.prune({ olderThan: "300d" });
-  const holds = Array.from({ length: 100 }, (_, n) => [String(n + 1), 1] as const);
+  const holds = Array.from({ length: 100 }, (_, n) => ({ id: String(n + 1), token: 1 }));
   return [
     ...statements(),
     surveyLanes(db.dialect, "5", 100),

@@ -62,7 +62,7 @@ export function AttentionPage(): JSX.Element {
         <div class="card">
           <Empty icon="check" title="Nothing needs you">
             <p>
-              Stalled sagas and flows, abandoned entries, dead letters, given-up events, disabled
+              Stalled sagas and flows, abandoned entries, dead letters, abandoned events, disabled
               subscriptions and overdue erasures gather here. Everything else finishes, or makes amends, by
               itself.
             </p>

@@ -129,12 +129,12 @@ const specs: Readonly<Record<`${TargetKind}.${string}`, ActionSpec>> = {
     done: "The subscription is active.",
     reasons: ["The endpoint is back", "The partner has confirmed"],
   },
-  "subscription.delete": {
-    verb: "Delete",
+  "subscription.unsubscribe": {
+    verb: "Unsubscribe",
     icon: "cross",
-    title: "Delete this subscription",
+    title: "Unsubscribe this endpoint",
     explain: "It receives nothing any more. What was delivered stays on record. This cannot be taken back.",
-    done: "The subscription was deleted.",
+    done: "The subscription has ended.",
     danger: true,
     reasons: ["The partner has left"],
   },

@@ -42,16 +42,16 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: "delivery",
     href: (id) => hrefOf(["webhooks", "deliveries", id]),
   },
-  "given-up-event": {
-    word: "Given-up event",
+  "abandoned-event": {
+    word: "Abandoned event",
     icon: "flows",
     needs:
       "Its handler gave it up, or nobody could read it. Mend the cause, or deploy the version that understands it, then retry; or settle it by hand and resolve.",
     target: "entry",
     href: (id) => hrefOf(["outbox", id]),
   },
-  "stalled-flow": {
-    word: "Stalled flow",
+  "stalled-run": {
+    word: "Stalled run",
     icon: "flows",
     needs: "An undo has failed for good. Mend the cause and retry, or settle it by hand and resolve.",
     target: "flow",
@@ -67,7 +67,7 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
   "disabled-subscription": {
     word: "Disabled subscription",
     icon: "webhooks",
-    needs: "The endpoint failed for too long, or is gone. Ask its owner, then enable or delete it.",
+    needs: "The endpoint failed for too long, or is gone. Ask its owner, then enable it or unsubscribe it.",
     target: "subscription",
     href: (id) => hrefOf(["webhooks", "subscriptions", id]),
   },

@@ -16,14 +16,18 @@ export const mended: Scene = async (stage, number) => {
   );
   screen.gap();
   outside.down.clear();
-  for (const item of await waiting(stage)) {
+  const { counters } = stage.shop.amends;
+  const undoneBefore = counters.failed;
+  const items = await waiting(stage);
+  const stalled = items.filter(({ kind }) => kind === "stalled-saga").length;
+  for (const item of items) {
     const { path, action, why } = remedyFor(item);
     screen.fact(item.what, sentenceOf(item));
     screen.row("".padEnd(WIDTH));
     await stage.door.call("POST", `${path}/${encodeURIComponent(item.id)}/${action}`, { reason: why });
     screen.mark("good", action, `(${why})`);
   }
-  await until(() => nothingWaits(stage));
+  await until(async () => counters.failed - undoneBefore === stalled && (await nothingWaits(stage)));
   screen.gap();
   screen.say("Nothing needs a person any more. Who did what, and why, is on the console's audit page.");
 };
@@ -37,7 +41,7 @@ function remedyFor({ kind, reason }: Waiting): Remedy {
     case "abandoned-entry":
       return { path: "outbox", action: "requeue", why: "the newsletter is back" };
     case "disabled-subscription":
-      return { path: "webhooks/subscriptions", action: "delete", why: "the old shop has moved away" };
+      return { path: "webhooks/subscriptions", action: "unsubscribe", why: "the old shop has moved away" };
     default:
       return reason.includes("gone for good")
         ? { path: "webhooks/deliveries", action: "dismiss", why: "the old shop has moved away" }

@@ -1,4 +1,5 @@
 /** `amends list`: one part, the newest first, with filters. Pages are followed until there are as many as were asked for. */
+import { ATTENTION_KINDS, type AttentionKind } from "../../attention/item.ts";
 import type { AttentionLine, Page, SagaLine } from "../../console/contract.ts";
 import type { DeliveryLine, FlowLine, OutboxLine } from "../../console/contract-parts.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
@@ -133,12 +134,17 @@ const deliveries: Listing<DeliveryLine> = {
 const attention: Listing<AttentionLine> = {
   path: "/api/attention",
   states: [],
-  query: () => ({}),
-  fits: (item, { name }) => name === undefined || item.name === name || item.kind === name,
+  // The API filters by kind; by name, each item that comes is looked at.
+  query: ({ name }) => ({ kind: isKind(name) ? name : undefined }),
+  fits: (item, { name }) => name === undefined || isKind(name) || item.name === name,
   columns: [],
   row: () => [],
   draw: attentionTable,
 };
+
+function isKind(name: string | undefined): boolean {
+  return ATTENTION_KINDS.includes(name as AttentionKind);
+}
 
 const LISTINGS: Readonly<Record<string, Listing<never>>> = { sagas, outbox, deliveries, flows, attention };
 export const LISTED: readonly string[] = Object.keys(LISTINGS);
@@ -147,19 +153,20 @@ export const list: Command = command({
   name: "list",
   group: "Look",
   summary: "Sagas, or what another part has, the newest first.",
-  args: [{ name: "PART", summary: `${LISTED.join(", ")}: sagas unless said otherwise.`, required: false }],
+  args: [{ name: "PART", summary: `${LISTED.join(", ")}. Default: sagas.`, required: false }],
   options: {
     ...SOURCE,
     status: text("A,B", "Only these states."),
     name: text("NAME", "Only this saga, resolver, call, event or kind."),
-    limit: number("N", "How many at most. 20 unless said otherwise.", 1, 1_000),
+    limit: number("N", "How many at most. Default: 20.", 1, 1_000),
     ...JSON_OUT,
   },
   examples: [
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
     ["amends list outbox --status abandoned", "what was given up"],
-    ["amends list attention --json", "whatever needs a person, for a program"],
+    ["amends list attention --json", "what needs a person, for a program"],
+    ["amends list attention --name dead-letter", "one kind of it"],
   ],
   run: async ({ args, options, output, world }) => {
     const part = args[0] ?? "sagas";

@@ -3,7 +3,6 @@ import type { Revealed, SagaDetail, Shape, ShapeFields } from "../../console/con
 import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { SOURCE, withApi, type Api } from "../source/api.ts";
-import { commandsOf } from "../terminal/attention-table.ts";
 import { command, flag, text, type Command } from "../program/command.ts";
 import { UsageError } from "../program/failure.ts";
 import { find, KIND, type Found } from "../source/find.ts";
@@ -177,7 +176,7 @@ function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): 
   if (delivery.nextAttemptAt !== null) fact(output, "next", ago(delivery.nextAttemptAt, nowMs));
   if (delivery.errorCode !== null) fact(output, "last error", paint("red", delivery.errorCode));
   if (delivery.deadLetter !== null) fact(output, "dead letter", delivery.deadLetter);
-  if (delivery.requeuedAs !== null) fact(output, "sent anew", `as ${delivery.requeuedAs}`);
+  if (delivery.requeuedAs !== null) fact(output, "resent", `as ${delivery.requeuedAs}`);
   if (delivery.attempts.length > 0) {
     output.say();
     output.table(
@@ -198,7 +197,7 @@ function drawDelivery(output: Output, delivery: DeliveryDetail, nowMs: number): 
       "  ",
     );
   }
-  const again = delivery.status === "Completed" ? { requeue: [" --again"] } : {};
+  const again = delivery.status === "Completed" ? { resend: [" --again"] } : {};
   helps(output, delivery.id, delivery.actions, again);
 }
 
@@ -209,24 +208,23 @@ function drawSubscription(output: Output, subscription: Subscription, nowMs: num
   fact(output, "since", `${ago(createdAt, nowMs)} (${createdAt})`);
   if (reason !== null) fact(output, "why", paint("red", reason));
   if (failingSince !== null) fact(output, "failing", `${ago(failingSince, nowMs)}, ${failures} in a row`);
-  if (status === "Disabled") helps(output, id, ["enable"], { retry: [" --kind subscription"] });
+  if (status === "Disabled") helps(output, id, ["enable", "unsubscribe"]);
 }
 
 function fact(output: Output, name: string, value: string | Ink): void {
   output.say(ink`  ${paint("dim", name.padEnd(12))}${value}`);
 }
 
-/** What may be done now, as it is typed; `more` has what goes along, once per way. */
+/** What may be done now, as it is typed; `more` has further options by action, one line for each. */
 function helps(
   output: Output,
   id: string,
   actions: readonly string[],
   more: Readonly<Record<string, readonly string[]>> = {},
 ): void {
-  const names = commandsOf(actions);
-  if (names.length === 0) return;
+  if (actions.length === 0) return;
   output.say();
-  for (const name of names)
+  for (const name of actions)
     for (const words of more[name] ?? [""])
       output.say(ink`  ${paint("cyan", `amends ${name} ${quoted(id)}${words} --reason "…"`)}`);
 }

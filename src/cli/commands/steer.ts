@@ -1,10 +1,10 @@
 /**
- * What a person may do: cancel, retry, skip, requeue, resolve. Each finds what the id is of, and asks the same route
- * that the console's own pages ask, so that a reason is demanded and the action is on record before it is carried out.
+ * What a person may do. An action has the same name here, in the HTTP API and in the console. Each command finds what
+ * the id belongs to and asks the route that the console's own pages ask, so that a reason is demanded and the action is
+ * on record before it is carried out.
  */
-import type { SagaDetail } from "../../console/contract.ts";
+import type { AttentionAction, SagaDetail } from "../../console/contract.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
-import { commandsOf } from "../terminal/attention-table.ts";
 import { command, flag, text, type Command, type Options } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
 import { find, KIND, type Found, type Kind } from "../source/find.ts";
@@ -13,14 +13,12 @@ import type { Output } from "../terminal/output.ts";
 import { JSON_OUT, NOTE } from "../program/shared-options.ts";
 import { state } from "../terminal/words.ts";
 
-/** What the console calls the action, by what it is done to. */
-type Routes = Partial<Record<Kind, string>>;
-
 interface Deed {
-  readonly name: string;
+  readonly name: AttentionAction;
   readonly summary: string;
   readonly about?: string;
-  readonly routes: Routes;
+  /** What it can be done to. */
+  readonly on: readonly Kind[];
   readonly id: string;
   readonly more?: Options;
   readonly examples: readonly (readonly [string, string])[];
@@ -31,7 +29,7 @@ interface Deed {
   ) => Readonly<Record<string, unknown>>;
 }
 
-function deed({ name, summary, about, routes, id, more = {}, examples, body }: Deed): Command {
+function deed({ name, summary, about, on, id, more = {}, examples, body }: Deed): Command {
   return command({
     name,
     group: "Steer",
@@ -45,12 +43,12 @@ function deed({ name, summary, about, routes, id, more = {}, examples, body }: D
       if (reason === undefined || reason.trim() === "")
         throw new UsageError(`Say why: --reason "…". It stands in the audit trail.`, name);
       return withApi(options, world, async (api) => {
-        const found = await find(api, args[0] as string, options.kind, Object.keys(routes) as Kind[]);
-        const action = routeOf(found, name, routes);
+        const found = await find(api, args[0] as string, options.kind, on);
+        refuseOthers(found, name, on);
         const extra = body?.(found, options) ?? {};
-        const detail = await act(api, `${found.path}/${action}`, { reason, ...extra });
+        const detail = await act(api, `${found.path}/${name}`, { reason, ...extra });
         output.document({ what: found.kind, action: name, ...detail });
-        output.say(ink`${paint("green", doneWord(found, name))}: ${describe(found, detail)}`);
+        output.say(ink`${paint("green", DONE[name])}: ${describe(found, detail)}`);
         adviseOnWorker(found, detail, output);
         return 0;
       });
@@ -73,89 +71,76 @@ async function act(api: Api, path: string, body: unknown): Promise<Found["detail
   }
 }
 
-const DONE: Readonly<Record<string, string>> = {
+const DONE: Readonly<Record<AttentionAction, string>> = {
   cancel: "to be undone",
   retry: "goes on",
   skip: "goes on without the step",
   requeue: "to be tried again",
   resolve: "resolved",
+  resend: "to be sent again",
+  dismiss: "dismissed",
+  enable: "enabled",
+  unsubscribe: "unsubscribed",
 };
 
-/** A dead letter stays one: what a person has decided is that nothing more is sent. */
-function doneWord({ kind }: Found, name: string): string {
-  return kind === "delivery" && name === "resolve" ? "let be" : (DONE[name] ?? "done");
-}
-
-function routeOf({ kind, detail }: Found, name: string, routes: Routes): string {
-  const action = routes[kind];
-  const helping = commandsOf(detail.actions);
-  const advice = helping.map((helps) => `amends ${helps} ${detail.id}`).join(", or ");
-  if (kind === "entry" && helping.length > 0 && !helping.includes(name)) {
-    const what = helping.includes("requeue") ? "an abandoned entry" : "an event that was given up";
+/** What the command is not for, with the actions that help. */
+function refuseOthers({ kind, detail }: Found, name: AttentionAction, on: readonly Kind[]): void {
+  const allowed: readonly string[] = detail.actions;
+  const advice = allowed.map((action) => `amends ${action} ${detail.id}`).join(", or ");
+  if (kind === "entry" && allowed.length > 0 && !allowed.includes(name)) {
+    const what = allowed.includes("requeue") ? "an abandoned entry" : "an abandoned event";
     throw new Trouble("NOT_SUPPORTED", `This is ${what}: ${advice}`);
   }
   if (kind === "flow" && detail.status === "stalled" && detail.actions.length === 0) {
     throw new Trouble(
       "UNKNOWN_SAGA",
-      `What to do about a flow is said by its definition, and ${detail.type} is not known here.`,
+      `What to do about a flow depends on its definition, and ${detail.type} is not known here.`,
       "Use a config that has it, or --console of a process that does.",
     );
   }
-  if (action !== undefined) return action;
-  const can = Object.keys(routes).join(", ");
+  if (on.includes(kind)) return;
   throw new Trouble(
     "NOT_SUPPORTED",
-    `This is a ${kind} (${detail.status}), which cannot be ${PAST[name] ?? "acted upon"}; that is for: ${can}.`,
+    `This is a ${kind} (${detail.status}): amends ${name} is for ${on.join(", ")}.`,
     advice === "" ? `amends show ${detail.id} says what may be done.` : `What helps: ${advice}`,
   );
 }
-
-const PAST: Readonly<Record<string, string>> = {
-  cancel: "cancelled",
-  retry: "retried",
-  skip: "skipped",
-  requeue: "requeued",
-  resolve: "resolved",
-};
 
 function describe(found: Found, detail: Found["detail"]): ReturnType<typeof ink> {
   if (found.kind === "delivery" && detail.id !== found.detail.id)
     return ink`delivery ${found.detail.id}, as the new delivery ${detail.id}, which is ${state(detail.status)}`;
   if (found.kind === "delivery" && "deadLetter" in detail && detail.deadLetter === "Dismissed")
-    return ink`delivery ${detail.id} is not sent again, and needs nobody any more`;
+    return ink`delivery ${detail.id} is not sent again, and needs no person any more`;
   return ink`${found.kind} ${detail.id} is ${state(detail.status)}`;
 }
 
-/** A wish without a worker stays one. */
+/** Without a worker nothing happens. */
 function adviseOnWorker({ kind }: Found, detail: Found["detail"], output: Output): void {
   const isOpen =
     kind === "saga" && ["PENDING", "RUNNING", "COMPENSATING"].includes((detail as SagaDetail).status);
-  if (isOpen) output.say(paint("dim", `A worker sees to it. To follow it: amends stream ${detail.id}`));
+  if (isOpen) output.say(paint("dim", `A worker carries it out. To follow it: amends stream ${detail.id}`));
 }
 
 export const cancel: Command = deed({
   name: "cancel",
   summary: "Undoes a saga that has not reached its pivot.",
-  routes: { saga: "cancel" },
+  on: ["saga"],
   id: "The id of a saga.",
   examples: [['amends cancel order-1 --reason "the customer called" --by ann', "what was done is undone"]],
 });
 
 export const retry: Command = deed({
   name: "retry",
-  summary: "Lets a stalled saga or flow, an event that was given up, or a disabled subscription go on.",
-  routes: { saga: "retry", flow: "retry", entry: "retry", subscription: "enable" },
-  id: "The id of a stalled saga, a stalled flow, an event that was given up, or a disabled subscription.",
-  examples: [
-    ['amends retry order-1 --reason "the bank is back"', "from where it stands"],
-    ['amends retry 3 --kind subscription --reason "their server is back"', "sending goes on"],
-  ],
+  summary: "Lets a stalled saga or flow, or an abandoned event, go on.",
+  on: ["saga", "flow", "entry"],
+  id: "The id of a stalled saga, a stalled flow or an abandoned event.",
+  examples: [['amends retry order-1 --reason "the bank is back"', "from where it stands"]],
 });
 
 export const skip: Command = deed({
   name: "skip",
   summary: "Lets a stalled saga go on without one step's work, which a person has done.",
-  routes: { saga: "skip" },
+  on: ["saga"],
   id: "The id of a stalled saga.",
   more: {
     step: text("STEP", "Whose work was done by hand."),
@@ -182,42 +167,70 @@ export const skip: Command = deed({
 
 export const requeue: Command = deed({
   name: "requeue",
-  summary: "Gives an abandoned outbox entry a fresh budget, or sends a delivery anew.",
-  routes: { entry: "requeue", delivery: "resend" },
-  id: "The id of an outbox entry or of a delivery.",
-  examples: [
-    ['amends requeue 0190a3f2-… --reason "Stripe is back"', "an entry of the outbox, under the same id"],
-    ['amends requeue 17 --reason "their server is back"', "a delivery that was given up, as a new one"],
-    ['amends requeue 18 --again --reason "the partner lost it"', "a delivery that has arrived, once more"],
-  ],
-  more: { again: flag("Also where the delivery has arrived: the partner gets it twice.") },
-  body: ({ kind, detail }, { again }) => {
-    if (kind !== "delivery" || detail.status !== "Completed" || again === true) return {};
-    throw new Trouble(
-      "ALREADY_DELIVERED",
-      `Delivery ${detail.id} has arrived: the partner would get it twice.`,
-      `Where that is wanted: amends requeue ${detail.id} --again`,
-    );
-  },
+  summary: "Gives an abandoned outbox entry a fresh budget of tries.",
+  on: ["entry"],
+  id: "The id of an outbox entry.",
+  examples: [['amends requeue 0190a3f2-… --reason "Stripe is back"', "under the same id"]],
 });
 
 export const resolve: Command = deed({
   name: "resolve",
-  summary: "Ends what waits for a person: who resolves it answers for its effects.",
+  summary: "Closes a stalled saga or flow, or an abandoned event, by hand.",
   about:
-    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. A dead letter is settled without sending anything.",
-  routes: { saga: "resolve", flow: "resolve", entry: "resolve", delivery: "dismiss" },
-  id: "The id of a stalled saga or flow, of an event that was given up, or of a dead delivery.",
+    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. You answer for the effects.",
+  on: ["saga", "flow", "entry"],
+  id: "The id of a stalled saga, a stalled flow or an abandoned event.",
   more: { as: text("END", "How a saga ends.", ["COMPLETED", "FAILED"]) },
-  examples: [
-    ['amends resolve order-1 --as FAILED --reason "refunded by hand"', "a saga"],
-    ['amends resolve 17 --reason "the partner has it from the export"', "a delivery"],
-  ],
+  examples: [['amends resolve order-1 --as FAILED --reason "refunded by hand"', "a saga"]],
   body: (found, { as }) => {
     if (found.kind !== "saga") return {};
     if (typeof as === "string") return { as };
     throw new UsageError("Say how the saga ends: --as COMPLETED or --as FAILED.", "resolve");
   },
+});
+
+export const resend: Command = deed({
+  name: "resend",
+  summary: "Sends a webhook delivery that has ended again, as a new delivery.",
+  on: ["delivery"],
+  id: "The id of a delivery.",
+  more: { again: flag("Also where the delivery has arrived: the partner gets it twice.") },
+  examples: [
+    ['amends resend 17 --reason "their server is back"', "a dead letter"],
+    ['amends resend 18 --again --reason "the partner lost it"', "a delivery that has arrived"],
+  ],
+  body: ({ detail }, { again }) => {
+    if (detail.status !== "Completed" || again === true) return {};
+    throw new Trouble(
+      "ALREADY_DELIVERED",
+      `Delivery ${detail.id} has arrived: the partner would get it twice.`,
+      `Where that is wanted: amends resend ${detail.id} --again`,
+    );
+  },
+});
+
+export const dismiss: Command = deed({
+  name: "dismiss",
+  summary: "Settles a dead letter without sending anything.",
+  on: ["delivery"],
+  id: "The id of a dead delivery.",
+  examples: [['amends dismiss 17 --reason "the partner has it from the export"', "it leaves the list"]],
+});
+
+export const enable: Command = deed({
+  name: "enable",
+  summary: "Lets a disabled or paused webhook subscription go on.",
+  on: ["subscription"],
+  id: "The id of a subscription.",
+  examples: [['amends enable 3 --reason "their server is back"', "sending goes on"]],
+});
+
+export const unsubscribe: Command = deed({
+  name: "unsubscribe",
+  summary: "Ends a webhook subscription for good.",
+  on: ["subscription"],
+  id: "The id of a subscription.",
+  examples: [['amends unsubscribe 3 --reason "the partner has left"', "nothing more is sent there"]],
 });
 
 function readJson(given: string): unknown {

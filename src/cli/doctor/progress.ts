@@ -1,8 +1,8 @@
 /** Whether work gets on: clocks, workers, what is due, and whether this config knows what is open. */
-import { backlogOf } from "../../console/overview/overview.ts";
+import { countLiveOwners, dueSagas, openKinds } from "../../sagas/read/figures.ts";
+import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
 import type { AmendsConfig } from "../config/config.ts";
-import { countOpenKinds, countOwners, selectDueSagas, selectClock } from "./queries.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
 import { many, span } from "../terminal/words.ts";
 
@@ -15,9 +15,9 @@ const CLOCK_WRONG_MS = 300_000;
 /** Half of the round trip is as close as one can say. */
 export async function clockOf(db: Database, nowMs: () => number): Promise<Finding> {
   const before = nowMs();
-  const [row] = await db.query(selectClock(db.dialect));
+  const there = await readNowMs(db);
   const after = nowMs();
-  const difference = Math.abs(Number(row?.["now_at"]) - (before + after) / 2);
+  const difference = Math.abs(there - (before + after) / 2);
   const detail = `this machine and the database differ by ${span(Math.max(0, difference - (after - before) / 2))}`;
   const advice =
     "Leases go by the database's clock alone, so nothing runs twice; but times shown here and signatures of webhooks go by this machine's. Turn on NTP.";
@@ -29,9 +29,8 @@ export async function progressOf(
   db: Database,
   config: AmendsConfig | undefined,
 ): Promise<readonly Finding[]> {
-  const { oldestMs, due } = backlogOf(await db.query(selectDueSagas(db.dialect, COUNT_MAX)));
-  const [row] = await db.query(countOwners(db.dialect));
-  const owners = Number(row?.["owners"]);
+  const { oldestMs, due } = await dueSagas(db, COUNT_MAX);
+  const owners = await countLiveOwners(db);
   const waiting =
     due.value === 0
       ? "nothing is due"
@@ -52,9 +51,9 @@ export async function progressOf(
 async function strangersOf(db: Database, config: AmendsConfig | undefined): Promise<readonly Finding[]> {
   if (!config) return [];
   const known = new Set((config.sagas ?? []).map(({ name, version }) => `${name}@${version}`));
-  const kinds = (await db.query(countOpenKinds(db.dialect))).map((row) => ({
-    kind: `${String(row["name"])}@${String(row["definition"])}`,
-    sagas: Number(row["sagas"]),
+  const kinds = (await openKinds(db)).map(({ name, version, sagas }) => ({
+    kind: `${name}@${version}`,
+    sagas,
   }));
   const unknown = kinds.filter(({ kind }) => !known.has(kind));
   if (unknown.length === 0) return [ok("definitions", "the config knows every saga that is open")];

@@ -1,6 +1,12 @@
 /** Whether the database keeps what Amends promises, and gives up where Amends expects it to. */
 import type { Database } from "../../storage/database.ts";
-import { countConnections, readPragma, selectSettings, selectSqliteVersion } from "./queries.ts";
+import {
+  countConnections,
+  readPragma,
+  readSettings,
+  sqliteVersion,
+  type ServerSettings,
+} from "../../storage/read/diagnosis.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
 
 export async function settingsOf(db: Database, workerConcurrency: number): Promise<readonly Finding[]> {
@@ -8,10 +14,9 @@ export async function settingsOf(db: Database, workerConcurrency: number): Promi
 }
 
 async function postgresSettings(db: Database, concurrency: number): Promise<readonly Finding[]> {
-  const rows = await db.query(selectSettings());
-  const settings = new Map(rows.map((row) => [row["name"] as string, row["setting"] as string]));
-  const get = (name: string): string => settings.get(name) ?? "";
-  const timeouts = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+  const settings = await readSettings(db);
+  const get = (name: keyof ServerSettings): string => settings[name];
+  const timeouts = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] as const;
   const without = timeouts.filter((name) => get(name) === "0");
   const commit = get("synchronous_commit");
   return [
@@ -45,8 +50,7 @@ async function postgresSettings(db: Database, concurrency: number): Promise<read
 
 /** One connection is enough to be correct; what may be missing is room on the server, and speed. */
 async function connectionsOf(db: Database, most: number, concurrency: number): Promise<readonly Finding[]> {
-  const [row] = await db.query(countConnections());
-  const taken = Number(row?.["connections"]);
+  const taken = await countConnections(db);
   const own = db.connections;
   const pool = own === undefined ? "" : `, this pool takes up to ${own} for ${concurrency} sagas at once`;
   const detail = `${taken} of ${most} connections are taken${pool}`;
@@ -75,17 +79,12 @@ const SPARE = 3;
 const SYNCHRONOUS = ["off", "normal", "full", "extra"];
 
 async function sqliteSettings(db: Database): Promise<readonly Finding[]> {
-  const read = async (name: Parameters<typeof readPragma>[0]): Promise<unknown> => {
-    const [row] = await db.query(readPragma(name));
-    return row && Object.values(row)[0];
-  };
-  const [version] = await db.query(selectSqliteVersion());
-  const journal = String(await read("journal_mode"));
-  const synchronous = Number(await read("synchronous"));
-  const secure = Number(await read("secure_delete"));
-  const busy = Number(await read("busy_timeout"));
+  const journal = String(await readPragma(db, "journal_mode"));
+  const synchronous = Number(await readPragma(db, "synchronous"));
+  const secure = Number(await readPragma(db, "secure_delete"));
+  const busy = Number(await readPragma(db, "busy_timeout"));
   return [
-    ok("library", `SQLite ${String(version?.["version"])}`),
+    ok("library", `SQLite ${await sqliteVersion(db)}`),
     journal === "wal" || journal === "memory"
       ? ok("journal", `journal_mode is ${journal}`)
       : wrong(

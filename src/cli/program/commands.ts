@@ -10,7 +10,17 @@ import { migrate } from "../commands/migrate.ts";
 import { show } from "../commands/show.ts";
 import { start } from "../commands/start.ts";
 import { status } from "../commands/status.ts";
-import { cancel, requeue, resolve, retry, skip } from "../commands/steer.ts";
+import {
+  cancel,
+  dismiss,
+  enable,
+  requeue,
+  resend,
+  resolve,
+  retry,
+  skip,
+  unsubscribe,
+} from "../commands/steer.ts";
 import { stream } from "../commands/stream.ts";
 import { worker } from "../commands/worker.ts";
 
@@ -32,4 +42,8 @@ export const COMMANDS: readonly Command[] = [
   skip,
   requeue,
   resolve,
+  resend,
+  dismiss,
+  enable,
+  unsubscribe,
 ];

@@ -1,12 +1,17 @@
 /**
- * Whatever has an id: a saga, a run over events, an entry of the outbox, a delivery of a webhook or a subscription to
- * one. Deliveries and subscriptions are counted, each from 1, and an id of a saga may be a number as well: what needs a
- * person goes before what does not, and where that does not tell them apart nothing is guessed.
+ * Finds what an id belongs to: a saga, a run over events, an entry of the outbox, a delivery of a webhook or a
+ * subscription to one. Deliveries and subscriptions are counted, each from 1, and a saga's id may be a number as well.
+ * What the command is for goes first, then what needs a person; where that does not tell them apart nothing is guessed.
  */
 import type { SagaDetail } from "../../console/contract.ts";
 import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
-import { checkId } from "../../core/identity.ts";
+import { deadLetterMachine } from "../../core/delivery/machine.ts";
+import { isSerial } from "../../core/delivery/serial.ts";
 import { AmendsError } from "../../core/errors.ts";
+import { flowMachine } from "../../core/flow/machine.ts";
+import { isUuid } from "../../core/flow/sealed.ts";
+import { checkId } from "../../core/identity.ts";
+import { outboxMachine } from "../../core/outbox/machine.ts";
 import { Refusal, type Api } from "./api.ts";
 import { text, type TextOption } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
@@ -20,21 +25,29 @@ export type Found =
 
 export type Kind = Found["kind"];
 
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
-const SERIAL = /^[1-9]\d{0,17}$/;
+interface Place {
+  readonly path: string;
+  readonly mayBe: (id: string) => boolean;
+  /** The states in which it stands in the list of what needs a person. */
+  readonly waits: readonly string[];
+}
 
-const PLACES: Readonly<Record<Kind, { readonly path: string; readonly form: RegExp }>> = {
-  saga: { path: "/api/sagas/", form: /./s },
-  flow: { path: "/api/flows/", form: UUID },
-  entry: { path: "/api/outbox/", form: UUID },
-  delivery: { path: "/api/webhooks/deliveries/", form: SERIAL },
-  subscription: { path: "/api/webhooks/subscriptions/", form: SERIAL },
+const PLACES: Readonly<Record<Kind, Place>> = {
+  saga: { path: "/api/sagas/", mayBe: () => true, waits: ["STALLED"] },
+  flow: { path: "/api/flows/", mayBe: isUuid, waits: flowMachine.sources("resume") },
+  entry: { path: "/api/outbox/", mayBe: isUuid, waits: outboxMachine.sources("requeue") },
+  delivery: {
+    path: "/api/webhooks/deliveries/",
+    mayBe: isSerial,
+    waits: deadLetterMachine.sources("dismiss"),
+  },
+  subscription: { path: "/api/webhooks/subscriptions/", mayBe: isSerial, waits: ["Disabled"] },
 };
 
 const KINDS = Object.keys(PLACES) as readonly Kind[];
 
 export const KIND: { readonly kind: TextOption } = {
-  kind: text("KIND", "What the id is of, where it could be of several.", KINDS),
+  kind: text("KIND", "What the id belongs to, where several have it.", KINDS),
 };
 
 /** `serves`: the kinds that the command is for. */
@@ -47,7 +60,7 @@ export async function find(
   const id = readId(given);
   const found: Found[] = [];
   for (const name of KINDS) {
-    if ((kind !== undefined && kind !== name) || !PLACES[name].form.test(id)) continue;
+    if ((kind !== undefined && kind !== name) || !PLACES[name].mayBe(id)) continue;
     const path = `${PLACES[name].path}${encodeURIComponent(id)}`;
     const detail = await lookUp(api, path);
     if (detail !== undefined) found.push({ kind: name, path, detail } as Found);
@@ -59,28 +72,18 @@ export async function find(
 }
 
 function meant(found: readonly Found[], serves: readonly Kind[]): readonly Found[] {
-  const waiting = found.filter(needsPerson);
+  const served = found.filter(({ kind }) => serves.includes(kind));
+  const fitting = served.length > 0 ? served : found;
+  const waiting = fitting.filter(needsPerson);
   if (waiting.length > 0) return waiting;
   // Lists show the numbers of deliveries. Those of subscriptions are met where one needs a person.
-  const usual = found.filter(({ kind }) => kind !== "subscription");
-  const served = usual.filter(({ kind }) => serves.includes(kind));
-  return served.length > 0 ? served : usual.length > 0 ? usual.slice(0, 1) : found;
+  const usual = fitting.filter(({ kind }) => kind !== "subscription");
+  return usual.length > 0 ? usual.slice(0, 1) : fitting;
 }
 
-/** Whether it stands in the list of what needs a person. */
 function needsPerson({ kind, detail }: Found): boolean {
-  switch (kind) {
-    case "saga":
-      return detail.status === "STALLED";
-    case "flow":
-      return detail.status === "stalled";
-    case "entry":
-      return detail.status === "abandoned";
-    case "delivery":
-      return detail.deadLetter === "Open";
-    default:
-      return detail.status === "Disabled";
-  }
+  const state = kind === "delivery" ? (detail.deadLetter ?? "") : detail.status;
+  return PLACES[kind].waits.includes(state);
 }
 
 function ambiguous(id: string, found: readonly Found[]): UsageError {
@@ -94,7 +97,7 @@ function ambiguous(id: string, found: readonly Found[]): UsageError {
 function notFound(api: Api, id: string, kind: string | undefined): Trouble {
   return new Trouble(
     "NOT_FOUND",
-    `There is no ${kind ?? "saga, flow, entry or delivery"} with the id ${JSON.stringify(id)} at ${api.shown}.`,
+    `There is no ${kind ?? "saga, flow, entry, delivery or subscription"} with the id ${JSON.stringify(id)} at ${api.shown}.`,
     "amends list shows what there is.",
   );
 }

@@ -1,31 +1,8 @@
-/** What needs a person, as a table: what it is, since when, why, and which commands help. */
+/** What needs a person, as a table: what it is, since when, why, and which actions help. Each action is a command. */
 import type { AttentionLine } from "../../console/contract.ts";
 import { ink, type Ink } from "./ink.ts";
 import type { Output } from "./output.ts";
 import { ago } from "./words.ts";
-
-/** What the console calls otherwise. */
-const COMMAND_OF: Readonly<Record<string, string>> = {
-  resend: "requeue",
-  dismiss: "resolve",
-  enable: "retry",
-};
-const STEERED: ReadonlySet<string> = new Set(["cancel", "retry", "skip", "requeue", "resolve"]);
-
-/** The commands that help with it. */
-export function commandsOf(actions: readonly string[]): readonly string[] {
-  return [...new Set(actions.map((action) => COMMAND_OF[action] ?? action))].filter((name) =>
-    STEERED.has(name),
-  );
-}
-
-/** With what there is no command for: that is done in the console. */
-function helpOf(actions: readonly string[]): string {
-  const commands = commandsOf(actions);
-  const others = actions.filter((action) => !STEERED.has(COMMAND_OF[action] ?? action));
-  const elsewhere = others.length === 0 ? [] : [`in the console: ${others.join(", ")}`];
-  return [commands.join(", "), ...elsewhere].filter((words) => words !== "").join("; ") || "-";
-}
 
 export function attentionTable(
   output: Output,
@@ -38,7 +15,7 @@ export function attentionTable(
     ink`${name}`,
     ink`${id}`,
     ink`${ago(since, nowMs)}`,
-    ink`${helpOf(actions)}`,
+    ink`${actions.join(", ") || "-"}`,
     ink`${reason}`,
   ]);
   const columns = [
@@ -46,8 +23,8 @@ export function attentionTable(
     { title: "NAME", least: 8 },
     { title: "ID" },
     { title: "SINCE" },
-    { title: "HELPS" },
-    { title: "WHY", least: 12 },
+    { title: "ACTIONS" },
+    { title: "REASON", least: 12 },
   ];
   output.table(columns, rows, indent);
 }

@@ -1,7 +1,7 @@
 /** What people did, and how a value becomes readable: both leave a trace before anything else happens. */
-import { listActions, toAction } from "../../audit/action-queries.ts";
+import { listActionPage } from "../../audit/list.ts";
 import type { ActionLine, Page, Revealed } from "../contract.ts";
-import { cursor, writeCursor } from "../http/cursor.ts";
+import { after, toPage } from "../http/page.ts";
 import { whoOf, type ConsoleContext } from "../context.ts";
 import { limit, needed, oneOf, reason, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
@@ -16,7 +16,7 @@ export function sagaRevealers(context: ConsoleContext): Revealers {
 }
 
 export function auditRoutes(context: ConsoleContext, revealers: Revealers): readonly Route[] {
-  const { actions, db } = context;
+  const { actions } = context;
   return [
     route({
       method: "GET",
@@ -24,19 +24,13 @@ export function auditRoutes(context: ConsoleContext, revealers: Revealers): read
       access: "read",
       summary: "What people did, newest first.",
       answers: "Page<ActionLine>",
-      query: { by: text(255), action: text(64), target: text(255), limit: limit(), after: cursor() },
-      handle: async ({ query }): Promise<Page<ActionLine>> => {
-        const { limit: max, ...filter } = query;
-        const rows = await context.query(listActions(db.dialect, { ...filter, limit: max + 1 }));
-        const last = rows.length > max ? rows[max - 1] : undefined;
-        return {
-          items: rows.slice(0, max).map((row) => {
-            const { at, code, ...action } = toAction(row);
-            return { ...action, at: at.toISOString(), code: code ?? null };
-          }),
-          next: last ? writeCursor({ atMs: Number(last["at"]), id: last["id"] as string }) : null,
-        };
-      },
+      query: { by: text(255), action: text(64), target: text(255), limit: limit(), after: after() },
+      handle: async ({ query }): Promise<Page<ActionLine>> =>
+        toPage(await listActionPage(context.reader, query), ({ at, code, ...action }) => ({
+          ...action,
+          at: at.toISOString(),
+          code: code ?? null,
+        })),
     }),
     route({
       method: "POST",

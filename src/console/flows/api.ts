@@ -1,16 +1,15 @@
 /** Event flows: lists, one run with its events and its picture, and what a person may do about one that stalled. */
+import type { Page as RunPage } from "../../core/cursor.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
-import { isUuid } from "../../core/flow/sealed.ts";
-import { selectDelivery, selectRun } from "../../events/store/queries.ts";
-import { trailOf } from "../../events/store/rows.ts";
-import type { Row } from "../../storage/database.ts";
+import { listRuns, listRunsByPrefix, readRun, type RunFilter } from "../../events/read/list.ts";
+import type { ListedRun } from "../../events/read/run.ts";
+import { readEntry, readTrail } from "../../outbox/read/list.ts";
 import { notFound } from "../http/answer.ts";
 import type { Revealers } from "../audit/api.ts";
 import type { Page } from "../contract.ts";
 import type { FlowDetail, FlowLine } from "../contract-parts.ts";
-import { cursor, writeCursor } from "../http/cursor.ts";
+import { after, toPage } from "../http/page.ts";
 import { errorOf, toFlowDetail, toFlowLine } from "./lines.ts";
-import { findFlows, FLOW_SCAN_MAX, listFlows, selectFlowEvents, type FlowFilter } from "./queries.ts";
 import { recorded, type ConsoleContext } from "../context.ts";
 import { parsed } from "../outbox/lines.ts";
 import { limit, reason, someOf, text } from "../http/param.ts";
@@ -40,15 +39,19 @@ export function flowRoutes(context: ConsoleContext): readonly Route[] {
         type: text(64),
         status: someOf(flowMachine.states),
         limit: limit(),
-        after: cursor(),
+        after: after(),
       },
       handle: async ({ query }): Promise<Page<FlowLine>> => {
-        const { q, type, status, after } = query;
-        const statuses = status.length > 0 ? status : flowMachine.states;
-        const types = type === undefined ? undefined : [type];
-        return q === undefined
-          ? listed(context, { statuses, types, after }, query.limit)
-          : searched(context, q, { statuses, types, after }, query.limit);
+        const { q, type, status, limit: max, after: place } = query;
+        const filter = {
+          statuses: status.length > 0 ? status : flowMachine.states,
+          types: type === undefined ? undefined : [type],
+          limit: max,
+          after: place,
+        };
+        const found =
+          q === undefined ? await listRuns(context.reader, filter) : await searched(context, q, filter);
+        return toPage(found, (run) => toFlowLine(run, stepsOf(context, run)));
       },
     }),
     route({
@@ -65,7 +68,7 @@ export function flowRoutes(context: ConsoleContext): readonly Route[] {
       summary: "Asks once more for the undo that failed.",
       handle: async (call) => {
         await recorded(context, call, "retry", "flow", async (note) => {
-          await rowOf(context, call.id);
+          await runOf(context, call.id);
           await events.retry(call.id, note);
         });
         return detailOf(context, call.id);
@@ -77,7 +80,7 @@ export function flowRoutes(context: ConsoleContext): readonly Route[] {
       summary: "A person has undone the step: the run goes on with what is left to undo.",
       handle: async (call) => {
         await recorded(context, call, "resolve", "flow", async (note) => {
-          await rowOf(context, call.id);
+          await runOf(context, call.id);
           await events.resolve(call.id, note);
         });
         return detailOf(context, call.id);
@@ -87,77 +90,41 @@ export function flowRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 export function flowRevealers(context: ConsoleContext): Revealers {
-  const { db, query } = context;
+  const { reader } = context;
   return {
     flow: async (id) => {
-      const row = await rowOf(context, id);
-      const sent = await query(selectFlowEvents(db.dialect, trailOf(row)));
-      return { fields: { error: errorOf(toFlowLine(row, undefined), sent) ?? null } };
+      const run = await runOf(context, id);
+      return { fields: { error: errorOf(run, await readTrail(reader, run.trail)) ?? null } };
     },
     event: async (id) => {
-      const [row] = isUuid(id) ? await query(selectDelivery(db.dialect, id)) : [];
-      if (!row) throw notFound("event with this id");
-      return { fields: { data: parsed(row["payload"] as string | null) } };
+      const entry = await readEntry(reader, id);
+      if (entry?.kind !== "event" && entry?.kind !== "delivery") throw notFound("event with this id");
+      return { fields: { data: parsed(entry.payload) } };
     },
   };
 }
 
-async function rowOf({ db, query }: ConsoleContext, id: string): Promise<Row> {
-  const [row] = await query(selectRun(db.dialect, id));
-  if (!row) throw notFound("run with this id");
-  return row;
+async function runOf({ reader }: ConsoleContext, id: string): Promise<ListedRun> {
+  const run = await readRun(reader, id);
+  if (!run) throw notFound("run with this id");
+  return run;
 }
 
 async function detailOf(context: ConsoleContext, id: string): Promise<FlowDetail> {
-  const row = await rowOf(context, id);
-  const sent = await context.query(selectFlowEvents(context.db.dialect, trailOf(row)));
-  return toFlowDetail(row, sent, stepsOf(context, row));
+  const run = await runOf(context, id);
+  return toFlowDetail(run, await readTrail(context.reader, run.trail), stepsOf(context, run));
 }
 
-function stepsOf({ amends }: ConsoleContext, row: Row): ReturnType<typeof amends.events.steps> {
-  return amends.events.steps(row["saga_type"] as string);
+function stepsOf({ amends }: ConsoleContext, { type }: ListedRun): ReturnType<typeof amends.events.steps> {
+  return amends.events.steps(type);
 }
 
-/** What was typed is a part of types, where it fits some; else the beginning of a process's id, or a run's id. */
-async function searched(
-  context: ConsoleContext,
-  q: string,
-  filter: FlowFilter,
-  max: number,
-): Promise<Page<FlowLine>> {
+/** A word is a part of types, if it fits some; else the beginning of a process's id, or a run's id. */
+async function searched(context: ConsoleContext, q: string, filter: RunFilter): Promise<RunPage<ListedRun>> {
   const known = await context.flowTypes();
   const word = plain(q);
   const named = word.length < TYPE_PART_MIN ? [] : known.filter((type) => plain(type).includes(word));
   const wanted = filter.types ?? known;
-  if (named.length > 0) {
-    return listed(context, { ...filter, types: named.filter((type) => wanted.includes(type)) }, max);
-  }
-  const rows = await context.query(findFlows(context.db.dialect, q.trim(), wanted, filter, max + 1));
-  return pageOf(context, rows, max);
-}
-
-async function listed(context: ConsoleContext, filter: FlowFilter, max: number): Promise<Page<FlowLine>> {
-  const rows = await context.query(listFlows(context.db.dialect, filter, max + 1));
-  const edge = rows.find((row) => Number(row["edge"]) === 1);
-  const found = pageOf(
-    context,
-    rows.filter((row) => row !== edge),
-    max,
-  );
-  if (found.next !== null || !edge || Number(edge["looked"]) < FLOW_SCAN_MAX) return found;
-  // There is more to look through: the next page goes on where this one stopped looking.
-  return { items: found.items, next: cursorOf(edge) };
-}
-
-function pageOf(context: ConsoleContext, rows: readonly Row[], max: number): Page<FlowLine> {
-  const shown = rows.slice(0, max);
-  const last = shown.at(-1);
-  return {
-    items: shown.map((row) => toFlowLine(row, stepsOf(context, row))),
-    next: last && rows.length > max ? cursorOf(last) : null,
-  };
-}
-
-function cursorOf(row: Row): string {
-  return writeCursor({ atMs: Number(row["updated_at"]), id: row["saga_id"] as string });
+  if (named.length === 0) return listRunsByPrefix(context.reader, q.trim(), wanted, filter);
+  return listRuns(context.reader, { ...filter, types: named.filter((type) => wanted.includes(type)) });
 }

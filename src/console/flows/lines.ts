@@ -1,87 +1,82 @@
 /** Event flows as the console shows them: what events carry is masked. */
-import type { FlowState } from "../../core/flow/state.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
-import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
-import { toState } from "../../events/store/rows.ts";
+import type { FlowState } from "../../core/flow/state.ts";
+import { outboxMachine } from "../../core/outbox/machine.ts";
+import type { ListedRun } from "../../events/read/run.ts";
 import type { FlowStepView } from "../../events/view.ts";
-import type { Row } from "../../storage/database.ts";
-import type { Json } from "../contract.ts";
+import type { TrailEntry } from "../../outbox/read/entry.ts";
 import type { FlowDetail, FlowEvent, FlowLine } from "../contract-parts.ts";
-import { flowGraph, type SentEvent } from "./graph.ts";
+import type { Json } from "../contract.ts";
 import { mask } from "../http/mask.ts";
 import { parsed } from "../outbox/lines.ts";
 import { iso } from "../sagas/lines.ts";
+import { flowGraph, type SentEvent } from "./graph.ts";
 
 /** The steps of a flow; undefined where this process does not know its definition. */
 export type KnownSteps = readonly FlowStepView[] | undefined;
 
-export function toFlowLine(row: Row, steps: KnownSteps): FlowLine {
-  const state = stateOf(row);
+export function toFlowLine(given: ListedRun, steps: KnownSteps): FlowLine {
+  const { id, type, processId, run, state, startedAtMs, updatedAtMs, dueAtMs } = given;
   return {
-    id: row["saga_id"] as string,
-    type: row["saga_type"] as string,
-    processId: row["process_id"] as string,
-    run: Number(row["run"]),
+    id,
+    type,
+    processId,
+    run,
     status: state.status,
     currentStep: stepOf(state, steps) ?? null,
     completedSteps: state.completedSteps,
-    startedAt: iso(Number(row["started_at"])),
-    updatedAt: iso(Number(row["updated_at"])),
-    dueAt: row["due_at"] === null ? null : iso(Number(row["due_at"])),
+    startedAt: iso(startedAtMs),
+    updatedAt: iso(updatedAtMs),
+    dueAt: dueAtMs === undefined ? null : iso(dueAtMs),
     errorLabel: state.failure?.error ?? null,
   };
 }
 
-export function toFlowDetail(row: Row, events: readonly Row[], steps: KnownSteps): FlowDetail {
-  const line = toFlowLine(row, steps);
-  const state = stateOf(row);
-  const error = errorOf(line, events);
-  const isStalled = flowMachine.sources("resume").includes(line.status);
+export function toFlowDetail(run: ListedRun, trail: readonly TrailEntry[], steps: KnownSteps): FlowDetail {
+  const error = errorOf(run, trail);
+  const isStalled = flowMachine.sources("resume").includes(run.state.status);
   return {
-    ...line,
+    ...toFlowLine(run, steps),
     error: error === undefined ? null : mask(error),
-    // Who steers it must know its steps: elsewhere there is nothing to press.
+    // Without its definition nobody can say what is undone next: then there is nothing to press.
     actions: isStalled && steps ? ["retry", "resolve"] : [],
-    events: events.map(toFlowEvent),
-    graph: flowGraph(state, steps, events.map(toSent)),
+    events: trail.map(toFlowEvent),
+    graph: flowGraph(run.state, steps, trail.map(toSent)),
   };
 }
 
 /** The event with which the step failed, where it ended with one. */
-export function errorOf(
-  { errorLabel }: Pick<FlowLine, "errorLabel">,
-  events: readonly Row[],
-): Json | undefined {
-  const failed = errorLabel === null ? undefined : events.find((row) => row["name"] === errorLabel);
-  return failed && parsed(failed["payload"] as string | null);
+export function errorOf({ state }: ListedRun, trail: readonly TrailEntry[]): Json | undefined {
+  const failed = state.failure && trail.find(({ name }) => name === state.failure?.error);
+  return failed && parsed(failed.payload);
 }
 
-function toFlowEvent(row: Row): FlowEvent {
-  const payload = row["payload"] as string | null;
-  const status = row["status"] as OutboxStatus;
+function toFlowEvent(entry: TrailEntry): FlowEvent {
+  const { entryId, name, handler, status, attempts, enqueuedAt, lastError, payload } = entry;
   return {
-    id: row["entry_id"] as string,
-    name: row["name"] as string,
-    handler: (row["handler"] as string | null) ?? null,
+    id: entryId,
+    name,
+    handler: handler ?? null,
     status,
-    attempts: Number(row["attempts"]),
-    at: iso(Number(row["enqueued_at"])),
-    lastError: (row["last_error"] as string | null) ?? null,
-    data: payload === null ? null : mask(parsed(payload)),
+    attempts,
+    at: iso(enqueuedAt),
+    lastError: lastError ?? null,
+    data: payload === undefined ? null : mask(parsed(payload)),
     actions: outboxMachine.sources("requeue").includes(status) ? ["retry", "resolve"] : [],
   };
 }
 
-function toSent(row: Row): SentEvent {
+function toSent(entry: TrailEntry): SentEvent {
+  const { eventId, causation, name, handler, status, attempts, enqueuedAt, lastAttemptAt } = entry;
   return {
-    eventId: row["event_id"] as string,
-    causation: (row["causation"] as string | null) ?? undefined,
-    name: row["name"] as string,
-    handler: (row["handler"] as string | null) ?? undefined,
-    status: row["status"] as OutboxStatus,
-    attempts: Number(row["attempts"]),
-    atMs: Number(row["enqueued_at"]),
-    triedAtMs: row["last_attempt_at"] === null ? undefined : Number(row["last_attempt_at"]),
+    eventId,
+    causation,
+    name,
+    handler,
+    status,
+    attempts,
+    atMs: enqueuedAt,
+    triedAtMs: lastAttemptAt,
   };
 }
 
@@ -92,15 +87,4 @@ function stepOf(
 ): string | undefined {
   if (flowMachine.isTerminal(status)) return undefined;
   return status === "running" ? steps?.[currentStep]?.name : (lateStep ?? undoSteps[0]);
-}
-
-/** A row that somebody changed by hand must not keep the others from being shown. */
-function stateOf(row: Row): FlowState {
-  try {
-    return toState(row);
-  } catch {
-    const status = row["status"] as FlowState["status"];
-    const none = { completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
-    return { status, currentStep: Number(row["current_step"]), ...none };
-  }
 }

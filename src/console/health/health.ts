@@ -16,8 +16,8 @@ export async function readiness(context: ConsoleContext, stuckAfterMs: number): 
 /** One for each part: what lies still in one is not made good by another that gets on. */
 async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<readonly Check[]> {
   try {
-    // Once and no more: whoever asks wants to know how it is, not to wait until it is better.
-    const ages = await dueAges({ dialect: db.dialect, query: (statement) => db.query(statement) });
+    // Asked once, without retries: a health check reports trouble and does not wait for its end.
+    const ages = await dueAges(db);
     return Object.entries(ages).map(([part, ageMs]) => ({
       name: `due ${part}`,
       ok: ageMs < stuckAfterMs,

@@ -1,19 +1,18 @@
 /** Prometheus text: what this process did, and how the database stands. Names and states are labels, ids never are. */
+import { ATTENTION_KINDS } from "../../attention/item.ts";
+import type { Count } from "../../core/count.ts";
 import { OPEN as OPEN_DELIVERIES } from "../../core/delivery/machine.ts";
 import { OPEN_FLOWS } from "../../core/flow/machine.ts";
-import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { BLOCKING as OPEN_ENTRIES } from "../../core/outbox/machine.ts";
 import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
-import type { Row } from "../../storage/database.ts";
-import { HOST } from "../../runtime/part.ts";
+import { countRuns } from "../../events/read/list.ts";
 import { dueAges } from "../../operate/backlog.ts";
-import { selectDueSagas } from "../../operate/backlog-queries.ts";
-import { countFlows } from "../flows/queries.ts";
+import { countEntries } from "../../outbox/read/figures.ts";
+import { HOST } from "../../runtime/part.ts";
+import { countSagas, dueSagas } from "../../sagas/read/figures.ts";
+import { countDeliveries } from "../../webhooks/read/list.ts";
 import type { ConsoleContext } from "../context.ts";
-import { countEntries } from "../outbox/queries.ts";
-import { backlogOf, COUNT_MAX } from "../overview/overview.ts";
-import { countStatuses } from "../sagas/queries.ts";
-import { countDeliveries } from "../webhooks/queries.ts";
+import { COUNT_MAX } from "../overview/overview.ts";
 
 interface Metric {
   readonly name: string;
@@ -24,8 +23,8 @@ interface Metric {
 
 const COUNTED: Readonly<Record<string, string>> = {
   started: "Sagas that were started here.",
-  claimed: "Sagas that this process took over.",
-  recovered: "Sagas that were taken over from a worker that vanished.",
+  claimed: "Sagas that this process claimed.",
+  recovered: "Sagas that were claimed from a worker that vanished.",
   completed: "Sagas that completed here.",
   failed: "Sagas that ended here with everything undone.",
   stalled: "Sagas that stalled here.",
@@ -33,16 +32,17 @@ const COUNTED: Readonly<Record<string, string>> = {
   lost: "Claims that were lost to another worker.",
 };
 
-const OPEN: readonly SagaStatus[] = [...CLAIMABLE, "STALLED"];
+const OPEN_SAGAS: readonly SagaStatus[] = [...CLAIMABLE, "STALLED"];
 
 export async function metricsText(context: ConsoleContext): Promise<string> {
-  const { amends, db } = context;
-  const [counts = {}] = await context.query(countStatuses(db.dialect, OPEN, COUNT_MAX));
-  const backlog = backlogOf(await context.query(selectDueSagas(db.dialect, COUNT_MAX)));
-  const ages = await dueAges({ dialect: db.dialect, query: context.query });
-  const [entries = {}] = await context.query(countEntries(db.dialect, OUTBOX_KINDS, COUNT_MAX));
-  const [flows = {}] = await context.query(countFlows(db.dialect, COUNT_MAX));
-  const [deliveries = {}] = await context.query(countDeliveries(db.dialect, COUNT_MAX));
+  const { amends, reader } = context;
+  const { byStatus: sagas } = await countSagas(reader, OPEN_SAGAS, COUNT_MAX);
+  const { due } = await dueSagas(reader, COUNT_MAX);
+  const ages = await dueAges(reader);
+  const entries = await countEntries(reader, COUNT_MAX);
+  const runs = await countRuns(reader, COUNT_MAX);
+  const deliveries = await countDeliveries(reader, COUNT_MAX);
+  const { kinds } = await context.attention();
   const counters = amends.counters as unknown as Readonly<Record<string, number>>;
   const answeredMsAgo = amends[HOST].answeredMsAgo();
   const metrics: Metric[] = [
@@ -52,30 +52,24 @@ export async function metricsText(context: ConsoleContext): Promise<string> {
       kind: "counter",
       values: [["", counters[name] ?? 0]],
     })),
-    {
-      name: "amends_sagas",
-      help: `Sagas that have not ended, by state, counted up to ${COUNT_MAX}.`,
-      kind: "gauge",
-      values: OPEN.map((status) => [
-        `{status="${status}"}`,
-        Math.min(Number(counts[status.toLowerCase()]), COUNT_MAX),
-      ]),
-    },
-    gauge("amends_due", `Sagas that are due, counted up to ${COUNT_MAX}.`, backlog.due.value),
+    counted("amends_sagas", "Sagas that have not ended, by state", "status", sagas, OPEN_SAGAS),
+    gauge("amends_due", `Sagas that are due, counted up to ${COUNT_MAX}.`, due.value),
     {
       name: "amends_oldest_due_seconds",
       help: "How long the oldest due work of each part has waited.",
       kind: "gauge",
       values: Object.entries(ages).map(([part, ageMs]) => [`{part="${part}"}`, ageMs / 1_000]),
     },
-    byStatus("amends_outbox_entries", "Open entries of the outbox", entries, OPEN_ENTRIES),
-    byStatus("amends_flows", "Runs of event flows that have not ended", flows, OPEN_FLOWS),
-    byStatus(
+    counted("amends_outbox_entries", "Open entries of the outbox, by state", "status", entries, OPEN_ENTRIES),
+    counted("amends_flows", "Open runs of event flows, by state", "status", runs, OPEN_FLOWS),
+    counted(
       "amends_webhook_deliveries",
-      "Webhook deliveries that have not ended",
+      "Open webhook deliveries, by state",
+      "status",
       deliveries,
       OPEN_DELIVERIES,
     ),
+    counted("amends_attention", "Items that need a person, by kind", "kind", kinds, ATTENTION_KINDS),
     ...(answeredMsAgo === undefined
       ? []
       : [
@@ -89,15 +83,18 @@ export async function metricsText(context: ConsoleContext): Promise<string> {
   return metrics.map(textOf).join("");
 }
 
-function byStatus(name: string, what: string, counts: Row, statuses: readonly string[]): Metric {
+function counted<Label extends string>(
+  name: string,
+  what: string,
+  label: string,
+  counts: Readonly<Record<Label, Count>>,
+  labels: readonly Label[],
+): Metric {
   return {
     name,
-    help: `${what}, by state, counted up to ${COUNT_MAX}.`,
+    help: `${what}, counted up to ${COUNT_MAX}.`,
     kind: "gauge",
-    values: statuses.map((status) => [
-      `{status="${status}"}`,
-      Math.min(Number(counts[status] ?? counts[status.toLowerCase()]), COUNT_MAX),
-    ]),
+    values: labels.map((one) => [`{${label}="${one}"}`, counts[one].value]),
   };
 }
 

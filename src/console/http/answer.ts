@@ -73,7 +73,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   NOT_SUPPORTED: 501,
 };
 
-/** Trouble that passes, or that whoever runs the process must see to: the operator's browser is told no more. */
+/** Trouble that passes, or that the owner of the process must fix: the operator's browser is told no more. */
 const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "CLOSED",
   "DATABASE_READ_ONLY",
@@ -87,8 +87,7 @@ export function problemAnswer(error: unknown): Response {
   if (error instanceof Refused) return json(error.problem, error.status, error.headers);
   if (error instanceof AmendsError) {
     const status = STATUS[error.code] ?? (error.code.endsWith("_NOT_FOUND") ? 404 : undefined);
-    if (status !== undefined)
-      return json({ code: error.code, message: error.message } satisfies Problem, status);
+    if (status !== undefined) return json(problemOf(error), status);
     if (UNAVAILABLE.has(error.code)) {
       const message = "The database cannot be used at the moment. Try again.";
       return json({ code: error.code, message } satisfies Problem, 503);
@@ -98,6 +97,12 @@ export function problemAnswer(error: unknown): Response {
     { code: "INTERNAL", message: "Something went wrong here. The log has it." } satisfies Problem,
     500,
   );
+}
+
+/** An option that a part refused by its field was a parameter of the request. */
+function problemOf({ code, message, details: { field } }: AmendsError): Problem {
+  if (code === "BAD_OPTION" && typeof field === "string") return { code: "BAD_INPUT", message, field };
+  return { code, message };
 }
 
 /** Errors that nobody foresaw: these are told to the log. */

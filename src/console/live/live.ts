@@ -1,16 +1,21 @@
 /**
- * Looks once a second for whatever changed, for all browsers together, and only while somebody looks. What it finds is
- * kept for a while under a running number, so that whoever was cut off gets what they missed; whoever missed more is
- * told to load everything again.
+ * Looks once a second for changes, for all browsers together, and only while a browser listens. Changes are kept for a
+ * while under a running number: a browser that was cut off gets what it missed, and one that missed more is told to load
+ * everything again.
  */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../storage/clock.ts";
 import { sleep } from "../../storage/clock.ts";
-import type { Row } from "../../storage/database.ts";
+import { now, readFigureGroups } from "../../storage/read/figures.ts";
+import { attentionFigures, CHEAP_KINDS } from "../../attention/count.ts";
+import { trailSign } from "../../audit/list.ts";
+import { runSign } from "../../events/read/list.ts";
+import { outboxSign } from "../../outbox/read/figures.ts";
+import { changedSagas, sagaVersions, type SagaVersion } from "../../sagas/read/changes.ts";
+import type { SagaSummary } from "../../sagas/read/summary.ts";
+import { webhookSign } from "../../webhooks/read/list.ts";
+import type { ConsoleContext } from "../context.ts";
 import type { LiveChange, Part, SagaLine } from "../contract.ts";
-import { selectNews } from "./queries.ts";
-import { countOf, type ConsoleContext } from "../context.ts";
-import { COUNT_MAX } from "../overview/overview.ts";
 import { iso, toLine } from "../sagas/lines.ts";
 
 export interface LiveEvent {
@@ -84,7 +89,7 @@ export class Live {
     this.#kept = [];
   }
 
-  /** What came after an event that somebody had; where that is not known any more, they load everything again. */
+  /** What came after the last event of a browser. If that event is no longer kept, the browser loads everything again. */
   #missed(lastId: string | undefined): readonly LiveEvent[] {
     if (lastId === undefined) return [];
     const place = this.#kept.findIndex(({ id }) => id === lastId);
@@ -103,45 +108,49 @@ export class Live {
     }
   }
 
-  /** Looks once, and tells. */
+  /** Looks once, and tells what has changed. */
   async look(): Promise<void> {
-    const { db } = this.#context;
+    const { reader } = this.#context;
+    const { dialect } = reader;
     const first = this.#sinceMs === undefined;
+    const figures = await readFigureGroups(reader, {
+      clock: { nowMs: now(dialect) },
+      attention: attentionFigures(dialect, CHEAP_KINDS),
+      signs: {
+        outbox: outboxSign(dialect),
+        erasures: trailSign(dialect),
+        flows: runSign(dialect),
+        webhooks: webhookSign(dialect),
+      },
+    });
+    const { nowMs } = figures.clock;
+    const changed = this.#fresh(await changedSagas(reader, this.#sinceMs ?? NEVER_MS, CHANGES_MAX + 1));
     const watched = [...new Set([...this.#listeners].flatMap(({ saga }) => saga ?? []))];
-    const limits = { changes: CHANGES_MAX + 1, attention: COUNT_MAX + 1 };
-    const rows = await this.#context.query(
-      selectNews(db.dialect, this.#sinceMs ?? NEVER_MS, watched, limits),
-    );
-    const counted = rows.find((row) => row["what"] === "attention");
-    const nowMs = Number(counted?.["updated_at"]);
+    const versions = this.#moved(await sagaVersions(reader, watched));
+    const { total: attention } = await this.#context.attention(figures.attention);
     this.#sinceMs = nowMs - OVERLAP_MS;
-    const overdue = await this.#context.overdue();
-    const attention = countOf(Number(counted?.["number"]) + overdue, 2 * COUNT_MAX);
-    const changed = this.#fresh(rows.filter((row) => row["what"] === "saga"));
-    const versions = this.#moved(rows.filter((row) => row["what"] === "watched"));
     const wasAttention = this.#attention;
     this.#attention = JSON.stringify(attention);
-    const parts = this.#stirred(rows.filter((row) => row["what"] === "part"));
+    const parts = this.#stirred(figures.signs);
     const isCalm = changed.length + versions.length + parts.length === 0 && this.#attention === wasAttention;
     if (first || isCalm) return;
     this.#tell({ at: iso(nowMs), attention, ...cut(changed), watched: versions, parts });
   }
 
-  #stirred(rows: readonly Row[]): readonly Part[] {
-    const signs = rows.map((row) => [row["id"] as Part, row["name"] as string] as const);
-    const stirred = signs.filter(([part, sign]) => this.#signs.get(part) !== sign);
-    this.#signs = new Map(signs);
+  #stirred(signs: Readonly<Partial<Record<Part, string>>>): readonly Part[] {
+    const found = Object.entries(signs) as [Part, string][];
+    const stirred = found.filter(([part, one]) => this.#signs.get(part) !== one);
+    this.#signs = new Map(found);
     return stirred.map(([part]) => part);
   }
 
-  #fresh(rows: readonly Row[]): readonly SagaLine[] {
-    const fresh = rows.filter((row) => this.#told.get(row["id"] as string) !== Number(row["updated_at"]));
-    this.#told = new Map(rows.map((row) => [row["id"] as string, Number(row["updated_at"])]));
-    return fresh.toSorted((a, b) => Number(b["updated_at"]) - Number(a["updated_at"])).map(toLine);
+  #fresh(sagas: readonly SagaSummary[]): readonly SagaLine[] {
+    const fresh = sagas.filter(({ id, updatedAtMs }) => this.#told.get(id) !== updatedAtMs);
+    this.#told = new Map(sagas.map(({ id, updatedAtMs }) => [id, updatedAtMs]));
+    return fresh.map(toLine);
   }
 
-  #moved(rows: readonly Row[]): LiveChange["watched"] {
-    const versions = rows.map((row) => ({ id: row["id"] as string, version: Number(row["number"]) }));
+  #moved(versions: readonly SagaVersion[]): LiveChange["watched"] {
     const moved = versions.filter(({ id, version }) => this.#versions.get(id) !== version);
     this.#versions = new Map(versions.map(({ id, version }) => [id, version]));
     return moved;

@@ -1,52 +1,30 @@
 /** The outbox: lists, one entry, and a fresh budget for what was given up. */
-import { isUuid } from "../../core/flow/sealed.ts";
 import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Outbox } from "../../erasure/remote/outbox.ts";
-import { CallRequeue } from "../../outbox/requeue-calls.ts";
-import type { Row } from "../../storage/database.ts";
+import type { ListedEntry } from "../../outbox/read/entry.ts";
+import { listEntries, openEntriesOf, readEntry, type EntryFilter } from "../../outbox/read/list.ts";
+import { requeueCalls } from "../../outbox/requeue.ts";
 import { persist } from "../../storage/retry.ts";
-import { badInput, notFound, Refused } from "../http/answer.ts";
 import type { Revealers } from "../audit/api.ts";
+import { recorded, type ConsoleContext } from "../context.ts";
 import type { Page } from "../contract.ts";
 import type { OutboxLine } from "../contract-parts.ts";
-import { recorded, type ConsoleContext } from "../context.ts";
-import { revealEntry, toOutboxLine } from "./lines.ts";
-import {
-  ENTRY_SCAN_MAX,
-  listAbandoned,
-  listEntries,
-  listOpenOf,
-  selectEntry,
-  type EntryFilter,
-} from "./queries.ts";
-import { limit, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
+import { notFound, Refused } from "../http/answer.ts";
+import { after, toPage } from "../http/page.ts";
+import { limit, oneOf, reason, someOf, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
+import { revealEntry, toOutboxLine } from "./lines.ts";
 
 export type Requeues = Pick<Outbox, "requeue">;
 
-/** The id of the last entry of the page before. */
-function entryCursor(): Param<string | undefined> {
-  const bounded = text(64);
-  return {
-    schema: { type: "string", description: "The `next` of the page before." },
-    required: false,
-    read: (value, field) => {
-      const given = bounded.read(value, field);
-      if (given !== undefined && !isUuid(given))
-        throw badInput(field, "must be the `next` of the page before");
-      return given;
-    },
-  };
-}
-
 const EVENT_ACTIONS = {
-  retry: "Gives an event that was given up new tries.",
-  resolve:
-    "A person is done with an event that was given up; where a run waits for it, its step counts as failed.",
+  retry: "Gives an abandoned event new tries.",
+  resolve: "Closes an abandoned event; if a run waits for it, its step counts as failed.",
 } as const;
 
 export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undefined): readonly Route[] {
+  const toLine = (entry: ListedEntry): OutboxLine => toOutboxLine(entry, requeues !== undefined);
   return [
     route({
       method: "GET",
@@ -60,16 +38,11 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
         subject: text(255),
         resolver: text(255),
         limit: limit(),
-        after: entryCursor(),
+        after: after(),
       },
       handle: async ({ query }) => {
-        const { status: statuses, kind, subject: subjectId, resolver, after } = query;
-        return pageOf(
-          context,
-          { statuses, kind, subjectId, resolver, after },
-          query.limit,
-          requeues !== undefined,
-        );
+        const { status: statuses, kind, subject, resolver: name, limit: max, after: place } = query;
+        return pageOf(context, { statuses, kind, name, limit: max, after: place }, subject, toLine);
       },
     }),
     route({
@@ -78,7 +51,7 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
       access: "read",
       summary: "One entry of the outbox.",
       answers: "OutboxLine",
-      handle: async ({ id }) => toOutboxLine(await rowOf(context, id), requeues !== undefined),
+      handle: async ({ id }) => toLine(await entryOf(context, id)),
     }),
     route({
       method: "POST",
@@ -91,7 +64,7 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
         await recorded(context, call, "requeue", "entry", (note) =>
           requeue(context, requeues, call.id, note),
         );
-        return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
+        return toLine(await entryOf(context, call.id));
       },
     }),
     ...(["retry", "resolve"] as const).map((action) =>
@@ -104,10 +77,10 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
         body: { reason: reason() },
         handle: async (call) => {
           await recorded(context, call, action, "event", async (note) => {
-            await rowOf(context, call.id);
+            await entryOf(context, call.id);
             await context.amends.events[action](call.id, note);
           });
-          return toOutboxLine(await rowOf(context, call.id), requeues !== undefined);
+          return toLine(await entryOf(context, call.id));
         },
       }),
     ),
@@ -115,7 +88,7 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
 }
 
 export function entryRevealers(context: ConsoleContext): Revealers {
-  return { entry: async (id) => ({ fields: revealEntry(await rowOf(context, id)) }) };
+  return { entry: async (id) => ({ fields: revealEntry(await entryOf(context, id)) }) };
 }
 
 async function requeue(
@@ -124,7 +97,7 @@ async function requeue(
   id: string,
   note: { readonly reason: string; readonly by: string },
 ): Promise<void> {
-  const { kind } = await rowOf(context, id);
+  const { kind } = await entryOf(context, id);
   if (kind === "call") return requeueCall(context, id);
   if (!requeues) {
     const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
@@ -134,9 +107,9 @@ async function requeue(
   if (!entry) throw notAbandoned();
 }
 
-/** A call needs nothing but its row: whoever makes it takes it up again. */
+/** A call needs nothing but its row: the process that makes such calls takes it up again. */
 async function requeueCall({ db }: ConsoleContext, id: string): Promise<void> {
-  const requeuing = new CallRequeue([id]);
+  const requeuing = requeueCalls([id]);
   const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
   if (done.length === 0) throw notAbandoned();
 }
@@ -145,40 +118,24 @@ function notAbandoned(): Refused {
   return new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
 }
 
-async function rowOf({ db, query }: ConsoleContext, id: string): Promise<Row> {
-  const [row] = isUuid(id) ? await query(selectEntry(db.dialect, id)) : [];
-  if (!row) throw notFound("entry with this id");
-  return row;
+async function entryOf({ reader }: ConsoleContext, id: string): Promise<ListedEntry> {
+  const entry = await readEntry(reader, id);
+  if (!entry) throw notFound("entry with this id");
+  return entry;
 }
 
 async function pageOf(
-  { db: { dialect }, query }: ConsoleContext,
+  { reader }: ConsoleContext,
   filter: EntryFilter,
-  max: number,
-  canRequeue: boolean,
+  subjectId: string | undefined,
+  toLine: (entry: ListedEntry) => OutboxLine,
 ): Promise<Page<OutboxLine>> {
-  const toPage = (rows: readonly Row[]): Page<OutboxLine> => ({
-    items: rows.slice(0, max).map((row) => toOutboxLine(row, canRequeue)),
-    next: rows.length > max ? (rows[max - 1]?.["entry_id"] as string) : null,
-  });
-  const { statuses, kind, subjectId, resolver, after } = filter;
-  if (subjectId !== undefined) {
-    const rows = await query(listOpenOf(dialect, subjectId, ENTRY_SCAN_MAX));
-    const fits = ({ status, name, kind: of }: OutboxLine): boolean =>
-      (statuses.length === 0 || statuses.includes(status)) &&
-      (resolver === undefined || name === resolver) &&
-      (kind === undefined || of === kind);
-    return { items: rows.map((row) => toOutboxLine(row, canRequeue)).filter(fits), next: null };
-  }
-  if (statuses.length === 1 && statuses[0] === "abandoned" && resolver === undefined) {
-    return toPage(
-      await query(listAbandoned(dialect, kind === undefined ? OUTBOX_KINDS : [kind], after, max + 1)),
-    );
-  }
-  const rows = await query(listEntries(dialect, filter, max + 1));
-  const edge = rows.find((row) => Number(row["edge"]) === 1);
-  const found = toPage(rows.filter((row) => row !== edge));
-  if (found.next !== null || !edge || Number(edge["looked"]) < ENTRY_SCAN_MAX) return found;
-  // There is more to look through: the next page goes on where this one stopped looking.
-  return { items: found.items, next: edge["entry_id"] as string };
+  if (subjectId === undefined) return toPage(await listEntries(reader, filter), toLine);
+  const { statuses, name, kind } = filter;
+  const fits = (entry: ListedEntry): boolean =>
+    (statuses.length === 0 || statuses.includes(entry.status)) &&
+    (name === undefined || entry.name === name) &&
+    (kind === undefined || entry.kind === kind);
+  const entries = await openEntriesOf(reader, subjectId);
+  return { items: entries.filter(fits).map(toLine), next: null };
 }

@@ -1,65 +1,56 @@
 /** Entries of the outbox as the console shows them: references and payloads are masked. */
-import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
-import type { Row } from "../../storage/database.ts";
+import { outboxMachine } from "../../core/outbox/machine.ts";
+import type { ListedEntry } from "../../outbox/read/entry.ts";
 import type { Json } from "../contract.ts";
 import type { OutboxLine } from "../contract-parts.ts";
 import { mask } from "../http/mask.ts";
 import { iso } from "../sagas/lines.ts";
 
-export function toOutboxLine(row: Row, canRequeue: boolean): OutboxLine {
-  const text = (name: string): string | null => (row[name] as string | null) ?? null;
-  const at = (name: string): string | null => (row[name] === null ? null : iso(Number(row[name])));
-  const status = row["status"] as OutboxStatus;
-  const operation = text("operation") as OutboxLine["operation"];
-  const refValue = text("ref_value");
-  const payload = text("payload");
+export function toOutboxLine(entry: ListedEntry, canRequeue: boolean): OutboxLine {
+  const { entryId, kind, name, status, attempts, refValue, payload } = entry;
+  const at = (ms: number | undefined): string | null => (ms === undefined ? null : iso(ms));
   return {
-    id: row["entry_id"] as string,
-    kind: row["kind"] as string,
-    name: row["name"] as string,
+    id: entryId,
+    kind,
+    name,
     status,
-    operation,
-    subjectId: text("subject_id"),
-    sagaId: text("saga_id"),
-    refKind: text("ref_kind"),
-    ref: refValue === null ? null : mask(refValue),
-    payload: payload === null ? null : mask(parsed(payload)),
-    attempts: Number(row["attempts"]),
-    enqueuedAt: iso(Number(row["enqueued_at"])),
-    lastAttemptAt: at("last_attempt_at"),
-    nextAttemptAt: at("next_attempt_at"),
-    lastError: text("last_error"),
-    actions: outboxMachine.sources("requeue").includes(status) ? allowed(row, canRequeue) : [],
+    operation: entry.operation ?? null,
+    subjectId: entry.subjectId ?? null,
+    sagaId: entry.sagaId ?? null,
+    refKind: entry.refKind ?? null,
+    ref: refValue === undefined ? null : mask(refValue),
+    payload: payload === undefined ? null : mask(parsed(payload)),
+    attempts,
+    enqueuedAt: iso(entry.enqueuedAt),
+    lastAttemptAt: at(entry.lastAttemptAt),
+    nextAttemptAt: at(entry.nextAttemptAt),
+    lastError: entry.lastError ?? null,
+    actions: outboxMachine.sources("requeue").includes(status) ? allowed(entry, canRequeue) : [],
   };
 }
 
-/** What a person may do to an entry that was given up. */
-function allowed(row: Row, canRequeue: boolean): OutboxLine["actions"] {
-  switch (row["kind"]) {
+/** What a person may do to an abandoned entry. */
+function allowed({ kind, operation }: ListedEntry, canRequeue: boolean): OutboxLine["actions"] {
+  switch (kind) {
     case "event":
     case "delivery":
       return ["retry", "resolve"];
     case "call":
       return ["requeue"];
     default:
-      // Of a rectification the corrections are gone: it is asked for again instead.
-      return canRequeue && row["operation"] === "erase" ? ["requeue"] : [];
+      // The corrections of a rectification are gone: it is asked for again instead.
+      return canRequeue && operation === "erase" ? ["requeue"] : [];
   }
 }
 
-export function revealEntry(row: Row): Readonly<Record<string, Json>> {
-  const {
-    ref_value: ref = null,
-    ref_extra: extra = null,
-    payload = null,
-  } = row as Record<string, string | null>;
-  return { ref, extra: parsed(extra), payload: parsed(payload) };
+export function revealEntry({ refValue, refExtra, payload }: ListedEntry): Readonly<Record<string, Json>> {
+  return { ref: refValue ?? null, extra: parsed(refExtra), payload: parsed(payload) };
 }
 
-/** A row that somebody changed by hand must not keep the others from being shown. */
-export function parsed(text: string | null): Json {
+/** An entry that was changed by hand must not stop the list. */
+export function parsed(text: string | undefined): Json {
   try {
-    return text === null ? null : (JSON.parse(text) as Json);
+    return text === undefined ? null : (JSON.parse(text) as Json);
   } catch {
     return "unreadable";
   }

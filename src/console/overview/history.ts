@@ -1,23 +1,21 @@
-/** What the plots begin with: how it went in each stretch of the window, from a few of the sagas that ended in it. */
-import type { OverviewHistory, Window } from "../contract.ts";
+/** What the plots begin with: how it went in each span of the window, from some of the sagas that ended in it. */
+import { sampleCompleted } from "../../sagas/read/figures.ts";
+import { readNowMs } from "../../storage/database-time.ts";
 import type { ConsoleContext } from "../context.ts";
-import { percentile, stretchesOf, WINDOWS } from "./overview.ts";
+import type { OverviewHistory, Window } from "../contract.ts";
 import { iso } from "../sagas/lines.ts";
-import { listHistory } from "../sagas/queries.ts";
+import { percentile, spansOf } from "./overview.ts";
 
-/** So many of each stretch say how long they took. */
+/** So many sagas of each span say how long they took. */
 const SAMPLE = 25;
 
-export async function historyOf(context: ConsoleContext, window: Window): Promise<OverviewHistory> {
-  const { dialect } = context.db;
-  const { widthMs, count } = WINDOWS[window];
-  const fromMs = stretchesOf(window, await context.nowMs());
-  const rows = await context.query(listHistory(dialect, { fromMs, widthMs, count, sample: SAMPLE }));
+export async function historyOf({ reader }: ConsoleContext, window: Window): Promise<OverviewHistory> {
+  const spans = spansOf(window, await readNowMs(reader));
+  const { fromMs, widthMs, count } = spans;
   const found = Array.from({ length: count }, () => ({ took: [] as number[], waited: [] as number[] }));
-  for (const row of rows) {
-    const [took = 0, waited = 0] = (row["value"] as string).split(" ").map(Number);
-    found[Number(row["n"])]?.took.push(took);
-    found[Number(row["n"])]?.waited.push(waited);
+  for (const { span, tookMs, waitedMs } of await sampleCompleted(reader, spans, SAMPLE)) {
+    found[span]?.took.push(tookMs);
+    found[span]?.waited.push(waitedMs);
   }
   return {
     window,

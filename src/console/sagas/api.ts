@@ -4,7 +4,7 @@ import type { SagaNote } from "../../sagas/view/operators.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { notFound } from "../http/answer.ts";
 import type { SagaDetail, SagaPage } from "../contract.ts";
-import { cursor } from "../http/cursor.ts";
+import { after } from "../http/page.ts";
 import { whoOf, type ConsoleContext } from "../context.ts";
 import type { Operator } from "../session/operator.ts";
 import { anyJson, instant, integer, limit, needed, oneOf, reason, someOf, text } from "../http/param.ts";
@@ -29,7 +29,7 @@ export function sagaRoutes(context: ConsoleContext): readonly Route[] {
         from: instant(),
         to: instant(),
         limit: limit(),
-        after: cursor(),
+        after: after(),
       },
       handle: async ({ query, who }): Promise<SagaPage> =>
         pageOf(context, {

@@ -1,12 +1,10 @@
-/** One page of sagas: which walk through the table answers what somebody asked for. */
+/** One page of sagas: which list answers what was typed. */
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
-import type { Row } from "../../storage/database.ts";
-import { listArchived, listArchivedByPrefix } from "./archive-queries.ts";
-import type { SagaPage } from "../contract.ts";
-import type { Cursor } from "../http/cursor.ts";
+import { listSagas, listSagasByPrefix, searchSagas, type SagaFilter } from "../../sagas/read/list.ts";
 import type { ConsoleContext } from "../context.ts";
-import { cursorOf, iso, toLine } from "./lines.ts";
-import { listByPrefix, listLines, SCAN_MAX, searchLines, type Fragment, type SagaFilter } from "./queries.ts";
+import type { SagaPage } from "../contract.ts";
+import { toPage } from "../http/page.ts";
+import { iso, toLine } from "./lines.ts";
 import { anyField, readSearch } from "./search.ts";
 
 export interface SagaQuestion {
@@ -16,11 +14,11 @@ export interface SagaQuestion {
   readonly fromMs: number | undefined;
   readonly toMs: number | undefined;
   readonly limit: number;
-  readonly after: Cursor | undefined;
+  readonly after: string | undefined;
   readonly mayReveal: boolean;
 }
 
-/** More than these, and what was typed says too little. */
+/** If a word is part of more names than these, it says too little. */
 const NAMES_MAX = 20;
 
 export async function pageOf(context: ConsoleContext, question: SagaQuestion): Promise<SagaPage> {
@@ -33,81 +31,21 @@ export async function pageOf(context: ConsoleContext, question: SagaQuestion): P
     names: (name === undefined ? names : names?.filter((found) => found === name))?.slice(0, NAMES_MAX),
     fromMs,
     toMs,
+    limit,
     after,
   };
-  if (filter.statuses.length === 0 || filter.names?.length === 0) return EMPTY;
+  if (filter.statuses.length === 0 || filter.names?.length === 0)
+    return { items: [], next: null, searchedTo: null };
+  const { reader } = context;
   const { fields, prefix } = search;
-  if (prefix !== undefined && fields.length === 0) {
-    const found = await byPrefix(context, prefix, filter, limit);
-    // Nothing begins like it: it may be a value. On a later page the first one has decided.
-    if (found.items.length > 0) return found;
-    return byFields(context, [anyField(prefix)], filter, limit);
+  if (fields.length === 0 && prefix === undefined)
+    return { ...toPage(await listSagas(reader, filter), toLine), searchedTo: null };
+  if (fields.length === 0 && prefix !== undefined) {
+    const found = await listSagasByPrefix(reader, prefix, filter);
+    if (found.items.length > 0) return { ...toPage(found, toLine), searchedTo: null };
   }
-  if (fields.length > 0) return byFields(context, fields, filter, limit);
-  const { dialect } = context.db;
-  const rows = await context.query(listLines(dialect, filter, limit + 1));
-  const archived = listArchived(dialect, filter, limit + 1);
-  return mergedPage(rows, archived ? await context.query(archived) : [], byChange, limit);
-}
-
-type Order = (a: Row, b: Row) => number;
-
-const byId: Order = (a, b) => compare(b["id"] as string, a["id"] as string);
-const byChange: Order = (a, b) => Number(b["updated_at"]) - Number(a["updated_at"]) || byId(a, b);
-
-/** As the databases compare ids: byte by byte. */
-function compare(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
-/** An id that was used again is shown once: as it is where it ran, or as it was archived last. */
-function mergedPage(live: readonly Row[], archived: readonly Row[], order: Order, limit: number): SagaPage {
-  const found = new Map([...archived.toReversed(), ...live].map((row) => [row["id"] as string, row]));
-  const isCut = Math.max(live.length, archived.length) > limit;
-  return page(archived.length === 0 ? live : [...found.values()].toSorted(order), limit, null, isCut);
-}
-
-const EMPTY: SagaPage = { items: [], next: null, searchedTo: null };
-
-async function byPrefix(
-  context: ConsoleContext,
-  prefix: string,
-  filter: SagaFilter,
-  limit: number,
-): Promise<SagaPage> {
-  const { dialect } = context.db;
-  const rows = await context.query(listByPrefix(dialect, prefix, filter, limit + 1));
-  const archived = await context.query(listArchivedByPrefix(dialect, prefix, filter, limit + 1));
-  return mergedPage(rows, archived, byId, limit);
-}
-
-async function byFields(
-  context: ConsoleContext,
-  fields: readonly (readonly Fragment[])[],
-  filter: SagaFilter,
-  limit: number,
-): Promise<SagaPage> {
-  const rows = await context.query(searchLines(context.db.dialect, filter, fields, limit + 1));
-  const edge = rows.find((row) => Number(row["edge"]) === 1);
-  const hits = rows.filter((row) => row !== edge);
-  const found = page(hits, limit, null);
-  if (found.next !== null || !edge || Number(edge["looked"]) < SCAN_MAX) return found;
-  // There is more to look through: the next page goes on where this one stopped looking.
-  return { items: found.items, next: cursorOf(edge), searchedTo: iso(Number(edge["updated_at"])) };
-}
-
-/** One more row than fits was asked for: where it came, there is a next page. */
-function page(
-  rows: readonly Row[],
-  limit: number,
-  searchedTo: string | null,
-  isCut: boolean = false,
-): SagaPage {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  return {
-    items: shown.map(toLine),
-    next: last && (isCut || rows.length > limit) ? cursorOf(last) : null,
-    searchedTo,
-  };
+  // If no id begins like the word, it may be a value. On a later page the first page has decided.
+  const sought = fields.length > 0 || prefix === undefined ? fields : [anyField(prefix)];
+  const { searchedToMs, ...found } = await searchSagas(reader, sought, filter);
+  return { ...toPage(found, toLine), searchedTo: searchedToMs === undefined ? null : iso(searchedToMs) };
 }

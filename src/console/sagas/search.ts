@@ -1,10 +1,10 @@
 /**
- * What somebody typed, as a filter. It forgives: words are tried as a state, as part of a name, then as the beginning of
- * an id; `field:value` looks into inputs. Whoever may not reveal values must know the whole value: a search that takes
- * its beginning would let them guess their way along.
+ * What was typed into the search box, as a filter. Words are tried as a state, as part of a name, then as the beginning of
+ * an id; `field:value` looks into inputs. Without the right to reveal values the whole value must be typed: a search for
+ * its beginning would let the operator guess it letter by letter.
  */
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
-import type { Fragment } from "./queries.ts";
+import type { Fragment } from "../../sagas/read/list-queries.ts";
 
 export interface Search {
   readonly statuses: readonly SagaStatus[] | undefined;

@@ -1,39 +1,35 @@
 /** Webhooks: subscriptions, deliveries and their attempts, and what a person may do about them. */
-import { deliveryMachine, subscriptionMachine, type DeadLetterStatus } from "../../core/delivery/machine.ts";
-import { toDelivery, type Delivery } from "../../webhooks/delivery-queries.ts";
-import { badInput, notFound, Refused } from "../http/answer.ts";
-
+import { cursor } from "../../core/cursor.ts";
+import { deliveryMachine, subscriptionMachine } from "../../core/delivery/machine.ts";
+import { isSerial } from "../../core/delivery/serial.ts";
+import type { Delivery } from "../../webhooks/delivery-queries.ts";
+import { listDeliveryPage, readAftermath, readResponse, subscriptionUrls } from "../../webhooks/read/list.ts";
+import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Revealers } from "../audit/api.ts";
-import type { Json, Page } from "../contract.ts";
-import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../contract-parts.ts";
-import { mask } from "../http/mask.ts";
 import { recorded, type ConsoleContext } from "../context.ts";
+import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../contract-parts.ts";
+import type { Json, Page } from "../contract.ts";
+import { badInput, notFound, Refused } from "../http/answer.ts";
+import { mask } from "../http/mask.ts";
+import { after, toPage } from "../http/page.ts";
 import { instant, limit, needed, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
-import { parsedPayload, safeUrl, toAttemptLine, toDeliveryLine, toSubscriptionLine } from "./lines.ts";
-import {
-  DELIVERY_SCAN_MAX,
-  listDeliveryLines,
-  selectLetter,
-  selectRequeued,
-  selectResponse,
-  selectUrls,
-  type DeliveryQuestion,
-} from "./queries.ts";
+import { parsedPayload, toAttemptLine, toDeliveryLine, toSubscriptionLine } from "./lines.ts";
 
-/** So many subscriptions are looked through at once. */
+/** A search looks through this many subscriptions at once. */
 const SUBSCRIPTION_SCAN_MAX = 1_000;
-const SERIAL = /^[1-9]\d{0,17}$/;
 
-/** The id of the last row of the page before. */
-function serialCursor(): Param<string | undefined> {
+/** The id of the last subscription. */
+const PLACE = cursor<[string]>(isSerial);
+
+/** The id of a subscription, as a filter. */
+function serial(): Param<string | undefined> {
   const bounded = text(20);
   return {
-    schema: { type: "string" },
-    required: false,
+    ...bounded,
     read: (value, field) => {
       const given = bounded.read(value, field);
-      if (given !== undefined && !SERIAL.test(given)) throw badInput(field, "must be an id");
+      if (given !== undefined && !isSerial(given)) throw badInput(field, "must be an id");
       return given;
     },
   };
@@ -63,17 +59,18 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
         q: text(255),
         status: oneOf(subscriptionMachine.states),
         limit: limit(),
-        after: serialCursor(),
+        after: after(),
       },
       handle: async ({ query }): Promise<Page<Subscription>> => {
-        const { q, status, limit: max, after } = query;
+        const { q, status, limit: max } = query;
+        const [place] = PLACE.decode(query.after) ?? [];
         const looked = q === undefined ? max + 1 : SUBSCRIPTION_SCAN_MAX;
-        const found = await webhooks.subscriptions({ limit: looked, status, after, order: "newest" });
+        const found = await webhooks.subscriptions({ limit: looked, status, after: place, order: "newest" });
         const fits = found.map(toSubscriptionLine).filter((line) => q === undefined || isLike(line, q));
         const items = fits.slice(0, max);
         // There is more to look through: the next page goes on where this one stopped looking.
         const edge = fits.length > max ? items.at(-1) : found.length === looked ? found.at(-1) : undefined;
-        return { items, next: edge?.id ?? null };
+        return { items, next: edge ? PLACE.encode(edge.id) : null };
       },
     }),
     route({
@@ -108,11 +105,11 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
     }),
     route({
       ...shared,
-      path: `${path}/{id}/delete`,
+      path: `${path}/{id}/unsubscribe`,
       summary: "Ends the subscription for good.",
       handle: async (call) =>
         toSubscriptionLine(
-          await recorded(context, call, "delete", "subscription", (note) =>
+          await recorded(context, call, "unsubscribe", "subscription", (note) =>
             webhooks.unsubscribe(checkSerial(call.id), note),
           ),
         ),
@@ -151,15 +148,18 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
       summary: "Deliveries, newest first.",
       answers: "Page<DeliveryLine>",
       query: {
-        subscription: serialCursor(),
+        subscription: serial(),
         status: someOf(deliveryMachine.states),
         event: text(255),
         limit: limit(),
-        after: serialCursor(),
+        after: after(),
       },
       handle: async ({ query }): Promise<Page<DeliveryLine>> => {
-        const { subscription: subscriptionId, status: statuses, event: eventId, after } = query;
-        return pageOf(context, { subscriptionId, statuses, eventId, after }, query.limit);
+        const { subscription: subscriptionId, status: statuses, event: eventId, limit: max } = query;
+        const filter = { subscriptionId, statuses, eventId, limit: max, after: query.after };
+        const found = await listDeliveryPage(context.reader, filter);
+        const urls = await urlsOf(context, found.items);
+        return toPage(found, (one) => toDeliveryLine(one, urls.get(one.subscriptionId) ?? ""));
       },
     }),
     route({
@@ -187,11 +187,13 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
       summary: "Settles a dead letter without sending anything.",
       handle: async (call) => {
         await recorded(context, call, "dismiss", "delivery", async (note) => {
-          const letter = await letterOf(context, await deliveryOf(context, call.id));
-          if (letter?.status !== "Open") {
-            throw new Refused(409, { code: "NOT_ALLOWED_NOW", message: "It is no open dead letter." });
+          const { id } = await deliveryOf(context, call.id);
+          const { deadLetter } = await readAftermath(context.reader, id);
+          if (deadLetter !== "Open") {
+            const message = "Only a delivery with an open dead letter can be dismissed.";
+            throw new Refused(409, { code: "NOT_ALLOWED_NOW", message });
           }
-          await webhooks.dismiss(letter.id, note);
+          await webhooks.dismiss(id, note);
         });
         return detailOf(context, call.id);
       },
@@ -205,9 +207,9 @@ export function webhookRevealers(context: ConsoleContext): Revealers {
       fields: { payload: await payloadOf(context, await deliveryOf(context, id)) },
     }),
     attempt: async (id) => {
-      const [row] = await context.query(selectResponse(context.db.dialect, checkSerial(id)));
-      if (!row) throw notFound("attempt with this id");
-      return { fields: { response: (row["response_body"] as string | null) ?? null } };
+      const response = await readResponse(context.reader, checkSerial(id));
+      if (!response) throw notFound("attempt with this id");
+      return { fields: { response: response.body ?? null } };
     },
   };
 }
@@ -223,65 +225,30 @@ async function payloadOf({ amends }: ConsoleContext, { eventId }: Delivery): Pro
   return event ? parsedPayload(event.payload) : null;
 }
 
-/** What became of a dead delivery. */
-interface Letter {
-  readonly id: string;
-  readonly status: DeadLetterStatus;
-}
-
-async function letterOf(
-  { db, query }: ConsoleContext,
-  { id, status }: Delivery,
-): Promise<Letter | undefined> {
-  if (status !== "DeadLettered") return undefined;
-  const [row] = await query(selectLetter(db.dialect, id));
-  return row && { id: String(row["id"]), status: row["status"] as DeadLetterStatus };
-}
-
-async function pageOf(
-  context: ConsoleContext,
-  filter: DeliveryQuestion,
-  max: number,
-): Promise<Page<DeliveryLine>> {
-  const { db, query } = context;
-  const rows = await query(listDeliveryLines(db.dialect, filter, max + 1));
-  const edge = rows.find((row) => Number(row["edge"]) === 1);
-  const hits = rows.filter((row) => row !== edge);
-  const shown = hits.slice(0, max).map(toDelivery);
-  const urls = await urlsOf(context, shown);
-  const isCut = edge !== undefined && Number(edge["looked"]) >= DELIVERY_SCAN_MAX;
-  const next = hits.length > max ? shown.at(-1)?.id : isCut ? String(edge["id"]) : undefined;
-  return {
-    items: shown.map((one) => toDeliveryLine(one, urls.get(one.subscriptionId) ?? "")),
-    next: next ?? null,
-  };
-}
-
 /** Where the subscriptions of deliveries lead, without what may be a secret. */
-export async function urlsOf(
-  { db, query }: ConsoleContext,
-  deliveries: readonly Pick<Delivery, "subscriptionId">[],
+async function urlsOf(
+  { reader }: ConsoleContext,
+  deliveries: readonly Delivery[],
 ): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
-  const rows = ids.length === 0 ? [] : await query(selectUrls(db.dialect, ids));
-  return new Map(rows.map((row) => [String(row["id"]), safeUrl(row["url"] as string)]));
+  const urls = await subscriptionUrls(reader, ids);
+  return new Map([...urls].map(([id, url]) => [id, shownUrl(url)]));
 }
 
 async function detailOf(context: ConsoleContext, id: string): Promise<DeliveryDetail> {
-  const { db, query, amends } = context;
+  const { amends, reader } = context;
   const delivery = await deliveryOf(context, id);
   const urls = await urlsOf(context, [delivery]);
   const attempts = await amends.webhooks.attempts(delivery.id);
-  const letter = await letterOf(context, delivery);
-  const [again] = await query(selectRequeued(db.dialect, delivery.id));
+  const { deadLetter, resentAs } = await readAftermath(reader, delivery.id);
   const hasEnded = deliveryMachine.isTerminal(delivery.status);
   return {
     ...toDeliveryLine(delivery, urls.get(delivery.subscriptionId) ?? ""),
     payload: mask(await payloadOf(context, delivery)),
     requeuedFrom: delivery.requeuedFrom ?? null,
-    requeuedAs: again ? String(again["id"]) : null,
-    deadLetter: letter?.status ?? null,
-    actions: !hasEnded ? [] : letter?.status === "Open" ? ["resend", "dismiss"] : ["resend"],
+    requeuedAs: resentAs ?? null,
+    deadLetter: deadLetter ?? null,
+    actions: !hasEnded ? [] : deadLetter === "Open" ? ["resend", "dismiss"] : ["resend"],
     attempts: attempts.map(toAttemptLine),
   };
 }
@@ -293,6 +260,6 @@ function isLike({ url, description, events }: Subscription, q: string): boolean 
 }
 
 function checkSerial(id: string): string {
-  if (!SERIAL.test(id)) throw notFound("webhook with this id");
+  if (!isSerial(id)) throw notFound("webhook with this id");
   return id;
 }

@@ -1,28 +1,22 @@
 /** Webhooks as the console shows them: payloads and responses are masked, addresses without what may be secret. */
 import type { Attempt as Tried, Delivery } from "../../webhooks/delivery-queries.ts";
 import type { Subscription as Subscribed } from "../../webhooks/subscriptions/rows.ts";
+import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Json } from "../contract.ts";
 import type { Attempt, DeliveryLine, Subscription } from "../contract-parts.ts";
 import { mask } from "../http/mask.ts";
 
 const ACTIONS: Readonly<Record<Subscribed["status"], Subscription["actions"]>> = {
-  Active: ["pause", "delete", "resend"],
-  Paused: ["enable", "delete", "resend"],
-  Disabled: ["enable", "delete"],
+  Active: ["pause", "unsubscribe", "resend"],
+  Paused: ["enable", "unsubscribe", "resend"],
+  Disabled: ["enable", "unsubscribe"],
   Deleted: [],
 };
-
-/** What follows the path of an address may be a secret. */
-export function safeUrl(url: string): string {
-  if (!URL.canParse(url)) return "unreadable";
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname}`;
-}
 
 export function toSubscriptionLine(given: Subscribed): Subscription {
   return {
     id: given.id,
-    url: safeUrl(given.url),
+    url: shownUrl(given.url),
     description: given.description ?? null,
     status: given.status,
     reason: given.reason ?? null,

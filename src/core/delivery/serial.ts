@@ -1,8 +1,12 @@
 /** Numbers that a database gave out, as texts: they may be larger than what a JavaScript number holds exactly. */
 import { AmendsError } from "../errors.ts";
 
+export function isSerial(id: unknown): id is string {
+  return typeof id === "string" && /^[1-9]\d{0,17}$/.test(id);
+}
+
 export function checkSerial(id: unknown, what: string): string {
-  if (typeof id === "string" && /^[1-9]\d{0,17}$/.test(id)) return id;
+  if (isSerial(id)) return id;
   throw new AmendsError("BAD_ID", `The id of ${what} is a text of digits, as Amends gave it out.`, {
     field: "id",
   });

@@ -11,13 +11,13 @@ import type { SubjectRef } from "../../core/outbox/entry.ts";
 import type { Outbox } from "../remote/outbox.ts";
 import type { ResolverRegistry } from "../remote/registry.ts";
 import type { Session } from "../../storage/database.ts";
-import { raw } from "../../storage/sql.ts";
 import { erasedPayload, event, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
 import { carryOut, checkGuards, checkSubject, type Erased } from "./local-phase.ts";
-import { beginErasure, keepUntil } from "../queries.ts";
+import { BEGUN, beginErasure, keepUntil } from "../queries.ts";
 import type { Recorder } from "../recorder.ts";
 import { inSavepoint } from "./savepoint.ts";
+import { SECURE_DELETE, setSecureDelete } from "./session-queries.ts";
 
 export interface RequestTools<Tx> {
   readonly map: DataMap;
@@ -82,8 +82,8 @@ async function eraseIn<Tx>(
   const plan = planErasure(fitted);
   await checkGuards(session, plan, subjectId);
 
-  const [counted] = await session.query(beginErasure(dialect, subjectId));
-  const generation = Number(counted?.["generation"]);
+  const [counted = {}] = await session.query(beginErasure(dialect, subjectId));
+  const { generation } = BEGUN.read(counted);
   await recorder.tell(session, [event("ERASURE", "REQUESTED", subjectId, { generation, refs: refs.length })]);
   const { firstUntilMs, ...erased } = await carryOut(session, plan, subjectId);
   if (firstUntilMs !== undefined) await session.query(keepUntil(dialect, subjectId, firstUntilMs));
@@ -123,8 +123,8 @@ async function enqueue<Tx>(
 /** SQLite leaves what was deleted in its file, unless the connection that deletes says otherwise. */
 export async function overwriteSecurely(session: Session): Promise<void> {
   if (session.dialect.name !== "sqlite") return;
-  const [row = {}] = await session.query(raw("pragma secure_delete = on"));
-  if (Number(Object.values(row)[0]) !== 1) {
+  const [row = {}] = await session.query(setSecureDelete());
+  if (SECURE_DELETE.tryRead(row)?.isOn !== true) {
     throw new AmendsError(
       "DATABASE_UNSAFE",
       "This SQLite cannot overwrite what it deletes (secure_delete): an erasure would leave everything in the file.",

@@ -2,9 +2,7 @@
 import type { Checked } from "../../core/erasure/surrogate.ts";
 import type { DataMap } from "../../core/erasure/data-map.ts";
 import { fit, probes, type Fitted, type Probe } from "../../core/erasure/fit.ts";
-import { quoted } from "../../core/erasure/schema.ts";
 import type { Session } from "../../storage/database.ts";
-import { raw } from "../../storage/sql.ts";
 import { constant } from "./plan-queries.ts";
 import { readPostgresSchema } from "./schema-postgres.ts";
 import { passesChecks } from "./schema-queries.ts";
@@ -22,7 +20,7 @@ export async function fitLive(session: Session, map: DataMap): Promise<Fitted> {
 /** A constraint may throw at a value instead of refusing it: then it is as good as refused. */
 async function tryOut(session: Session, { column, type, expressions, candidates }: Probe): Promise<Checked> {
   for (const value of candidates) {
-    const statement = passesChecks(raw(quoted(column)), constant(session.dialect, type, value), expressions);
+    const statement = passesChecks(column, constant(session.dialect, type, value), expressions);
     const rows = await inSavepoint(session, "amends_probe", () => session.query(statement)).catch(() => []);
     if (rows.length > 0) return { passes: value };
   }

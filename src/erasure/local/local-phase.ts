@@ -8,14 +8,17 @@ import { orphaned, type DeleteRows, type ErasurePlan } from "../../core/erasure/
 import { subjectColumn } from "../../core/erasure/reach.ts";
 import type { CorrectRows } from "../../core/erasure/rectification.ts";
 import { subjectMisfit } from "../../core/erasure/value.ts";
-import type { Row, Session } from "../../storage/database.ts";
+import type { Session } from "../../storage/database.ts";
 import { ask, askAll } from "./foreign-trouble.ts";
 import {
   correctionStatements,
+  COUNTED,
   guardStatement,
   leafStatements,
+  leftIn,
   leftStatement,
   operationStatements,
+  retainedBy,
   retainedStatement,
 } from "./plan-queries.ts";
 
@@ -68,7 +71,7 @@ export async function carryOut(session: Session, plan: ErasurePlan, subjectId: s
     const { kind, table } = operation;
     const leaves = kind === "delete" ? await deleteLeaves(session, operation, subjectId) : 0;
     const rows = await askAll(session, operationStatements(session.dialect, operation, subjectId), table);
-    counts[kind][table] = leaves + Number(rows[0]?.["n"]);
+    counts[kind][table] = leaves + COUNTED.read(rows[0] ?? {}).rows;
   }
   return {
     deleted: counts.delete,
@@ -86,7 +89,7 @@ async function deleteLeaves(session: Session, operation: DeleteRows, subjectId: 
       leafStatements(session.dialect, operation, subjectId),
       operation.table,
     );
-    const found = Number(rows[0]?.["n"]);
+    const found = COUNTED.read(rows[0] ?? {}).rows;
     if (found === 0) return deleted;
     deleted += found;
   }
@@ -102,21 +105,14 @@ export async function readRetained(
   for (const rows of plan.retained) {
     const [row = {}] = await ask(session, retainedStatement(session.dialect, rows, subjectId), rows.table);
     rows.retentions.forEach(({ column, reason, legalBasis }, index) => {
-      const held = Number(row[`rows_${index}`]);
+      const { rows: held, firstUntilMs, lastUntilMs } = retainedBy(index).read(row);
       if (held === 0) return;
-      const first = instantMs(row, `first_${index}`);
-      const last = instantMs(row, `last_${index}`);
-      if (first !== undefined) firsts.push(first);
-      const until = last === undefined ? undefined : new Date(last);
+      if (firstUntilMs !== undefined) firsts.push(firstUntilMs);
+      const until = lastUntilMs === undefined ? undefined : new Date(lastUntilMs);
       retained.push({ table: rows.table, column, rows: held, until, reason, legalBasis });
     });
   }
   return { retained, firstUntilMs: firsts.length > 0 ? Math.min(...firsts) : undefined };
-}
-
-function instantMs(row: Row, field: string): number | undefined {
-  const value = row[field];
-  return value === null || value === undefined ? undefined : Number(value);
 }
 
 export async function correct(
@@ -127,7 +123,7 @@ export async function correct(
   const corrected: Record<string, number> = {};
   for (const rows of plan) {
     const answer = await askAll(session, correctionStatements(session.dialect, rows, subjectId), rows.table);
-    corrected[rows.table] = Number(answer[0]?.["n"]);
+    corrected[rows.table] = COUNTED.read(answer[0] ?? {}).rows;
   }
   return corrected;
 }
@@ -151,8 +147,8 @@ export async function readLeft(
     const [row = {}] = await ask(session, leftStatement(session.dialect, operation, subjectId), table);
     const counts =
       operation.kind === "delete"
-        ? [{ column: undefined, rows: Number(row["n"]) }]
-        : operation.set.map(({ column }, index) => ({ column, rows: Number(row[`left_${index}`]) }));
+        ? [{ column: undefined, ...COUNTED.read(row) }]
+        : operation.set.map(({ column }, index) => ({ column, ...leftIn(index).read(row) }));
     left.push(...counts.filter(({ rows }) => rows > 0).map((count) => ({ table, ...count })));
   }
   return left;

@@ -18,7 +18,21 @@ import type { SurrogateValue } from "../../core/erasure/data-map.ts";
 import { UUID_MARK, type Surrogate } from "../../core/erasure/surrogate.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, raw, sql, type Sql } from "../../storage/sql.ts";
+import { instant, int, optional } from "../../storage/column.ts";
+import { projection, type Projection } from "../../storage/table.ts";
 import { shifted } from "../queries.ts";
+
+/** What one retention keeps of a subject. */
+export interface RetainedRows {
+  readonly rows: number;
+  /** When the first and the last of them are free; undefined where none has an anchor. */
+  readonly firstUntilMs: number | undefined;
+  readonly lastUntilMs: number | undefined;
+}
+
+export interface RowCount {
+  readonly rows: number;
+}
 
 /** Some rows that stay and refer to rows that go: one is enough. */
 export function guardStatement(dialect: Dialect, guard: Guard, subjectId: string): Sql {
@@ -108,6 +122,20 @@ export function retainedStatement(
     return sql`count(*) ${held} as rows_${at}, min(${until}) ${held} as first_${at}, max(${until}) ${held} as last_${at}`;
   });
   return sql`select ${join(fields, ", ")} from ${raw(sqlName)} as t where ${reached("t", reach, subjectId)}`;
+}
+
+/** Reads what the retention with this number keeps. */
+export function retainedBy(index: number): Projection<RetainedRows> {
+  return projection({
+    rows: int(`rows_${index}`),
+    firstUntilMs: optional(instant(`first_${index}`)),
+    lastUntilMs: optional(instant(`last_${index}`)),
+  });
+}
+
+/** Reads what is left in the column with this number. */
+export function leftIn(index: number): Projection<RowCount> {
+  return projection({ rows: int(`left_${index}`) });
 }
 
 /** What is left of a subject in one table: whole rows as `n`, or `left_0`, `left_1`, … per column. */
@@ -246,11 +274,15 @@ function begins(text: Sql, mark: string): Sql {
   return sql`(substr(${text}, 1, ${raw(String(mark.length))}) = ${raw(`'${mark}'`)})`;
 }
 
+/** How many rows a statement changed or found. */
+export const COUNTED: Projection<RowCount> = projection({ rows: int("n") });
+
 /** How many rows a statement changed: PostgreSQL counts them in it, SQLite afterwards. */
 function counted(dialect: Dialect, statement: Sql): readonly Sql[] {
-  return dialect.name === "postgres"
-    ? [sql`with done as (${statement} returning 1) select count(*) as n from done`]
-    : [statement, raw("select changes() as n")];
+  return dialect.pick({
+    postgres: [sql`with done as (${statement} returning 1) select count(*) as n from done`],
+    sqlite: [statement, raw("select changes() as n")],
+  });
 }
 
 function own(alias: string, column: string): Sql {

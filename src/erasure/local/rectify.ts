@@ -13,7 +13,7 @@ import { overwriteSecurely, type EnqueuedCall, type RequestTools } from "./erase
 import { event, prefixed, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
 import { checkSubject, correct, type RowCounts } from "./local-phase.ts";
-import { beginRectification } from "../queries.ts";
+import { beginRectification, BEGUN } from "../queries.ts";
 import { inSavepoint } from "./savepoint.ts";
 
 export interface RectifyOptions {
@@ -82,9 +82,9 @@ async function rectifyIn<Tx>(
   checkSubject(fitted, subjectId);
   const plan = planRectification(fitted, corrections, afterErasure === "retained");
 
-  const [counted] = await session.query(beginRectification(session.dialect, subjectId));
-  if (Number(counted?.["erasures"]) > 0 && afterErasure === undefined) throw erasedBefore();
-  const generation = Number(counted?.["generation"]);
+  const [counted = {}] = await session.query(beginRectification(session.dialect, subjectId));
+  const { generation, erasures } = BEGUN.read(counted);
+  if (erasures > 0 && afterErasure === undefined) throw erasedBefore();
   await recorder.tell(session, [
     event("RECTIFICATION", "REQUESTED", subjectId, { generation, categories: named(corrections) }),
   ]);

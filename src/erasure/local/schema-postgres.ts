@@ -10,52 +10,57 @@ import {
   type LiveSchema,
   type OnDelete,
 } from "../../core/erasure/schema.ts";
-import type { Row, Session } from "../../storage/database.ts";
+import type { Session } from "../../storage/database.ts";
 import {
+  POSTGRES_CHECK,
+  POSTGRES_COLUMN,
+  POSTGRES_FOREIGN_KEY,
+  POSTGRES_TABLE,
+  POSTGRES_UNIQUE,
   postgresChecks,
   postgresColumns,
   postgresForeignKeys,
   postgresTables,
   postgresUniques,
+  type PostgresColumn,
+  type PostgresForeignKey,
 } from "./schema-queries.ts";
 
 export async function readPostgresSchema(session: Session, map: DataMap): Promise<LiveSchema> {
   const { dialect } = session;
-  const names = map.tables.map(({ name }) => [name, name.split(".").map(quoted).join(".")] as const);
-  const found = await session.query(postgresTables(dialect, names));
-  const byOid = new Map(found.map((row) => [row["oid"] as string, row]));
+  const names = map.tables.map(({ name }) => name);
+  const found = (await session.query(postgresTables(dialect, names))).map((row) => POSTGRES_TABLE.read(row));
+  const byOid = new Map(found.map((table) => [table.oid, table]));
   const oids = [...byOid.keys()];
-  const columns = await session.query(postgresColumns(dialect, oids));
-  const keys = await session.query(postgresForeignKeys(dialect, oids));
-  const uniques = await session.query(postgresUniques(dialect, oids));
-  const checks = await session.query(postgresChecks(dialect, oids));
-  const of = (rows: readonly Row[], oid: string): readonly Row[] => rows.filter((row) => row["oid"] === oid);
-  const tables = found.map((row) => {
-    const oid = row["oid"] as string;
+  const columnRows = await session.query(postgresColumns(dialect, oids));
+  const columns = columnRows.map((row) => POSTGRES_COLUMN.read(row));
+  const keyRows = await session.query(postgresForeignKeys(dialect, oids));
+  const keys = keyRows.map((row) => POSTGRES_FOREIGN_KEY.read(row));
+  const uniqueRows = await session.query(postgresUniques(dialect, oids));
+  const uniques = uniqueRows.map((row) => POSTGRES_UNIQUE.read(row));
+  const checkRows = await session.query(postgresChecks(dialect, oids));
+  const checks = checkRows.map((row) => POSTGRES_CHECK.read(row));
+  const tables = found.map(({ oid, name, schemaName, tableName, kind }) => {
+    const own = uniques.filter((one) => one.oid === oid);
     return {
-      name: row["name"] as string,
-      sqlName: sqlName(row["schema_name"], row["table_name"]),
-      isTable: row["kind"] === "r" || row["kind"] === "p",
-      columns: of(columns, oid).map(toColumn),
-      primaryKey: of(uniques, oid)
-        .filter((one) => one["is_primary"] === true)
-        .flatMap((one) => list(one["columns"])),
-      uniques: of(uniques, oid).map((one) => list(one["columns"])),
-      checks: of(checks, oid).map(toCheck),
+      name,
+      sqlName: sqlName(schemaName, tableName),
+      isTable: kind === "r" || kind === "p",
+      columns: columns.filter((one) => one.oid === oid).map(toColumn),
+      primaryKey: own.filter((one) => one.isPrimary).flatMap((one) => one.columns ?? []),
+      uniques: own.map((one) => one.columns ?? []),
+      checks: checks
+        .filter((one) => one.oid === oid)
+        .map(({ columns: named = [], expression }): Check => ({ columns: named, expression })),
     };
   });
-  const mapped = (oid: unknown): string | undefined =>
-    byOid.get(oid as string)?.["name"] as string | undefined;
-  return { dialect: "postgres", tables, foreignKeys: keys.map((row) => toForeignKey(row, mapped)) };
+  const mapped = (oid: string): string | undefined => byOid.get(oid)?.name;
+  return { dialect: "postgres", tables, foreignKeys: keys.map((key) => toForeignKey(key, mapped)) };
 }
 
-function toColumn(row: Row): LiveColumn {
-  return {
-    name: row["name"] as string,
-    type: toType(row),
-    nullable: row["required"] !== true,
-    generated: row["generated"] === true,
-  };
+function toColumn(column: PostgresColumn): LiveColumn {
+  const { name, required, generated } = column;
+  return { name, type: toType(column), nullable: !required, generated };
 }
 
 const FAMILIES: Readonly<Record<string, Family>> = {
@@ -84,24 +89,18 @@ const FAMILIES: Readonly<Record<string, Family>> = {
   cidr: "network",
 };
 
-function toType(row: Row): ColumnType {
-  const name = row["type_name"] as string;
-  const isArray = row["category"] === "A";
-  const family = row["is_enum"] === true ? "enum" : isArray ? "array" : (FAMILIES[name] ?? "other");
-  const maxLength = Number(row["max_length"] ?? 0);
+function toType(column: PostgresColumn): ColumnType {
+  const { typeName, category, isEnum, isDomain, typeBytes, maxLength = 0, labels = [] } = column;
+  const family = isEnum ? "enum" : category === "A" ? "array" : (FAMILIES[typeName] ?? "other");
   return {
     family,
-    sqlName: row["sql_name"] as string,
+    sqlName: column.sqlName,
     ...(maxLength > 0 && { maxLength }),
-    ...(family === "integer" && { bytes: Number(row["type_bytes"]) }),
-    ...(family === "enum" && { labels: list(row["labels"]) }),
-    ...(name === "timestamptz" && { zoned: true }),
-    ...(row["is_domain"] === true && { ruled: true }),
+    ...(family === "integer" && { bytes: typeBytes }),
+    ...(family === "enum" && { labels }),
+    ...(typeName === "timestamptz" && { zoned: true }),
+    ...(isDomain && { ruled: true }),
   };
-}
-
-function toCheck(row: Row): Check {
-  return { columns: list(row["columns"]), expression: row["expression"] as string };
 }
 
 const ON_DELETE: Readonly<Record<string, OnDelete>> = {
@@ -112,22 +111,19 @@ const ON_DELETE: Readonly<Record<string, OnDelete>> = {
   d: "set default",
 };
 
-function toForeignKey(row: Row, mapped: (oid: unknown) => string | undefined): ForeignKey {
+function toForeignKey(key: PostgresForeignKey, mapped: (oid: string) => string | undefined): ForeignKey {
+  const { childSchema, childTable, parentSchema, parentTable, columns, referred, required } = key;
   return {
-    child: mapped(row["child"]) ?? `${row["child_schema"] as string}.${row["child_table"] as string}`,
-    childSqlName: sqlName(row["child_schema"], row["child_table"]),
-    columns: list(row["columns"]),
-    required: row["required"] === true,
-    parent: mapped(row["parent"]) ?? `${row["parent_schema"] as string}.${row["parent_table"] as string}`,
-    references: list(row["referred"]),
-    onDelete: ON_DELETE[row["on_delete"] as string] ?? "no action",
+    child: mapped(key.child) ?? `${childSchema}.${childTable}`,
+    childSqlName: sqlName(childSchema, childTable),
+    columns,
+    required: required === true,
+    parent: mapped(key.parent) ?? `${parentSchema}.${parentTable}`,
+    references: referred,
+    onDelete: ON_DELETE[key.onDelete] ?? "no action",
   };
 }
 
-function sqlName(schema: unknown, table: unknown): string {
-  return `${quoted(schema as string)}.${quoted(table as string)}`;
-}
-
-function list(json: unknown): readonly string[] {
-  return json === null || json === undefined ? [] : (JSON.parse(json as string) as string[]);
+function sqlName(schema: string, table: string): string {
+  return `${quoted(schema)}.${quoted(table)}`;
 }

@@ -8,111 +8,129 @@ import {
   type OnDelete,
 } from "../../core/erasure/schema.ts";
 import { checksIn, mentioned, sqliteType } from "../../core/erasure/sqlite-ddl.ts";
-import type { Row, Session } from "../../storage/database.ts";
-import { sqliteColumns, sqliteForeignKeys, sqliteTables, sqliteUniques } from "./schema-queries.ts";
+import type { Session } from "../../storage/database.ts";
+import {
+  SQLITE_COLUMN,
+  SQLITE_FOREIGN_KEY,
+  SQLITE_TABLE,
+  SQLITE_UNIQUE,
+  sqliteColumns,
+  sqliteForeignKeys,
+  sqliteTables,
+  sqliteUniques,
+  type SqliteColumn,
+  type SqliteForeignKey,
+  type SqliteTable,
+  type SqliteUnique,
+} from "./schema-queries.ts";
 
 export async function readSqliteSchema(session: Session, map: DataMap): Promise<LiveSchema> {
   const { dialect } = session;
-  const all = await session.query(sqliteTables());
-  const actual = new Map(all.map((row) => [fold(row["name"]), row]));
+  const all = (await session.query(sqliteTables())).map((row) => SQLITE_TABLE.read(row));
+  const actual = new Map(all.map((table) => [fold(table.name), table]));
   /** Mapped tables by the name that the database gives them. */
   const mapped = new Map(
     map.tables.flatMap(({ name }) => {
-      const row = actual.get(fold(name));
-      return row ? [[row["name"] as string, name] as const] : [];
+      const table = actual.get(fold(name));
+      return table ? [[table.name, name] as const] : [];
     }),
   );
-  const keys = await session.query(sqliteForeignKeys());
-  const parentOf = (row: Row): string =>
-    (actual.get(fold(row["parent"]))?.["name"] ?? row["parent"]) as string;
-  const relevant = keys.filter((row) => mapped.has(row["child"] as string) || mapped.has(parentOf(row)));
-  const wanted = new Set([...mapped.keys(), ...relevant.map((row) => row["child"] as string)]);
-  const columns = await session.query(sqliteColumns(dialect, [...wanted]));
-  const uniques = await session.query(sqliteUniques(dialect, [...mapped.keys()]));
-  const columnsOf = (table: string): readonly Row[] => columns.filter((row) => row["table_name"] === table);
+  const keys = (await session.query(sqliteForeignKeys())).map((row) => SQLITE_FOREIGN_KEY.read(row));
+  const parentOf = ({ parent }: SqliteForeignKey): string => actual.get(fold(parent))?.name ?? parent;
+  const relevant = keys.filter((key) => mapped.has(key.child) || mapped.has(parentOf(key)));
+  const wanted = new Set([...mapped.keys(), ...relevant.map(({ child }) => child)]);
+  const columnRows = await session.query(sqliteColumns(dialect, [...wanted]));
+  const columns = columnRows.map((row) => SQLITE_COLUMN.read(row));
+  const uniqueRows = await session.query(sqliteUniques(dialect, [...mapped.keys()]));
+  const uniques = uniqueRows.map((row) => SQLITE_UNIQUE.read(row));
+  const columnsOf = (table: string): readonly SqliteColumn[] =>
+    columns.filter(({ tableName }) => tableName === table);
   const tables = [...mapped].map(([table, name]) =>
-    toTable(name, actual.get(fold(table)) as Row, columnsOf(table), uniques),
+    toTable(name, actual.get(fold(table)) as SqliteTable, columnsOf(table), uniques),
   );
-  const grouped = groupBy(relevant, (row) => JSON.stringify([row["child"], row["id"]]));
-  const foreignKeys = [...grouped.values()].map((rows) =>
-    toForeignKey(rows, { mapped, parentOf, columnsOf }),
+  const grouped = groupBy(relevant, ({ child, id }) => JSON.stringify([child, id]));
+  const foreignKeys = [...grouped.values()].map((parts) =>
+    toForeignKey(parts, { mapped, parentOf, columnsOf }),
   );
   return { dialect: "sqlite", tables, foreignKeys };
 }
 
-function toTable(name: string, row: Row, columns: readonly Row[], uniques: readonly Row[]): LiveTable {
-  const names = columns.map((column) => column["name"] as string);
+function toTable(
+  name: string,
+  table: SqliteTable,
+  columns: readonly SqliteColumn[],
+  uniques: readonly SqliteUnique[],
+): LiveTable {
+  const names = columns.map((column) => column.name);
   const primaryKey = primaryKeyOf(columns);
   const indexes = groupBy(
-    uniques.filter((one) => one["table_name"] === row["name"]),
-    (one) => one["index_name"] as string,
+    uniques.filter(({ tableName }) => tableName === table.name),
+    ({ indexName }) => indexName,
   );
   const indexed = [...indexes.values()].map((parts) =>
-    parts.flatMap((part) => {
-      const column = part["column_name"] as string | null;
-      return column === null ? mentioned(String(part["sql"]), names) : [column];
-    }),
+    parts.flatMap(({ columnName, sql = "" }) =>
+      columnName === undefined ? mentioned(sql, names) : [columnName],
+    ),
   );
   return {
     name,
-    sqlName: quoted(row["name"] as string),
-    isTable: row["type"] === "table",
+    sqlName: quoted(table.name),
+    isTable: table.type === "table",
     columns: columns.map((column) => ({
-      name: column["name"] as string,
-      type: sqliteType(column["type"] as string),
-      nullable: Number(column["required"]) === 0,
+      name: column.name,
+      type: sqliteType(column.type),
+      nullable: !column.required,
       // 2 and 3 say that the column is computed; 1 that it belongs to a virtual table.
-      generated: Number(column["hidden"]) > 1,
+      generated: column.hidden > 1,
     })),
     primaryKey,
     uniques: primaryKey.length > 0 ? [primaryKey, ...indexed] : indexed,
-    checks: checksIn((row["sql"] as string | null) ?? "", names),
+    checks: checksIn(table.sql ?? "", names),
   };
 }
 
-function primaryKeyOf(columns: readonly Row[]): readonly string[] {
+function primaryKeyOf(columns: readonly SqliteColumn[]): readonly string[] {
   return columns
-    .filter((column) => Number(column["pk"]) > 0)
-    .toSorted((a, b) => Number(a["pk"]) - Number(b["pk"]))
-    .map((column) => column["name"] as string);
+    .filter(({ keyPlace }) => keyPlace > 0)
+    .toSorted((a, b) => a.keyPlace - b.keyPlace)
+    .map(({ name }) => name);
 }
 
 interface Lookups {
   readonly mapped: ReadonlyMap<string, string>;
-  readonly parentOf: (row: Row) => string;
-  readonly columnsOf: (table: string) => readonly Row[];
+  readonly parentOf: (key: SqliteForeignKey) => string;
+  readonly columnsOf: (table: string) => readonly SqliteColumn[];
 }
 
-function toForeignKey(rows: readonly Row[], { mapped, parentOf, columnsOf }: Lookups): ForeignKey {
-  const [first] = rows as readonly [Row, ...Row[]];
-  const child = first["child"] as string;
+function toForeignKey(
+  parts: readonly SqliteForeignKey[],
+  { mapped, parentOf, columnsOf }: Lookups,
+): ForeignKey {
+  const [first] = parts as readonly [SqliteForeignKey, ...SqliteForeignKey[]];
+  const { child } = first;
   const parent = parentOf(first);
-  const written = (table: string, column: unknown): string =>
-    (columnsOf(table).find((one) => fold(one["name"]) === fold(column))?.["name"] ?? column) as string;
-  const columns = rows.map((row) => written(child, row["from_column"]));
+  const written = (table: string, column: string): string =>
+    columnsOf(table).find(({ name }) => fold(name) === fold(column))?.name ?? column;
+  const columns = parts.map(({ fromColumn }) => written(child, fromColumn));
   // A key that does not say what it refers to means the primary key.
-  const references = rows.every((row) => row["to_column"] === null)
-    ? primaryKeyOf(columnsOf(parent))
-    : rows.map((row) => written(parent, row["to_column"]));
+  const named = parts.flatMap(({ toColumn }) => (toColumn === undefined ? [] : [written(parent, toColumn)]));
   return {
     child: mapped.get(child) ?? child,
     childSqlName: quoted(child),
     columns,
-    required: columnsOf(child).some(
-      (one) => columns.includes(one["name"] as string) && Number(one["required"]) === 1,
-    ),
+    required: columnsOf(child).some(({ name, required }) => columns.includes(name) && required),
     parent: mapped.get(parent) ?? parent,
-    references,
-    onDelete: String(first["on_delete"]).toLowerCase() as OnDelete,
+    references: named.length === 0 ? primaryKeyOf(columnsOf(parent)) : named,
+    onDelete: first.onDelete.toLowerCase() as OnDelete,
   };
 }
 
-function groupBy(rows: readonly Row[], key: (row: Row) => string): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) groups.set(key(row), [...(groups.get(key(row)) ?? []), row]);
+function groupBy<T>(all: readonly T[], key: (one: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) groups.set(key(one), [...(groups.get(key(one)) ?? []), one]);
   return groups;
 }
 
-function fold(name: unknown): string {
-  return String(name).toLowerCase();
+function fold(name: string): string {
+  return name.toLowerCase();
 }

@@ -6,11 +6,9 @@
 import type { NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink } from "../../audit/sink.ts";
 import type { OutboxOperation } from "../../core/outbox/entry.ts";
-import { BLOCKING } from "../../core/outbox/machine.ts";
-import type { Dialect, Session } from "../../storage/database.ts";
-import { literals, sql, type Sql } from "../../storage/sql.ts";
-import { insertEntries } from "../../outbox/queries.ts";
-import type { Request } from "../../outbox/settle.ts";
+import { insertEntries, type NewEntry } from "../../outbox/queries.ts";
+import { lockBlocking, type Request } from "../../outbox/settle-queries.ts";
+import type { Session } from "../../storage/database.ts";
 
 /** The name of the entry that only stands for a completion. Names with `$` are Amends' own. */
 export const LOCAL_ONLY = "$local";
@@ -31,34 +29,22 @@ export async function completeIn(
   request: Request,
   newId: () => string,
 ): Promise<boolean> {
-  const open = await session.query(lockOpen(session.dialect, request));
+  const open = await session.query(lockBlocking(session.dialect, request));
   if (open.length > 0) return false;
   if (isTransactional(sink)) {
     await sink.appendIn(session, [completionOf(request)]);
     return true;
   }
   const { subjectId, operation } = request;
-  const row = [
-    newId(),
-    "erasure",
-    LOCAL_ONLY,
+  const entry: NewEntry = {
+    entryId: newId(),
+    kind: "erasure",
+    name: LOCAL_ONLY,
     subjectId,
     operation,
-    LOCAL_ONLY,
-    "",
-    null,
-    null,
-    null,
-    0,
-    null,
-  ];
-  await session.query(insertEntries(session.dialect, [row], undefined));
+    refKind: LOCAL_ONLY,
+    refValue: "",
+  };
+  await session.query(insertEntries(session.dialect, [entry], undefined));
   return true;
-}
-
-function lockOpen(dialect: Dialect, { subjectId, operation }: Request): Sql {
-  return sql`select c.entry_id from ${dialect.table("outbox")} as c
-    where c.kind = 'erasure' and c.subject_id = ${subjectId} and c.operation = ${operation}
-      and c.status in (${literals(BLOCKING)}) and coalesce(c.verification, '') <> 'pending'
-    order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }

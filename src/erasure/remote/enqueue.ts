@@ -5,7 +5,7 @@ import { AmendsError } from "../../core/errors.ts";
 import type { NewOutboxEntry } from "../../core/outbox/entry.ts";
 import type { Session } from "../../storage/database.ts";
 import { checkEntry, encodeCorrections, type CheckedEntry } from "./check-entry.ts";
-import { insertEntries, knownIds, type EntryRow } from "../../outbox/queries.ts";
+import { idOf, insertEntries, knownIds, type NewEntry } from "../../outbox/queries.ts";
 import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
 
 export interface EnqueueTools {
@@ -30,9 +30,9 @@ export async function enqueueIn(
   for (let left: readonly CheckedEntry[] = checked; left.length > 0;) {
     const older = await supersedeFor(session, left);
     events.push(...older.events);
-    const rows = left.map((entry) => rowOf(entry, older.takeovers.get(entry.entryId)));
-    const written = await session.query(insertEntries(session.dialect, rows, tools.traceparent()));
-    const ids = new Set(written.map((row) => row["entry_id"]));
+    const made = left.map((entry) => newEntry(entry, older.takeovers.get(entry.entryId)));
+    const written = await session.query(insertEntries(session.dialect, made, tools.traceparent()));
+    const ids = new Set(written.map(idOf));
     left = left.filter(({ entryId }) => !ids.has(entryId));
     if (left.length > 0) await refuseKnown(session, left);
   }
@@ -74,21 +74,21 @@ async function refuseKnown(session: Session, entries: readonly CheckedEntry[]): 
   );
 }
 
-function rowOf(entry: CheckedEntry, takeover: Takeover | undefined): EntryRow {
+function newEntry(entry: CheckedEntry, takeover: Takeover | undefined): NewEntry {
   const { entryId, resolver, subjectId, operation, ref, refExtra, slot, generation } = entry;
   const corrections = mergeCorrections(takeover?.corrections ?? [], entry.corrections);
-  return [
+  return {
     entryId,
-    "erasure",
-    resolver,
+    kind: "erasure",
+    name: resolver,
     subjectId,
     operation,
-    ref.kind,
-    ref.value,
+    refKind: ref.kind,
+    refValue: ref.value,
     refExtra,
     slot,
-    operation === "rectify" ? encodeCorrections(corrections) : null,
+    payload: operation === "rectify" ? encodeCorrections(corrections) : null,
     generation,
-    takeover?.busyUntilMs ?? null,
-  ];
+    notBeforeMs: takeover?.busyUntilMs,
+  };
 }

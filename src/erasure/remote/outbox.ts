@@ -11,18 +11,21 @@ import { checkId } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
 import type { Session } from "../../storage/database.ts";
+import { retrying } from "../../storage/read/reader.ts";
+import { readPage, sourceOf } from "../../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../../runtime/part.ts";
 import { OutboxWriter } from "../../outbox/outcome-writer.ts";
-import { checkLimit, pageOf, readCursor, type EntryPage, type PageOptions } from "../../outbox/entry-page.ts";
+import { checkLimit, ENTRY_PLACE, type EntryPage, type PageOptions } from "../../outbox/read/entry-page.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { SUBJECT_MAX } from "./check-entry.ts";
 import { enqueueIn, tell } from "./enqueue.ts";
-import { listAbandonedEntries, listScheduledEntries } from "../../outbox/queries.ts";
+import { abandonedRows, scheduledRows } from "../../outbox/read/list-queries.ts";
 import { completeIn } from "./complete.ts";
 import { requeue, type RequeueNote } from "./requeue.ts";
-import { toEntry } from "../../outbox/rows.ts";
-import { settleIn, type Request, type Settlement } from "../../outbox/settle.ts";
+import { ENTRY, toEntry } from "../../outbox/rows.ts";
+import type { Request } from "../../outbox/settle-queries.ts";
+import { settleIn, type Settlement } from "../../outbox/settle.ts";
 import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
 import { cancelRectifications } from "./supersede.ts";
 
@@ -123,7 +126,8 @@ export class Outbox<Tx = unknown> {
   ): Promise<readonly OutboxEntry[]> {
     if (!Number.isInteger(limit) || limit < 1)
       throw new AmendsError("BAD_OPTION", "The limit of a claim must be a whole number, 1 or more.");
-    const rows = await this.books.claim("erasure", undefined, limit, positiveMs(lease, "lease"));
+    const leaseMs = positiveMs(lease, "lease");
+    const rows = await this.books.claim(ENTRY, { kind: "erasure", limit, leaseMs });
     return rows.map(toEntry).toSorted(byAge);
   }
 
@@ -135,7 +139,7 @@ export class Outbox<Tx = unknown> {
     const { subjectId, operation } = entry;
     const item = { ...pieceOf(entry, "succeed"), completes: { subjectId, operation } };
     const { database } = this.host;
-    const [booked] = await persist(
+    const [settled] = await persist(
       database,
       () =>
         database.transaction(
@@ -144,7 +148,7 @@ export class Outbox<Tx = unknown> {
         ),
       this.#retryLimits,
     );
-    return booked !== "lost";
+    return settled !== "lost";
   }
 
   /** The call has failed and is to be tried again. False where the claim was lost. */
@@ -186,12 +190,12 @@ export class Outbox<Tx = unknown> {
 
   /** Entries that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<EntryPage> {
-    return this.#list("enqueued_at", listAbandonedEntries, options);
+    return this.#list(abandonedRows, options);
   }
 
   /** Parked entries, nearest horizon first. */
   async listScheduled(options: PageOptions = {}): Promise<EntryPage> {
-    return this.#list("next_attempt_at", listScheduledEntries, options);
+    return this.#list(scheduledRows, options);
   }
 
   /** How many entries there are in each status; every status is there. */
@@ -199,12 +203,16 @@ export class Outbox<Tx = unknown> {
     return this.#counts.statusCounts();
   }
 
-  async #list(by: string, statement: typeof listAbandonedEntries, options: PageOptions): Promise<EntryPage> {
+  async #list(rows: typeof abandonedRows, options: PageOptions): Promise<EntryPage> {
     refuseUnknown(options, ["limit", "after"], "A page of the outbox");
     const limit = checkLimit(options.limit ?? 100);
-    const { database } = this.host;
-    const list = statement(database.dialect, { kind: "erasure", limit, after: readCursor(options.after) });
-    return pageOf(await persist(database, () => database.query(list), this.#retryLimits), by, limit);
+    const reader = retrying(this.host.database, this.#retryLimits);
+    const entries = sourceOf(
+      (dialect) => rows(dialect, "erasure"),
+      (row) => toEntry(ENTRY.read(row)),
+    );
+    const { items, next } = await readPage(reader, entries, ENTRY_PLACE, { limit, after: options.after });
+    return { entries: items, next };
   }
 
   /** Runners of this process and of others look sooner: a hint, no more. */

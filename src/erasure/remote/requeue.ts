@@ -8,11 +8,11 @@ import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.
 import { AmendsError, ConfigurationError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
-import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Database } from "../../storage/database.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
-import { findEntries, lockEntries, requeueEntries } from "../../outbox/queries.ts";
-import { toEntry } from "../../outbox/rows.ts";
+import { findEntries } from "../../outbox/queries.ts";
+import { isAbandoned, Requeue } from "../../outbox/requeue.ts";
+import { ENTRY, toEntry, type EntryRow } from "../../outbox/rows.ts";
 
 export interface RequeueNote {
   /** Why, for the audit trail. Never personal data. */
@@ -31,30 +31,24 @@ export async function requeue(
 ): Promise<readonly OutboxEntry[]> {
   checkNote(note);
   const told = isTransactional(sink) ? undefined : await tellFirst(db, retryLimits, sink, ids, note);
-  // The answer to a commit may be lost: what flipped then is known by the number of its requeues.
-  const flipped = new Map<string, number>();
-  const isFlipped = ({ entryId, requeues }: OutboxEntry): boolean => flipped.get(entryId) === requeues;
-  const once = (): Promise<readonly OutboxEntry[]> =>
-    db.transaction(async (session) => {
-      const rows = await session.query(lockEntries(session.dialect, "erasure", ids));
-      const found = rows.map(toEntry);
-      const before = found.filter(isFlipped);
-      const flips = abandoned(found).filter((entry) => told?.has(keyOf(entry)) ?? true);
-      if (flips.length === 0) return before;
-      if (isTransactional(sink)) {
+  const requeueing = new Requeue({
+    table: ENTRY,
+    kind: "erasure",
+    ids,
+    choose: async (session, found) => {
+      refuseRectifications(found);
+      const chosen = found.filter((entry) => told?.has(keyOf(entry)) ?? true);
+      if (isTransactional(sink) && chosen.length > 0) {
         await sink.appendIn(
           session,
-          flips.map((entry) => eventOf(entry, note)),
+          chosen.map((entry) => eventOf(entry, note)),
         );
       }
-      const ready = flips.map(({ entryId }) => entryId);
-      const now = (await session.query(requeueEntries(session.dialect, ready))).map(toEntry);
-      for (const { entryId, requeues } of now) flipped.set(entryId, requeues);
-      const notice = session.dialect.notify();
-      if (notice) await session.query(notice);
-      return [...before, ...now].toSorted((a, b) => (a.entryId < b.entryId ? -1 : 1));
-    });
-  return persist(db, once, retryLimits);
+      return chosen;
+    },
+  });
+  const requeued = await persist(db, () => db.transaction((session) => requeueing.run(session)), retryLimits);
+  return requeued.map(toEntry);
 }
 
 async function tellFirst(
@@ -64,37 +58,38 @@ async function tellFirst(
   ids: readonly string[],
   note: RequeueNote,
 ): Promise<ReadonlySet<string>> {
-  const rows = await persist(db, () => db.query(findEntries(db.dialect, "erasure", ids)), retryLimits);
-  const found = abandoned(rows.map(toEntry));
+  const find = findEntries(db.dialect, ENTRY, "erasure", ids);
+  const rows = await persist(db, () => db.query(find), retryLimits);
+  const found = rows.map((row) => ENTRY.read(row)).filter(isAbandoned);
+  refuseRectifications(found);
   if (found.length > 0)
     await sink.append(found.map((entry) => ({ ...eventOf(entry, note), dedupeKey: keyOf(entry) })));
   return new Set(found.map(keyOf));
 }
 
 /** Corrections are gone when a rectification is abandoned: trying it again would correct nothing and say that it did. */
-function abandoned(entries: readonly OutboxEntry[]): readonly OutboxEntry[] {
-  const found = entries.filter(({ status }) => outboxMachine.sources("requeue").includes(status));
-  const rectify = found.filter(({ operation }) => operation === "rectify").map(({ entryId }) => entryId);
-  if (rectify.length === 0) return found;
+function refuseRectifications(abandoned: readonly EntryRow[]): void {
+  const rectify = abandoned.filter(({ operation }) => operation === "rectify").map(({ entryId }) => entryId);
+  if (rectify.length === 0) return;
   throw new ConfigurationError(
     `A rectification cannot be requeued, as its corrections were cleared when it was abandoned: ${rectify.join(", ")}. Issue it again; the new one takes the place of the old. Nothing was requeued.`,
     { entryIds: rectify },
   );
 }
 
-function eventOf(entry: OutboxEntry, { reason, by }: RequeueNote): NewAuditEvent {
+function eventOf(entry: EntryRow, { reason, by }: RequeueNote): NewAuditEvent {
   const payload: Record<string, Scalar> = {
     entry_id: entry.entryId,
-    resolver: entry.resolver,
+    resolver: entry.name,
     prior_attempts: entry.attempts,
     prior_error: entry.lastError ?? null,
     ...(reason !== undefined && { reason }),
     ...(by !== undefined && { by }),
   };
-  return { type: "ERASURE_REQUEUED", subjectId: entry.subjectId, payload };
+  return { type: "ERASURE_REQUEUED", subjectId: entry.subjectId ?? "", payload };
 }
 
-function keyOf({ entryId, requeues }: OutboxEntry): string {
+function keyOf({ entryId, requeues }: EntryRow): string {
   return `${entryId}:ERASURE_REQUEUED:${requeues}`;
 }
 

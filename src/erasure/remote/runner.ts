@@ -13,7 +13,6 @@ import { refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { within } from "../../storage/clock.ts";
-import type { Row } from "../../storage/database.ts";
 import type { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
@@ -29,9 +28,9 @@ import { dispatch } from "./dispatch.ts";
 import { entryPool, runBatch, type ClaimedEntry, type PoolContext } from "../../outbox/entry-pool.ts";
 import type { Outbox } from "./outbox.ts";
 import { canVerify, type ResolverRegistry } from "./registry.ts";
-import { isReadable, toEntry } from "../../outbox/rows.ts";
+import { ENTRY, isReadable, toEntry, type EntryRow } from "../../outbox/rows.ts";
 import { scrubbedRef } from "./scrub.ts";
-import type { Booked, Settlement } from "../../outbox/settle.ts";
+import type { Settled, Settlement } from "../../outbox/settle.ts";
 
 export interface SagaRunnerOptions {
   /** How often an entry is tried before it is abandoned. 8 unless said otherwise. */
@@ -65,7 +64,7 @@ export class SagaRunner {
   readonly #timeoutMs: number;
   readonly #isVerifiedFirst: boolean;
   readonly #onAbandoned: AbandonedHook | undefined;
-  readonly #pool: LeasePool<ClaimedEntry>;
+  readonly #pool: LeasePool<ClaimedEntry<EntryRow>>;
   #isAttached = false;
 
   constructor(
@@ -90,6 +89,7 @@ export class SagaRunner {
     this.#pool = entryPool({
       name: "outbox",
       kind: "erasure",
+      table: ENTRY,
       host: outbox.host,
       books: outbox.books,
       leaseMs: backoff.leaseMs,
@@ -120,7 +120,7 @@ export class SagaRunner {
     return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 
-  async #run(row: Row, lease: Lease): Promise<void> {
+  async #run(row: EntryRow, lease: Lease): Promise<void> {
     let entry = toEntry(row);
     const before: Decision | undefined = isReadable(row)
       ? decideBefore(entry, { attemptMax: this.#attemptMax })
@@ -134,7 +134,7 @@ export class SagaRunner {
           kind: "client",
           labels: { "amends.resolver": resolver, "amends.operation": operation },
           attributes: { "amends.entry_id": entryId, "amends.attempt": attempts },
-          parent: readTraceparent(row["traceparent"]),
+          parent: readTraceparent(row.traceparent),
         }),
         () => this.#call(entry, lease),
         (one) => labelOf(one?.outcome),
@@ -197,7 +197,7 @@ export class SagaRunner {
   }
 
   /** With a foreign sink the events go out first, and a completion is told before what completes is booked. */
-  async #book(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<Booked | "untold"> {
+  async #book(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<Settled | "untold"> {
     const events = entry.resolver === LOCAL_ONLY ? [] : eventsOf(entry, outcome, decision);
     const item = this.#pieceOf(entry, decision, events);
     const { books } = this.#outbox;

@@ -2,7 +2,7 @@
 import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
 import { persist } from "../../storage/retry.ts";
 import type { PartContext } from "../../runtime/part.ts";
-import { countStatuses } from "../../outbox/queries.ts";
+import { countStatuses, STATUS_COUNT } from "../../outbox/queries.ts";
 
 export type StatusCounts = Readonly<Record<OutboxStatus, number>>;
 
@@ -16,7 +16,10 @@ export function databaseCounts({ database }: Pick<PartContext, "database">): Sta
     async statusCounts() {
       const rows = await persist(database, () => database.query(countStatuses(database.dialect, "erasure")));
       const counts = Object.fromEntries(outboxMachine.states.map((status) => [status, 0]));
-      for (const row of rows) counts[row["status"] as OutboxStatus] = Number(row["entries"]);
+      for (const row of rows) {
+        const { status, entries } = STATUS_COUNT.read(row);
+        counts[status] = entries;
+      }
       return counts as StatusCounts;
     },
   };

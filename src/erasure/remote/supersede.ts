@@ -8,16 +8,14 @@
  */
 import type { NewAuditEvent } from "../../audit/event.ts";
 import type { Correction, OutboxEntry } from "../../core/outbox/entry.ts";
-import { outboxMachine, SUPERSEDED } from "../../core/outbox/machine.ts";
-import type { Dialect, Session } from "../../storage/database.ts";
-import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { ENTRY, toEntry } from "../../outbox/rows.ts";
+import { lockRectifications, supersedeEntries } from "../../outbox/settle-queries.ts";
+import type { Session } from "../../storage/database.ts";
 import type { CheckedEntry } from "./check-entry.ts";
-import { idRows } from "../../outbox/queries.ts";
-import { entryColumns, toEntry } from "../../outbox/rows.ts";
 import { SCRUBBED } from "./scrub.ts";
 
 interface Rectification extends OutboxEntry {
-  readonly slot: string | null;
+  readonly slot: string | undefined;
 }
 
 /** What a new entry takes over from those that it supersedes. */
@@ -79,7 +77,7 @@ export function mergeCorrections(
 }
 
 function givesWay(older: Rectification, newer: CheckedEntry): boolean {
-  return newer.operation === "erase" || older.slot === newer.slot;
+  return newer.operation === "erase" || (older.slot ?? null) === newer.slot;
 }
 
 function takeoverOf(older: readonly OutboxEntry[]): Takeover {
@@ -111,7 +109,8 @@ async function lockOpenRectifications(
 ): Promise<ReadonlyMap<string, readonly Rectification[]>> {
   const rows = await session.query(lockRectifications(session.dialect, subjects));
   const found = rows
-    .map((row): Rectification => ({ ...toEntry(row), slot: row["slot"] as string | null }))
+    .map((row) => ENTRY.read(row))
+    .map((row): Rectification => ({ ...toEntry(row), slot: row.slot }))
     .toSorted((a, b) => a.enqueuedAt.getTime() - b.enqueuedAt.getTime());
   const bySubject = new Map<string, Rectification[]>();
   for (const one of found) bySubject.set(one.subjectId, [...(bySubject.get(one.subjectId) ?? []), one]);
@@ -119,23 +118,5 @@ async function lockOpenRectifications(
 }
 
 async function supersede(session: Session, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await session.query(supersedeEntries(session.dialect, ids));
-}
-
-const SUPERSEDABLE = outboxMachine.sources("supersede");
-
-/** In the order in which everybody locks them. */
-function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql {
-  return sql`select ${entryColumns(dialect, "c")} from ${dialect.table("outbox")} as c
-    where c.kind = 'erasure' and ${dialect.among(raw("c.subject_id"), subjects)} and c.operation = 'rectify'
-      and c.status in (${literals(SUPERSEDABLE)})
-    order by c.entry_id ${dialect.forUpdateOf("c")}`;
-}
-
-/** The ref goes as well: nobody will call with it again. */
-function supersedeEntries(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`update ${dialect.table("outbox")} as c
-    set status = ${literals([SUPERSEDED])}, payload = null, next_attempt_at = null, last_error = null,
-      ref_value = ${SCRUBBED}, ref_extra = null, slot = null
-    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(SUPERSEDABLE)})`;
+  if (ids.length > 0) await session.query(supersedeEntries(session.dialect, ids, SCRUBBED));
 }

@@ -1,9 +1,11 @@
 /** The stages that send out what outcomes bring on: the runs that begin, and one row for whoever gets an event. */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
-import type { Column, Dialect, Stage } from "../../storage/database.ts";
+import type { UniqueKey, WriteMode } from "../../storage/checked-write.ts";
+import type { Column, Dialect } from "../../storage/database.ts";
+import type { Stage } from "../../storage/stages.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { CLAIMED, type WriteMode, type Numbered } from "./outcome-queries.ts";
+import { CLAIMED, type Numbered } from "./outcome-queries.ts";
 import type { Fanout, NewRow } from "../run/delivery.ts";
 
 /** What an outcome brings on. */
@@ -23,7 +25,10 @@ const MARKED: readonly Column[] = [
 function causeOf(dialect: Dialect, isLinked: boolean, by: Numbered): readonly unknown[] {
   if (!isLinked) return [];
   const { delivery, to } = by.settlement;
-  return dialect.linked([delivery && by.n], [delivery?.id, delivery?.token, delivery && to]);
+  return dialect.pick<readonly unknown[]>({
+    postgres: [delivery && by.n],
+    sqlite: [delivery?.id, delivery?.token, delivery && to],
+  });
 }
 
 /** Only what was settled just now, or before by a commit of the same claim, may have consequences. */
@@ -32,7 +37,10 @@ function caused(dialect: Dialect, isLinked: boolean): Sql {
   const byTable = sql`(r.cause_id is null or exists (select 1 from ${dialect.table("outbox")} as c
     where c.entry_id = r.cause_id and c.token = r.cause_token and c.status = r.cause_status))`;
   // Beside an "or" this is looked up in a hash, not in a loop over all of them.
-  return dialect.linked(raw("(r.cause is null or r.cause in (select n from marked))"), byTable);
+  return dialect.pick({
+    postgres: raw("(r.cause is null or r.cause in (select n from marked))"),
+    sqlite: byTable,
+  });
 }
 
 const NEW_RUN: readonly Column[] = [
@@ -69,7 +77,7 @@ export function insertRuns(dialect: Dialect, runs: readonly Brought<"runs">[], i
     select r.saga_id, r.saga_type, r.process_id,
       (select coalesce(max(o.run), 0) + 1 from ${table} as o where o.saga_type = r.saga_type and o.process_id = r.process_id),
       'running', r.trigger_id, r.trail, ${after(raw("r.deadline_ms"))}, ${after(least)}, ${now}, ${now}
-    from ${dialect.rows(isLinked ? dialect.linked(RUN_BY_NUMBER, RUN_BY_MARK) : NEW_RUN, rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
+    from ${dialect.rows(isLinked ? dialect.pick({ postgres: RUN_BY_NUMBER, sqlite: RUN_BY_MARK }) : NEW_RUN, rows)} where ${caused(dialect, isLinked)} and not exists (select 1 from ${table} as o
       where o.saga_type = r.saga_type and o.process_id = r.process_id and o.trigger_id = r.trigger_id)
     on conflict do nothing returning saga_id`;
 }
@@ -84,15 +92,15 @@ const PUBLISHED: readonly Column[] = [
   { name: "correlation", type: "text" },
   { name: "causation", type: "uuid" },
   { name: "saga_id", type: "text" },
-  { name: "event_version", type: "int", usual: 1 },
-  { name: "traceparent", type: "text", usual: null },
+  { name: "event_version", type: "int", default: 1 },
+  { name: "traceparent", type: "text", default: null },
 ];
 const NEW_ROW: readonly Column[] = [
   ...PUBLISHED,
   { name: "claimed", type: "int" },
-  { name: "opens", type: "int", usual: 0 },
+  { name: "opens", type: "int", default: 0 },
   // The cause, where the same handler gets what it brings on: it is not in the way of that.
-  { name: "own_id", type: "uuid", usual: null },
+  { name: "own_id", type: "uuid", default: null },
 ];
 const ROW_BY_NUMBER = [...NEW_ROW, ...NUMBERED];
 const ROW_BY_MARK = [...NEW_ROW, ...MARKED];
@@ -131,11 +139,13 @@ function publishRows(dialect: Dialect, news: readonly Brought<"rows">[], twice: 
     from ${dialect.rows(PUBLISHED, news.map(publishedRow))} where true${twice}`;
 }
 
-/** What exists already stays as it is. In hope, that is not even looked for: the database says so where it is. */
+/** A row that exists already stays as it is. The optimistic form does not expect one: the key refuses it. */
 const EXISTS_ALREADY: Readonly<Record<WriteMode, Sql>> = {
-  careful: raw(" on conflict do nothing"),
-  hopeful: raw(""),
+  checked: raw(" on conflict do nothing"),
+  optimistic: raw(""),
 };
+
+export const NEW_ROW_KEY: UniqueKey = { table: "outbox", constraint: "outbox_pkey", columns: ["entry_id"] };
 
 /** More than can be: with a limit, planners do not compute it again for each place where it stands. */
 const NO_LIMIT = raw("limit 1000000000");
@@ -151,7 +161,7 @@ export function insertRows(
   leaseMs: number,
   known: { readonly held: boolean; readonly runs: boolean },
   mode: WriteMode,
-): Pick<Stage, "statement" | "usual" | "only" | "as"> {
+): Omit<Stage, "name"> {
   const outbox = dialect.table("outbox");
   const isPlain = news.every(({ made, by }) => !made.opens && !by.settlement.delivery && !claims.has(made));
   const twice = EXISTS_ALREADY[mode];
@@ -170,17 +180,20 @@ export function insertRows(
   const isFirst = sql`(r.correlation is null or not exists (select 1 from ${outbox} as b where b.handler = r.handler
     and b.correlation = r.correlation and b.entry_id < r.entry_id and b.status in (${literals(CLAIMABLE)})
     and (r.own_id is null or b.entry_id <> r.own_id)))`;
-  const first = sql`case when r.opens = 1 and not ${dialect.linked(byName, byTable)} then ${literals([SUPERSEDED])}
+  const first = sql`case when r.opens = 1 and not ${dialect.pick({ postgres: byName, sqlite: byTable })} then ${literals([SUPERSEDED])}
     when r.claimed = 1 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.first_status = ${literals([CLAIMED])}`;
   const now = dialect.now();
-  const given = dialect.rows(known.held ? dialect.linked(ROW_BY_NUMBER, ROW_BY_MARK) : NEW_ROW, rows);
+  const given = dialect.rows(
+    known.held ? dialect.pick({ postgres: ROW_BY_NUMBER, sqlite: ROW_BY_MARK }) : NEW_ROW,
+    rows,
+  );
   const answer = sql`'news' as stage, cast(entry_id as text) as id, status, token, ${dialect.epochMs(raw("enqueued_at"))} as at`;
   const statement = sql`insert into ${outbox} (${raw(NAMES.join(", "))}, kind, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
     select ${namesOf("n")}, ${kindOf("n")}, n.first_status,
       case when ${isOurs} then 1 else 0 end, case when ${isOurs} then ${raw(String(FIRST_CLAIM))} else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
     from (select r.*, ${first} as first_status from ${given} where ${caused(dialect, known.held)} ${NO_LIMIT}) as n
-    where true${twice} returning ${dialect.linked(raw("entry_id, status, token, enqueued_at"), answer)}`;
-  return { statement, usual: claims.size, only: sql`status = ${literals([CLAIMED])}`, as: answer };
+    where true${twice} returning ${dialect.pick({ postgres: raw("entry_id, status, token, enqueued_at"), sqlite: answer })}`;
+  return { statement, expectRows: claims.size, counted: sql`status = ${literals([CLAIMED])}`, answer };
 }

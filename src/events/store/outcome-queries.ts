@@ -5,6 +5,7 @@
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { flowMachine } from "../../core/flow/machine.ts";
 import { CLAIMABLE, HELD as IN_HAND, outboxMachine, SUPERSEDED } from "../../core/outbox/machine.ts";
+import type { WriteMode } from "../../storage/checked-write.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Settlement } from "../run/delivery.ts";
@@ -16,9 +17,9 @@ const MARK: readonly Column[] = [
   { name: "row_id", type: "uuid" },
   { name: "row_token", type: "bigint" },
   { name: "to_status", type: "text" },
-  { name: "wait_ms", type: "text", usual: null },
-  { name: "error", type: "text", usual: null },
-  { name: "uncounted", type: "int", usual: 0 },
+  { name: "wait_ms", type: "text", default: null },
+  { name: "error", type: "text", default: null },
+  { name: "uncounted", type: "int", default: 0 },
 ];
 const MOVE: readonly Column[] = [
   { name: "run_id", type: "text" },
@@ -28,13 +29,13 @@ const MOVE: readonly Column[] = [
   { name: "current_step", type: "int" },
   { name: "completed_steps", type: "text" },
   { name: "trail", type: "text" },
-  { name: "undo_steps", type: "text", usual: "[]" },
-  { name: "late_step", type: "text", usual: null },
-  { name: "failed_step", type: "text", usual: null },
-  { name: "failed_label", type: "text", usual: null },
-  { name: "step_ms", type: "text", usual: null },
-  { name: "keeps_due", type: "int", usual: 0 },
-  { name: "note", type: "text", usual: null },
+  { name: "undo_steps", type: "text", default: "[]" },
+  { name: "late_step", type: "text", default: null },
+  { name: "failed_step", type: "text", default: null },
+  { name: "failed_label", type: "text", default: null },
+  { name: "step_ms", type: "text", default: null },
+  { name: "keeps_due", type: "int", default: 0 },
+  { name: "note", type: "text", default: null },
 ];
 /** A move by itself names the delivery by which the run is moved. */
 const MOVE_BY: readonly Column[] = [{ name: "row_id", type: "uuid" }, ...MOVE];
@@ -71,7 +72,7 @@ function moveRow({ settlement: { move, out } }: Numbered): unknown[] {
   ];
 }
 
-const UNMOVED: unknown[] = MOVE.map(({ usual }) => usual ?? null);
+const UNMOVED: unknown[] = MOVE.map(({ default: common }) => common ?? null);
 
 /** The rows that go out for the run, behind those that did before. */
 function trailOf(run: string, rows: Settlement["out"]["rows"]): string {
@@ -116,13 +117,6 @@ export function takeHold(dialect: Dialect, held: readonly Numbered[]): Sql {
     join ${dialect.table("outbox")} as c on ${HOLDING} ${dialect.forUpdateOf("c")}`;
 }
 
-/** How outcomes are written. */
-export type WriteMode =
-  /** What does not hold is refused by itself: rows are locked first, and each stage looks at those before it. */
-  | "careful"
-  /** That everything holds is only counted in the end: where it does not, nothing at all is written. */
-  | "hopeful";
-
 /**
  * A run moves once per version; `mark` says by whose outcome. `free` are those that belong to no delivery. When it comes
  * to rest is kept beside its last change, for the indexes: as long as it goes on, none of them has to be touched.
@@ -133,13 +127,13 @@ export function moveRuns(
   free: readonly Numbered[],
   mode: WriteMode,
 ): Sql {
-  if (mode === "hopeful") return sql`${moved(dialect, moves(dialect, held), raw("true"))} returning 1`;
+  if (mode === "optimistic") return sql`${moved(dialect, moves(dialect, held), raw("true"))} returning 1`;
   const all = [...held, ...free];
   const byTable = sql`(r.row_id is null or exists (select 1 from ${dialect.table("outbox")} as c where ${HOLDING}))`;
   const byName = raw(`(r.row_id is null or r.n in (select n from held))`);
-  const fence = dialect.linked(held.length > 0 ? byName : raw("true"), byTable);
+  const fence = dialect.pick({ postgres: held.length > 0 ? byName : raw("true"), sqlite: byTable });
   return sql`${moved(dialect, outcomes(dialect, all), fence)}
-    returning ${answer("moved", "saga_id", dialect)}${dialect.linked(raw(", r.n as n"), raw(""))}`;
+    returning ${answer("moved", "saga_id", dialect)}${dialect.pick({ postgres: raw(", r.n as n"), sqlite: raw("") })}`;
 }
 
 function moved(dialect: Dialect, given: Sql, fence: Sql): Sql {
@@ -163,15 +157,15 @@ export function markDeliveries(
   hasMoves: boolean,
   mode: WriteMode,
 ): Sql {
-  if (mode === "hopeful") return sql`${marked(dialect, marks(dialect, held), raw("true"))} returning 1`;
+  if (mode === "optimistic") return sql`${marked(dialect, marks(dialect, held), raw("true"))} returning 1`;
   const byTable = sql`exists (select 1 from ${dialect.table("saga_state")} as s
     where s.saga_id = r.run_id and s.version = r.version + 1 and s.mark = r.row_id)`;
   const byName = raw(hasMoves ? "r.n in (select n from moved)" : "false");
-  const fence = sql`(r.run_id is null or ${dialect.linked(byName, byTable)})`;
+  const fence = sql`(r.run_id is null or ${dialect.pick({ postgres: byName, sqlite: byTable })})`;
   const rows = outcomes(dialect, held);
-  const given = hasMoves ? dialect.linked(raw("held as r"), rows) : rows;
+  const given = hasMoves ? dialect.pick({ postgres: raw("held as r"), sqlite: rows }) : rows;
   return sql`${marked(dialect, given, fence)}
-    returning ${answer("marked", "entry_id", dialect, "token")}${dialect.linked(raw(", r.n as n"), raw(""))}`;
+    returning ${answer("marked", "entry_id", dialect, "token")}${dialect.pick({ postgres: raw(", r.n as n"), sqlite: raw("") })}`;
 }
 
 function marked(dialect: Dialect, given: Sql, fence: Sql): Sql {

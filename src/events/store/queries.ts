@@ -1,10 +1,9 @@
 /** The statements on events that are not hot: claims, renewals, reads. The hot ones are in settle.ts. */
 import { flowMachine } from "../../core/flow/machine.ts";
 import { CLAIMABLE, outboxMachine } from "../../core/outbox/machine.ts";
-import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
+import { claimStatement, freshFirst, renewStatement, type Claimable } from "../../storage/claim.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
-import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { FRESH_FIRST } from "../../storage/migrations/0002-outbox.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { HELD_ROWS, OUTBOX } from "../../outbox/queries.ts";
 import type { Delivery } from "../run/delivery.ts";
 import { deliveryColumns, runColumns } from "./rows.ts";
@@ -25,7 +24,7 @@ function deliveries(dialect: Dialect, { deliverable, routable }: Known): Claimab
     select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
       and b.entry_id < due.entry_id and b.status in (${open})))`;
   const tried = (rank: string): Sql =>
-    sql`due.kind = 'delivery' and ${raw(FRESH_FIRST("due.attempts"))} = ${raw(rank)} and ${kept} and ${turn}`;
+    sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rank)} and ${kept} and ${turn}`;
   const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
   const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
     and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
@@ -50,8 +49,7 @@ export function claimDeliveries(
 }
 
 export function renewDeliveries(dialect: Dialect, held: readonly Delivery[], leaseMs: number): Sql {
-  const rows = held.map(({ id, token }) => [id, token] as const);
-  return renewStatement(dialect, HELD_ROWS, rows, leaseMs, raw("entry_id"));
+  return renewStatement(dialect, HELD_ROWS, held, leaseMs, raw("entry_id"));
 }
 
 export function selectRuns(dialect: Dialect, sagaIds: readonly string[]): Sql {
@@ -95,12 +93,6 @@ export function selectAwaited(dialect: Dialect, trail: readonly string[], handle
       case when c.next_attempt_at > ${dialect.now()} then 1 else 0 end as leased
     ${onTrail(dialect, trail)} where c.handler = ${handler}
       and c.status || '' in (${literals(outboxMachine.sources("supersede"))}) order by c.entry_id desc limit 1`;
-}
-
-/** Everything that was sent out for a run. */
-export function selectRunEvents(dialect: Dialect, trail: readonly string[]): Sql {
-  return sql`select c.entry_id, c.name, c.handler, c.status, c.attempts, c.last_error, ${dialect.epochMs(raw("c.enqueued_at"))} as enqueued_at
-    ${onTrail(dialect, trail)} order by c.enqueued_at, c.event_id, c.entry_id`;
 }
 
 export function selectDelivery(dialect: Dialect, id: string): Sql {
@@ -148,31 +140,4 @@ export function selectNoted(dialect: Dialect, kind: keyof typeof NOTED, id: stri
 
 function added(note: string): Sql {
   return sql`case when notes is null then '[' else substr(notes, 1, length(notes) - 1) || ',' end || ${note} || ']'`;
-}
-
-/** Goes on after this one: the instant and the id of the last one of the page before. */
-export type Cursor = readonly [atMs: number, id: string];
-
-export function listStalledRuns(dialect: Dialect, limit: number, after: Cursor | undefined): Sql {
-  return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s where s.status = 'stalled'
-    ${after ? sql`and ${later(dialect, "s.rested_at", "s.saga_id", after)}` : empty}
-    order by s.rested_at, s.saga_id limit ${limit}`;
-}
-
-/** Deliveries, and events that could not be routed, that were given up. */
-export function listGivenUp(
-  dialect: Dialect,
-  kind: "delivery" | "event",
-  limit: number,
-  after: Cursor | undefined,
-): Sql {
-  return sql`select ${deliveryColumns(dialect)}, status, last_error from ${dialect.table("outbox")}
-    where status = 'abandoned' and kind = ${literals([kind])}
-    ${after ? sql`and ${later(dialect, "enqueued_at", "cast(entry_id as text)", after)}` : empty}
-    order by enqueued_at, entry_id limit ${limit}`;
-}
-
-function later(dialect: Dialect, instant: string, id: string, [atMs, last]: Cursor): Sql {
-  const at = dialect.epochMs(raw(instant));
-  return sql`(${at} > ${atMs} or (${at} = ${atMs} and ${raw(id)} > ${last}))`;
 }

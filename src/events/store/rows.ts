@@ -5,6 +5,7 @@ import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
+import type { TrailEntry } from "../../outbox/read/entry.ts";
 import type { Delivery, RunRecord } from "../run/delivery.ts";
 
 const DELIVERY = [
@@ -118,15 +119,16 @@ export interface RunEvent {
   readonly at: Date;
 }
 
-export function toRunEvent(row: Row): RunEvent {
+export function toRunEvent(entry: TrailEntry): RunEvent {
+  const { entryId, name, handler, status, attempts, lastError, enqueuedAt } = entry;
   return {
-    id: row["entry_id"] as string,
-    event: row["name"] as string,
-    handler: text(row["handler"]),
-    status: row["status"] as OutboxStatus,
-    attempts: Number(row["attempts"]),
-    error: text(row["last_error"]),
-    at: new Date(Number(row["enqueued_at"])),
+    id: entryId,
+    event: name,
+    handler,
+    status,
+    attempts,
+    error: lastError,
+    at: new Date(enqueuedAt),
   };
 }
 

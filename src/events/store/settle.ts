@@ -8,7 +8,9 @@
  */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import type { Execute } from "../../sagas/journal/flush.ts";
-import { ALL_EXPECTED, type Dialect, type Row, type Stage } from "../../storage/database.ts";
+import { isRefusal, type WriteMode } from "../../storage/checked-write.ts";
+import type { Dialect, Row } from "../../storage/database.ts";
+import { ALL_EXPECTED, statementsOf, type Stage } from "../../storage/stages.ts";
 import type { Claimed } from "../../runtime/lease-pool.ts";
 import {
   ANSWER,
@@ -20,11 +22,10 @@ import {
   selectOurs,
   takeHold,
   tellOthers,
-  type WriteMode,
   type Numbered,
 } from "./outcome-queries.ts";
 import type { NewRow, Settlement } from "../run/delivery.ts";
-import { insertRows, insertRuns, type Brought } from "./insert-queries.ts";
+import { insertRows, insertRuns, NEW_ROW_KEY, type Brought } from "./insert-queries.ts";
 
 export interface Settled {
   readonly applied: boolean;
@@ -40,7 +41,7 @@ export interface Item {
   readonly claims: readonly NewRow[];
 }
 
-/** `isAlone`: the statement is a transaction by itself, so that it may be tried in hope first. */
+/** `isAlone`: the statement is a transaction by itself, so that the optimistic form may be tried first. */
 export async function settleTogether(
   dialect: Dialect,
   execute: Execute,
@@ -52,13 +53,17 @@ export async function settleTogether(
   const all = items.map(({ settlement }, n) => ({ n, settlement }));
   const write = async (mode: WriteMode): Promise<readonly Row[]> => {
     const stages = stagesOf(dialect, all, claims, leaseMs, mode);
-    return stages.length === 0 ? NOTHING_TO_DO : (await execute(dialect.chain(stages, ANSWER))).flat();
+    return stages.length === 0
+      ? NOTHING_TO_DO
+      : (await execute(statementsOf(dialect, stages, ANSWER))).flat();
   };
   let mode: WriteMode =
-    isAlone && all.every(mayBeOptimistic) ? dialect.linked<WriteMode>("hopeful", "careful") : "careful";
+    isAlone && all.every(mayBeOptimistic)
+      ? dialect.pick<WriteMode>({ postgres: "optimistic", sqlite: "checked" })
+      : "checked";
   const answers = await write(mode).catch((error: unknown) => {
-    if (mode === "careful" || !dialect.isRefused(error)) throw error;
-    mode = "careful";
+    if (mode === "checked" || !isRefusal(dialect, error, [NEW_ROW_KEY])) throw error;
+    mode = "checked";
     return write(mode);
   });
   const [first] = answers;
@@ -68,7 +73,8 @@ export async function settleTogether(
     return items.map(() => done);
   }
   const news = answers.filter(isOf("news"));
-  const holds = mode === "hopeful" ? () => true : await holding(dialect, execute, all, claims, answers, news);
+  const holds =
+    mode === "optimistic" ? () => true : await holding(dialect, execute, all, claims, answers, news);
   const times = new Map(news.filter(isOurs).map((row) => [idOf(row), Number(row["at"])]));
   const claimed = new Map(
     Array.from(claims).flatMap((row) => {
@@ -101,7 +107,8 @@ function stagesOf(
   const queued: Numbered[] = [];
   const rows: Brought<"rows">[] = [];
   const runs: Brought<"runs">[] = [];
-  const isOptimistic = mode === "hopeful";
+  const isOptimistic = mode === "optimistic";
+  const otherwise = isOptimistic ? "refuse" : "answer";
   // The same event may be sent twice at once. Where everything holds, the first is as good as the second; where one of
   // the two may be refused, both are given, and the key lets one in.
   const ids = new Set<string>();
@@ -122,23 +129,26 @@ function stagesOf(
   const marked: Stage[] = [];
   if (held.length > 0) {
     const statement = markDeliveries(dialect, held, hasMoves, mode);
-    marked.push({ name: "marked", statement, usual: held.length, must: isOptimistic });
+    marked.push({ name: "marked", statement, expectRows: held.length, otherwise });
   }
   const moved: Stage[] = [];
   if (hasMoves && !isOptimistic)
-    moved.push({ name: "held", statement: takeHold(dialect, held), forOthers: true });
+    moved.push(
+      ...dialect.pick({ postgres: [{ name: "held", statement: takeHold(dialect, held) }], sqlite: [] }),
+    );
   if (hasMoves || free.length > 0) {
     const statement = moveRuns(dialect, moves, free, mode);
-    moved.push({ name: "moved", statement, usual: moves.length + free.length, must: isOptimistic });
+    moved.push({ name: "moved", statement, expectRows: moves.length + free.length, otherwise });
   }
   const stages = isOptimistic ? [...marked, ...moved] : [...moved, ...marked];
   const known = { held: held.length > 0 && !isOptimistic, runs: runs.length > 0 };
   if (runs.length > 0) stages.push({ name: "begun", statement: insertRuns(dialect, runs, known.held) });
   if (rows.length > 0)
     stages.push({ name: "news", ...insertRows(dialect, rows, claims, leaseMs, known, mode) });
-  if (queued.length > 0) stages.push({ name: "behind", statement: selectBehind(dialect, queued), usual: 0 });
+  if (queued.length > 0)
+    stages.push({ name: "behind", statement: selectBehind(dialect, queued), expectRows: 0 });
   const notice = rows.some(({ made }) => !claims.has(made)) ? dialect.notify() : undefined;
-  if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), usual: 1 });
+  if (notice) stages.push({ name: "told", statement: tellOthers(dialect, notice), expectRows: 1 });
   return stages;
 }
 

@@ -1,16 +1,13 @@
 /** Runs and deliveries in a database: outcomes travel through the group writer, everything else is rare. */
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
-import { GroupWriter } from "../../storage/group-writer.ts";
-import { persist, type RetryLimits } from "../../storage/retry.ts";
 import type { Sql } from "../../storage/sql.ts";
+import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import type { Delivery, NewRow, RunRecord, Settlement } from "../run/delivery.ts";
 import { claimDeliveries, renewDeliveries, selectRunOf, selectRuns, type Known } from "./queries.ts";
 import { toDelivery, toRun } from "./rows.ts";
 import { settleTogether, type Item, type Settled } from "./settle.ts";
 
-/** So many outcomes that wait are worth a second commit beside the first, where the database has several writers. */
-const PARALLEL_FROM = 250;
 const NO_CLAIMS: readonly NewRow[] = [];
 
 export interface SagaStoreOptions {
@@ -23,22 +20,19 @@ export interface SagaStoreOptions {
 export class SagaStore {
   readonly #db: Database;
   readonly #leaseMs: number;
-  readonly #retryLimits: RetryLimits;
-  readonly #writer: GroupWriter<Item, Settled>;
+  readonly #writer: OutcomeWriter<Item, Settled>;
 
   constructor({ db, leaseMs, signal, onTrouble }: SagaStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
-    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
-    this.#writer = new GroupWriter<Item, Settled>({
+    this.#writer = new OutcomeWriter<Item, Settled>({
       db,
-      flush: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),
+      write: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),
       bytes: bytesOf,
       signal,
       onTrouble,
       // A publication has somebody who waits for it; an outcome has not.
       failFast: ({ settlement }) => settlement.delivery === undefined,
-      ...(db.dialect.name === "postgres" && { parallelFrom: PARALLEL_FROM }),
     });
   }
 
@@ -73,7 +67,7 @@ export class SagaStore {
   async steer(settlement: Settlement): Promise<boolean> {
     const refused = Symbol("refused");
     try {
-      await this.#persist(() =>
+      await this.#writer.persist(() =>
         this.#db.transaction(async (session) => {
           const { applied } = await this.settleIn(session, settlement);
           if (!applied) throw new Refused(refused);
@@ -89,7 +83,9 @@ export class SagaStore {
 
   /** Deliveries that are due, each with the run that waits for it. */
   async claim(known: Known, limit: number, except: readonly string[] = []): Promise<readonly Delivery[]> {
-    const rows = await this.#query(claimDeliveries(this.#db.dialect, known, limit, this.#leaseMs, except));
+    const rows = await this.#writer.query(
+      claimDeliveries(this.#db.dialect, known, limit, this.#leaseMs, except),
+    );
     const claimed = rows.map(toDelivery);
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     if (ids.length === 0) return claimed;
@@ -103,32 +99,24 @@ export class SagaStore {
   async renew(held: readonly Delivery[]): Promise<ReadonlySet<string>> {
     if (held.length === 0) return new Set();
     const statement = renewDeliveries(this.#db.dialect, held, this.#leaseMs);
-    const rows = await this.#query(statement, renewalLimitMs(this.#leaseMs));
+    const rows = await this.#writer.query(statement, renewalLimitMs(this.#leaseMs));
     return new Set(rows.map((row) => row["entry_id"] as string));
   }
 
   async runs(sagaIds: readonly string[]): Promise<ReadonlyMap<string, RunRecord>> {
-    const rows = await this.#query(selectRuns(this.#db.dialect, sagaIds));
+    const rows = await this.#writer.query(selectRuns(this.#db.dialect, sagaIds));
     const hereMs = this.#db.clock.monotonicMs();
     return new Map(rows.map((row) => [row["saga_id"] as string, toRun(row, hereMs)]));
   }
 
   /** The newest run of a process. */
   async get(sagaType: string, processId: string): Promise<RunRecord | undefined> {
-    const [row] = await this.#query(selectRunOf(this.#db.dialect, sagaType, processId));
+    const [row] = await this.#writer.query(selectRunOf(this.#db.dialect, sagaType, processId));
     return row && toRun(row, this.#db.clock.monotonicMs());
   }
 
   query(statement: Sql): Promise<readonly Row[]> {
-    return this.#query(statement);
-  }
-
-  #query(statement: Sql, limitMs?: number): Promise<readonly Row[]> {
-    return this.#persist(() => this.#db.query(statement, limitMs));
-  }
-
-  #persist<T>(work: () => Promise<T>): Promise<T> {
-    return persist(this.#db, work, this.#retryLimits);
+    return this.#writer.query(statement);
   }
 }
 

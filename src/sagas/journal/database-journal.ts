@@ -8,9 +8,8 @@ import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
-import { GroupWriter } from "../../storage/group-writer.ts";
-import { persist, type RetryLimits } from "../../storage/retry.ts";
 import type { Sql } from "../../storage/sql.ts";
+import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, insertLines, type Execute, type Item } from "./flush.ts";
 import {
   OPERATOR_TOKEN,
@@ -28,9 +27,6 @@ import { claimSagas, renewSagas, selectLogs, selectSaga, stallDamaged } from "./
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
-/** So many checkpoints that wait are worth a second commit beside the first, where the database has several writers. */
-const PARALLEL_FROM = 250;
-
 export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
@@ -41,26 +37,15 @@ export class DatabaseJournal implements Journal {
   readonly keepsEvents = true;
   readonly #db: Database;
   /** A start may have to wait for somebody else's transaction with the same id: no checkpoint waits with it. */
-  readonly #starts: GroupWriter<Item, boolean>;
-  readonly #lines: GroupWriter<Item, boolean>;
-  readonly #retryLimits: RetryLimits;
+  readonly #starts: OutcomeWriter<Item, boolean>;
+  readonly #lines: OutcomeWriter<Item, boolean>;
 
   constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
     this.#db = db;
-    this.#retryLimits = { attemptMax: 8, signal, onTrouble };
-    const options = {
-      db,
-      flush: (items: readonly Item[]) => flushInEpoch(db, items),
-      bytes: bytesOf,
-      ...(signal && { signal }),
-      ...(onTrouble && { onTrouble }),
-    };
-    this.#starts = new GroupWriter<Item, boolean>({ ...options, failFast: () => true });
-    this.#lines = new GroupWriter<Item, boolean>({
-      ...options,
-      failFast: () => false,
-      ...(db.dialect.name === "postgres" && { parallelFrom: PARALLEL_FROM }),
-    });
+    const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
+    const options = { db, write, bytes: bytesOf, signal, onTrouble };
+    this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
+    this.#lines = new OutcomeWriter(options);
   }
 
   get flushes(): number {
@@ -186,7 +171,7 @@ export class DatabaseJournal implements Journal {
   }
 
   #persist<T>(work: () => Promise<T>): Promise<T> {
-    return persist(this.#db, work, this.#retryLimits);
+    return this.#lines.persist(work);
   }
 }
 

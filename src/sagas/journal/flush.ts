@@ -10,7 +10,8 @@
 import { openingLines } from "../../core/saga/group.ts";
 import { BEGUN, CLAIMABLE, RECORDED, sagaMachine } from "../../core/saga/machine.ts";
 import { encodePlan } from "../../core/saga/plan.ts";
-import type { Column, Dialect, Row, Violation } from "../../storage/database.ts";
+import { isRefusal, type UniqueKey } from "../../storage/checked-write.ts";
+import type { Column, Dialect, Row } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
 import { contextOf, forgetInterests, insertInterests } from "./signal-queries.ts";
@@ -35,7 +36,7 @@ export async function flush(
     const created = names(results[0], "id");
     return items.map((item) => !("start" in item) || created.delete(item.start.id));
   } catch (error) {
-    if (!isRefusal(dialect.violated(error))) throw error;
+    if (!isRefusal(dialect, error, TAKEN)) throw error;
     return flushTolerantly(dialect, execute, items, sorted);
   }
 }
@@ -49,11 +50,11 @@ export function flushInside(
   return flushTolerantly(dialect, execute, items, sort(items));
 }
 
-/** An id or a version is taken: nothing else is a refusal. */
-function isRefusal(violation: Violation | undefined): boolean {
-  if (violation?.kind !== "unique") return false;
-  return violation.name === "saga_logs" || violation.name === "saga_executions";
-}
+/** A version or an id is taken: nothing else is a refusal. */
+const TAKEN: readonly UniqueKey[] = [
+  { table: "saga_logs", constraint: "saga_logs_pkey", columns: ["saga_id", "id"] },
+  { table: "saga_executions", constraint: "saga_executions_pkey", columns: ["id"] },
+];
 
 interface Sorted {
   readonly starts: readonly NewSaga[];
@@ -113,7 +114,10 @@ function plainStatements(dialect: Dialect, sorted: Sorted): Sql[] {
   const statements: Sql[] = [];
   if (moves.length > 0) {
     const lines = insertPlainLines(dialect, [...appends, ...moves]);
-    statements.push(...dialect.together(moveSagas(dialect, moves, false), lines));
+    const move = moveSagas(dialect, moves, false);
+    // Counting the rows of the first makes it run to its end before the second begins.
+    const together = sql`with moved as (${move} returning 1) ${lines} where (select count(*) from moved) >= 0`;
+    statements.push(...dialect.pick({ postgres: [together], sqlite: [move, lines] }));
   } else if (appends.length > 0) statements.push(insertPlainLines(dialect, appends));
   if (emissions.length > 0) statements.push(insertEmissions(dialect, emissions));
   statements.push(...endStatements(dialect, sorted));

@@ -1,12 +1,5 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
-import {
-  BEGUN,
-  CLAIMABLE,
-  RECORDED,
-  STALLED,
-  sagaMachine,
-  type SagaStatus,
-} from "../../core/saga/machine.ts";
+import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
 import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -49,8 +42,7 @@ export function claimSagas(
 
 /** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
 export function renewSagas(dialect: Dialect, holds: readonly Claimed[], leaseMs: number): Sql {
-  const rows = holds.map(({ id, token }) => [id, token] as const);
-  return renewStatement(dialect, SAGAS, rows, leaseMs, raw("id, version"), raw("c.owner is not null"));
+  return renewStatement(dialect, SAGAS, holds, leaseMs, raw("id, version"), raw("c.owner is not null"));
 }
 
 export function selectSaga(dialect: Dialect, id: string, lock: boolean): Sql {
@@ -61,30 +53,6 @@ export function selectSaga(dialect: Dialect, id: string, lock: boolean): Sql {
 export function selectLogs(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`select ${logColumns(dialect)} from ${dialect.table("saga_logs")}
     where ${dialect.among(raw("saga_id"), ids)} order by saga_id, id`;
-}
-
-export function countOpenKinds(dialect: Dialect): Sql {
-  return sql`select name, definition, count(*) as sagas from ${dialect.table("saga_executions")}
-    where status in (${raw(CLAIMABLE.map((state) => `'${state}'`).join(", "))}) group by name, definition`;
-}
-
-export interface SagaFilter {
-  readonly status?: SagaStatus | undefined;
-  readonly name?: string | undefined;
-  readonly limit: number;
-  /** Goes on after this saga: the instant and id of the last one of the page before. */
-  readonly after?: { readonly updatedAtMs: number; readonly id: string } | undefined;
-}
-
-/** Sagas by the instant of their last change, oldest first. A state is a literal, or no partial index would serve. */
-export function listSagas(dialect: Dialect, filter: SagaFilter): Sql {
-  const updated = dialect.epochMs(raw("c.updated_at"));
-  const { status, name, after } = filter;
-  return sql`select ${executionColumns(dialect, "c")}, c.error from ${dialect.table("saga_executions")} as c
-    where true ${status === undefined ? empty : sql`and c.status = ${literals([status])}`}
-      ${name === undefined ? empty : sql`and c.name = ${name}`}
-      ${after ? sql`and (${updated} > ${after.updatedAtMs} or (${updated} = ${after.updatedAtMs} and c.id > ${after.id}))` : empty}
-    order by c.updated_at, c.id limit ${filter.limit}`;
 }
 
 /**

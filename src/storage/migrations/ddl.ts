@@ -1,75 +1,128 @@
-/** The words of table definitions in which the two databases differ. Names and states come from our own tables. */
+/**
+ * The words of table definitions in which the two databases differ. Tables, states and conditions come from our own
+ * declarations, never from users.
+ */
+import type { Machine } from "../../core/machine.ts";
 import type { Dialect } from "../database.ts";
 
-export interface Words {
+/** Types of columns. */
+interface Types {
   readonly instant: string;
   readonly uuid: string;
   readonly bool: string;
-  /** The gate in an index, so that an empty one sorts first and can be compared. */
-  readonly gate: (column: string) => string;
+  readonly bigint: string;
   /** Text that compares byte by byte, whatever the database's language is. */
   readonly id: string;
   /** A key that the database counts up; no number is ever given twice. */
   readonly serial: string;
-  readonly bigint: string;
+  /** The value of a `bool` that is false. */
+  readonly no: string;
 }
 
-const POSTGRES: Words = {
+export interface Ddl extends Types {
+  /** The name of a table. */
+  readonly table: (name: string) => string;
+  readonly index: (name: string, on: string) => string;
+  readonly uniqueIndex: (name: string, on: string) => string;
+  /** The gate in an index, so that an empty one sorts first and can be compared. */
+  readonly gate: (column: string) => string;
+  /** What stands behind the columns of a table. */
+  readonly end: (...traits: readonly Trait[]) => string;
+  /** Statements by which the database itself refuses a change, whatever client it comes from. */
+  readonly refuse: (refusal: Refusal) => string[];
+  /** One of two texts. */
+  readonly pick: (of: { readonly postgres: string; readonly sqlite: string }) => string;
+}
+
+/** `changing`: rows are updated, so that they need room on their page. `keyed`: rows are stored by their primary key. */
+type Trait = "changing" | "keyed";
+
+export interface Refusal {
+  readonly name: string;
+  readonly table: string;
+  readonly on: "update" | "delete";
+  /** A condition over `old`. Default: every such statement is refused. */
+  readonly when?: string;
+  readonly message: string;
+}
+
+export function ddlOf(dialect: Dialect): Ddl {
+  const table = (name: string): string => dialect.table(name).text;
+  // On PostgreSQL an index lives in its table's schema; on SQLite its name needs the prefix.
+  const indexName = (name: string): string => dialect.pick({ postgres: name, sqlite: table(name) });
+  return {
+    ...dialect.pick({ postgres: POSTGRES, sqlite: SQLITE }),
+    table,
+    index: (name, on) => `create index ${indexName(name)} on ${on}`,
+    uniqueIndex: (name, on) => `create unique index ${indexName(name)} on ${on}`,
+    gate: (column) =>
+      dialect.pick({
+        postgres: `coalesce(${column}, '-infinity'::timestamptz)`,
+        sqlite: `coalesce(${column}, 0)`,
+      }),
+    end: (...traits) =>
+      dialect.pick({
+        // Vacuum early, too, as every row changes.
+        postgres: traits.includes("changing")
+          ? ") with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)"
+          : ")",
+        sqlite: traits.includes("keyed") ? ") strict, without rowid" : ") strict",
+      }),
+    refuse: (refusal) => dialect.pick({ postgres: refuseOnPostgres, sqlite: refuseOnSqlite })(table, refusal),
+    pick: (of) => dialect.pick(of),
+  };
+}
+
+const POSTGRES: Types = {
   instant: "timestamptz",
   uuid: "uuid",
   bool: "boolean",
-  gate: (column) => `coalesce(${column}, '-infinity'::timestamptz)`,
+  bigint: "bigint",
   id: 'text collate "C"',
   serial: "bigint generated always as identity primary key",
-  bigint: "bigint",
+  no: "false",
 };
 
-const SQLITE: Words = {
+const SQLITE: Types = {
   instant: "integer",
   uuid: "text",
   bool: "integer",
-  gate: (column) => `coalesce(${column}, 0)`,
+  bigint: "integer",
   id: "text",
   serial: "integer primary key autoincrement",
-  bigint: "integer",
+  no: "0",
 };
 
-export function words(dialect: Dialect): Words {
-  return dialect.name === "postgres" ? POSTGRES : SQLITE;
+function refuseOnPostgres(table: Ddl["table"], refusal: Refusal): string[] {
+  const { name, on, message } = refusal;
+  const when = refusal.when === undefined ? "" : ` when (${refusal.when})`;
+  return [
+    `create function ${table(name)}() returns trigger language plpgsql as $$ begin raise exception '${message}'; end $$`,
+    // Afterwards is as good, for the statement fails either way; beforehand, every change would lock its row once more.
+    `create trigger ${name} after ${on} on ${table(refusal.table)} for each row${when} execute function ${table(name)}()`,
+  ];
+}
+
+function refuseOnSqlite(table: Ddl["table"], refusal: Refusal): string[] {
+  const { name, on, message } = refusal;
+  const when = refusal.when === undefined ? "" : ` when ${refusal.when}`;
+  return [
+    `create trigger ${table(name)} before ${on} on ${table(refusal.table)} for each row${when} begin select raise(abort, '${message}'); end`,
+  ];
 }
 
 export function oneOf(column: string, names: readonly string[]): string {
   return `${column} in (${names.map((name) => `'${name}'`).join(", ")})`;
 }
 
-/** On PostgreSQL an index lives in its table's schema; on SQLite its name needs the prefix. */
-export function indexName(dialect: Dialect, name: string): string {
-  return dialect.name === "postgres" ? name : dialect.table(name).text;
+type Arrows = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The column has this state of the machine. */
+export function isState<T extends Arrows>(column: string, _of: Machine<T>, state: keyof T & string): string {
+  return `${column} = '${state}'`;
 }
 
-export interface Refusal {
-  readonly name: string;
-  readonly table: string;
-  readonly on: "update" | "delete";
-  /** A condition over `old`; without one every such statement is refused. */
-  readonly when?: string;
-  readonly message: string;
-}
-
-/** The database itself refuses: whoever comes with another client cannot do it either. */
-export function refuse(dialect: Dialect, refusal: Refusal): string[] {
-  const table = dialect.table(refusal.table).text;
-  const when = refusal.when ? ` when (${refusal.when})` : "";
-  if (dialect.name === "sqlite") {
-    const sqliteWhen = refusal.when ? ` when ${refusal.when}` : "";
-    return [
-      `create trigger ${dialect.table(refusal.name).text} before ${refusal.on} on ${table} for each row${sqliteWhen} begin select raise(abort, '${refusal.message}'); end`,
-    ];
-  }
-  const routine = dialect.table(refusal.name).text;
-  return [
-    `create function ${routine}() returns trigger language plpgsql as $$ begin raise exception '${refusal.message}'; end $$`,
-    // Afterwards is as good, for the statement fails either way; beforehand, every change would lock its row once more.
-    `create trigger ${refusal.name} after ${refusal.on} on ${table} for each row${when} execute function ${routine}()`,
-  ];
+/** The default of a column that holds a state: the one that everything begins in. */
+export function initially(of: { readonly initial: string }): string {
+  return `default '${of.initial}'`;
 }

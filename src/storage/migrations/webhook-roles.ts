@@ -105,6 +105,7 @@ export async function grantRoles(session: Session): Promise<void> {
       ),
     );
     await session.query(raw(`grant usage on schema ${schema} to ${role}`));
+    await session.query(raw(`grant execute on function ${dialect.table("refuse").text}() to ${role}`));
     for (const [table, rights] of Object.entries(grants))
       await session.query(raw(`grant ${rights} on ${dialect.table(table).text} to ${role}`));
   }

@@ -3,11 +3,15 @@
  * or to parse it. Both make less than half of the work of a text out of it.
  */
 import { Buffer } from "node:buffer";
-import type { Column } from "../database.ts";
+import type { FieldType } from "../column.ts";
 
-type ElementType = Column["type"];
-
-const TYPE_IDS: Readonly<Record<ElementType, number>> = { uuid: 2950, text: 25, int: 23, bigint: 20 };
+const TYPE_IDS: Readonly<Record<FieldType, number>> = {
+  uuid: 2950,
+  text: 25,
+  int: 23,
+  bigint: 20,
+  float8: 701,
+};
 const NULL_LENGTH = -1;
 
 /** Where arrays are put together. It grows with the largest one, up to a limit. */
@@ -15,20 +19,24 @@ let scratch = Buffer.allocUnsafe(65_536);
 const SCRATCH_KEPT_MAX = 4_194_304;
 let at = 0;
 
-/** One column of these rows. */
-export function arrayOf(type: ElementType, rows: readonly (readonly unknown[])[], index: number): Buffer {
+/** One value of each of these objects, read as it is written. */
+export function arrayOf<From>(
+  type: FieldType,
+  from: readonly From[],
+  valueOf: (one: From) => unknown,
+): Buffer {
   at = 0;
   const write = WRITERS[type];
   reserve(20);
-  putInt(rows.length === 0 ? 0 : 1); // dimensions
+  putInt(from.length === 0 ? 0 : 1); // dimensions
   putInt(1); // there may be nulls
   putInt(TYPE_IDS[type]);
-  if (rows.length > 0) {
-    putInt(rows.length);
+  if (from.length > 0) {
+    putInt(from.length);
     putInt(1); // the first index
   }
-  for (const row of rows) {
-    const value = row[index];
+  for (const one of from) {
+    const value = valueOf(one);
     if (value === undefined || value === null) {
       reserve(4);
       putInt(NULL_LENGTH);
@@ -55,7 +63,7 @@ function putInt(value: number): void {
   at += 4;
 }
 
-const WRITERS: Readonly<Record<ElementType, (value: unknown) => void>> = {
+const WRITERS: Readonly<Record<FieldType, (value: unknown) => void>> = {
   text: (value) => putText(typeof value === "string" ? value : String(value)),
   int(value) {
     const int = integerOf(value);
@@ -72,6 +80,12 @@ const WRITERS: Readonly<Record<ElementType, (value: unknown) => void>> = {
       putInt(Math.floor(int / 2 ** 32));
       putInt(int >>> 0);
     } else at = scratch.writeBigInt64BE(int, at);
+  },
+  float8(value) {
+    if (typeof value !== "number") throw new TypeError("amends: not a number");
+    reserve(12);
+    putInt(8);
+    at = scratch.writeDoubleBE(value, at);
   },
   uuid: (value) => putUuid(String(value)),
 };

@@ -47,16 +47,13 @@ function judge(error: unknown): Trouble {
   return REFUSED;
 }
 
-export function isDuplicate(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === "23505";
-}
+/** The SQLSTATE of a refusal: the function `refuse` in our schema raises it. */
+export const REFUSED_STATE = "AMEND";
 
-export function violated(error: unknown): Violation | undefined {
-  const { code, table, constraint } = (error ?? {}) as Readonly<Record<string, unknown>>;
-  if (code === "23505" && typeof table === "string") return { kind: "unique", name: table };
-  return code === "23514" && typeof constraint === "string" ? { kind: "check", name: constraint } : undefined;
-}
-
-export function isDivisionByZero(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === "22012";
+export function violation(error: unknown, ours: string): Violation | undefined {
+  const { code, schema, table, constraint } = (error ?? {}) as Readonly<Record<string, unknown>>;
+  if (code === REFUSED_STATE) return { kind: "refused" };
+  if (code !== "23505" || typeof table !== "string" || typeof constraint !== "string") return undefined;
+  const name = schema === ours ? table : `${String(schema)}.${table}`;
+  return { kind: "unique", table: name, constraint, columns: undefined };
 }

@@ -228,9 +228,9 @@ function rollback(handle: SqliteHandle): void {
 
 function prepareHandle(handle: SqliteHandle, version: string | undefined): void {
   const read = (text: string): unknown => Object.values(handle.prepare(text).all()[0] as Row)[0];
-  const databases = handle.prepare("pragma database_list").all() as Row[];
+  const databases = handle.prepare("pragma database_list").all() as { name: string; file: string }[];
   // A database without a file is in memory and has no log to write ahead.
-  const onDisk = databases.some((row) => row["name"] === "main" && row["file"] !== "");
+  const onDisk = databases.some(({ name, file }) => name === "main" && file !== "");
   handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   const found = version ?? String(read("select sqlite_version()"));
   if (isTooOld(found)) {

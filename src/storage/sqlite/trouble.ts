@@ -43,20 +43,18 @@ function resultCode(error: unknown): number | undefined {
   return typeof code === "string" ? NAMES[code.split("_").slice(0, 2).join("_")] : undefined;
 }
 
-/** The extended codes of a primary key and of a unique index. */
-export function isDuplicate(error: unknown): boolean {
-  const code = resultCode(error);
-  if (code === 1555 || code === 2067) return true;
-  return String((error as { message?: unknown } | undefined)?.message).startsWith("UNIQUE constraint failed");
-}
-
-/** The names stand in the message alone. Tables have a prefix there, which is left out. */
-export function violated(error: unknown, prefix: string): Violation | undefined {
+/** The names stand in the message alone, with the prefix of our tables. */
+export function violation(error: unknown, prefix: string): Violation | undefined {
   const message = String((error as { message?: unknown } | undefined)?.message);
-  const table = /UNIQUE constraint failed: (\w+)\./.exec(message)?.[1];
-  if (table?.startsWith(prefix)) return { kind: "unique", name: table.slice(prefix.length) };
-  const check = /CHECK constraint failed: (\w+)$/.exec(message)?.[1];
-  return check === undefined ? undefined : { kind: "check", name: check };
+  const found = /UNIQUE constraint failed: (\w+)\.(.+)$/.exec(message);
+  if (!found) return undefined;
+  const [, table, columns] = found as unknown as [string, string, string];
+  return {
+    kind: "unique",
+    table: table.startsWith(prefix) ? table.slice(prefix.length) : `main.${table}`,
+    constraint: undefined,
+    columns: columns.split(`, ${table}.`),
+  };
 }
 
 function missing(error: unknown): boolean {

@@ -1,18 +1,12 @@
 /**
- * What was given up, and what people do about it. A letter that is requeued becomes a brand-new delivery, which only the
- * orchestrator can make: it is asked. The dead delivery is never touched.
+ * Deliveries that were given up, and what people do about them. A letter is known by its dead delivery, which is never
+ * touched. A letter that is requeued becomes a brand-new delivery, which only the orchestrator can make: it is asked.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { Session } from "../../storage/database.ts";
-import {
-  insertLetters,
-  listLetters,
-  selectLetterOf,
-  selectLetters,
-  settleLetters,
-  type LetterFilter,
-  type Settlement,
-} from "./queries.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import { readOldest, sourceOf } from "../../storage/read/selection.ts";
+import { insertLetters, lockLetters, openLetters, settleLetters, type Settlement } from "./queries.ts";
 import { toDeadLetter, type DeadLetter } from "./rows.ts";
 
 /** What is asked of the orchestrator: new deliveries by the ids of dead ones. */
@@ -20,6 +14,11 @@ export type Requeue = (
   session: Session,
   deliveryIds: readonly string[],
 ) => Promise<ReadonlyMap<string, string>>;
+
+export interface LetterFilter {
+  readonly subscriptionId?: string | undefined;
+  readonly limit: number;
+}
 
 export class DeadLetters {
   readonly #requeue: Requeue;
@@ -33,64 +32,51 @@ export class DeadLetters {
     if (deliveryIds.length > 0) await session.query(insertLetters(session.dialect, deliveryIds));
   }
 
-  /** The new delivery of each letter, by the letter's id. A second time it finds what the first one made. */
+  /**
+   * New deliveries in place of dead ones, by the ids of those. Deliveries that have no letter, or whose event is on its
+   * way to the subscription, are left out. A second call finds the delivery that the first one made.
+   */
   async requeue(
     session: Session,
-    ids: readonly string[],
+    deliveryIds: readonly string[],
     note: Settlement,
   ): Promise<ReadonlyMap<string, string>> {
-    const { dialect } = session;
-    const letters = await this.#read(session, ids);
+    const letters = await this.#lock(session, deliveryIds);
     const dismissed = letters.find(({ status }) => status === "Dismissed");
     if (dismissed) throw notOpen(dismissed);
+    if (letters.length === 0) return new Map();
     const made = await this.#requeue(
       session,
       letters.map(({ deliveryId }) => deliveryId),
     );
-    const done = letters.filter(({ deliveryId }) => made.has(deliveryId));
-    await session.query(
-      settleLetters(
-        dialect,
-        "requeue",
-        done.map(({ id }) => id),
-        note,
-      ),
-    );
-    return new Map(done.map(({ id, deliveryId }) => [id, made.get(deliveryId) as string]));
+    await session.query(settleLetters(session.dialect, "requeue", [...made.keys()], note));
+    return made;
   }
 
-  /** Somebody has seen to it in another way. */
-  async dismiss(session: Session, id: string, note: Settlement): Promise<void> {
-    const [letter] = await this.#read(session, [id]);
-    if (letter?.status === "Requeued") throw notOpen(letter);
-    await session.query(settleLetters(session.dialect, "dismiss", [id], note));
+  /** A person has seen to it in another way. */
+  async dismiss(session: Session, deliveryId: string, note: Settlement): Promise<void> {
+    const [letter] = await this.#lock(session, [deliveryId]);
+    if (!letter)
+      throw new AmendsError("WEBHOOK_NOT_FOUND", "This delivery has no dead letter.", { id: deliveryId });
+    if (letter.status === "Requeued") throw notOpen(letter);
+    await session.query(settleLetters(session.dialect, "dismiss", [deliveryId], note));
   }
 
-  async list(
-    session: Pick<Session, "dialect" | "query">,
-    filter: LetterFilter,
-  ): Promise<readonly DeadLetter[]> {
-    return (await session.query(listLetters(session.dialect, filter))).map(toDeadLetter);
+  /** Open letters, oldest first. */
+  async list(reader: Reader, { subscriptionId, limit }: LetterFilter): Promise<readonly DeadLetter[]> {
+    const letters = sourceOf((dialect) => openLetters(dialect, subscriptionId), toDeadLetter);
+    return (await readOldest(reader, letters, limit)).map(({ record }) => record);
   }
 
-  /** The letter of a dead delivery. */
-  async letterOf(session: Session, deliveryId: string): Promise<string | undefined> {
-    const [row] = await session.query(selectLetterOf(session.dialect, deliveryId));
-    return row && String(row["id"]);
-  }
-
-  async #read(session: Session, ids: readonly string[]): Promise<readonly DeadLetter[]> {
-    const rows = await session.query(selectLetters(session.dialect, ids, true));
-    if (rows.length < new Set(ids).size) {
-      throw new AmendsError("WEBHOOK_NOT_FOUND", "There is no dead letter with this id.", { ids });
-    }
+  async #lock(session: Session, deliveryIds: readonly string[]): Promise<readonly DeadLetter[]> {
+    const rows = await session.query(lockLetters(session.dialect, deliveryIds));
     return rows.map(toDeadLetter);
   }
 }
 
-function notOpen({ id, status }: DeadLetter): AmendsError {
+function notOpen({ deliveryId, status }: DeadLetter): AmendsError {
   return new AmendsError("NOT_ALLOWED_NOW", `The dead letter was settled before: it is ${status}.`, {
-    id,
+    id: deliveryId,
     status,
   });
 }

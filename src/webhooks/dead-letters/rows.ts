@@ -2,9 +2,9 @@
 import type { DeadLetterStatus } from "../../core/delivery/machine.ts";
 import type { Row } from "../../storage/database.ts";
 
-/** A delivery that was given up: who has not got what, and why. */
+/** A delivery that was given up: which subscription did not get which event, and why. */
 export interface DeadLetter {
-  readonly id: string;
+  /** The dead delivery: what `resend` and `dismiss` take. */
   readonly deliveryId: string;
   readonly eventId: string;
   readonly eventType: string;
@@ -23,7 +23,6 @@ export interface DeadLetter {
 export function toDeadLetter(row: Row): DeadLetter {
   const text = (name: string): string | undefined => (row[name] as string | null) ?? undefined;
   return {
-    id: String(row["id"]),
     deliveryId: String(row["saga_id"]),
     eventId: row["event_key"] as string,
     eventType: row["type"] as string,

@@ -6,8 +6,9 @@ import { LEASE_EXPIRED, type JobReport, type LeasedJob } from "../../core/delive
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
 import { renewalLimitMs, type InitialClaim } from "../../storage/claim.ts";
-import type { Database, Dialect, Row, Session, Stage } from "../../storage/database.ts";
-import { insertLeased, leaseJobs, releaseJob, renewJobs, settleInHope, settleJobs } from "./queries.ts";
+import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import type { Stage } from "../../storage/stages.ts";
+import { insertLeased, leaseJobs, releaseJob, renewJobs, settleOptimistic, settleJobs } from "./queries.ts";
 import type { Settled } from "./queries.ts";
 import { toLeasedJob } from "./rows.ts";
 
@@ -45,9 +46,8 @@ export class JobLayer {
 
   /** The ids of those that are still held. */
   async renew(db: Pick<Database, "dialect" | "query">, jobs: readonly Held[]): Promise<ReadonlySet<string>> {
-    const holds = jobs.map(({ id, token }) => [id, token] as const);
     const { leaseMs } = this.#options;
-    const rows = await db.query(renewJobs(db.dialect, holds, leaseMs), renewalLimitMs(leaseMs));
+    const rows = await db.query(renewJobs(db.dialect, jobs, leaseMs), renewalLimitMs(leaseMs));
     return new Set(rows.map((row) => String(row["id"])));
   }
 
@@ -64,11 +64,12 @@ export class JobLayer {
   }
 
   /** The same as a stage that refuses everything unless each report ends its job now. */
-  settleInHope(dialect: Dialect, reports: readonly JobReport[]): Stage {
-    const hoped = reports
+  settleOptimistic(dialect: Dialect, reports: readonly JobReport[]): Stage {
+    const expected = reports
       .toSorted(byJob)
       .map((one) => [...settledBy(one), one.job.deliveryId, one.job.attempt] as const);
-    return { name: "settled", statement: settleInHope(dialect, hoped), usual: hoped.length, must: true };
+    const statement = settleOptimistic(dialect, expected);
+    return { name: "settled", statement, expectRows: expected.length, otherwise: "refuse" };
   }
 
   async release(session: Ask, { id, token }: Held): Promise<void> {

@@ -3,8 +3,10 @@ import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.
 import {
   insertClaimed,
   claimStatement,
+  gate,
   holding,
   renewStatement,
+  type Held,
   type InitialClaim,
   type Claimable,
 } from "../../storage/claim.ts";
@@ -54,16 +56,12 @@ export function leaseJobs(
 
 export function anyJobDue(dialect: Dialect): Sql {
   return sql`exists (select 1 from ${dialect.table("webhook_jobs")} as j
-    where j.status in (${literals(ACTIVE)}) and ${dialect.gate(sql`j.next_attempt_at`)} <= ${dialect.now()}
+    where j.status in (${literals(ACTIVE)}) and ${gate(dialect, sql`j.next_attempt_at`)} <= ${dialect.now()}
       and not exists (select 1 from ${dialect.table("webhook_paused")} as q where q.subscription_id = j.subscription_id))`;
 }
 
-export function renewJobs(
-  dialect: Dialect,
-  holds: readonly (readonly [id: string, token: number])[],
-  leaseMs: number,
-): Sql {
-  return renewStatement(dialect, HELD, holds, leaseMs, raw("id"));
+export function renewJobs(dialect: Dialect, held: readonly Held[], leaseMs: number): Sql {
+  return renewStatement(dialect, HELD, held, leaseMs, raw("id"));
 }
 
 const SETTLED: readonly Column[] = [
@@ -79,20 +77,20 @@ export function settleJobs(dialect: Dialect, settled: readonly Settled[]): Sql {
   return sql`${ended(dialect, dialect.rows(SETTLED, settled))} returning report`;
 }
 
-const HOPED: readonly Column[] = [
+const EXPECTED: readonly Column[] = [
   { name: "row_id", type: "bigint" },
   { name: "row_token", type: "bigint" },
-  { name: "to_status", type: "text", usual: jobMachine.target("Leased", "complete") as JobStatus },
+  { name: "to_status", type: "text", default: jobMachine.target("Leased", "complete") as JobStatus },
   { name: "new_report", type: "uuid" },
   { name: "of_saga", type: "bigint" },
   { name: "of_attempt", type: "int" },
 ];
 
-export type Hoped = readonly [...Settled, deliveryId: string, attempt: number];
+export type ExpectedJob = readonly [...Settled, deliveryId: string, attempt: number];
 
 /** Only where each job is the one that its report takes it for, so that nobody has to look at the jobs again. */
-export function settleInHope(dialect: Dialect, hoped: readonly Hoped[]): Sql {
-  return sql`${ended(dialect, dialect.rows(HOPED, hoped))}
+export function settleOptimistic(dialect: Dialect, expected: readonly ExpectedJob[]): Sql {
+  return sql`${ended(dialect, dialect.rows(EXPECTED, expected))}
     and c.saga_id = r.of_saga and c.attempt = r.of_attempt returning 1`;
 }
 

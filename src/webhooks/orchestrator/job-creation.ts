@@ -6,6 +6,7 @@
 import { nextJob } from "../../core/delivery/decide.ts";
 import { CLOSING_MAX, nextDueAfter, roomOf, type Lane } from "../../core/delivery/lane.ts";
 import type { InitialClaim } from "../../storage/claim.ts";
+import type { WriteMode } from "../../storage/checked-write.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import {
   dueInLanes,
@@ -16,7 +17,7 @@ import {
   surveyLanes,
   takeTurn,
 } from "./queries.ts";
-import type { Manner, Move } from "./queries.ts";
+import type { Move } from "./queries.ts";
 import { toDueDelivery, toLane, type DueDelivery } from "./rows.ts";
 
 const LANES_MAX = 250;
@@ -56,7 +57,7 @@ export class JobCreation {
     session: Session,
     jobsMax: number,
     initialClaim?: InitialClaim,
-    mode: Manner = "careful",
+    mode: WriteMode = "checked",
   ): Promise<Created> {
     const start = this.#after;
     const [turn, survey] = await Promise.all([
@@ -90,7 +91,7 @@ export class JobCreation {
     rows: readonly Row[],
     jobsMax: number,
     initialClaim: InitialClaim | undefined,
-    mode: Manner,
+    mode: WriteMode,
   ): Promise<Moved & { readonly ended: boolean }> {
     const lanes = new Map<string, Lane>();
     for (const row of rows) {
@@ -108,7 +109,7 @@ export class JobCreation {
   async #dueIn(
     session: Session,
     lanes: ReadonlyMap<string, Lane>,
-    mode: Manner,
+    mode: WriteMode,
   ): Promise<readonly DueDelivery[]> {
     const { dialect } = session;
     const open = [...lanes.values()]

@@ -8,10 +8,12 @@ import { pairOf, type Attributes } from "../../core/delivery/filter.ts";
 import { byHealth, lanesOf, type JobReport, type LeasedJob } from "../../core/delivery/job.ts";
 import { deliveryMachine } from "../../core/delivery/machine.ts";
 import type { InitialClaim } from "../../storage/claim.ts";
-import type { Dialect, Session, Stage } from "../../storage/database.ts";
+import type { WriteMode } from "../../storage/checked-write.ts";
+import type { Dialect, Session } from "../../storage/database.ts";
+import type { Stage } from "../../storage/stages.ts";
 import { JobCreation, type Created } from "./job-creation.ts";
 import {
-  applyInHope,
+  applyOptimistic,
   applyOutcomes,
   BEHIND,
   dueBehind,
@@ -28,7 +30,7 @@ import {
   type Outcome,
   type Report,
 } from "./outcome-queries.ts";
-import { routeEvent, type Manner } from "./queries.ts";
+import { routeEvent } from "./queries.ts";
 
 export interface OrchestratorOptions {
   readonly policy: DeliveryPolicy;
@@ -77,7 +79,7 @@ export class Orchestrator {
     session: Session,
     jobsMax: number,
     initialClaim?: InitialClaim,
-    mode?: Manner,
+    mode?: WriteMode,
   ): Promise<Created> {
     return this.#creation.create(session, jobsMax, initialClaim, mode);
   }
@@ -119,21 +121,26 @@ export class Orchestrator {
    * The same as stages that refuse everything unless each result counts, and that answer whether more is due behind them.
    * What failed is noted afterwards.
    */
-  applyInHope(dialect: Dialect, reports: readonly JobReport[], { outcomes }: Verdicts): readonly Stage[] {
+  applyOptimistic(dialect: Dialect, reports: readonly JobReport[], { outcomes }: Verdicts): readonly Stage[] {
     const { succeeded } = byHealth(reports);
     const healthy = (): Stage => ({
       name: "healthy",
       statement: noteHealthy(dialect, lanesOf(succeeded)),
     });
     return [
-      { name: "applied", statement: applyInHope(dialect, outcomes), usual: outcomes.length, must: true },
+      {
+        name: "applied",
+        statement: applyOptimistic(dialect, outcomes),
+        expectRows: outcomes.length,
+        otherwise: "refuse",
+      },
       ...(succeeded.length > 0 ? [healthy()] : []),
-      { name: BEHIND, statement: dueBehind(dialect, lanesOf(reports)), usual: 0 },
+      { name: BEHIND, statement: dueBehind(dialect, lanesOf(reports)), expectRows: 0 },
     ];
   }
 
   /** In the transaction of those stages. */
-  async afterHope(session: Session, reports: readonly JobReport[]): Promise<void> {
+  async afterOptimistic(session: Session, reports: readonly JobReport[]): Promise<void> {
     const counts = new Map<string, number>();
     for (const { job } of byHealth(reports).failed)
       counts.set(job.subscriptionId, (counts.get(job.subscriptionId) ?? 0) + 1);

@@ -17,9 +17,9 @@ export interface Outcome {
 
 const MEANING: readonly Column[] = [
   { name: "new_max", type: "int" },
-  { name: "to_status", type: "text", usual: deliveryMachine.target("InProgress", "succeed") as string },
-  { name: "error", type: "text", usual: null },
-  { name: "wait_ms", type: "int", usual: null },
+  { name: "to_status", type: "text", default: deliveryMachine.target("InProgress", "succeed") as string },
+  { name: "error", type: "text", default: null },
+  { name: "wait_ms", type: "int", default: null },
 ];
 
 const REPORT: readonly Column[] = [
@@ -54,14 +54,14 @@ export function applyOutcomes(dialect: Dialect, outcomes: readonly Outcome[]): S
   return applied(dialect, given, raw("j"));
 }
 
-const HOPED: readonly Column[] = [
+const EXPECTED: readonly Column[] = [
   { name: "of_saga", type: "bigint" },
   { name: "of_attempt", type: "int" },
   ...MEANING,
 ];
 
-/** Without a look at the jobs: whoever hopes has ended them in the same transaction, each for this very attempt. */
-export function applyInHope(dialect: Dialect, outcomes: readonly Outcome[]): Sql {
+/** Without a look at the jobs: the same transaction has ended them, each for this very attempt. */
+export function applyOptimistic(dialect: Dialect, outcomes: readonly Outcome[]): Sql {
   const rows = outcomes.map(({ deliveryId, attempt, attemptMax, to, error, waitMs }) => [
     deliveryId,
     attempt,
@@ -70,7 +70,7 @@ export function applyInHope(dialect: Dialect, outcomes: readonly Outcome[]): Sql
     error,
     waitMs,
   ]);
-  return sql`${applied(dialect, dialect.rows(HOPED, rows), raw("r"))} returning 1`;
+  return sql`${applied(dialect, dialect.rows(EXPECTED, rows), raw("r"))} returning 1`;
 }
 
 /** `of` is what tells which attempt of which delivery a result is about. */

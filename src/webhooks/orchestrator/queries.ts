@@ -7,14 +7,16 @@ import {
   type DeliveryStatus,
 } from "../../core/delivery/machine.ts";
 import type { InitialClaim } from "../../storage/claim.ts";
-import type { Column, Dialect, FirstRows } from "../../storage/database.ts";
+import type { UniqueKey, WriteMode } from "../../storage/checked-write.ts";
+import type { Column, Dialect } from "../../storage/database.ts";
+import { joinRows, type FirstRows } from "../../storage/first-rows.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
 const waiting = (alias: string): Sql => sql`${raw(alias)}.status in (${literals(WAITING)})`;
 
 /** Keeps two processes from filling the same lanes beyond their places. Whoever does not get it leaves it to the other. */
 export function takeTurn(dialect: Dialect): Sql {
-  return sql`select id from ${dialect.table("webhook_turn")} where id = 1 ${dialect.skipLocked}`;
+  return sql`select t.id from ${dialect.table("webhook_turn")} as t where t.id = 1 ${dialect.forUpdateOf("t", "skip locked")}`;
 }
 
 /** Is anything due? One look at each waiting state, through (status, next_attempt_at). */
@@ -59,24 +61,28 @@ const LANE: readonly Column[] = [
  * Counted, and not asked with `exists`, which a planner may turn into a join with all active jobs; the empty text keeps
  * it from an index that holds all active jobs in another order.
  */
-const noActiveJob = (dialect: Dialect, id: Sql, mode: Manner): Sql =>
-  mode === "hopeful"
+const noActiveJob = (dialect: Dialect, id: Sql, mode: WriteMode): Sql =>
+  mode === "optimistic"
     ? raw("true")
     : sql`(select count(*) from ${dialect.table("webhook_jobs")} as j
     where j.saga_id = ${id} and j.status || '' in (${literals(ACTIVE)})) = 0`;
 
 /**
- * How deliveries are found that are due. One that waits has no active job: `hopeful` takes that for granted, and the
- * database refuses a second one; `careful` looks, and leaves out those that nevertheless have one.
+ * A second active job of a delivery is refused by this key. A delivery that waits has no active job: the optimistic form
+ * takes that for granted, the checked form looks and leaves out deliveries that have one.
  */
-export type Manner = "hopeful" | "careful";
+export const ACTIVE_JOB: UniqueKey = {
+  table: "webhook_jobs",
+  constraint: "webhook_jobs_active",
+  columns: ["saga_id"],
+};
 
 /** The deliveries of each lane that are due, longest due first, as many as the lane has room for. */
 export function dueInLanes(
   dialect: Dialect,
   lanes: readonly (readonly [id: string, room: number])[],
   roomMax: number,
-  mode: Manner,
+  mode: WriteMode,
 ): Sql {
   const due: FirstRows = {
     table: dialect.table("webhook_delivery_sagas"),
@@ -86,14 +92,14 @@ export function dueInLanes(
     order: raw("x.next_attempt_at, x.id"),
   };
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
-    from ${dialect.rows(LANE, lanes)} ${dialect.joinRows(due, raw("r.room"), roomMax)}`;
+    from ${dialect.rows(LANE, lanes)} ${joinRows(dialect, due, raw("r.room"), roomMax)}`;
 }
 
 /** In order: the delivery of the oldest event that is not done with, and that one only once it is due. */
 export function dueInOrder(
   dialect: Dialect,
   lanes: readonly (readonly [id: string, room: number])[],
-  mode: Manner,
+  mode: WriteMode,
 ): Sql {
   const sagas = dialect.table("webhook_delivery_sagas");
   return sql`select s.id, s.subscription_id, s.status, s.attempt_count
@@ -147,13 +153,13 @@ export function createJobs(
   const returning = initialClaim ? sql`returning ${initialClaim.returning}` : raw("");
   const byTable = sql`from ${dialect.rows(MOVE, moves)} join ${dialect.table("webhook_delivery_sagas")} as s on s.id = r.row_id
     where s.status || '' = ${literals([target])} and s.attempt_count = r.from_count`;
-  return dialect.linked(
-    [
+  return dialect.pick({
+    postgres: [
       sql`with moved as (${moved} returning c.id, c.event_id, c.subscription_id, c.attempt_count)
       ${insert} from moved as s ${returning}`,
     ],
-    [moved, sql`${insert} ${byTable} ${returning}`],
-  );
+    sqlite: [moved, sql`${insert} ${byTable} ${returning}`],
+  });
 }
 
 const PACE: readonly Column[] = [

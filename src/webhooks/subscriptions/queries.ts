@@ -6,6 +6,7 @@ import {
 } from "../../core/delivery/machine.ts";
 import type { Filter } from "../../core/delivery/filter.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
+import type { Selection } from "../../storage/read/selection.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { CheckedSettings } from "./settings.ts";
 
@@ -113,7 +114,7 @@ export interface SubscriptionFilter {
   readonly status?: SubscriptionStatus | undefined;
   readonly limit: number;
   readonly after?: string | undefined;
-  /** The oldest first unless said otherwise. */
+  /** Default: oldest. */
   readonly order?: "oldest" | "newest" | undefined;
 }
 
@@ -129,17 +130,14 @@ export function listSubscriptions(
     order by p.id ${way} limit ${limit}`;
 }
 
-/** Disabled ones, the longest disabled first. */
-export function listDisabled(
-  dialect: Dialect,
-  limit: number,
-  after: readonly [updatedAtMs: number, id: string] | undefined,
-): Sql {
-  const updated = dialect.epochMs(raw("p.updated_at"));
-  const page = after
-    ? sql`and (${updated} > ${after[0]} or (${updated} = ${after[0]} and p.id > ${after[1]}))`
-    : empty;
+/** Disabled subscriptions, along the index that holds only them. */
+export function disabledRows(dialect: Dialect): Selection {
   const disabled = subscriptionMachine.target("Active", "disable") as SubscriptionStatus;
-  return sql`select p.id, p.url, p.reason, ${updated} as updated_at from ${table(dialect)} as p
-    where p.status = ${literals([disabled])} ${page} order by p.updated_at, p.id limit ${limit}`;
+  return {
+    from: sql`${table(dialect)} as p`,
+    where: sql`p.status = ${literals([disabled])}`,
+    at: raw("p.updated_at"),
+    id: raw("p.id"),
+    columns: raw("p.id, p.url, p.reason"),
+  };
 }

@@ -12,14 +12,21 @@ import {
   type Verdict,
 } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { Dialect, Session, Stage } from "../../storage/database.ts";
+import type { Dialect, Session } from "../../storage/database.ts";
+import type { Stage } from "../../storage/stages.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { Call } from "../../runtime/call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../sending/secret-box.ts";
 import type { Stop } from "../sending/exchange.ts";
 import type { Sender, SendRequest, SendResult } from "../sending/send.ts";
-import { insertAttempts, insertInHope, selectPayloads, selectTargets, selectVerdicts } from "./queries.ts";
+import {
+  insertAttempts,
+  insertOptimistic,
+  selectPayloads,
+  selectTargets,
+  selectVerdicts,
+} from "./queries.ts";
 import { toMessage, toTarget, type Message, type Target } from "./rows.ts";
 
 /** A leased job with all that is needed to carry it out. */
@@ -152,8 +159,8 @@ export class DeliverySender {
   }
 
   /** The same as a stage, where each report is accepted or nothing is written at all. */
-  recordInHope(dialect: Dialect, reports: readonly JobReport[]): Stage {
-    return { name: "recorded", statement: insertInHope(dialect, reports) };
+  recordOptimistic(dialect: Dialect, reports: readonly JobReport[]): Stage {
+    return { name: "recorded", statement: insertOptimistic(dialect, reports) };
   }
 
   /** How reports were taken that are on record. */

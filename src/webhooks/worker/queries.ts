@@ -1,5 +1,6 @@
 /** The worker's statements: what to send where, and what became of it. It reads views, and adds attempts. */
 import type { JobReport } from "../../core/delivery/job.ts";
+import type { UniqueKey } from "../../storage/checked-write.ts";
 import type { Column, Dialect } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 
@@ -23,11 +24,11 @@ const ATTEMPT: readonly Column[] = [
   { name: "job_id", type: "bigint" },
   { name: "saga_id", type: "bigint" },
   { name: "token", type: "bigint" },
-  { name: "ok", type: "int", usual: 1 },
-  { name: "code", type: "text", usual: "http_200" },
+  { name: "ok", type: "int", default: 1 },
+  { name: "code", type: "text", default: "http_200" },
   { name: "url", type: "text" },
   { name: "sent_ms", type: "bigint" },
-  { name: "status", type: "int", usual: 200 },
+  { name: "status", type: "int", default: 200 },
   { name: "duration_ms", type: "int" },
   { name: "response_headers", type: "text" },
   { name: "response_body", type: "text" },
@@ -47,8 +48,15 @@ export function insertAttempts(dialect: Dialect, reports: readonly JobReport[]):
     on conflict (report) do nothing`;
 }
 
-/** Where each report is known to have ended its job in this transaction. One that is on record already is an error. */
-export function insertInHope(dialect: Dialect, reports: readonly JobReport[]): Sql {
+/** A report that is on record already is refused by this key. */
+export const RECORDED_REPORT: UniqueKey = {
+  table: "webhook_attempts",
+  constraint: "webhook_attempts_report",
+  columns: ["report"],
+};
+
+/** Where each report is known to have ended its job in this transaction. */
+export function insertOptimistic(dialect: Dialect, reports: readonly JobReport[]): Sql {
   return added(dialect, reports, raw("'accepted'"));
 }
 

@@ -1,12 +1,9 @@
-/**
- * A real Chromium, found or, as root on Debian, installed. Where none can be had, that is said loudly; whether it is a
- * failure is for CI to say (`CI` or `AMENDS_NEEDS_BROWSER`).
- */
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+/** A real Chromium, with tabs in which whatever goes wrong is noted. */
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { chromium, type BrowserContext, type Page } from "playwright-core";
+import { findBrowser } from "../../../tools/browser.mjs";
 
 const FLAGS = [
   "--no-sandbox",
@@ -17,38 +14,6 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-
-export function findChromium(): string | undefined {
-  const named = process.env["CHROME_PATH"];
-  if (named !== undefined && named !== "") return named;
-  const found = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-    .map(onPath)
-    .find((one) => one !== undefined);
-  if (found !== undefined) return found;
-  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return undefined;
-  try {
-    process.stderr.write("installing chromium for the browser tests …\n");
-    execFileSync("apt-get", ["install", "-y", "chromium"], { stdio: "ignore", timeout: 240_000 });
-  } catch {
-    return undefined;
-  }
-  return onPath("chromium");
-}
-
-function onPath(name: string): string | undefined {
-  try {
-    return execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim() || undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Says it loudly, and throws where a browser is demanded. */
-export function noBrowser(): void {
-  const text = "NO BROWSER: the console was not tried in one. Install chromium, or set CHROME_PATH.";
-  process.stderr.write(`\n${"!".repeat(text.length)}\n${text}\n${"!".repeat(text.length)}\n`);
-  if (process.env["CI"] ?? process.env["AMENDS_NEEDS_BROWSER"]) throw new Error(text);
-}
 
 export interface Look {
   readonly width?: number;
@@ -74,11 +39,14 @@ export class Window {
     this.#folder = folder;
   }
 
-  static async open(executablePath: string): Promise<Window> {
+  static async open(): Promise<Window> {
+    const { executablePath, env } = await findBrowser();
     const folder = mkdtempSync(path.join(tmpdir(), "amends-chromium-"));
     const context = await chromium.launchPersistentContext(folder, {
       executablePath,
+      env: { ...process.env, ...env },
       headless: true,
+      locale: "en-US",
       args: FLAGS,
       chromiumSandbox: false,
       viewport: null,

@@ -203,7 +203,7 @@ export function subscriptionOf(
     failures: failing ? 211 : 0,
     createdAt: iso(nowMs - 90 * DAY),
     updatedAt: iso(nowMs - 20 * MINUTE),
-    actions: failing ? ["enable", "delete"] : ["pause", "resend", "delete"],
+    actions: failing ? ["enable", "unsubscribe"] : ["pause", "resend", "unsubscribe"],
   };
 }
 

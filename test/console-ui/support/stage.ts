@@ -1,28 +1,11 @@
 /** What the browser tests of one file share: the built pages, a browser, and servers that are closed in the end. */
-import { rmSync } from "node:fs";
-import path from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { Page } from "playwright-core";
-import { buildConsole } from "../../../tools/build.mjs";
-import { root } from "../../../tools/project.mjs";
+import { builtConsole } from "../../support/built.ts";
 import { startFixture, type Fixture, type FixtureOptions } from "../fixture-server.ts";
-import { findChromium, noBrowser, Window, type Look, type Tab } from "./browser.ts";
+import { Window, type Look, type Tab } from "./browser.ts";
 
 const PATIENCE_MS = 120_000;
-const chromium = findChromium();
-let assets: Promise<string> | undefined;
-
-/** Built once per process, apart from dist/, so that what is tested is what the sources say now. */
-export function builtPages(): Promise<string> {
-  assets ??= (async () => {
-    const folder = path.join(root, ".amends", `console-assets-${process.pid}`);
-    const outcome = await buildConsole(folder);
-    if (!outcome.ok) throw new Error(outcome.output);
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-    return folder;
-  })();
-  return assets;
-}
 
 export interface Stage {
   /** A server of the fixture world. It lives as long as the file. */
@@ -31,10 +14,9 @@ export interface Stage {
   window(): Window;
 }
 
-/** Runs the tests in a real browser; where there is none, that is said loudly. */
+/** Runs the tests in a real browser. Where none can be had they fail, and say what to install. */
 export function inBrowser(name: string, tests: (stage: Stage) => void): void {
-  if (chromium === undefined) noBrowser();
-  describe.skipIf(chromium === undefined)(name, { timeout: PATIENCE_MS }, () => {
+  describe(name, { timeout: PATIENCE_MS }, () => {
     let window: Window | undefined;
     let folder = "";
     const fixtures: Fixture[] = [];
@@ -43,8 +25,8 @@ export function inBrowser(name: string, tests: (stage: Stage) => void): void {
       return window;
     };
     beforeAll(async () => {
-      folder = await builtPages();
-      window = await Window.open(chromium ?? "");
+      folder = await builtConsole();
+      window = await Window.open();
     });
     afterAll(async () => {
       await window?.close();
@@ -73,10 +55,8 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForSelector(".skeleton, [aria-busy=true]", { state: "detached" });
 }
 
-/** Waits until it is so. A busy machine is slow, and that is not what is tested. */
-export function eventually<T>(look: () => Promise<T>): ReturnType<typeof expect.poll<T>> {
-  return expect.poll(look, { timeout: 20_000 });
-}
+/** Waits until it is so. */
+export const eventually: typeof expect.poll = expect.poll;
 
 /** Waits for so many rows. The policy forbids a page to evaluate text, so that asking goes on from here. */
 export async function expectRows(page: Page, count: number): Promise<void> {

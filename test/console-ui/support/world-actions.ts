@@ -80,7 +80,7 @@ function webhookAction(world: World, list: string, id: string, action: string, b
     }
     const subscription = world.subscriptions.get(id) ?? lost();
     const status = action === "enable" ? "Active" : action === "pause" ? "Paused" : "Deleted";
-    const actions = status === "Deleted" ? [] : (["enable", "delete"] as const);
+    const actions = status === "Deleted" ? [] : (["enable", "unsubscribe"] as const);
     const after = { ...subscription, status, actions, reason: null } as const;
     world.subscriptions.set(id, after);
     return after;

@@ -196,7 +196,7 @@ export function attentionOf(world: World): readonly AttentionLine[] {
     name: string,
     since: string,
     reason: string,
-    actions: readonly string[],
+    actions: AttentionLine["actions"],
     skippable: readonly string[] = [],
   ): void => void lines.push({ kind, id, name, since, reason, actions, skippable });
   for (const { detail } of world.sagas.values()) {
@@ -225,7 +225,7 @@ export function attentionOf(world: World): readonly AttentionLine[] {
   for (const flow of world.flows.values()) {
     if (flow.status === "stalled")
       add(
-        "stalled-flow",
+        "stalled-run",
         flow.id,
         flow.type,
         flow.updatedAt,
@@ -252,7 +252,7 @@ export function attentionOf(world: World): readonly AttentionLine[] {
         subscription.url,
         subscription.updatedAt,
         subscription.reason ?? "",
-        subscription.actions,
+        ["enable", "unsubscribe"],
       );
   }
   for (const erasure of world.erasures) {

@@ -126,7 +126,7 @@ export function sceneOf(amends: Amends, mended: Mended): FlowScene {
       );
       await settle();
       const { items } = await amends.attention.list();
-      return items.find(({ kind }) => kind === "given-up-event")?.id ?? "";
+      return items.find(({ kind }) => kind === "abandoned-event")?.id ?? "";
     },
   };
 }

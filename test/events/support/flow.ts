@@ -1,9 +1,9 @@
 /** Looking at what happened: the rows of the outbox and the runs, and waiting for a run to rest. */
 import type { Amends } from "amends";
 import type { FlowView } from "amends/events";
-import { expect, vi } from "vitest";
 import type { Database } from "../../../src/storage/database.ts";
 import { sql } from "../../../src/storage/sql.ts";
+import { until } from "../../support/until.ts";
 
 /** Everything that was sent, in order, as `Event` or `Event > Handler`, with its state where it has not succeeded. */
 export async function sent(db: Database): Promise<string[]> {
@@ -17,16 +17,7 @@ export async function sent(db: Database): Promise<string[]> {
   });
 }
 
-export async function waitFor<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  return vi.waitFor(
-    async () => {
-      const found = await look();
-      expect(found).toBeTruthy();
-      return found as T;
-    },
-    { timeout: 20_000, interval: 20 },
-  );
-}
+export { until as waitFor } from "../../support/until.ts";
 
 /** The newest run of a process, once it is in one of these states. */
 export function runIn(
@@ -35,7 +26,7 @@ export function runIn(
   processId: string,
   ...statuses: FlowView["status"][]
 ): Promise<FlowView> {
-  return waitFor(async () => {
+  return until(async () => {
     const [view] = await amends.events.runs(saga, processId);
     return view && statuses.includes(view.status) && view;
   });

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { root } from "../../../tools/project.mjs";
 import { blank, importsOf } from "../../../tools/source-text.mjs";
-import { built } from "../../examples/run-program.ts";
+import { compiledScript } from "../../support/built.ts";
 
 const src = path.join(root, "src");
 
@@ -56,8 +56,8 @@ it("the HTTP client is not loaded before a webhook is sent", async () => {
     await sender.send({ url: "http://127.0.0.1:9/", body: Buffer.from("x"), id: "m", timestamp: 1, secrets: ["whsec_" + "A".repeat(32)] });
     console.log(before, loaded());
     await sender.close();`;
-  const receivers = await built("src/webhooks.ts");
-  const sending = await built("src/webhooks/sending/send.ts");
+  const receivers = await compiledScript("src/webhooks.ts");
+  const sending = await compiledScript("src/webhooks/sending/send.ts");
   const args = ["--input-type=module", "-e", script, receivers, sending];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(stdout).toBe("false true\n");

@@ -30,10 +30,7 @@ export function message(url: string, more: Partial<SendRequest> = {}): SendReque
   };
 }
 
-/** Waits for a condition, letting everything else run meanwhile. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise<void>((resolve) => setImmediate(resolve));
-}
+export { until } from "../../../support/until.ts";
 
 /** The HTTP client takes up a connection again a turn of the event loop after its answer. */
 export async function turn(): Promise<void> {

@@ -1,0 +1,205 @@
+/**
+ * The one table of what needs a person. A kind says where its rows come from and what each means to a person; the list,
+ * the counts, the HTTP API, the console's lines, the command line's rows and the metrics follow from it. The statements
+ * are in the rooms that own the tables.
+ */
+import { outboxMachine } from "../core/outbox/machine.ts";
+import { overdueErasures, type OverdueErasure } from "../erasure/overdue.ts";
+import { stalledRuns } from "../events/read/list.ts";
+import type { ListedRun } from "../events/read/run.ts";
+import type { ListedEntry } from "../outbox/read/entry.ts";
+import { abandonedEntries } from "../outbox/read/list.ts";
+import { stalledSagas, type StalledSaga } from "../sagas/read/stalled.ts";
+import type { Dialect } from "../storage/database.ts";
+import type { Reader } from "../storage/read/reader.ts";
+import {
+  readOldest,
+  type Placed,
+  type Selection,
+  type Source,
+  type Start,
+} from "../storage/read/selection.ts";
+import {
+  disabledSubscriptions,
+  openDeadLetters,
+  type AddressedLetter,
+  type DisabledSubscription,
+} from "../webhooks/read/waiting.ts";
+import { shownUrl } from "../webhooks/shown-url.ts";
+import type {
+  AbandonedCallItem,
+  AbandonedEntryItem,
+  AbandonedEventItem,
+  AttentionAction,
+  AttentionFacts,
+  AttentionItem,
+  AttentionKind,
+  DeadLetterItem,
+  DisabledSubscriptionItem,
+  OverdueErasureItem,
+  StalledRunItem,
+  StalledSagaItem,
+} from "./item.ts";
+import { responseText, triesText } from "./words.ts";
+
+/** What a kind adds to the facts that every item has. */
+type Details<Item extends AttentionItem> = Omit<Item, keyof AttentionFacts>;
+
+interface KindSpec<Item extends AttentionItem, Record> {
+  readonly kind: Item["kind"];
+  /** Where its rows come from, each the oldest first. */
+  readonly sources: readonly Source<Record>[];
+  /** Counting it reads more than an index of just these rows, so it is counted rarely where many look. */
+  readonly costly?: true;
+  id(record: Record): string;
+  name(record: Record): string;
+  /** Two items of one kind must not look alike: it says whose, and where. */
+  reason(record: Record): string;
+  actions(record: Record): readonly AttentionAction[];
+  details(record: Record): Details<Item>;
+}
+
+/** One source of items. `since` of an item is the instant by which its source is ordered. */
+export interface ItemSource {
+  readonly kind: AttentionKind;
+  readonly costly: boolean;
+  selection(dialect: Dialect): Selection;
+  items(reader: Reader, limit: number, start: Start | undefined): Promise<readonly Placed<AttentionItem>[]>;
+}
+
+function kind<Item extends AttentionItem, Record>(spec: KindSpec<Item, Record>): readonly ItemSource[] {
+  const toItem = (record: Record, sinceMs: number): AttentionItem => {
+    const facts: AttentionFacts = {
+      kind: spec.kind,
+      id: spec.id(record),
+      name: spec.name(record),
+      since: new Date(sinceMs),
+      reason: spec.reason(record),
+      actions: spec.actions(record),
+    };
+    return { ...facts, ...spec.details(record) } as unknown as AttentionItem;
+  };
+  return spec.sources.map((source) => ({
+    kind: spec.kind,
+    costly: spec.costly === true,
+    selection: (dialect) => source.rows(dialect),
+    items: async (reader, limit, start) => {
+      const found = await readOldest(reader, source, limit, start);
+      return found.map(({ atMs, id, record }) => ({ atMs, id, record: toItem(record, atMs) }));
+    },
+  }));
+}
+
+/** The machine says what may happen to an entry that was given up. */
+const REQUEUE: readonly AttentionAction[] =
+  outboxMachine.target("abandoned", "requeue") === undefined ? [] : ["requeue"];
+
+const UNKNOWN = "UnknownError";
+
+export const SOURCES: readonly ItemSource[] = [
+  ...kind<StalledSagaItem, StalledSaga>({
+    kind: "stalled-saga",
+    sources: [stalledSagas],
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: ({ actions }) => actions,
+    details: ({ error, undoErrors, skippable }) => ({ error, undoErrors, skippable }),
+  }),
+  ...kind<StalledRunItem, ListedRun>({
+    kind: "stalled-run",
+    sources: [stalledRuns],
+    id: ({ id }) => id,
+    name: ({ type }) => type,
+    reason: ({
+      state: {
+        undoSteps: [step],
+      },
+    }) => (step === undefined ? "its undo failed" : `the undo of step ${step} failed`),
+    actions: () => ["retry", "resolve"],
+    details: ({ processId, state: { undoSteps, failure } }) => ({
+      processId,
+      step: undoSteps[0],
+      error: failure,
+    }),
+  }),
+  ...kind<AbandonedEntryItem, ListedEntry>({
+    kind: "abandoned-entry",
+    sources: [abandonedEntries("erasure")],
+    id: ({ entryId }) => entryId,
+    name: ({ name }) => name,
+    reason: ({ subjectId, name, operation, lastError, attempts }) =>
+      `for ${subjectId}: ${name} did not ${operation}: ${lastError ?? UNKNOWN}, ${triesText(attempts)}`,
+    // The values of a rectification are gone: it is asked for again instead.
+    actions: ({ operation }) => (operation === "erase" ? REQUEUE : []),
+    details: ({ subjectId = "", operation = "erase", attempts, lastError: error = UNKNOWN }) => ({
+      subjectId,
+      operation,
+      attempts,
+      error,
+    }),
+  }),
+  ...kind<AbandonedCallItem, ListedEntry>({
+    kind: "abandoned-call",
+    sources: [abandonedEntries("call")],
+    id: ({ entryId }) => entryId,
+    name: ({ name }) => name,
+    reason: ({ name, lastError }) => `the call ${name} was given up: ${lastError ?? UNKNOWN}`,
+    actions: () => REQUEUE,
+    details: ({ attempts, lastError: error = UNKNOWN }) => ({ attempts, error }),
+  }),
+  ...kind<AbandonedEventItem, ListedEntry>({
+    kind: "abandoned-event",
+    sources: [abandonedEntries("delivery"), abandonedEntries("event")],
+    id: ({ entryId }) => entryId,
+    name: ({ name }) => name,
+    reason: ({ handler, lastError: error = UNKNOWN }) =>
+      handler === undefined ? `it could not be read: ${error}` : `handler ${handler} gave it up: ${error}`,
+    actions: () => ["retry", "resolve"],
+    details: ({ handler, sagaId, attempts, lastError: error = UNKNOWN }) => ({
+      handler,
+      sagaId: handler === undefined ? undefined : sagaId,
+      attempts,
+      error,
+    }),
+  }),
+  ...kind<DeadLetterItem, AddressedLetter>({
+    kind: "dead-letter",
+    sources: [openDeadLetters],
+    id: ({ deliveryId }) => deliveryId,
+    name: ({ eventType }) => eventType,
+    reason: ({ eventId, url, errorCode, attemptCount }) =>
+      `event ${eventId} to ${shownUrl(url)}: ${responseText(errorCode)}, ${triesText(attemptCount)}`,
+    actions: () => ["resend", "dismiss"],
+    details: ({ subscriptionId, eventId, attemptCount: attempts, errorCode: error }) => ({
+      subscriptionId,
+      eventId,
+      attempts,
+      error,
+    }),
+  }),
+  ...kind<DisabledSubscriptionItem, DisabledSubscription>({
+    kind: "disabled-subscription",
+    sources: [disabledSubscriptions],
+    id: ({ id }) => id,
+    name: ({ url }) => shownUrl(url),
+    reason: ({ reason = "" }) =>
+      reason === "failing" ? "nothing has arrived there for a long time" : responseText(reason),
+    actions: () => ["enable", "unsubscribe"],
+    details: ({ reason: error = "" }) => ({ error }),
+  }),
+  ...kind<OverdueErasureItem, OverdueErasure>({
+    kind: "overdue-erasure",
+    sources: [overdueErasures()],
+    costly: true,
+    id: ({ subjectId }) => subjectId,
+    name: () => "erasure",
+    reason: ({ localFailed, blocking }) =>
+      [
+        ...(localFailed ? ["the erasure in the own tables failed"] : []),
+        ...blocking.map(({ resolver, status }) => `${resolver} is ${status}`),
+      ].join("; "),
+    actions: () => [],
+    details: ({ requestedAt, blocking }) => ({ requestedAt, blocking }),
+  }),
+];

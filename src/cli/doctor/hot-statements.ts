@@ -1,0 +1,32 @@
+/** The statements that a worker repeats for as long as it runs. They are explained here, never carried out. */
+import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
+import { claimDeliveries } from "../../events/store/queries.ts";
+import { claimEntries } from "../../outbox/queries.ts";
+import { ENTRY } from "../../outbox/rows.ts";
+import { claimSagas } from "../../sagas/journal/queries.ts";
+import { selectDue } from "../../sagas/read/figure-queries.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Sql } from "../../storage/sql.ts";
+import { selectDue as selectDueWebhooks } from "../../webhooks/due-queries.ts";
+import { leaseJobs } from "../../webhooks/jobs/queries.ts";
+
+export function hotStatements(dialect: Dialect): readonly (readonly [name: string, statement: Sql])[] {
+  const [limit, leaseMs, owner] = [10, 60_000, "doctor"];
+  return [
+    ["claim of sagas", claimSagas(dialect, [{ name: "any", version: 1 }], limit, owner, leaseMs)],
+    ...OUTBOX_KINDS.map(
+      (kind) =>
+        [
+          `claim of the outbox (${kind})`,
+          claimEntries(dialect, ENTRY, { kind, names: ["any"], limit, leaseMs }),
+        ] as const,
+    ),
+    [
+      "claim of events",
+      claimDeliveries(dialect, { deliverable: ["any@1"], routable: ["any@1"] }, limit, leaseMs),
+    ],
+    ["due webhooks", selectDueWebhooks(dialect)],
+    ["lease of webhook jobs", leaseJobs(dialect, limit, leaseMs, owner)],
+    ["backlog", selectDue(dialect, limit)],
+  ];
+}

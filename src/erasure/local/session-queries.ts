@@ -1,0 +1,25 @@
+/** Statements about the caller's own transaction and connection. */
+import { flag } from "../../storage/column.ts";
+import { raw, type Sql } from "../../storage/sql.ts";
+import { projection, type Projection } from "../../storage/table.ts";
+
+export function savepoint(name: string): Sql {
+  return raw(`savepoint ${name}`);
+}
+
+export function releaseSavepoint(name: string): Sql {
+  return raw(`release savepoint ${name}`);
+}
+
+export function rollbackTo(name: string): Sql {
+  return raw(`rollback to savepoint ${name}`);
+}
+
+/** SQLite: deleted rows are overwritten. Returns the setting as it is now. */
+export function setSecureDelete(): Sql {
+  return raw("pragma secure_delete = on");
+}
+
+export const SECURE_DELETE: Projection<{ readonly isOn: boolean }> = projection({
+  isOn: flag("secure_delete"),
+});

@@ -1,0 +1,22 @@
+/** Requests of data subjects: what the trail says of each, and how much of it is still open. */
+import { listRequests, type RequestFilter, type SubjectRequest } from "../audit/list.ts";
+import type { Page } from "../core/cursor.ts";
+import { countOpenEntries } from "../outbox/read/list.ts";
+import type { Reader } from "../storage/read/reader.ts";
+
+export interface ListedRequest extends SubjectRequest {
+  /** Entries of the outbox that the subject's requests of this operation still wait for. */
+  readonly openEntries: number;
+}
+
+/** Newest first. */
+export async function listSubjectRequests(
+  reader: Reader,
+  filter: RequestFilter,
+): Promise<Page<ListedRequest>> {
+  const { items, next } = await listRequests(reader, filter);
+  const counts = await countOpenEntries(reader, [...new Set(items.map(({ subjectId }) => subjectId))]);
+  const openOf = ({ subjectId, operation }: SubjectRequest): number =>
+    counts.find((one) => one.subjectId === subjectId && one.operation === operation)?.entries ?? 0;
+  return { items: items.map((request) => ({ ...request, openEntries: openOf(request) })), next };
+}

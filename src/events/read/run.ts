@@ -1,0 +1,48 @@
+/** A run of a saga over events as a line of a list. */
+import type { FlowState } from "../../core/flow/state.ts";
+import { instant, int, optional, text } from "../../storage/column.ts";
+import type { Row } from "../../storage/database.ts";
+import { projection } from "../../storage/table.ts";
+import { toState, trailOf } from "../store/rows.ts";
+
+export interface ListedRun {
+  readonly id: string;
+  /** The name of the saga. */
+  readonly type: string;
+  readonly processId: string;
+  /** 1 for the first run of this process. */
+  readonly run: number;
+  readonly state: FlowState;
+  readonly startedAtMs: number;
+  /** As the database has it, with its fraction: lists are ordered by it. */
+  readonly updatedAtMs: number;
+  readonly dueAtMs: number | undefined;
+  /** The ids of the entries that were written for it. */
+  readonly trail: readonly string[];
+}
+
+const LISTED = projection({
+  id: text("saga_id"),
+  type: text("saga_type"),
+  processId: text("process_id"),
+  run: int("run"),
+  status: text<FlowState["status"]>("status"),
+  currentStep: int("current_step"),
+  startedAtMs: instant("started_at"),
+  updatedAtMs: instant("updated_at"),
+  dueAtMs: optional(instant("due_at")),
+});
+
+export function toListedRun(row: Row): ListedRun {
+  const { status, currentStep, ...run } = LISTED.read(row);
+  return { ...run, state: stateOf(row, { status, currentStep }), trail: trailOf(row) };
+}
+
+/** A row that was changed by hand must not stop the list. */
+function stateOf(row: Row, known: Pick<FlowState, "status" | "currentStep">): FlowState {
+  try {
+    return toState(row);
+  } catch {
+    return { ...known, completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
+  }
+}

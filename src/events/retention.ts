@@ -1,0 +1,21 @@
+/** Removes ended runs, each with the entries of the outbox that were written for it. */
+import type { FlowStatus } from "../core/flow/machine.ts";
+import { deleteEntries } from "../outbox/retention/queries.ts";
+import type { Session } from "../storage/database.ts";
+import { deleteRuns, selectExpiredRuns } from "./retention-queries.ts";
+import { trailOf } from "./store/rows.ts";
+
+/** The longest ended first. Returns how many runs were removed. */
+export async function removeRuns(
+  session: Session,
+  { status, afterMs }: { readonly status: FlowStatus; readonly afterMs: number },
+  limit: number,
+): Promise<number> {
+  const { dialect } = session;
+  const rows = await session.query(selectExpiredRuns(dialect, status, afterMs, limit));
+  if (rows.length === 0) return 0;
+  await session.query(deleteEntries(dialect, rows.flatMap(trailOf)));
+  const ids = rows.map((row) => row["saga_id"] as string);
+  await session.query(deleteRuns(dialect, ids));
+  return ids.length;
+}

@@ -1,0 +1,74 @@
+/** Figures about the outbox. Each looks at a bounded number of rows along an index. */
+import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
+import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
+import { freshFirst, gate } from "../../storage/claim.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { LOWEST_ID } from "./list-queries.ts";
+
+/** An event that no process has a handler for waits for none of the workers. */
+const CLAIMED_KINDS = OUTBOX_KINDS.filter((kind) => kind !== "event");
+
+/** Open entries by state, counted no further than `max`. What is done is not counted: its number only grows. */
+export function countStates(dialect: Dialect, max: number): Sql {
+  const table = dialect.table("outbox");
+  const inKinds = sql`c.kind in (${literals(OUTBOX_KINDS)})`;
+  // The index of due entries holds exactly the claimable states: what it returns is told apart afterwards.
+  const due = sql`(select c.status from ${table} as c where c.kind in (${literals(CLAIMED_KINDS)}) and c.status in (${literals(CLAIMABLE)}) limit ${max + 1})`;
+  const counts = BLOCKING.map((status) =>
+    CLAIMABLE.includes(status)
+      ? sql`(select count(*) from due where due.status = ${literals([status])}) as ${raw(status)}`
+      : sql`(select count(*) from (select 1 from ${table} as c where ${inKinds} and c.status = ${literals([status])} limit ${max + 1}) as counted) as ${raw(status)}`,
+  );
+  return sql`with due as materialized ${due} select ${join(counts, ", ")}`;
+}
+
+/** Of so many due entries it is looked at whether they may run. */
+const LOOK_MAX = 50;
+
+/**
+ * Since when the oldest due entry has waited: an instant, or null. A delivery that has to wait for an earlier one of the
+ * same process and handler is not due.
+ */
+export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
+  const walks = kinds.flatMap((kind) =>
+    dueEntries(dialect, kind, kind === "delivery" ? isNext(dialect) : raw("true")),
+  );
+  const each = walks.map((walk) => sql`select * from (${walk}) as walk`);
+  return sql`(select min(u.since) from (${join(each, " union all ")}) as u)`;
+}
+
+/** Fresh entries and those that were tried each have a stretch of the index. */
+function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
+  const dueAt = gate(dialect, raw("c.next_attempt_at"));
+  return ["0", "1"].map(
+    (rank) => sql`select d.since from (
+        select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
+        from ${dialect.table("outbox")} as c
+        where c.kind = ${literals([kind])} and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
+          and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
+        order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
+  );
+}
+
+function isNext(dialect: Dialect): Sql {
+  return sql`(d.correlation is null or not exists (select 1 from ${dialect.table("outbox")} as b
+    where b.handler = d.handler and b.correlation = d.correlation and b.entry_id < d.entry_id
+      and b.status in (${literals(CLAIMABLE)})))`;
+}
+
+/** The progress of so many open entries is seen; of new entries, the newest always. */
+const PROGRESS_MAX = 100;
+
+/** A text that is another one once something has changed in the outbox. */
+export function changeSign(dialect: Dialect): Sql {
+  const table = dialect.table("outbox");
+  // From the lowest id on: so each database sees that it needs only the end of the key.
+  const newest = sql`(select n.entry_id from ${table} as n where n.entry_id > ${literals([LOWEST_ID])} order by n.entry_id desc limit 1)`;
+  const due = CLAIMED_KINDS.map(
+    (kind) => sql`select * from (select c.token, c.attempts from ${table} as c
+      where c.kind = ${literals([kind])} and c.status in (${literals(CLAIMABLE)}) limit ${PROGRESS_MAX}) as walk`,
+  );
+  const progress = sql`(select count(*) || ' ' || coalesce(sum(counted.token + counted.attempts), 0) from (${join(due, " union all ")}) as counted)`;
+  return sql`coalesce(cast(${newest} as text), '') || ' ' || coalesce(cast(${progress} as text), '')`;
+}

@@ -1,0 +1,110 @@
+/** Figures about sagas. Each is read from an index and counted up to a bound, so that none grows with the past. */
+import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
+import { gate } from "../../storage/claim.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { int } from "../../storage/column.ts";
+import { fields } from "../../storage/fields.ts";
+import { joinFirst } from "../../storage/first-rows.ts";
+import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { inState, someOpen } from "./list-queries.ts";
+
+/** How many there are of each state, counted no further than `max`; of the open ones, no further altogether. */
+export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
+  const table = dialect.table("saga_executions");
+  const counts = statuses.map((status) =>
+    CLAIMABLE.includes(status)
+      ? sql`(select count(*) from opened where opened.status = ${literals([status])}) as ${raw(status.toLowerCase())}`
+      : sql`(select count(*) from (select 1 from ${table} as c where ${inState(status)} limit ${max + 1}) as counted) as ${raw(status.toLowerCase())}`,
+  );
+  return sql`with opened as materialized (select s.status from ${someOpen(dialect, max + 1)} as s)
+    select ${join(counts, ", ")}, (select count(*) from opened) as open, ${dialect.epochMs(dialect.now())} as now_at`;
+}
+
+/** Spans of equal width from an instant on. */
+export interface Spans {
+  readonly fromMs: number;
+  readonly widthMs: number;
+  readonly count: number;
+}
+
+/** How many ended in each span, counted no further than `max`. */
+export function countEnded(
+  dialect: Dialect,
+  statuses: readonly SagaStatus[],
+  spans: Spans,
+  max: number,
+): Sql {
+  const table = dialect.table("saga_executions");
+  const stretch = (status: SagaStatus): Sql => sql`from ${table} as c where ${inState(status)}
+    and ${inSpan(dialect, spans)} order by c.updated_at limit ${max}`;
+  const counts = statuses.map(
+    (status) =>
+      sql`(select count(*) from (select 1 ${stretch(status)}) as counted) as ${raw(status.toLowerCase())}`,
+  );
+  // Where counting stopped: from this and the number, the pace is known.
+  const reached = sql`(select ${dialect.epochMs(raw("max(t.updated_at)"))} from (select c.updated_at ${stretch("COMPLETED")}) as t) as reached`;
+  return sql`select r.n, ${join(counts, ", ")}, ${reached} from ${numbers(dialect, spans.count)} order by r.n`;
+}
+
+/**
+ * The newest `sample` sagas that completed in each span: how long each took and how long it had waited for a worker (0
+ * if another worker had it before), as two numbers in one text.
+ */
+export function sampleSpans(dialect: Dialect, spans: Spans, sample: number): Sql {
+  const ms = (name: string): Sql => dialect.epochMs(raw(`c.${name}`));
+  const waited = sql`case when c.recovery_attempts = 0 then coalesce(${ms("last_attempt_at")} - ${ms("created_at")}, 0) else 0 end`;
+  const query = sql`select cast(${ms("updated_at")} - ${ms("created_at")} as text) || ' ' || cast(${waited} as text) as value
+    from ${dialect.table("saga_executions")} as c where ${inState("COMPLETED")}
+      and ${inSpan(dialect, spans)} order by c.updated_at desc`;
+  return sql`select r.n, first.value from ${numbers(dialect, spans.count)} ${joinFirst(dialect, query, sql`${sample}`, sample)}`;
+}
+
+function inSpan(dialect: Dialect, { fromMs, widthMs }: Spans): Sql {
+  const from = dialect.instantOf(fromMs);
+  return sql`c.updated_at >= ${dialect.plusMs(from, sql`(r.n * ${widthMs})`)}
+    and c.updated_at < ${dialect.plusMs(from, sql`((r.n + 1) * ${widthMs})`)}`;
+}
+
+/** How long the newest `limit` sagas took that completed since an instant. */
+export function listDurations(dialect: Dialect, fromMs: number, limit: number): Sql {
+  const [created, updated] = ["created_at", "updated_at"].map((name) => dialect.epochMs(raw(`c.${name}`)));
+  return sql`select ${updated} - ${created} as took from ${dialect.table("saga_executions")} as c
+    where ${inState("COMPLETED")} and c.updated_at >= ${dialect.instantOf(fromMs)}
+    order by c.updated_at desc, c.id desc limit ${limit}`;
+}
+
+/**
+ * The due sagas and the oldest of them. The index of due sagas begins with the number of recoveries: each number is
+ * looked up by itself. Recovery budgets end far below the highest number.
+ */
+export function selectDue(dialect: Dialect, max: number): Sql {
+  const due = sql`from ${dialect.table("saga_executions")} as c
+    where c.status in (${literals(CLAIMABLE)}) and c.recovery_attempts = r.n
+      and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
+    order by ${gate(dialect, raw("c.next_attempt_at"))}, c.id`;
+  const since = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
+  return sql`select (select ${since} ${due} limit 1) as since,
+      (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
+      ${dialect.epochMs(dialect.now())} as now_at from ${numbers(dialect, RECOVERIES_MAX)}`;
+}
+
+const RECOVERIES_MAX = 100;
+
+/** Workers that hold a saga under a live lease. */
+export function countOwners(dialect: Dialect): Sql {
+  return sql`select count(distinct c.owner) as owners from ${dialect.table("saga_executions")} as c
+    where c.status in (${literals(CLAIMABLE)}) and c.owner is not null and c.next_attempt_at > ${dialect.now()}`;
+}
+
+/** Open sagas by name and version of their definition. */
+export function countOpenKinds(dialect: Dialect): Sql {
+  return sql`select name, definition, count(*) as sagas from ${dialect.table("saga_executions")}
+    where status in (${literals(CLAIMABLE)}) group by name, definition`;
+}
+
+const NUMBERS = fields<number>({ n: int((n: number) => n) });
+
+/** The numbers from 0 on, as `r(n)`. */
+function numbers(dialect: Dialect, count: number): Sql {
+  return dialect.rows(NUMBERS, [...Array(count).keys()]);
+}

@@ -1,0 +1,18 @@
+/** Stalled sagas, along the index that holds only them. */
+import type { SagaStatus } from "../../core/saga/machine.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Selection } from "../../storage/read/selection.ts";
+import { literals, raw, sql } from "../../storage/sql.ts";
+import { executionColumns } from "../journal/rows.ts";
+
+const STALLED: SagaStatus = "STALLED";
+
+export function stalledRows(dialect: Dialect): Selection {
+  return {
+    from: sql`${dialect.table("saga_executions")} as c`,
+    where: sql`c.status = ${literals([STALLED])}`,
+    at: raw("c.updated_at"),
+    id: raw("c.id"),
+    columns: executionColumns(dialect, "c"),
+  };
+}

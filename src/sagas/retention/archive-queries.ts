@@ -1,0 +1,46 @@
+/** The statements on archived sagas. */
+import { sagaMachine } from "../../core/saga/machine.ts";
+import { executionColumns } from "../journal/rows.ts";
+import type { Column, Dialect } from "../../storage/database.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+
+export function selectEnded(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select ${executionColumns(dialect, "c")} from ${dialect.table("saga_executions")} as c
+    where ${dialect.among(raw("c.id"), ids)} and c.status || '' in (${literals(sagaMachine.terminal)}) order by c.id`;
+}
+
+const ARCHIVED: readonly Column[] = [
+  { name: "id", type: "text" },
+  { name: "name", type: "text" },
+  { name: "status", type: "text" },
+  { name: "plan", type: "text" },
+  { name: "recovery_attempts", type: "int" },
+  { name: "record", type: "text" },
+  { name: "created_ms", type: "text" },
+  { name: "updated_ms", type: "text" },
+];
+
+/** Archiving the same saga again changes nothing. */
+export function insertArchived(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+  return sql`insert into ${dialect.table("saga_archive")}
+      (id, name, status, plan, recovery_attempts, record, created_at, updated_at, archived_at)
+    select r.id, r.name, r.status, r.plan, r.recovery_attempts, r.record,
+      ${dialect.instantOf(raw("r.created_ms"))}, ${dialect.instantOf(raw("r.updated_ms"))}, ${dialect.now()}
+    from ${dialect.rows(ARCHIVED, rows)} where true on conflict do nothing`;
+}
+
+export function selectArchived(dialect: Dialect, id: string): Sql {
+  return sql`select a.record, ${dialect.epochMs(raw("a.archived_at"))} as archived_at
+    from ${dialect.table("saga_archive")} as a where a.id = ${id} order by a.updated_at desc limit 1`;
+}
+
+/** Those that were archived longest ago. */
+export function selectForgotten(dialect: Dialect, afterMs: number, limit: number): Sql {
+  return sql`select a.id from ${dialect.table("saga_archive")} as a
+    where a.archived_at < ${dialect.plusMs(dialect.now(), -afterMs)} order by a.archived_at, a.id limit ${limit}`;
+}
+
+export function deleteArchived(dialect: Dialect, ids: readonly string[], afterMs: number): Sql {
+  return sql`delete from ${dialect.table("saga_archive")}
+    where ${dialect.among(raw("id"), ids)} and archived_at < ${dialect.plusMs(dialect.now(), -afterMs)}`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Ended sagas that were moved out of the way. Each is one row that holds the saga's row and its log as they were read,
+ * so that the same code shows it as before.
+ */
+import type { Row, Session } from "../../storage/database.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import { selectLogs } from "../journal/queries.ts";
+import { toLogEntry, toRecord } from "../journal/rows.ts";
+import { viewOf, type SagaView } from "../view/view.ts";
+import {
+  deleteArchived,
+  insertArchived,
+  selectArchived,
+  selectEnded,
+  selectForgotten,
+} from "./archive-queries.ts";
+
+/** A saga that retention has moved into the archive. */
+export interface ArchivedSaga {
+  /** The saga as it was when it was archived. */
+  readonly view: SagaView;
+  readonly archivedAt: Date;
+}
+
+/** Copies them. The caller removes them in the same transaction. */
+export async function archiveSagas(session: Session, ids: readonly string[]): Promise<void> {
+  const { dialect } = session;
+  const rows = await session.query(selectEnded(dialect, ids));
+  const logs = new Map<string, Row[]>(rows.map((row) => [row["id"] as string, []]));
+  for (const line of await session.query(selectLogs(dialect, ids)))
+    logs.get(line["saga_id"] as string)?.push(line);
+  const records = rows.map((row) => [
+    row["id"],
+    row["name"],
+    row["status"],
+    row["plan"],
+    row["recovery_attempts"],
+    JSON.stringify({ row, logs: logs.get(row["id"] as string) }),
+    String(row["created_at"]),
+    String(row["updated_at"]),
+  ]);
+  if (records.length > 0) await session.query(insertArchived(dialect, records));
+}
+
+/** The newest archived saga with this id. */
+export async function readArchived(reader: Reader, id: string): Promise<ArchivedSaga | undefined> {
+  const [found] = await reader.query(selectArchived(reader.dialect, id));
+  if (!found) return undefined;
+  const { row, logs } = JSON.parse(found["record"] as string) as { row: Row; logs: readonly Row[] };
+  const view = viewOf(toRecord(row, logs.map(toLogEntry)));
+  return { view, archivedAt: new Date(Number(found["archived_at"])) };
+}
+
+/** Removes what was archived longer ago than this, the oldest first. Returns how many sagas that were. */
+export async function forgetArchived(session: Session, afterMs: number, limit: number): Promise<number> {
+  const { dialect } = session;
+  const rows = await session.query(selectForgotten(dialect, afterMs, limit));
+  const ids = rows.map((row) => row["id"] as string);
+  if (ids.length > 0) await session.query(deleteArchived(dialect, ids, afterMs));
+  return ids.length;
+}

@@ -1,0 +1,94 @@
+/**
+ * One write in two forms. The *optimistic* form expects everything to hold: it locks and looks at nothing beforehand, and
+ * the database refuses all of it if a single expectation fails. The *checked* form locks the rows first and answers for
+ * each item. Conflicts are rare, so the optimistic form is tried first where a failed statement costs nothing: in a
+ * transaction of our own, never in a caller's.
+ *
+ * Both forms may run again after a commit whose answer was lost (K-12). So an item that the checked form did not write is
+ * looked for once more: `findWritten` answers for those that an earlier, unanswered commit of ours wrote. An optimistic
+ * repeat finds its own rows in the way, is refused, and comes to the same question.
+ *
+ * A refusal is an error of our own: the function `refuse` in our schema (PostgreSQL), or a duplicate of a key that the
+ * write names. Any other error, a duplicate of any other key among them, is thrown as it is.
+ */
+import type { Database, Dialect, Session } from "./database.ts";
+import { persist, type RetryLimits } from "./retry.ts";
+
+export type WriteMode = "optimistic" | "checked";
+
+/** A unique key by which the database refuses an optimistic write. */
+export interface UniqueKey {
+  readonly table: string;
+  /** Its name on PostgreSQL. */
+  readonly constraint: string;
+  /** Its columns, by which SQLite names it. */
+  readonly columns: readonly string[];
+}
+
+export interface CheckedWrite<Item, Answer> {
+  readonly items: readonly Item[];
+  /** Undefined: checked from the start. */
+  readonly optimistic?: (() => Promise<readonly Answer[]>) | undefined;
+  /** The keys that only an unexpected row can violate. */
+  readonly keys?: readonly UniqueKey[];
+  /** Answers for the items that it wrote. */
+  readonly checked: () => Promise<ReadonlyMap<Item, Answer>>;
+  /** Of items that were not written now, answers for those that an earlier, unanswered commit of ours wrote. */
+  readonly findWritten: (missing: readonly Item[]) => Promise<ReadonlyMap<Item, Answer>>;
+  /** The answer for the others. */
+  readonly lost: Answer;
+}
+
+export async function checkedWrite<Item, Answer>(
+  dialect: Dialect,
+  write: CheckedWrite<Item, Answer>,
+): Promise<readonly Answer[]> {
+  const { items, optimistic, keys = [], checked, findWritten, lost } = write;
+  if (optimistic) {
+    try {
+      return await optimistic();
+    } catch (error) {
+      if (!isRefusal(dialect, error, keys)) throw error;
+    }
+  }
+  const written = await checked();
+  if (written.size === items.length) return items.map((item) => written.get(item) as Answer);
+  const missing = items.filter((item) => !written.has(item));
+  const before = missing.length > 0 ? await findWritten(missing) : written;
+  return items.map((item) => (written.has(item) ? written : before).get(item) ?? lost);
+}
+
+/** Did the database refuse an optimistic write, by our own error or by one of these keys? */
+export function isRefusal(dialect: Dialect, error: unknown, keys: readonly UniqueKey[] = []): boolean {
+  const violation = dialect.violation(error);
+  if (violation?.kind !== "unique") return violation?.kind === "refused";
+  const { table, constraint, columns } = violation;
+  return keys.some(
+    (key) =>
+      key.table === table &&
+      (constraint === undefined ? String(key.columns) === String(columns) : key.constraint === constraint),
+  );
+}
+
+export interface WriteOnce<Answer> {
+  /** In a transaction of its own, committed as a whole. */
+  readonly write: (session: Session) => Promise<Answer>;
+  /** Asked in front of every repeat: the answer, if an earlier, unanswered commit has written it. */
+  readonly findWritten: (session: Session) => Promise<Answer | undefined>;
+}
+
+/** One transaction that takes effect once, however often its commit goes unanswered. */
+export async function writeOnce<Answer>(
+  db: Pick<Database, "dialect" | "clock" | "transaction">,
+  { write, findWritten }: WriteOnce<Answer>,
+  retryLimits?: RetryLimits,
+): Promise<Answer> {
+  let isSent = false;
+  const attempt = async (session: Session): Promise<Answer> => {
+    const before = isSent ? await findWritten(session) : undefined;
+    if (before !== undefined) return before;
+    isSent = true;
+    return write(session);
+  };
+  return persist(db, () => db.transaction(attempt), retryLimits);
+}

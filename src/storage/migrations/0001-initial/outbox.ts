@@ -1,0 +1,88 @@
+/**
+ * Everything that leaves the system: one table, told apart by kind. A claim looks for one kind, fresh entries first;
+ * its index holds open rows alone and begins with both, so it walks over nobody else's rows and over none that is
+ * finished. The rows that a subject's request still waits for have an index of their own, for completion and reports.
+ *
+ * A row of kind `event` is an event that nobody has routed yet, and one of kind `delivery` is one event on its way to one
+ * handler; `entry_id` is made from the two, so that the primary key holds each pair once. `traceparent` says in W3C form
+ * what the row belongs to if its writer was traced: what the row leads to goes on there.
+ */
+import { OPERATIONS, OUTBOX_KINDS, VERIFICATIONS } from "../../../core/outbox/entry.ts";
+import { BLOCKING, CLAIMABLE, outboxMachine } from "../../../core/outbox/machine.ts";
+import { freshFirst } from "../../claim.ts";
+import { initially, isState, oneOf, type Ddl } from "../ddl.ts";
+
+export function outbox(ddl: Ddl): string[] {
+  const { instant, uuid, bigint, id, table, index, uniqueIndex, gate, end, refuse } = ddl;
+  const name = table("outbox");
+  const open = oneOf("status", CLAIMABLE);
+  return [
+    `create table ${name} (
+      entry_id ${uuid} primary key,
+      kind text not null check (${oneOf("kind", OUTBOX_KINDS)}),
+      name text not null,
+      subject_id ${id},
+      operation text check (${oneOf("operation", OPERATIONS)}),
+      ref_kind text,
+      ref_value text,
+      ref_extra text,
+      slot text,
+      saga_id text,
+      event_id ${uuid},
+      event_version integer,
+      handler ${id},
+      correlation ${id},
+      causation ${uuid},
+      payload text,
+      generation integer not null default 0,
+      verification text check (${oneOf("verification", VERIFICATIONS)}),
+      status text not null ${initially(outboxMachine)} check (${oneOf("status", outboxMachine.states)}),
+      attempts integer not null default 0 check (attempts >= 0),
+      horizons integer not null default 0,
+      requeues integer not null default 0,
+      token ${bigint} not null default 0,
+      enqueued_at ${instant} not null,
+      last_attempt_at ${instant},
+      next_attempt_at ${instant},
+      last_error text,
+      notes text,
+      traceparent text,
+      check (kind <> 'erasure' or (subject_id is not null and operation is not null and ref_kind is not null))
+    ${end("changing", "keyed")}`,
+    index(
+      "outbox_due",
+      `${name} (kind, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${open}`,
+    ),
+    index(
+      "outbox_subject",
+      `${name} (subject_id, operation, entry_id) where kind = 'erasure' and ${oneOf("status", BLOCKING)}`,
+    ),
+    // Of two corrections of one thing, the newer is the only open one: a writer that does not see the other waits here.
+    uniqueIndex("outbox_slot", `${name} (slot) where slot is not null and ${open}`),
+    index(
+      "outbox_abandoned",
+      `${name} (kind, enqueued_at, entry_id) where ${isState("status", outboxMachine, "abandoned")}`,
+    ),
+    index(
+      "outbox_scheduled",
+      `${name} (kind, next_attempt_at, entry_id) where ${isState("status", outboxMachine, "scheduled")}`,
+    ),
+    // A process looks by name for the events that its handlers take, and walks over nobody else's.
+    index(
+      "outbox_unrouted",
+      `${name} (name, entry_id) where event_id is not null and handler is null and ${open}`,
+    ),
+    // While what came before in the same process waits or runs, the next one waits, too.
+    index(
+      "outbox_order",
+      `${name} (handler, correlation, entry_id) where handler is not null and correlation is not null and ${open}`,
+    ),
+    ...refuse({
+      name: "outbox_terminal",
+      table: "outbox",
+      on: "update",
+      when: oneOf("old.status", outboxMachine.terminal),
+      message: "amends: an entry of the outbox that is done with never changes",
+    }),
+  ];
+}

@@ -1,0 +1,138 @@
+/**
+ * Step sagas. `saga_logs` is the truth: its rows add up to a saga's state, and their key (saga_id, id) is the optimistic
+ * lock, because `id` is the version that the row made. `saga_executions` changes only when the status, the owner or the
+ * gate does. There is no foreign key between them: it would lock the saga's row for every line.
+ *
+ * `saga_signals` keeps what was sent to a saga, numbered under the lock on the saga's row; it is only ever added to, and
+ * which of it was taken stands in the saga's log. The saga's row says how much was sent, and what the saga waits for while
+ * nobody has it: so a sender knows whether to wake it, and a saga that begins to wait sees in the very update that
+ * something has come. `saga_interests` says which events a saga will wait for, from its start to its end.
+ */
+import { CLAIMABLE, sagaMachine } from "../../../core/saga/machine.ts";
+import { PLAN_SIGNS } from "../../../core/saga/plan.ts";
+import { isState, oneOf, type Ddl } from "../ddl.ts";
+
+export function sagas(ddl: Ddl): string[] {
+  return [...executions(ddl), ...logs(ddl), ...signals(ddl), history(ddl)];
+}
+
+function executions({ instant, bool, bigint, id, no, table, index, gate, end, refuse }: Ddl): string[] {
+  const name = table("saga_executions");
+  const ended = oneOf("status", sagaMachine.terminal);
+  return [
+    `create table ${name} (
+      id ${id} primary key,
+      name text not null,
+      definition integer not null default 1,
+      status text not null check (${oneOf("status", sagaMachine.states)}),
+      context text not null,
+      plan text not null default '',
+      begun ${bool} not null default ${no},
+      version integer not null default 1 check (version >= 1),
+      token ${bigint} not null default 0,
+      owner text,
+      recovery_attempts integer not null default 0 check (recovery_attempts >= 0),
+      next_attempt_at ${instant},
+      last_attempt_at ${instant},
+      deadline_at ${instant},
+      error text,
+      awaits text,
+      signals integer not null default 0,
+      created_at ${instant} not null,
+      updated_at ${instant} not null
+    ${end("changing", "keyed")}`,
+    index(
+      "saga_executions_due",
+      `${name} (recovery_attempts, ${gate("next_attempt_at")}, id) where ${oneOf("status", CLAIMABLE)}`,
+    ),
+    index(
+      "saga_executions_stalled",
+      `${name} (updated_at, id) where ${isState("status", sagaMachine, "STALLED")}`,
+    ),
+    // For people who look back: by state, with what figures need, and by name. They hold ended sagas alone, so that each
+    // saga is written into them once, at its end.
+    index("saga_executions_ended", `${name} (status, updated_at, id, created_at) where ${ended}`),
+    index("saga_executions_ended_name", `${name} (name, status, updated_at, id) where ${ended}`),
+    ...refuse({
+      name: "saga_executions_terminal",
+      table: "saga_executions",
+      on: "update",
+      when: oneOf("old.status", sagaMachine.terminal),
+      message: "amends: a saga that has ended never changes",
+    }),
+  ];
+}
+
+function logs({ instant, bigint, id, table, end, refuse }: Ddl): string[] {
+  return [
+    `create table ${table("saga_logs")} (
+      saga_id ${id} not null,
+      id integer not null,
+      token ${bigint} not null default 0,
+      step_name text not null,
+      action text not null check (${oneOf("action", ["act", "compensate"])}),
+      status text not null check (${oneOf("status", ["STARTED", "COMPLETED", "FAILED"])}),
+      details text,
+      next_step text,
+      next_action text,
+      created_at ${instant} not null,
+      primary key (saga_id, id)
+    ${end("keyed")}`,
+    ...refuse({
+      name: "saga_logs_append_only",
+      table: "saga_logs",
+      on: "update",
+      message: "amends: the log of a saga is only ever added to",
+    }),
+  ];
+}
+
+function signals({ instant, id, table, index, uniqueIndex, end, refuse }: Ddl): string[] {
+  return [
+    `create table ${table("saga_signals")} (
+      saga_id ${id} not null,
+      number integer not null check (number >= 1),
+      name ${id} not null,
+      dedupe_id ${id} not null,
+      payload text,
+      event_version integer,
+      created_at ${instant} not null,
+      primary key (saga_id, number)
+    ${end("keyed")}`,
+    uniqueIndex("saga_signals_once", `${table("saga_signals")} (saga_id, name, dedupe_id)`),
+    ...refuse({
+      name: "saga_signals_append_only",
+      table: "saga_signals",
+      on: "update",
+      message: "amends: what was sent to a saga never changes",
+    }),
+    `create table ${table("saga_interests")} (
+      event_type ${id} not null,
+      field ${id} not null,
+      value ${id} not null,
+      saga_id ${id} not null,
+      place integer not null,
+      step_name ${id} not null,
+      primary key (event_type, field, value, saga_id, place)
+    ${end("keyed")}`,
+    index("saga_interests_saga", `${table("saga_interests")} (saga_id)`),
+  ];
+}
+
+/** What a person reads: one line per call begun or ended, also where one row stands for two. */
+function history({ table, pick }: Ddl): string {
+  const lines = table("saga_logs");
+  const before = (text: string, sign: string): string =>
+    pick({
+      postgres: `split_part(${text}, '${sign}', 1)`,
+      sqlite: `substr(${text}, 1, instr(${text} || '${sign}', '${sign}') - 1)`,
+    });
+  // The first step's name, without the signs that say what it is and what it waits for.
+  const first = `rtrim(${before(before(before("plan", " "), ":"), "/")}, '${PLAN_SIGNS}')`;
+  return `create view ${table("saga_history")} as
+      select saga_id, id, 0 as part, step_name, action, status, details, created_at from ${lines}
+      union all
+      select saga_id, id, 1, next_step, next_action, 'STARTED', null, created_at from ${lines} where next_step is not null
+      union all
+      select id, 1, 0, ${first}, 'act', 'STARTED', null, created_at from ${table("saga_executions")} where ${pick({ postgres: "begun", sqlite: "begun = 1" })}`;
+}

@@ -1,0 +1,92 @@
+/** What a database says about itself: its settings, its connections, and how it would carry a statement out. */
+import type { Reader } from "./reader.ts";
+import { literals, raw, sql, type Sql } from "../sql.ts";
+
+const SETTINGS = [
+  "server_version",
+  "fsync",
+  "synchronous_commit",
+  "full_page_writes",
+  "statement_timeout",
+  "lock_timeout",
+  "idle_in_transaction_session_timeout",
+  "max_connections",
+] as const;
+
+export type ServerSettings = Readonly<Record<(typeof SETTINGS)[number], string>>;
+
+/** PostgreSQL only. */
+export async function readSettings(reader: Reader): Promise<ServerSettings> {
+  const rows = await reader.query(
+    sql`select s.name, current_setting(s.name) as setting from unnest(array[${literals(SETTINGS)}]) as s(name)`,
+  );
+  const settings = rows.map((row) => [row["name"] as string, row["setting"] as string] as const);
+  return Object.fromEntries(settings) as unknown as ServerSettings;
+}
+
+/** PostgreSQL only: how many clients are connected to the server, this one included. */
+export async function countConnections(reader: Reader): Promise<number> {
+  const [row] = await reader.query(
+    sql`select count(*) as connections from pg_stat_activity where backend_type = 'client backend'`,
+  );
+  return Number(row?.["connections"]);
+}
+
+export type Pragma = "journal_mode" | "synchronous" | "secure_delete" | "busy_timeout" | "foreign_keys";
+
+/** SQLite only. */
+export async function readPragma(reader: Reader, name: Pragma): Promise<unknown> {
+  const [row] = await reader.query(raw(`pragma ${name}`));
+  return row && Object.values(row)[0];
+}
+
+/** SQLite only. */
+export async function sqliteVersion(reader: Reader): Promise<string> {
+  const [row] = await reader.query(sql`select sqlite_version() as version`);
+  return String(row?.["version"]);
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** What the statement would read from one end to the other: tables, or their aliases on SQLite. It is not carried out. */
+export async function scansOf(reader: Reader, statement: Sql): Promise<readonly string[]> {
+  if (reader.dialect.name === "postgres") {
+    const [row] = await reader.query(sql`explain (format json) ${statement}`);
+    return scannedByPostgres(row?.["QUERY PLAN"]);
+  }
+  const rows = await reader.query(sql`explain query plan ${statement}`);
+  // If an index leads into a table, SQLite says SEARCH; a partial index may be walked.
+  return rows.flatMap((row) => /^SCAN (\S+)(?!.*USING)/.exec(String(row["detail"]))?.[1] ?? []);
+}
+
+function scannedByPostgres(plan: unknown): readonly string[] {
+  const [whole] = (typeof plan === "string" ? JSON.parse(plan) : plan) as readonly {
+    readonly Plan: PlanNode;
+  }[];
+  const nodes = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
+  const scans = whole ? nodes(whole.Plan).filter((node) => node["Node Type"] === "Seq Scan") : [];
+  return [...new Set(scans.flatMap((node) => node["Relation Name"] ?? []))];
+}
+
+/** PostgreSQL only: how large the planner takes each table of Amends to be. */
+export async function tableSizes(reader: Reader): Promise<ReadonlyMap<string, number>> {
+  const rows = await reader.query(sql`select c.relname as name, c.reltuples::float8 as rows from pg_class as c
+    join pg_namespace as n on n.oid = c.relnamespace where n.nspname = ${schemaOf(reader)} and c.relkind = 'r'`);
+  return new Map(rows.map((row) => [row["name"] as string, Number(row["rows"])]));
+}
+
+/** PostgreSQL only: indexes whose build was interrupted. */
+export async function brokenIndexes(reader: Reader): Promise<readonly string[]> {
+  const rows =
+    await reader.query(sql`select c.relname as name from pg_index as i join pg_class as c on c.oid = i.indexrelid
+    join pg_namespace as n on n.oid = c.relnamespace where n.nspname = ${schemaOf(reader)} and not i.indisvalid`);
+  return rows.map((row) => row["name"] as string);
+}
+
+function schemaOf({ dialect }: Reader): string {
+  return dialect.table("").text.replace(".", "");
+}

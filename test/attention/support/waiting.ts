@@ -1,0 +1,69 @@
+/** Rows that need a person, of every kind, written as their parts leave them. */
+import { randomUUID } from "node:crypto";
+import type { AttentionKind } from "amends";
+import type { Database } from "../../../src/storage/database.ts";
+import { sql, type Sql } from "../../../src/storage/sql.ts";
+
+/** Adds one item of this kind that has waited since this instant. Returns its id. */
+export async function add(db: Database, kind: AttentionKind, sinceMs: number, name: string): Promise<string> {
+  const { dialect } = db;
+  const table = (of: string): Sql => dialect.table(of);
+  const at = dialect.instantOf(sinceMs);
+  const insert = async (statement: Sql): Promise<string> =>
+    String(Object.values((await db.query(statement))[0] ?? {})[0]);
+  const entry = (of: string, status: string, subject: string | null): Promise<string> => {
+    const id = randomUUID();
+    const isEvent = of === "event" || of === "delivery";
+    return insert(sql`insert into ${table("outbox")}
+        (entry_id, kind, name, subject_id, operation, ref_kind, event_id, event_version, handler, payload, status, attempts, enqueued_at, last_error)
+      values (${id}, ${of}, ${name}, ${subject}, ${subject && "erase"}, ${subject && "crm"}, ${isEvent ? id : null},
+        ${isEvent ? 1 : null}, ${of === "delivery" ? "H" : null}, ${isEvent ? "{}" : null}, ${status}, 1, ${at}, 'Down')
+      returning entry_id`);
+  };
+  switch (kind) {
+    case "stalled-saga":
+      return insert(sql`insert into ${table("saga_executions")}
+          (id, name, status, context, plan, version, token, created_at, updated_at)
+        values (${name}, 'order', 'STALLED', '{"input":{}}', 'one~ two', 1, 1, ${at}, ${at}) returning id`);
+    case "stalled-run":
+      return insert(sql`insert into ${table("saga_state")}
+          (saga_id, saga_type, process_id, status, trigger_id, trail, started_at, updated_at, rested_at)
+        values (${name}, 'flow', ${name}, 'stalled', ${randomUUID()}, '', ${at}, ${at}, ${at}) returning saga_id`);
+    case "abandoned-entry":
+      return entry("erasure", "abandoned", name);
+    case "abandoned-call":
+      return entry("call", "abandoned", null);
+    case "abandoned-event":
+      return entry(name.endsWith("1") ? "event" : "delivery", "abandoned", null);
+    case "dead-letter":
+      return deadLetter(db, at, name);
+    case "disabled-subscription":
+      return insert(sql`insert into ${table("webhook_subscriptions")}
+          (url, status, reason, events, filter, secrets, concurrency, created_at, updated_at)
+        values (${`https://${name}.example/hook?key=secret`}, 'Disabled', 'gone', '[]', '{}', '[]', 1, ${at}, ${at}) returning id`);
+    default:
+      // It is overdue a month after it was asked for.
+      await db.query(sql`insert into ${table("subjects")} (subject_id, erasures, failing_since)
+        values (${name}, 1, ${dialect.instantOf(monthBefore(sinceMs))})`);
+      return name;
+  }
+}
+
+async function deadLetter(db: Database, at: Sql, name: string): Promise<string> {
+  const { dialect } = db;
+  const [event] = await db.query(sql`insert into ${dialect.table("webhook_events")}
+      (event_key, type, attributes, payload, created_at)
+    values (${name}, 'order.placed', '{}', '{}', ${at}) returning id`);
+  const [delivery] = await db.query(sql`insert into ${dialect.table("webhook_delivery_sagas")}
+      (event_id, subscription_id, status, attempt_count, created_at, updated_at)
+    values (${event?.["id"]}, 1, 'DeadLettered', 1, ${at}, ${at}) returning id`);
+  await db.query(sql`insert into ${dialect.table("dead_letters")}
+      (saga_id, event_id, subscription_id, error_code, attempt_count, created_at)
+    values (${delivery?.["id"]}, ${event?.["id"]}, 1, 'http_500', 1, ${at})`);
+  return String(delivery?.["id"]);
+}
+
+function monthBefore(ms: number): number {
+  const date = new Date(ms);
+  return date.setUTCMonth(date.getUTCMonth() - 1);
+}
