@@ -30,7 +30,7 @@ export async function brokenBuild(patches: readonly Patch[]): Promise<string> {
 /** The first undo is called while the log still says RUNNING; its outcome is recorded as soon as COMPENSATING is. */
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
-    file: "sagas/engine/settle.js",
+    file: "sagas/driver/settle.js",
     from: "const recorded = await host.record(linesFor(host, run, ended, decided, rest));",
     to: `const lines = linesFor(host, run, ended, decided, rest);
         if (run.state.status === "RUNNING" && lines.state.status === "COMPENSATING") {
@@ -41,7 +41,7 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
         const recorded = await host.record(lines);`,
   },
   {
-    file: "sagas/engine/drive.js",
+    file: "sagas/driver/drive.js",
     from: "run.calls.push(host.call(command));",
     to: `run.calls.push(command.kind === "undo" && run.early?.command.step === command.step
         ? run.early
@@ -129,9 +129,9 @@ export const DELIVERY_WITHOUT_TOKEN: readonly Patch[] = [
 /** What a handler wrote in its transaction is committed before its outcome is booked. */
 export const BOOKED_AFTER_THE_HANDLER: readonly Patch[] = [
   {
-    file: "events/run/transactional.js",
-    from: "last.written = await given.write(session, called.end);",
-    to: `last.end = called.end;
+    file: "runtime/own-transaction.js",
+    from: "last.written = await given.write(session, attempted.end);",
+    to: `last.end = attempted.end;
         }, true);
         await db.transaction(async (session) => {
             last.written = await given.write(session, last.end);`,

@@ -11,9 +11,10 @@ import type { CallLimits } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import type { Emission, Journal } from "../journal/journal.ts";
+import type { CallResult } from "../driver/host.ts";
+import type { Journal } from "../journal/journal.ts";
 import { CallContext, NO_EMISSIONS } from "./call-context.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "../driver/run.ts";
 
 /** A call of a step, as middleware sees it. */
 export interface StepCall {
@@ -52,14 +53,8 @@ export interface CallRequest {
   context: CallContext | undefined;
 }
 
-export interface Called {
-  readonly outcome: Outcome;
-  readonly emissions: readonly Emission[];
-  /** What was thrown, to tell trouble with the database from trouble with the step. Never stored. */
-  readonly thrown?: unknown;
-  /** The act succeeded after its deadline: the result is kept, and the saga turns back. */
-  readonly expired?: boolean;
-  /** The call has not returned: its answer, whenever it comes. */
+export interface Called extends CallResult {
+  /** The call has outlived its time and has not returned: its answer, whenever it comes. */
   readonly late?: Promise<Called | undefined>;
 }
 

@@ -8,25 +8,24 @@ import { checkId } from "../../core/identity.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { openingLines } from "../../core/saga/group.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
-import { misfit } from "../../core/saga/plan.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { draw } from "../../storage/draw.ts";
 import type { AnySaga } from "../define/definition.ts";
 import { Breakers } from "./breakers.ts";
-import { drive, stall } from "./drive.ts";
+import { drive, stall } from "../driver/drive.ts";
 import { throughSchema } from "../define/input.ts";
 import { interestsOf } from "../define/interests.ts";
 import type { Journal, NewSaga, SagaRecord } from "../journal/journal.ts";
 import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
 import { LeasePool, type Reservation } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
-import type { ControlDetails } from "../../core/saga/entry.ts";
 import { freshRecord } from "../journal/fresh-record.ts";
 import { SagaEvents } from "./saga-events.ts";
 import type { Registry } from "../define/registry.ts";
 import { JournalHost, type HostTools } from "./journal-host.ts";
-import { outlastCalls } from "./orphaned-calls.ts";
-import type { Departure } from "./run.ts";
+import { refusalOf } from "./refusal.ts";
+import { outlastCalls } from "../driver/orphaned-calls.ts";
+import type { Departure } from "../driver/run.ts";
 
 export interface EngineOptions extends Pick<
   HostTools,
@@ -293,15 +292,6 @@ export class Engine {
   interrupt(id: string): void {
     this.active.get(id)?.interrupt();
   }
-}
-
-/** Why a claimed saga cannot go on: its definition changed under it, or it has lost too many workers. */
-function refusalOf({ plan, recoveryAttempts }: SagaRecord, definition: AnySaga): ControlDetails | undefined {
-  const difference = misfit(plan, definition.plan);
-  if (difference !== undefined) return { kind: "misfit", label: "DefinitionMisfit", reason: difference };
-  if (recoveryAttempts <= definition.settings.recoveryMax) return undefined;
-  const reason = `its worker was lost ${recoveryAttempts} times`;
-  return { kind: "recoveries", label: "RecoveriesExhausted", reason };
 }
 
 /** A start that could not be confirmed may be in the database: whoever tries again needs its id. */

@@ -5,8 +5,8 @@ import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
 import { CallContext } from "./call-context.ts";
 import type { CallRequest } from "./call.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import type { CallEnd, Pending, PendingCall } from "./host.ts";
-import type { Run } from "./run.ts";
+import type { CallEnd, Pending, PendingCall } from "../driver/host.ts";
+import type { Run } from "../driver/run.ts";
 
 /** Something that has a value, or has failed, once it is over. */
 export class Eventual<T> implements Pending<T> {
@@ -31,8 +31,8 @@ export class Eventual<T> implements Pending<T> {
   }
 }
 
-/** What the saga was told: it holds for calls that begin after it. */
-export interface Told {
+/** Says why calls must stop: it holds for calls that begin later, too. */
+export interface Stopping {
   readonly stopReason: StopReason | undefined;
 }
 
@@ -43,12 +43,12 @@ export class HostedCall extends Eventual<CallEnd> implements CallRequest, Pendin
   readonly results: Readonly<Record<string, unknown>>;
   tx: unknown;
   context: CallContext | undefined;
-  readonly #told: Told;
+  readonly #stopping: Stopping;
   #waiting: Stoppable | undefined;
 
-  constructor(told: Told, run: Run, command: CallCommand) {
+  constructor(stopping: Stopping, run: Run, command: CallCommand) {
     super();
-    this.#told = told;
+    this.#stopping = stopping;
     this.run = run;
     this.command = command;
     this.step = run.step(command.step);
@@ -56,7 +56,7 @@ export class HostedCall extends Eventual<CallEnd> implements CallRequest, Pendin
   }
 
   get stopReason(): StopReason | undefined {
-    return this.#told.stopReason;
+    return this.#stopping.stopReason;
   }
 
   /** For waits between two calls in a transaction: fires when the call would be stopped. */

@@ -14,30 +14,27 @@ import type { Database } from "../../storage/database.ts";
 import type { AnySaga } from "../define/definition.ts";
 import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.ts";
 import { failureText } from "../journal/move.ts";
-import type { Breakers } from "./breakers.ts";
-import { callStep, type Called, type CallTools } from "./call.ts";
-import { callGuarded, type Answer } from "./guarded-call.ts";
-import type { CallEnd, Host, Lines, Pending, PendingCall, Recorded, StepSettings } from "./host.ts";
-import { Eventual, HostedCall } from "./hosted-call.ts";
-import { Run, type Departure } from "./run.ts";
+import { callStep } from "./call.ts";
+import type { Answer } from "./guarded-call.ts";
+import type { Host, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/host.ts";
+import type { HostedCall } from "./hosted-call.ts";
+import { StepCalls, type StepCallTools } from "./step-calls.ts";
+import { Run, type Departure } from "../driver/run.ts";
 import type { SagaEvents } from "./saga-events.ts";
-import { successLines } from "./settle.ts";
+import { successLines } from "../driver/settle.ts";
 import { callStepInTransaction } from "./transactional.ts";
 
 /** What all sagas of an engine share. */
-export interface HostTools extends CallTools {
+export interface HostTools extends StepCallTools {
   readonly journal: Journal;
   readonly database: Database | undefined;
   readonly sagaEvents: SagaEvents;
-  readonly breakers: Breakers;
   /** The database has forgotten what this host wrote: it went back in time. */
   onRewound(host: JournalHost, foundVersion: number | undefined): void;
   isDraining(): boolean;
   /** A saga was given back and is due after this long. */
   dueIn(ms: number): void;
 }
-
-const NOTHING = (): void => undefined;
 
 export class JournalHost implements Host {
   readonly run: Run;
@@ -59,8 +56,7 @@ export class JournalHost implements Host {
   #unconfirmedRecovery: boolean;
   /** An operator added a line that the driver has not read. */
   #isChanged = false;
-  #wake: () => void = NOTHING;
-  readonly #calls: HostedCall[] = [];
+  readonly #calls: StepCalls;
 
   constructor(
     tools: HostTools,
@@ -73,6 +69,7 @@ export class JournalHost implements Host {
     this.version = record.version;
     this.refusal = refusal;
     this.#tools = tools;
+    this.#calls = new StepCalls(tools, this.run, this, (call) => this.#callInTransaction(call));
     this.#epoch = record.epoch;
     this.#unconfirmedRecovery = record.recoveryAttempts > 0;
   }
@@ -92,23 +89,18 @@ export class JournalHost implements Host {
   /** The pool has a slot for it: a loss and a shutdown come from there. */
   attach(lease: Lease): void {
     this.lease = lease;
-    lease.onStop(() => this.#stopCalls(lease.stopped ?? "lost"));
+    lease.onStop(() => this.#calls.stop(lease.stopped ?? "lost"));
   }
 
   /** An operator added a line: the calls under way are told, and the driver reads the saga again. */
   interrupt(): void {
     this.#isChanged = true;
-    this.#stopCalls("cancelled");
+    this.#calls.stop("cancelled");
   }
 
   /** A renewal has read this version of the saga. */
   sawVersion(version: number): void {
     if (version > Math.max(this.version, this.#sentVersion)) this.interrupt();
-  }
-
-  #stopCalls(reason: StopReason): void {
-    for (const call of this.#calls) call.stop(reason);
-    this.#wake();
   }
 
   /** Why calls that begin now must stop, or what was told and is not dealt with yet. */
@@ -134,33 +126,14 @@ export class JournalHost implements Host {
   }
 
   call(command: CallCommand): PendingCall {
-    const call = new HostedCall(this, this.run, command);
-    this.#calls.push(call);
-    const answer = this.#make(call);
-    if (answer instanceof Promise)
-      void answer.then(
-        (ended) => this.#ended(call, ended),
-        (error: unknown) => {
-          call.fail(error);
-          this.#ended(call, undefined);
-        },
-      );
-    else this.#ended(call, answer);
-    return call;
+    return this.#calls.make(command);
   }
 
-  #make(call: HostedCall): Answer | Promise<Answer> {
-    const { fallback } = call.step;
-    if (fallback !== undefined && call.command.kind === "act")
-      return callGuarded(this.#tools.breakers, call, () => this.#makeUnguarded(call));
-    return this.#makeUnguarded(call);
+  until(pendings: readonly Pending<unknown>[], ms?: number): Promise<void> {
+    return this.#calls.until(pendings, ms);
   }
 
-  #makeUnguarded(call: HostedCall): Answer | Promise<Answer> {
-    return call.step.transaction ? this.#makeInTransaction(call) : callStep(this.#tools, call);
-  }
-
-  #makeInTransaction(call: HostedCall): Promise<Answer> {
+  #callInTransaction(call: HostedCall): Promise<Answer> {
     const { journal, graceMs } = this.#tools;
     const db = this.#tools.database as Database;
     const tools = { ...this.#tools, graceMs: graceInTransaction(db, graceMs) };
@@ -183,41 +156,6 @@ export class JournalHost implements Host {
       },
       accept: (checkpoint) => this.#accept(checkpoint, lines),
       reread: () => this.reread(),
-    });
-  }
-
-  #ended(call: HostedCall, answer: Answer): void {
-    this.#calls.splice(this.#calls.indexOf(call), 1);
-    if (!call.isOver)
-      call.end(
-        typeof answer === "object" && answer.late !== undefined
-          ? { ...answer, late: this.#lateAnswer(answer.late) }
-          : (answer as CallEnd),
-      );
-    this.#wake();
-  }
-
-  /** The driver goes on without this call, and is told when it returns. */
-  #lateAnswer(late: Promise<Called | undefined>): Pending<Called | undefined> {
-    const pending = new Eventual<Called | undefined>();
-    const returned = (answer: Called | undefined): void => {
-      pending.end(answer);
-      this.#wake();
-    };
-    late.then(returned, () => returned(undefined));
-    return pending;
-  }
-
-  until(pendings: readonly Pending<unknown>[], ms?: number): Promise<void> {
-    for (const { isOver } of pendings) if (isOver) return Promise.resolve();
-    return new Promise((resolve) => {
-      let cancel = NOTHING;
-      this.#wake = () => {
-        cancel();
-        this.#wake = NOTHING;
-        resolve();
-      };
-      if (ms !== undefined) cancel = this.#tools.clock.after(ms, this.#wake);
     });
   }
 

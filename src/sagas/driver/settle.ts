@@ -8,8 +8,7 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { tellThrow } from "../../runtime/throws.ts";
-import type { Called } from "./call.ts";
-import type { EndedCall, Host, Lines, PendingCall } from "./host.ts";
+import type { CallResult, EndedCall, Host, Lines, PendingCall } from "./host.ts";
 import { departed, expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
 import type { Departure, Run } from "./run.ts";
@@ -133,7 +132,7 @@ function linesFor(
 }
 
 /** The line of a success, for a host that records it in the step's own transaction. */
-export function successLines(host: Host, run: Run, command: CallCommand, called: Called): Lines {
+export function successLines(host: Host, run: Run, command: CallCommand, called: CallResult): Lines {
   const { entry } = decide(run.state, command, called.outcome, host.settings(command.step).retry);
   return linesOf(host, run, { entry, emissions: called.emissions });
 }

@@ -4,13 +4,12 @@
  * checkpoints into a journal under a lease (journal-host.ts). A host on another durable-execution engine fits behind the same
  * methods: there each call is one recorded step, and the lines follow from the records at every replay.
  */
-import type { CallCommand } from "../../core/saga/interpreter.ts";
+import type { CallCommand, Outcome } from "../../core/saga/interpreter.ts";
 import type { Entry } from "../../core/saga/entry.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import type { Emission, Move } from "../journal/journal.ts";
-import type { Called } from "./call.ts";
 
 export interface Host {
   /**
@@ -79,10 +78,20 @@ export type StepSettings = Pick<StepDefinition, "retry" | "compensateRetry" | "d
 /** Undefined: a shutdown or a loss has interrupted the call, which is no outcome. */
 export type CallEnd = EndedCall | "recorded" | "changed" | "lost" | undefined;
 
+/** What a call came to. */
+export interface CallResult {
+  readonly outcome: Outcome;
+  readonly emissions: readonly Emission[];
+  /** What was thrown, to tell trouble with the database from trouble with the step. Never stored. */
+  readonly thrown?: unknown;
+  /** The act succeeded after its deadline: the result is kept, and the saga turns back. */
+  readonly expired?: boolean;
+}
+
 /** A call that has an outcome. */
-export interface EndedCall extends Omit<Called, "late"> {
-  /** The call has not returned: its answer, whenever it comes. */
-  readonly late?: Pending<Called | undefined> | undefined;
+export interface EndedCall extends CallResult {
+  /** The call has outlived its time and has not returned: its answer, whenever it comes. */
+  readonly late?: Pending<CallResult | undefined> | undefined;
 }
 
 export type Recorded = "held" | "left" | "changed" | "lost";

@@ -4,15 +4,14 @@
  * goes out is used, and a saga that stalled because a call still ran goes on once that has returned.
  */
 import { decide, isAwaited, returnLines, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { Called } from "./call.ts";
-import type { Host, Pending, Recorded } from "./host.ts";
+import type { CallResult, Host, Pending, Recorded } from "./host.ts";
 import { linesOf } from "./lines.ts";
 import type { Run } from "./run.ts";
 
 export interface OrphanedCall {
   readonly command: CallCommand;
   /** Its answer; no value where it was interrupted. */
-  readonly answer: Pending<Called | undefined>;
+  readonly answer: Pending<CallResult | undefined>;
   /** Nothing that it does is ever committed: it only takes its slot. */
   readonly isHarmless: boolean;
 }
@@ -101,7 +100,7 @@ function decideOn(
   run: Run,
   { command, answer }: OrphanedCall,
 ): ReturnType<typeof decide>["entry"] {
-  const { outcome } = answer.value as Called;
+  const { outcome } = answer.value as CallResult;
   return decide(run.state, command, outcome, host.settings(command.step).retry).entry;
 }
 
