@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { control } from "../../src/core/saga/entry.ts";
 import { drive } from "../../src/sagas/driver/drive.ts";
+import type { SagaHost } from "../../src/sagas/driver/host.ts";
 import { Breakers } from "../../src/sagas/engine/breakers.ts";
 import { outcomeOf } from "../../src/sagas/view/outcome.ts";
 import { virtualClock } from "../../src/testing/kit/virtual-clock.ts";
@@ -152,6 +153,27 @@ describe("a host in memory", () => {
     expect(await drive(host, host.run)).toBe("ended");
     expect(stopped).toBeDefined();
     expect(stored.read(0).state.status).toBe("FAILED");
+  });
+
+  it("[S-01] a saga whose end is recorded has ended, even if its lease is reported lost in that moment", async () => {
+    const given = tools();
+    const made = saga("s", nothing).step("a", calm);
+    const stored = await MemorySaga.start("one", made, {}, given.clock.monotonicMs());
+    const real = new MemoryHost(given, stored, stored.claim(given.clock.monotonicMs()), made);
+    const host: SagaHost = {
+      isDraining: false,
+      get interruption() {
+        return real.run.state.status === "COMPLETED" ? ("lost" as const) : undefined;
+      },
+      nowMs: () => real.nowMs(),
+      settings: (step) => real.settings(step),
+      call: (command) => real.call(command),
+      until: (pendings, ms) => real.until(pendings, ms),
+      record: (lines) => real.record(lines),
+      reread: () => real.reread(),
+      arrivals: () => real.arrivals(),
+    };
+    expect(await drive(host, real.run)).toBe("ended");
   });
 
   it("[K-06] a host whose saga another one has claimed writes nothing more", async () => {

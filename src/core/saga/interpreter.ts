@@ -8,7 +8,7 @@ import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.
 import { control, started } from "./entry.ts";
 import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
-import { standing } from "./fallback.ts";
+import { currentStep } from "./fallback.ts";
 import { evolve } from "./evolve.ts";
 import { start, type SagaState, type StepState } from "./state.ts";
 import { failedAs } from "./step-state.ts";
@@ -61,7 +61,7 @@ export type WaitCommand = Extract<Command, { kind: "sleep" | "wait" }>;
 export interface Facts {
   /** The saga's own deadline has passed, or that of a step between two tries. */
   readonly expired: boolean;
-  /** The step, where it is one's. */
+  /** The step whose deadline passed; undefined if it is the saga's own. */
   readonly late?: string | undefined;
   /** Of a group: the steps whose acts are being called, and those whose next try is not due yet. */
   readonly calling?: ReadonlySet<number> | undefined;
@@ -97,7 +97,7 @@ export function next(state: SagaState, facts: Facts): Command {
       const why = turnReason(state, facts);
       // Nothing is undone while an act may still be running.
       if (why) return facts.calling?.size ? WAIT_FOR_THE_REST : { kind: "turn", why };
-      const index = standing(state);
+      const index = currentStep(state);
       const { name, wait, group } = state.plan[index] as PlannedStep;
       if (wait) return waitCommand(index, name, wait);
       if (group) return groupCommand(state, facts, index, group.limit);
@@ -260,9 +260,9 @@ function forwardOnly(state: SagaState, index: number): boolean {
   return state.pivot >= 0 && index > state.pivot && state.plan[index]?.pivot !== true;
 }
 
-/** The line that turns a saga back, where it is not the line of the step that failed. */
+/** The line that turns a saga back for another reason than a failed step. */
 export function turnEntry(state: SagaState, why: TurnReason, late?: string): Entry {
-  const step = state.failure?.step ?? late ?? state.expired?.step ?? state.plan[standing(state)]?.name;
+  const step = state.failure?.step ?? late ?? state.expired?.step ?? state.plan[currentStep(state)]?.name;
   const details: ControlDetails = { ...state.cancel, kind: why, step };
   return control("$turn", details);
 }

@@ -7,14 +7,14 @@
 import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { Host, Lines, Pending } from "./host.ts";
+import type { SagaHost, Lines, Pending } from "./host.ts";
 import { departed, factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
 import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
 import type { Departure, Run } from "./run.ts";
 import { settle, takeEnded } from "./settle.ts";
 import { SHORT_WAIT_MS, wait } from "./wait.ts";
 
-export async function drive(host: Host, run: Run): Promise<Departure> {
+export async function drive(host: SagaHost, run: Run): Promise<Departure> {
   try {
     for (let departure: Departure | undefined; ;) {
       departure = await proceed(host, run);
@@ -22,20 +22,18 @@ export async function drive(host: Host, run: Run): Promise<Departure> {
     }
   } finally {
     // A saga that was lost, or cannot be recorded, keeps its slot until its calls have returned.
-    while (run.calls.some(({ isOver }) => !isOver)) await host.until(run.calls);
+    while (!run.calls.every(isOver)) await host.until(run.calls);
   }
 }
 
-/** Up to the next durable point, or until there is something new to decide on. Says how the saga left, where it did. */
-async function proceed(host: Host, run: Run): Promise<Departure | undefined> {
+/** Goes on to the next durable point, or until there is something new to decide on. Returns how the saga left, if it left. */
+async function proceed(host: SagaHost, run: Run): Promise<Departure | undefined> {
   if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
-  if (run.calls.length > 0) {
-    const ended = takeEnded(run);
-    if (ended === "lost") return "lost";
-    if (ended.length > 0) return settle(host, run, ended);
-  }
-  if (host.interruption === "lost") return "lost";
-  if (host.interruption === "changed") return (await host.reread()) === "lost" ? "lost" : undefined;
+  if (run.calls.some(isOver)) return settleEnded(host, run);
+  const { interruption } = host;
+  // A renewal does not find a saga whose end was recorded while it was under way: that saga has ended, and is not lost.
+  if (interruption === "lost") return next(run.state, factsOf(host, run)).kind === "end" ? "ended" : "lost";
+  if (interruption === "changed") return (await host.reread()) === "lost" ? "lost" : undefined;
   // Given back before anything is decided: the next worker knows that the call is in doubt.
   if (run.isInterrupted && run.calls.length === 0) return release(host, run, 0);
   const facts = factsOf(host, run);
@@ -57,8 +55,19 @@ async function proceed(host: Host, run: Run): Promise<Departure | undefined> {
   }
 }
 
+function isOver(pending: Pending<unknown>): boolean {
+  return pending.isOver;
+}
+
+/** Records the calls that are over. Interrupted calls have no outcome to record. */
+function settleEnded(host: SagaHost, run: Run): Promise<Departure | undefined> {
+  const ended = takeEnded(run);
+  if (ended === "lost") return Promise.resolve(ended);
+  return ended.length > 0 ? settle(host, run, ended) : Promise.resolve(undefined);
+}
+
 /** Makes the calls that are due and have begun, begins those that have not, or waits for what is under way. */
-function act(host: Host, run: Run, commands: readonly CallCommand[]): Promise<Departure | undefined> {
+function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Promise<Departure | undefined> {
   const due: CallCommand[] = [];
   const fresh: CallCommand[] = [];
   for (const command of commands) {
@@ -69,24 +78,26 @@ function act(host: Host, run: Run, commands: readonly CallCommand[]): Promise<De
     else call(host, run, command);
   }
   if (fresh.length > 0) return host.record(beginning(run, fresh)).then(departed);
+  // A step that returns without a promise has ended already.
+  if (run.calls.some(isOver)) return settleEnded(host, run);
   if (run.calls.length > 0) return pause(host, run);
   return rest(host, run, due.length > 0 ? 0 : (wakeAfterMs(host, run) ?? 0));
 }
 
-function isDue(host: Host, run: Run, command: CallCommand): boolean {
+function isDue(host: SagaHost, run: Run, command: CallCommand): boolean {
   if (run.calls.length > 0 && run.calls.some((active) => active.command.index === command.index))
     return false;
   if (run.hasPutOff && run.dueAtMs(command) > host.nowMs()) return false;
   return run.orphans === undefined || command.attempt === 1 || run.orphans.running.length < ORPHANS_MAX;
 }
 
-function call(host: Host, run: Run, command: CallCommand): void {
+function call(host: SagaHost, run: Run, command: CallCommand): void {
   if (run.hasDeadlines && command.kind === "act" && run.begunAtMs(command.step) === undefined)
     run.begin(command.step, host.nowMs());
   run.calls.push(host.call(command));
 }
 
-/** The lines that these begin with, in one commit. */
+/** The lines with which these calls begin, in one commit. */
 function beginning({ state }: Run, commands: readonly CallCommand[]): Lines {
   const [entry, ...more] = commands.map((command): Entry => ({
     ...started(command.step),
@@ -95,8 +106,8 @@ function beginning({ state }: Run, commands: readonly CallCommand[]): Lines {
   return { entry, more, emissions: [], state: more.reduce(evolve, evolve(state, entry)), rest: undefined };
 }
 
-/** Until a call ends, something is told, or a next try is due. */
-async function pause(host: Host, run: Run): Promise<undefined> {
+/** Waits until a call ends, the host is interrupted, or a next try is due. */
+async function pause(host: SagaHost, run: Run): Promise<undefined> {
   const { calls, orphans } = run;
   const wakeMs = run.hasPutOff || orphans ? wakeAfterMs(host, run) : undefined;
   const pendings: readonly Pending<unknown>[] = orphans
@@ -105,8 +116,8 @@ async function pause(host: Host, run: Run): Promise<undefined> {
   await host.until(pendings, wakeMs);
 }
 
-/** Nothing is under way, and nothing may be yet: a short time is waited out, for a longer one the saga is given back. */
-async function rest(host: Host, run: Run, ms: number): Promise<Departure | undefined> {
+/** No call is under way and none is due: the driver waits for a short time, and gives the saga back for a longer one. */
+async function rest(host: SagaHost, run: Run, ms: number): Promise<Departure | undefined> {
   if (host.isDraining) return release(host, run, ms);
   if (run.orphans?.any) return pause(host, run);
   if (ms > SHORT_WAIT_MS) return release(host, run, ms);
@@ -115,12 +126,12 @@ async function rest(host: Host, run: Run, ms: number): Promise<Departure | undef
 }
 
 /** Gives the saga back. A call that has begun is in doubt for the next worker. */
-function release(host: Host, run: Run, releaseMs: number): Promise<Departure | undefined> {
+function release(host: SagaHost, run: Run, releaseMs: number): Promise<Departure | undefined> {
   return write(host, run, { entry: control("$release", {}), rest: { releaseMs } });
 }
 
-/** Stops a saga that cannot go on by itself, for a person to look at. */
-export async function stall(host: Host, run: Run, details: ControlDetails): Promise<Departure> {
+/** Stalls a saga that cannot go on by itself: it needs a person. */
+export async function stall(host: SagaHost, run: Run, details: ControlDetails): Promise<Departure> {
   for (;;) {
     const lines = linesOf(host, run, { entry: control("$stall", details), begins: false });
     const recorded = await host.record(lines);

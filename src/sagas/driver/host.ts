@@ -11,7 +11,7 @@ import type { Arrival } from "../../core/saga/wait.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import type { Emission, Move } from "../journal/journal.ts";
 
-export interface Host {
+export interface SagaHost {
   /**
    * Milliseconds, of which only differences mean something: deadlines and due times are measured in them. A host that
    * replays answers with the time of its journal, never with that of the process that replays.
@@ -65,7 +65,7 @@ export interface Host {
 /** Something that the host has under way. */
 export interface Pending<T> {
   readonly isOver: boolean;
-  /** What it came to, once it is over. */
+  /** Its result, once it is over. */
   readonly value: T | undefined;
 }
 

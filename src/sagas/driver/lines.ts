@@ -4,7 +4,7 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { advance, pivotBegun, type Facts, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState, StepState } from "../../core/saga/state.ts";
 import type { Emission } from "../journal/journal.ts";
-import type { Host, Lines, Recorded, Rest } from "./host.ts";
+import type { SagaHost, Lines, Recorded, Rest } from "./host.ts";
 import type { Departure, Run } from "./run.ts";
 
 /** What is to be written. */
@@ -22,7 +22,7 @@ export interface NewLines {
 
 const NO_EMISSIONS: readonly Emission[] = [];
 
-export function linesOf(host: Host, run: Run, given: NewLines): Lines {
+export function linesOf(host: SagaHost, run: Run, given: NewLines): Lines {
   const { entry: last, before, emissions = NO_EMISSIONS, rest } = given;
   const begins = given.begins ?? (rest === undefined && last.status !== "STARTED" && !host.isDraining);
   const from = before === undefined ? run.state : before.reduce(evolve, run.state);
@@ -32,8 +32,8 @@ export function linesOf(host: Host, run: Run, given: NewLines): Lines {
   return { entry: head, more: tail, emissions, state, rest };
 }
 
-/** Writes a line; says how the saga left where it did. If the saga was changed meanwhile, the next turn decides anew. */
-export async function write(host: Host, run: Run, lines: NewLines): Promise<Departure | undefined> {
+/** Writes a line; returns how the saga left, if it left. If an operator added a line meanwhile, the next turn decides again. */
+export async function write(host: SagaHost, run: Run, lines: NewLines): Promise<Departure | undefined> {
   return departed(await host.record(linesOf(host, run, lines)));
 }
 
@@ -44,7 +44,7 @@ export function departed(recorded: Recorded): Departure | undefined {
 const IN_TIME: Facts = { expired: false };
 
 /** What the interpreter must know beside the state: time limits that have passed, and of groups which calls are under way. */
-export function factsOf(host: Host, run: Run): Facts {
+export function factsOf(host: SagaHost, run: Run): Facts {
   if (!run.hasDeadlines && run.calls.length === 0 && !run.hasPutOff) return IN_TIME;
   const late = run.hasDeadlines ? lateStep(host, run) : undefined;
   return {
@@ -58,7 +58,7 @@ export function factsOf(host: Host, run: Run): Facts {
 /** No name of a step: the deadline that passed is the saga's own. */
 const OWN_DEADLINE = "";
 
-function lateStep(host: Host, run: Run): string | undefined {
+function lateStep(host: SagaHost, run: Run): string | undefined {
   const now = host.nowMs();
   if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return OWN_DEADLINE;
   return run.state.plan.find(
@@ -67,13 +67,13 @@ function lateStep(host: Host, run: Run): string | undefined {
 }
 
 /** When a step's own deadline passes. */
-function stepDeadline(host: Host, run: Run, step: string): number {
+function stepDeadline(host: SagaHost, run: Run, step: string): number {
   const { deadlineMs } = host.settings(step);
   const begunAtMs = run.begunAtMs(step);
   return deadlineMs === undefined || begunAtMs === undefined ? Infinity : begunAtMs + deadlineMs;
 }
 
-function restingOf(host: Host, run: Run): ReadonlySet<number> {
+function restingOf(host: SagaHost, run: Run): ReadonlySet<number> {
   const now = host.nowMs();
   const resting = new Set<number>();
   for (const [index, { name }] of run.state.plan.entries())
@@ -81,14 +81,14 @@ function restingOf(host: Host, run: Run): ReadonlySet<number> {
   return resting;
 }
 
-/** How long until the saga's own deadline turns it back; undefined where it has none, or its pivot has begun. */
-export function deadlineLeftMs(host: Host, run: Run): number | undefined {
+/** How long until the saga's own deadline turns it back; undefined if it has none, or if its pivot has begun. */
+export function deadlineLeftMs(host: SagaHost, run: Run): number | undefined {
   if (run.deadlineAtMs === undefined || pivotBegun(run.state)) return undefined;
   return run.deadlineAtMs - host.nowMs();
 }
 
-/** How long until a next try is due or a deadline passes; undefined where neither is to come. */
-export function wakeAfterMs(host: Host, run: Run, state: SagaState = run.state): number | undefined {
+/** How long until a next try is due or a deadline passes; undefined if neither is to come. */
+export function wakeAfterMs(host: SagaHost, run: Run, state: SagaState = run.state): number | undefined {
   const now = host.nowMs();
   let wakeAtMs = Infinity;
   for (const [index, { name: step }] of state.plan.entries()) {

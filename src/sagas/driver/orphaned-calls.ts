@@ -4,13 +4,13 @@
  * goes out is used, and a saga that stalled because a call still ran goes on once that has returned.
  */
 import { decide, isAwaited, returnLines, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { CallResult, Host, Pending, Recorded } from "./host.ts";
+import type { CallResult, SagaHost, Pending, Recorded } from "./host.ts";
 import { linesOf } from "./lines.ts";
 import type { Run } from "./run.ts";
 
 export interface OrphanedCall {
   readonly command: CallCommand;
-  /** Its answer; no value where it was interrupted. */
+  /** Its answer; no value if it was interrupted. */
   readonly answer: Pending<CallResult | undefined>;
   /** Nothing that it does is ever committed: it only takes its slot. */
   readonly isHarmless: boolean;
@@ -61,7 +61,7 @@ interface Returned {
 }
 
 /** Records every call that has returned; `held` where there is none. With `hasLeft`, the saga is no longer driven here. */
-export async function recordReturned(host: Host, run: Run, hasLeft: boolean): Promise<Recorded> {
+export async function recordReturned(host: SagaHost, run: Run, hasLeft: boolean): Promise<Recorded> {
   for (let recorded: Recorded = "held"; ;) {
     const returned = run.orphans?.returned();
     if (!returned) return recorded;
@@ -76,7 +76,7 @@ export async function recordReturned(host: Host, run: Run, hasLeft: boolean): Pr
 }
 
 function record(
-  host: Host,
+  host: SagaHost,
   run: Run,
   { step, isLast }: Returned,
   heard: readonly OrphanedCall[],
@@ -96,7 +96,7 @@ function record(
 }
 
 function decideOn(
-  host: Host,
+  host: SagaHost,
   run: Run,
   { command, answer }: OrphanedCall,
 ): ReturnType<typeof decide>["entry"] {
@@ -105,7 +105,7 @@ function decideOn(
 }
 
 /** The saga has left, and its slot stays taken until its calls have returned. A stalled one may go on by itself then. */
-export async function outlastCalls(host: Host, run: Run): Promise<void> {
+export async function outlastCalls(host: SagaHost, run: Run): Promise<void> {
   const { orphans } = run;
   while (orphans && orphans.running.length > 0) await host.until(orphans.running.map(({ answer }) => answer));
   if (run.state.status === "STALLED") await recordReturned(host, run, true);

@@ -1,6 +1,6 @@
 /**
- * One saga while a driver has it: its state, what its finished steps returned, the instants that its time limits count
- * from, and the calls that are under way. Nothing in it depends on where it is stored.
+ * One saga while a driver has it: its state, the results of its finished steps, the instants from which its time limits count,
+ * and the calls that are under way. Nothing in it depends on the storage.
  */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
@@ -37,7 +37,7 @@ export class Run {
   readonly hasDeadlines: boolean;
   /** Some of its steps only wait. */
   readonly hasWaits: boolean;
-  /** What was sent to it, as far as it was looked at. */
+  /** The signals and events that the driver has read so far. */
   arrivals: readonly Arrival[] = [];
   /** The calls that are under way: one, or several of a group. */
   calls: PendingCall[] = [];

@@ -8,7 +8,7 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { tellThrow } from "../../runtime/throws.ts";
-import type { CallResult, EndedCall, Host, Lines, PendingCall } from "./host.ts";
+import type { CallResult, EndedCall, SagaHost, Lines, PendingCall } from "./host.ts";
 import { departed, expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
 import type { Departure, Run } from "./run.ts";
@@ -45,8 +45,12 @@ function keepOrphan(run: Run, command: CallCommand, answer: NonNullable<EndedCal
   run.orphans.add({ command, answer, isHarmless: run.step(command.step).transaction !== undefined });
 }
 
-/** Says how the saga left where it did. If it was changed from outside meanwhile, the outcomes are decided on anew. */
-export async function settle(host: Host, run: Run, ended: readonly Ended[]): Promise<Departure | undefined> {
+/** Records the outcomes; returns how the saga left, if it left. If an operator added a line meanwhile, it decides again. */
+export async function settle(
+  host: SagaHost,
+  run: Run,
+  ended: readonly Ended[],
+): Promise<Departure | undefined> {
   for (;;) {
     const decided = decideAll(host, run, ended);
     const rest = run.hasWaits || run.hasPutOff ? await restFor(host, run, decided) : undefined;
@@ -69,7 +73,7 @@ interface Decided {
   readonly waits: ReadonlyMap<CallCommand, number> | undefined;
 }
 
-function decideAll(host: Host, run: Run, ended: readonly Ended[]): Decided {
+function decideAll(host: SagaHost, run: Run, ended: readonly Ended[]): Decided {
   const late = ended.find(({ called }) => called.expired);
   const entries: Entry[] = late ? [expired(late.command)] : [];
   let before = run.state;
@@ -89,8 +93,8 @@ function decideAll(host: Host, run: Run, ended: readonly Ended[]): Decided {
   return { entries, isLate: late !== undefined, before, waits };
 }
 
-/** How the saga is given back with these lines; undefined where it goes on here. */
-async function restFor(host: Host, run: Run, decided: Decided): Promise<BeginningRest | undefined> {
+/** How the saga is given back with these lines; undefined if it goes on here. */
+async function restFor(host: SagaHost, run: Run, decided: Decided): Promise<BeginningRest | undefined> {
   // A saga whose calls have not all returned is not given back: no other worker could hear them.
   if (run.calls.length > 0 || run.orphans?.any) return undefined;
   const { entries, isLate, before } = decided;
@@ -102,8 +106,8 @@ async function restFor(host: Host, run: Run, decided: Decided): Promise<Beginnin
   return run.hasPutOff ? restUntilDue(host, run, evolve(before, last)) : undefined;
 }
 
-/** Where only later tries are left, and the first of them is not due soon. */
-function restUntilDue(host: Host, run: Run, state: SagaState): BeginningRest | undefined {
+/** The saga rests if only later tries are left, and the first of them is not due soon. */
+function restUntilDue(host: SagaHost, run: Run, state: SagaState): BeginningRest | undefined {
   const command = next(state, factsOf(host, run));
   const isResting =
     command.kind === "group"
@@ -114,7 +118,7 @@ function restUntilDue(host: Host, run: Run, state: SagaState): BeginningRest | u
 }
 
 function linesFor(
-  host: Host,
+  host: SagaHost,
   run: Run,
   ended: readonly Ended[],
   { entries, waits }: Decided,
@@ -132,14 +136,14 @@ function linesFor(
 }
 
 /** The line of a success, for a host that records it in the step's own transaction. */
-export function successLines(host: Host, run: Run, command: CallCommand, called: CallResult): Lines {
+export function successLines(host: SagaHost, run: Run, command: CallCommand, called: CallResult): Lines {
   const { entry } = decide(run.state, command, called.outcome, host.settings(command.step).retry);
   return linesOf(host, run, { entry, emissions: called.emissions });
 }
 
 /** For a developer who watches this process: what a call threw, which is stored nowhere. */
 function tellThrown(
-  host: Host,
+  host: SagaHost,
   run: Run,
   { step, attempt, kind }: CallCommand,
   { thrown: error }: EndedCall,

@@ -1,7 +1,6 @@
 /**
- * Steps that only wait. A saga that waits is given back: its row is due when its time is over, or when what it waits for
- * arrives, and until then it costs nothing. Where the wait follows a step, the saga is given back in that step's own
- * checkpoint.
+ * Steps that only wait, for time, a signal or an event. A saga that waits is given back: it is due when its time is over, or
+ * when the signal arrives, and costs nothing until then. If the wait follows a step, that step's checkpoint gives it back.
  */
 import { encodeJson } from "../../core/json.ts";
 import { control, started, type Entry } from "../../core/saga/entry.ts";
@@ -16,14 +15,14 @@ import {
 } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
-import type { Host, Rest } from "./host.ts";
+import type { SagaHost, Rest } from "./host.ts";
 import { deadlineLeftMs, factsOf, write } from "./lines.ts";
 import type { Departure, Run } from "./run.ts";
 
 /** A wait up to this long is waited out in place; a longer one gives the saga back with a due time. */
 export const SHORT_WAIT_MS = 1_000;
 
-/** A wait without a limit is looked at this often all the same: every open saga is due at some time. */
+/** The due time of a wait without a limit: every open saga is due at some time. */
 const LOOK_AGAIN_MS = 30 * 86_400_000;
 
 export interface BeginningRest extends Rest {
@@ -31,9 +30,9 @@ export interface BeginningRest extends Rest {
   readonly begins: boolean;
 }
 
-/** How the saga is given back after this line; undefined where no wait follows, or what it waits for is there. */
+/** How the saga is given back after this line; undefined if no wait follows, or if the signal has arrived. */
 export async function restAfter(
-  host: Host,
+  host: SagaHost,
   run: Run,
   before: SagaState,
   entry: Entry,
@@ -46,8 +45,8 @@ export async function restAfter(
   return { ...restFor(host, run, command, command.limitMs), begins: true };
 }
 
-/** Ends the wait where it is over; else gives the saga back, or waits out what little is left. */
-export async function wait(host: Host, run: Run, command: WaitCommand): Promise<Departure | undefined> {
+/** Ends the wait if it is over. Otherwise it gives the saga back, or waits if only a short time is left. */
+export async function wait(host: SagaHost, run: Run, command: WaitCommand): Promise<Departure | undefined> {
   const isNew = needsStart(run.state, command);
   const leftMs = isNew ? command.limitMs : leftOf(host, run, command);
   const arrival = await look(host, run, run.state, command);
@@ -67,9 +66,9 @@ export async function wait(host: Host, run: Run, command: WaitCommand): Promise<
   return write(host, run, { entry, rest: restFor(host, run, command, leftMs) });
 }
 
-/** What it waits for, if it is there. The host is asked only where nothing that was seen before will do. */
+/** The signal or event that the step waits for, if it has arrived. The host is asked only if no known arrival fits. */
 async function look(
-  host: Host,
+  host: SagaHost,
   run: Run,
   state: SagaState,
   command: WaitCommand,
@@ -81,12 +80,12 @@ async function look(
   return arrivalFor(state, command, run.arrivals);
 }
 
-function leftOf(host: Host, run: Run, { step, limitMs }: WaitCommand): number | undefined {
+function leftOf(host: SagaHost, run: Run, { step, limitMs }: WaitCommand): number | undefined {
   const now = host.nowMs();
   return limitMs === undefined ? undefined : (run.begunAtMs(step) ?? now) + limitMs - now;
 }
 
-function restFor(host: Host, run: Run, command: WaitCommand, leftMs: number | undefined): Rest {
+function restFor(host: SagaHost, run: Run, command: WaitCommand, leftMs: number | undefined): Rest {
   const wakeMs = Math.min(leftMs ?? LOOK_AGAIN_MS, deadlineLeftMs(host, run) ?? LOOK_AGAIN_MS);
   const seen = run.arrivals.at(-1)?.number ?? 0;
   return {

@@ -24,7 +24,7 @@ export class CallContext {
   readonly #tools: CallTools;
   readonly #request: CallRequest;
   #emissions: readonly Emission[] = NO_EMISSIONS;
-  #call: Call | undefined;
+  readonly #call: Call;
 
   constructor(tools: CallTools, request: CallRequest) {
     const { run, command, step, results, stopReason, tx } = request;
@@ -36,7 +36,7 @@ export class CallContext {
     this.results = isCopied ? structuredClone(results) : results;
     this.attempt = command.attempt;
     this.tx = tx;
-    if (stopReason !== undefined) this.#call = new Call(stopReason);
+    this.#call = new Call(stopReason);
   }
 
   get sagaId(): string {
@@ -76,14 +76,12 @@ export class CallContext {
     };
   }
 
-  /** Made only if it is needed: most calls are neither limited nor stopped, and never read their signal. */
   static callOf(context: CallContext): Call {
-    context.#call ??= new Call();
     return context.#call;
   }
 
   static stopReasonOf(context: CallContext): StopReason | undefined {
-    return context.#call?.stopReason;
+    return context.#call.stopReason;
   }
 
   static emissionsOf(context: CallContext): readonly Emission[] {

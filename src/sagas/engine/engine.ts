@@ -35,11 +35,11 @@ export interface EngineOptions extends Pick<
   readonly database: Database | undefined;
   readonly registry: Registry;
   readonly leaseMs: number;
-  /** Names this start of this process: never used again. */
+  /** The name of this start of this process. It is never used again. */
   readonly owner: string;
-  /** After a saga has stalled, durably. */
+  /** Called after a saga's stall is durable. */
   readonly onStalled: (saga: JournalHost) => void;
-  /** The database has forgotten what a worker wrote; `foundVersion` is undefined where it has forgotten the saga as well. */
+  /** The database has lost lines that a worker wrote. `foundVersion` is undefined if it has lost the saga as well. */
   readonly onRewound: (saga: JournalHost, foundVersion: number | undefined) => void;
   /** An error that is a bug. The saga is claimed again when its lease ends. */
   readonly onBug: (error: unknown) => void;
@@ -57,11 +57,11 @@ export interface Counters {
   lost: number;
 }
 
-/** What `start` found or made. */
+/** The saga that `start` created or found. */
 export interface Started {
   readonly id: string;
   readonly created: boolean;
-  /** Set where it runs in this process. */
+  /** Set if it runs in this process. */
   readonly run: JournalHost | undefined;
   /** The version from which a reader has seen nothing yet. */
   readonly sinceVersion: number;
@@ -203,7 +203,7 @@ export class Engine {
         { id: saga.id, name: record.name },
       );
     }
-    // Our own commit, whose answer was lost on the way: nobody else runs it, so it runs here.
+    // Our own commit, whose answer was lost: no other worker runs the saga, so it runs here.
     const isUntouched = record.begun && record.version === 1 + openingLines(record.plan).length;
     const isOurs = record.owner === this.#options.owner && isUntouched;
     const known = this.#options.registry.get(record.name, record.definition);
@@ -275,26 +275,26 @@ export class Engine {
   }
 
   /**
-   * The database was replaced: every saga that runs here is read again. A saga that it no longer knows as this worker does is
-   * lost, and its calls are told; whatever its driver still wants to write is refused until it was read again.
+   * The database was replaced: every saga that runs here is read again. A saga of which the database has lost lines is lost, and
+   * its calls are stopped. Its checkpoints are refused until the host has read it again.
    */
   async #review(): Promise<void> {
     for (const saga of this.active.values()) {
       const found = await this.#options.journal.load(saga.id).catch((error: unknown) => error as Error);
-      // What cannot be read now is looked at when it is written to, or when its lease is renewed.
+      // A saga that cannot be read now is checked at its next checkpoint, or when its lease is renewed.
       if (found instanceof Error || this.active.get(saga.id) !== saga) continue;
       if (!found || found.version < saga.version) this.#tools.onRewound(saga, found?.version);
       if (!found || found.version < saga.version || found.token !== saga.token) saga.lease.stop("lost");
     }
   }
 
-  /** An operator wrote a line through this very process: the call need not wait for the next renewal to be told. */
+  /** An operator added a line through this process: the call is stopped at once, not at the next renewal. */
   interrupt(id: string): void {
     this.active.get(id)?.interrupt();
   }
 }
 
-/** A start that could not be confirmed may be in the database: whoever tries again needs its id. */
+/** A start whose commit was not confirmed may be in the database: the caller needs the id to try again. */
 function withId(error: unknown, id: string): unknown {
   if (!(error instanceof AmendsError) || error.code !== "DATABASE_UNREACHABLE") return error;
   return new AmendsError(error.code, error.message, { ...error.details, id }, { cause: error.cause });

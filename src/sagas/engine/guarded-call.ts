@@ -10,7 +10,7 @@ import type { Breakers } from "./breakers.ts";
 import { CallContext } from "./call-context.ts";
 import type { Called, CallRequest } from "./call.ts";
 
-/** What a call came to, or how its own transaction ended. */
+/** The result of a call, or how its own transaction ended. */
 export type Answer = Called | "recorded" | "changed" | "lost" | undefined;
 
 const NOT_CALLED: Called = {
@@ -59,7 +59,7 @@ function verdictOf(
   return counts(failure) ? "failed" : "answered";
 }
 
-/** As it would be if no other try followed. */
+/** The failure as if no other try followed. */
 function failureIn(called: Answer): SagaFailure | undefined {
   if (typeof called !== "object" || called.outcome.kind !== "failed") return undefined;
   return failureOf(called.outcome.failure);

@@ -1,4 +1,4 @@
-/** A call of a step that this process makes for a saga: what it is made with, how it is stopped, and what it came to. */
+/** A call of a step that this process makes for a saga: its inputs, how it is stopped, and its result. */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import { membersFrom } from "../../core/saga/group.ts";
 import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
@@ -14,7 +14,7 @@ export class Eventual<T> implements Pending<T> {
   #value: T | undefined;
   #error: Error | undefined;
 
-  /** Throws where it has failed. */
+  /** Throws if it has failed. */
   get value(): T | undefined {
     if (this.#error) throw this.#error;
     return this.#value;

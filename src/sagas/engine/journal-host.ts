@@ -16,7 +16,7 @@ import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.t
 import { failureText } from "../journal/move.ts";
 import { callStep } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
-import type { Host, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/host.ts";
+import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/host.ts";
 import type { HostedCall } from "./hosted-call.ts";
 import { StepCalls, type StepCallTools } from "./step-calls.ts";
 import { Run, type Departure } from "../driver/run.ts";
@@ -36,7 +36,7 @@ export interface HostTools extends StepCallTools {
   dueIn(ms: number): void;
 }
 
-export class JournalHost implements Host {
+export class JournalHost implements SagaHost {
   readonly run: Run;
   readonly token: number;
   version: number;
@@ -192,7 +192,7 @@ export class JournalHost implements Host {
     };
   }
 
-  /** What becomes of the saga's row; undefined where it stays as it is. */
+  /** How the saga's row changes; undefined if it does not. */
   #move({ entry, more, state, rest }: Lines): Move | undefined {
     const isDone = ({ step, status }: Entry): boolean => status === "COMPLETED" && !step.startsWith("$");
     const recovered = this.#unconfirmedRecovery && (isDone(entry) || (more?.some(isDone) ?? false));

@@ -12,7 +12,7 @@ export interface TransactionalStep {
   readonly db: Database;
   readonly signal: AbortSignal;
   call(tx: unknown): Called | undefined | Promise<Called | undefined>;
-  /** Writes the checkpoint of the success in this transaction; undefined where the fence refused it. */
+  /** Writes the checkpoint of the success in this transaction; undefined if the fence refused it. */
   write(session: Session, called: Called): Promise<Checkpoint | undefined>;
   isWritten(checkpoint: Checkpoint): Promise<boolean>;
   /** The step's writes and its checkpoint are committed. */

@@ -6,13 +6,20 @@ import { AmendsError } from "../../core/errors.ts";
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
-import type { Host, Lines, Pending, PendingCall, Recorded, StepSettings } from "../../sagas/driver/host.ts";
+import type {
+  SagaHost,
+  Lines,
+  Pending,
+  PendingCall,
+  Recorded,
+  StepSettings,
+} from "../../sagas/driver/host.ts";
 import { Run } from "../../sagas/driver/run.ts";
 import { StepCalls, type StepCallTools } from "../../sagas/engine/step-calls.ts";
 import type { SagaRecord } from "../../sagas/journal/journal.ts";
 import type { MemorySaga } from "./saga.ts";
 
-export class MemoryHost implements Host {
+export class MemoryHost implements SagaHost {
   readonly run: Run;
   /** A host in memory is never shut down: its process ends. */
   readonly isDraining = false;

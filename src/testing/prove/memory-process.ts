@@ -1,7 +1,7 @@
 /** A process that can be killed, and drives a saga in memory: nothing of the saga outlives it but the log. */
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { drive, stall } from "../../sagas/driver/drive.ts";
-import type { Host, PendingCall } from "../../sagas/driver/host.ts";
+import type { SagaHost, PendingCall } from "../../sagas/driver/host.ts";
 import { outlastCalls } from "../../sagas/driver/orphaned-calls.ts";
 import { Breakers } from "../../sagas/engine/breakers.ts";
 import { refusalOf } from "../../sagas/engine/refusal.ts";
@@ -45,7 +45,7 @@ export class MemoryProcess extends Mortality {
     await outlastCalls(host, run);
   }
 
-  #host(host: MemoryHost): Host {
+  #host(host: MemoryHost): SagaHost {
     return {
       isDraining: false,
       get interruption() {
