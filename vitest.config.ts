@@ -11,6 +11,7 @@ const src = fileURLToPath(new URL("src", import.meta.url));
 /** The package's own name means its sources, so that examples and the README's code run as they stand. */
 const alias = [
   { find: /^amends$/, replacement: `${src}/index.ts` },
+  { find: /^amends\/webhooks\/receive$/, replacement: `${src}/webhooks-receive.ts` },
   { find: /^amends\/(.+)$/, replacement: `${src}/$1.ts` },
 ];
 

@@ -49,7 +49,7 @@ for (const id of ["w-1", "w-2", "w-3"]) {
   const outcome = await run.result();
   const view = await third.inspect(id);
   const more = outcome.status === "STALLED" ? outcome.reason : Object.keys(view?.results ?? {}).join(", ");
-  console.log(`${id} v${view?.definition} ${outcome.status}: ${more}`);
+  console.log(`${id} v${view?.version} ${outcome.status}: ${more}`);
 }
 await third.close();
 rmSync(folder, { recursive: true });

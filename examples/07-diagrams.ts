@@ -1,5 +1,6 @@
 /** Mermaid text of a definition, and of one run with what happened. */
-import { Amends, err, runDiagram, saga, sagaDiagram } from "amends";
+import { Amends, err, saga } from "amends";
+import { runDiagram, sagaDiagram } from "amends/sagas";
 import { sqlite } from "amends/sqlite";
 import { z } from "zod";
 

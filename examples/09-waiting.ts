@@ -54,7 +54,7 @@ await work();
 await show("o-1");
 
 // The payment comes before the approval: it is kept. The approver clicks twice: that is one signal.
-await amends.events.publish(undefined, PaymentReceived({ orderId: "o-1", cents: 1_200 }));
+await amends.events.publish(PaymentReceived({ orderId: "o-1", cents: 1_200 }));
 for (let click = 1; click <= 2; click++) {
   const isNew = await amends.signal("o-1", approved, { by: "ann" }, { id: "approval-of-o-1" });
   console.log(`click ${click}: ${isNew ? "sent" : "sent before"}`);

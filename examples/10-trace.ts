@@ -13,7 +13,8 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { Amends, Calls, defineCall, ok, saga } from "amends";
+import { Amends, ok, saga } from "amends";
+import { defineCall } from "amends/calls";
 import { event, handler } from "amends/events";
 import { sagaTrace, tracing } from "amends/opentelemetry";
 import { sqlite, transaction, type SqliteHandle } from "amends/sqlite";
@@ -41,8 +42,8 @@ const placeOrder = saga("place-order", z.object({ orderId: z.string() }))
     transaction,
     act: async (step) => {
       const { input, tx } = step;
-      await calls.enqueue(tx, sendMail, { to: "ann" });
-      await amends.webhooks.publish(tx, { type: "order.placed", data: input });
+      await amends.calls.enqueue(sendMail, { to: "ann" }, { tx });
+      await amends.webhooks.publish({ type: "order.placed", data: input }, { tx });
       step.emit(Placed(input));
     },
   });
@@ -54,11 +55,11 @@ const { port } = partner.address() as AddressInfo;
 const amends: Amends<SqliteHandle> = new Amends({
   database: sqlite(":memory:"),
   sagas: [placeOrder],
-  handlers: [countStock],
+  events: [countStock],
+  calls: [sendMail],
   tracing: tracing(),
   webhooks: { sending: { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] } },
 });
-const calls: Calls<SqliteHandle> = new Calls(amends, { calls: [sendMail] }).attach();
 await amends.migrate();
 await amends.webhooks.subscribe({ url: `http://127.0.0.1:${port}/hook`, events: ["order.*"] });
 

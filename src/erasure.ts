@@ -6,9 +6,9 @@ export {
   type DataMap,
   type DataMapJson,
   type ErasedColumn,
+  type LegalRetention,
   type PersonalColumn,
   type RetainedColumn,
-  type RetentionPolicy,
   type Strategy,
   type SurrogateValue,
   type TableDeclaration,
@@ -25,7 +25,41 @@ export {
 } from "./erasure/overdue.ts";
 export { type RectificationReport, type RectifyOptions } from "./erasure/local/rectify.ts";
 export { type ErasurePlan } from "./core/erasure/plan.ts";
-export { type Correction, type CorrectedValue, type SubjectRef } from "./core/outbox/entry.ts";
+export {
+  type Correction,
+  type CorrectedValue,
+  type NewOutboxEntry,
+  type OutboxEntry,
+  type OutboxOperation,
+  type SubjectRef,
+} from "./core/outbox/entry.ts";
+export { type OutboxStatus } from "./core/outbox/machine.ts";
+export {
+  Outbox,
+  type ClaimOptions,
+  type FailedOptions,
+  type OutboxOptions,
+  type SucceededOptions,
+} from "./erasure/remote/outbox.ts";
+export { type EntryPage, type PageOptions } from "./outbox/read/entry-page.ts";
+export { ResolverRegistry } from "./erasure/remote/registry.ts";
+export { SagaRunner, type SagaRunnerOptions } from "./erasure/remote/runner.ts";
+export { type AbandonedHook, type AbandonedSignal } from "./erasure/remote/abandoned.ts";
+export { type RequeueNote } from "./erasure/remote/requeue.ts";
+export {
+  ResolverError,
+  type AnyResolver,
+  type RectifyingResolver,
+  type Resolver,
+  type ResolverCall,
+  type ResolverErasure,
+  type ResolverExpiry,
+  type ResolverRectification,
+  type RetentionOnlyResolver,
+  type VerifyingResolver,
+} from "./erasure/remote/resolver.ts";
+export { type StatusCounts, type StatusCountsSource } from "./erasure/remote/status-counts.ts";
+export { ConfigurationError, RetryLater } from "./core/errors.ts";
 export { BackoffPolicy, type BackoffOptions, type BackoffSettings } from "./outbox/backoff-policy.ts";
 export { httpResolver } from "./resolvers/http.ts";
 export {

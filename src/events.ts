@@ -21,13 +21,14 @@ export {
 } from "./events/define/handler.ts";
 export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
 export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/define/saga-def.ts";
+export { type EventDefinition } from "./events/define/registry.ts";
 export { SagaContractViolation } from "./events/define/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";
 export { type FlowStatus } from "./core/flow/machine.ts";
+export { type PublishOptions } from "./runtime/part.ts";
 export { EventFlow } from "./events/flow.ts";
-export { type FlowNote, type FlowView } from "./events/view.ts";
-export { type RunEvent } from "./events/store/rows.ts";
+export { type FlowNote, type FlowView, type RunEvent } from "./events/view.ts";
 export { FlowRun } from "./events/run-handle.ts";
 export { flowDiagram, flowRunDiagram } from "./events/diagram.ts";
 export { sagaHandler, type SagaHandlerOptions } from "./events/define/saga-handler.ts";

@@ -2,7 +2,6 @@
 import { AmendsError } from "./core/errors.ts";
 import { refuseUnknown } from "./core/options.ts";
 import type { TransactionKind } from "./sagas/define/definition.ts";
-import { SqlSagaStorage } from "./contract/sql-storage.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
 import { SqliteDatabase } from "./storage/sqlite/connection.ts";
@@ -36,12 +35,5 @@ export function openSqlite(path: string): SqliteHandle {
 
 /** For `.step(name, { transaction, … })`: the act gets the open SQLite handle as `tx`. */
 export const transaction: TransactionKind<SqliteHandle> = { dialect: "sqlite" };
-
-/** Sagas in memory, gone with the process: SQLite in memory behind the storage contract. */
-export class MemorySagaStorage extends SqlSagaStorage {
-  constructor() {
-    super(sqlite(":memory:"));
-  }
-}
 
 export type { Clock, Database, SqliteHandle, SqliteStatement };

@@ -1,42 +1,30 @@
-/** For receivers of webhooks: verify, recognise repetitions, and sign in tests. Needs no database. */
-import { verify, type ReceivedHeaders, type VerifiedWebhook } from "./webhooks/receiving/verify.ts";
-import type { Duration } from "./core/duration.ts";
-
-export interface VerifyWebhookOptions {
-  /** How old a request may be, and how far ahead of this clock: 5 minutes. */
-  readonly tolerance?: Duration;
-  /** The current time, for tests. */
-  readonly now?: Date;
-}
-
-/**
- * Is this request signed with one of the secrets (`whsec_…`, or `whpk_…` for Ed25519), unchanged and fresh? Throws a
- * `WebhookVerificationError` with a reason if it is not. `rawBody` is the body as it arrived, before parsing.
- */
-export function verifyWebhook(
-  headers: ReceivedHeaders,
-  rawBody: Uint8Array | string,
-  secrets: string | readonly string[],
-  options: VerifyWebhookOptions = {},
-): VerifiedWebhook {
-  return verify(headers, rawBody, secrets, { ...options, now: options.now ?? new Date() });
-}
-
+/** Sending webhooks: `amends.webhooks`, its options and views, and signing. Receivers use `amends/webhooks/receive`. */
 export {
-  WebhookVerificationError,
-  type ReceivedHeaders,
-  type RefusedReason,
-  type VerifiedWebhook,
-} from "./webhooks/receiving/verify.ts";
+  Webhooks,
+  type DeclaredSubscription,
+  type NewSubscription,
+  type SubscribeSettings,
+} from "./webhooks/webhooks.ts";
+export { type DisabledSignal, type WebhooksOptions } from "./webhooks/settings.ts";
+export { type Published, type WebhookEvent } from "./webhooks/publish/publisher.ts";
+export { type PublishOptions } from "./runtime/part.ts";
+export { type Attempt, type Delivery, type DeliveryFilter } from "./webhooks/delivery-queries.ts";
+export { type Span } from "./webhooks/operators.ts";
+export { type StoredEvent } from "./webhooks/publish/queries.ts";
+export { type Pruned } from "./webhooks/retention.ts";
+export { type DeadLetter } from "./webhooks/dead-letters/rows.ts";
+export { type Subscription } from "./webhooks/subscriptions/view.ts";
+export { type Rate, type SubscriptionSettings } from "./webhooks/subscriptions/settings.ts";
+export { type Sender, type SenderOptions, type SendRequest, type SendResult } from "./webhooks/http/send.ts";
+export { type SecretKey } from "./webhooks/http/secret-box.ts";
 export {
-  dedupeWebhooks,
-  type DedupeOptions,
-  type SeenStore,
-  type WebhookDedupe,
-} from "./webhooks/receiving/dedupe.ts";
-export { signWebhook, type WebhookHeaders, type WebhookMessage } from "./webhooks/sending/signature.ts";
+  type DeadLetterStatus,
+  type DeliveryStatus,
+  type SubscriptionStatus,
+} from "./core/delivery/machine.ts";
+export { signWebhook, type WebhookHeaders, type WebhookMessage } from "./webhooks/http/signature.ts";
 export {
   generateWebhookKeyPair,
   generateWebhookSecret,
   type WebhookKeyPair,
-} from "./webhooks/sending/secret.ts";
+} from "./webhooks/http/secret.ts";

@@ -1,28 +1,28 @@
 // Erasures through the whole of the outbox: each entry is claimed, called and settled with an audit event in the same
 // transaction, and the last of its subject's four completes the request, with one event more.
 import pg from "pg";
-import { Amends, DatabaseAuditSink, Outbox, ResolverRegistry, SagaRunner } from "../../dist/index.js";
+import { Amends } from "../../dist/index.js";
+import { dataMap } from "../../dist/erasure.js";
 import { postgres } from "../../dist/postgres.js";
 import { countdown, measureDrain, numbers } from "../drain.mjs";
 
 export async function run({ url, entries, batch }) {
-  const amends = new Amends({ database: postgres({ url }), sagas: [] });
+  const { done, count } = countdown(entries);
+  const nothing = {
+    name: "nothing",
+    async eraseSubject() {
+      count();
+      return {};
+    },
+  };
+  const amends = new Amends({
+    database: postgres({ url }),
+    erasure: { dataMap: dataMap({ subjects: { subject: "id" } }), resolvers: [nothing] },
+  });
   await amends.migrate();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const audit = new DatabaseAuditSink(amends);
-  const outbox = new Outbox(amends, { audit });
-  const { done, count } = countdown(entries);
-  const registry = new ResolverRegistry([
-    {
-      name: "nothing",
-      async eraseSubject() {
-        count();
-        return {};
-      },
-    },
-  ]);
-  new SagaRunner(registry, outbox, audit).attach();
+  const { outbox } = amends.erasure;
   // One batch is settled while the next is claimed and called.
   const worker = amends.worker({ concurrency: 2 * batch });
   const figures = await measureDrain(entries, {

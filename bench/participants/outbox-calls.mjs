@@ -1,7 +1,7 @@
 // Calls of the user's own through the outbox: claimed, made and settled, as the peers do it, without audit events and
 // completion. They are enqueued by copying one that the library wrote, as nobody enqueues a hundred thousand one by one.
 import pg from "pg";
-import { Amends, Calls, defineCall } from "../../dist/index.js";
+import { Amends, defineCall } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
 import { countdown, measureDrain } from "../drain.mjs";
 
@@ -10,23 +10,22 @@ const anything = {
 };
 
 export async function run({ url, entries, batch }) {
-  const amends = new Amends({ database: postgres({ url }), sagas: [] });
+  const { done, count } = countdown(entries);
+  const nothing = defineCall("nothing", { schema: anything, handle: async () => count() });
+  const amends = new Amends({ database: postgres({ url }), calls: [nothing] });
   await amends.migrate();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const { done, count } = countdown(entries);
-  const nothing = defineCall("nothing", { schema: anything, handle: async () => count() });
-  const calls = new Calls(amends, { calls: [nothing] }).attach();
   const worker = amends.worker({ concurrency: 2 * batch });
   const { drained_per_s, cpu_us_per_drained } = await measureDrain(entries, {
     async enqueue(from, to) {
       await client.query("begin");
-      const id = await calls.enqueue(client, nothing, { ref: `ref-${from}` });
+      const { entryId } = await amends.calls.enqueue(nothing, { ref: `ref-${from}` }, { tx: client });
       await client.query(
         `insert into amends.outbox (entry_id, kind, name, payload, enqueued_at)
          select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, kind, name, payload, enqueued_at
          from amends.outbox, generate_series($2::int + 1, $3::int - 1) as n where entry_id = $1`,
-        [id, from, to],
+        [entryId, from, to],
       );
       await client.query("commit");
     },

@@ -34,7 +34,7 @@ async function open(url) {
   await amends.migrate();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+  const outbox = new Outbox(database, { audit: new DatabaseAuditSink(database) });
   let enqueued = 0;
   return {
     /** @returns {Promise<number>} the median of the claims, in microseconds per entry */

@@ -10,7 +10,7 @@ import { note, Noted } from "./trivial-events.mjs";
 const bareRows = 1_000;
 
 export async function run({ url, events, turns }) {
-  const amends = new Amends({ database: postgres({ url }), handlers: [note] });
+  const amends = new Amends({ database: postgres({ url }), events: [note] });
   await amends.migrate();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -20,7 +20,7 @@ export async function run({ url, events, turns }) {
   const publish = async () => {
     const list = Array.from({ length: events }, (_, n) => Noted({ key: `k${n}` }));
     await client.query("begin");
-    await amends.events.publish(client, list);
+    await amends.events.publish(list, { tx: client });
     await client.query("commit");
   };
   const insert = async () => {

@@ -47,7 +47,7 @@ async function open(url) {
     async drain(events) {
       await client.query("begin");
       for (let n = 0; n < events; n++)
-        await amends.webhooks.publish(client, { type: "order.placed", data: { n } });
+        await amends.webhooks.publish({ type: "order.placed", data: { n } }, { tx: client });
       await client.query("commit");
       const begun = performance.now();
       while ((await worker.runOnce()) > 0);

@@ -30,7 +30,10 @@ async function publish(amends, url, events) {
   await client.connect();
   await client.query("begin");
   for (let n = 0; n < events; n++)
-    await amends.webhooks.publish(client, { type: "order.placed", data: { n, note: "x".repeat(200) } });
+    await amends.webhooks.publish(
+      { type: "order.placed", data: { n, note: "x".repeat(200) } },
+      { tx: client },
+    );
   await client.query("commit");
   await client.end();
 }

@@ -25,7 +25,7 @@ const conventionInit = eventSaga("convention_init", {
   onFailed: (id, failure) => ConventionInitFailed({ conventionSrn: id, error: failure.step }),
 });
 
-const amends = new Amends({ database: sqlite(":memory:"), eventSagas: [conventionInit] });
+const amends = new Amends({ database: sqlite(":memory:"), events: [conventionInit] });
 await amends.migrate();
 await amends.worker().start();
 console.log(flowDiagram(conventionInit));
@@ -36,7 +36,7 @@ async function register(conventionSrn: string, hooks: readonly string[]): Promis
     schemaFields: ["title", "body"],
     hooks: [...hooks],
   });
-  const [run] = await amends.events.publish(undefined, registered);
+  const [run] = await amends.events.publish(registered);
   const status = await run?.ended();
   const view = await amends.events.inspect(run?.id ?? "");
   console.log(`${conventionSrn}: ${status}`);

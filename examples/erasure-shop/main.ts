@@ -4,7 +4,7 @@
  * moved by hand, so that a month takes no time.
  */
 import { Amends } from "amends";
-import { Erasure, httpResolver, stripeResolver } from "amends/erasure";
+import { httpResolver, stripeResolver } from "amends/erasure";
 import { virtualClock } from "amends/testing";
 import { Stripe } from "stripe";
 import { openDatabase } from "./database.ts";
@@ -17,31 +17,35 @@ const outside = await openOutside(clock.virtualNowMs);
 const shop = await openDatabase(process.env["DATABASE_URL"], clock);
 await shop.exec(tables(shop.dialect));
 
-const amends = new Amends({ database: shop.database });
-await amends.migrate();
-
 const stripe = new Stripe("sk_test_example", {
   host: "127.0.0.1",
   port: outside.port,
   protocol: "http",
   telemetry: false,
 });
-const erasure = new Erasure({
-  amends,
-  dataMap: whereDataIs,
-  resolvers: [
-    stripeResolver(stripe),
-    httpResolver({
-      name: "newsletter",
-      erase: { url: `${outside.url}/subscribers/{value}` },
-      rectify: { url: `${outside.url}/subscribers/{value}` },
-    }),
-    httpResolver({ name: "logs", schedule: { url: `${outside.url}/logs/{value}`, expiresAt: "expires_at" } }),
-  ],
-  maxAttempts: 3,
-  onAbandoned: ({ resolver, attempts, error }) =>
-    console.log(`page: ${resolver} gave up after ${attempts} tries, ${error}`),
+const amends = new Amends({
+  database: shop.database,
+  erasure: {
+    dataMap: whereDataIs,
+    resolvers: [
+      stripeResolver(stripe),
+      httpResolver({
+        name: "newsletter",
+        erase: { url: `${outside.url}/subscribers/{value}` },
+        rectify: { url: `${outside.url}/subscribers/{value}` },
+      }),
+      httpResolver({
+        name: "logs",
+        schedule: { url: `${outside.url}/logs/{value}`, expiresAt: "expires_at" },
+      }),
+    ],
+    retry: { attempts: 3 },
+    onAbandoned: ({ resolver, attempts, error }) =>
+      console.log(`page: ${resolver} gave up after ${attempts} tries, ${error}`),
+  },
 });
+await amends.migrate();
+const { erasure } = amends;
 await erasure.check(); // a map that does not fit the tables is told here, not when somebody asks to be forgotten
 
 // In a service this is `await amends.worker().start()`. Here each look is made by hand.
@@ -56,11 +60,15 @@ async function look(days: number): Promise<void> {
 
 console.log("Ann asks to be erased.");
 const report = await shop.transaction((tx) =>
-  erasure.eraseSubject(tx, "u-ann", [
-    { kind: "stripe", value: "cus_ann" },
-    { kind: "newsletter", value: "n-ann" },
-    { kind: "logs", value: "u-ann" },
-  ]),
+  erasure.eraseSubject(
+    "u-ann",
+    [
+      { kind: "stripe", value: "cus_ann" },
+      { kind: "newsletter", value: "n-ann" },
+      { kind: "logs", value: "u-ann" },
+    ],
+    { tx },
+  ),
 );
 console.log(`deleted ${JSON.stringify(report.deleted)}, anonymized ${JSON.stringify(report.anonymized)}`);
 for (const { table, column, rows, until, legalBasis } of report.retained) {
@@ -99,7 +107,6 @@ console.log(
 console.log("Ben's address is misspelt.");
 await shop.transaction((tx) =>
   erasure.rectifySubject(
-    tx,
     "u-ben",
     [{ category: "email", value: "ben@example.org" }],
     [
@@ -107,6 +114,7 @@ await shop.transaction((tx) =>
       { kind: "newsletter", value: "n-ben" },
       { kind: "logs", value: "u-ben" },
     ],
+    { tx },
   ),
 );
 await look(0);

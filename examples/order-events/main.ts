@@ -21,8 +21,7 @@ const order = eventSaga("order", {
 // The handlers that undo are registered like any others: then the saga waits for their answers.
 const amends = new Amends({
   database: sqlite(":memory:"),
-  eventSagas: [order],
-  handlers: [shop.release, shop.refund],
+  events: [order, shop.release, shop.refund],
 });
 await amends.migrate();
 await amends.worker().start();
@@ -32,10 +31,7 @@ for (const [orderId, cents, address] of [
   ["o-2", 25_000, "12 Elm Street"],
   ["o-3", 900, "the moon"],
 ] as const) {
-  const [run] = await amends.events.publish(
-    undefined,
-    shop.OrderPlaced({ orderId, sku: "tea", cents, address }),
-  );
+  const [run] = await amends.events.publish(shop.OrderPlaced({ orderId, sku: "tea", cents, address }));
   const status = await run?.ended();
   const view = await amends.events.inspect(run?.id ?? "");
   console.log(`${orderId} ${status}: ${view?.events.map(({ event }) => event).join(", ")}`);

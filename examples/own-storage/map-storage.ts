@@ -1,5 +1,12 @@
-import { AmendsError, SagaConcurrencyError, mayBecome } from "amends";
-import type { SagaContext, SagaLogEntry, SagaStatus, SagaStorage, StoredSagaState } from "amends";
+import { AmendsError, type SagaStatus } from "amends";
+import {
+  SagaConcurrencyError,
+  mayBecome,
+  type SagaContext,
+  type SagaLogEntry,
+  type SagaStorage,
+  type StoredSagaState,
+} from "amends/storage";
 
 interface Stored {
   readonly name: string;

@@ -1,13 +1,15 @@
-/** The way in: the console on this machine, its address with a token that works as long as the tour runs. */
+/** The console on this machine, and its address with a token that works as long as the tour runs. */
 import { randomBytes } from "node:crypto";
 import { createConsole, type Console, type ConsoleServer } from "amends/console";
 import type { Shop } from "./shop/shop.ts";
 
 export interface Door {
-  /** The address that lets its visitor in. */
+  /** The address that signs its visitor in. */
   readonly signInUrl: string;
   /** Set where the wanted port was taken, and another one is used. */
   readonly movedFrom: number | undefined;
+  /** The address of one of its pages, for a browser that is signed in. */
+  page(path: string): string;
   /** Calls the console's API, as its pages do. */
   call(method: "GET" | "POST", path: string, body?: object): Promise<unknown>;
   close(): Promise<void>;
@@ -22,11 +24,10 @@ export interface DoorOptions {
 /** The ports after the wanted one that are tried before any will do. */
 const NEIGHBOURS = 9;
 
-export async function openDoor({ amends, erasure }: Shop, { port, assets }: DoorOptions): Promise<Door> {
+export async function openDoor({ amends }: Shop, { port, assets }: DoorOptions): Promise<Door> {
   const token = randomBytes(24).toString("base64url");
   const console = createConsole(amends, {
     tokens: [{ name: "you", roles: ["read", "operate", "reveal"], token }],
-    outbox: erasure.outbox,
     ...(assets !== undefined && { assets }),
   });
   const server = await listen(console, port);
@@ -34,6 +35,7 @@ export async function openDoor({ amends, erasure }: Shop, { port, assets }: Door
     signInUrl: `${server.url}#token=${token}`,
     movedFrom: port === 0 || new URL(server.url).port === String(port) ? undefined : port,
     close: () => server.close(),
+    page: (path) => `${server.url}#/${path}`,
     call: async (method, path, body) => {
       const response = await fetch(`${server.url}api/${path}`, {
         method,
@@ -53,7 +55,7 @@ async function listen(console: Console, wanted: number): Promise<ConsoleServer> 
   const ports = wanted === 0 ? [] : Array.from({ length: NEIGHBOURS + 1 }, (_, index) => wanted + index);
   for (const port of ports) {
     const server = await console.listen({ port }).catch((error: NodeJS.ErrnoException) => {
-      // Taken, or not for everybody: the next one may be free.
+      // In use, or not allowed: the next one may be free.
       if (error.code === "EADDRINUSE" || error.code === "EACCES") return undefined;
       throw error;
     });

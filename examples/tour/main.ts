@@ -1,7 +1,7 @@
 /**
- * `npm start`: a shop on a SQLite file, with its console, its worker and the world around it, all on this machine. The
- * story plays in this window and in the console. With `-- --once` everything is mended in the end and the process ends;
- * without it, the shop goes on until Ctrl-C, and what needs a person is left to you.
+ * `npm start`: a shop on a SQLite file, with its console, its worker and the systems around it, all on this machine. The
+ * story plays in this window and in the console. With `-- --once` every open task is done in the end and the process
+ * exits; without it, the shop goes on until Ctrl-C, and the tasks are left to you.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -27,7 +27,7 @@ import { Traffic } from "./traffic.ts";
 const { values: asked } = parseArgs({
   options: {
     once: { type: "boolean", default: false },
-    port: { type: "string", default: "7077" },
+    port: { type: "string", default: "7007" },
     assets: { type: "string" },
   },
 });
@@ -55,23 +55,26 @@ const stage: Stage = {
   door,
   folder,
   figures: new Figures(shop, outside),
+  tasks: [],
   nextId: () => `o-${(orders += 1)}`,
 };
 
 screen.title(
   "Amends: sagas that finish, or make amends",
-  "A shop on a SQLite file, and the world around it, on this machine only.",
+  "A shop on a SQLite file, and the systems around it, on this machine only.",
 );
 screen.gap();
 screen.link("console", door.signInUrl);
+screen.fact("", "Open it first: it signs you in. The links below work after that.");
 screen.fact("data", `${path.relative(process.cwd(), folder)}, new on every start`);
 if (door.movedFrom !== undefined) {
-  screen.fact("", `Port ${door.movedFrom} is taken, so the console has another one.`);
+  screen.fact("", `Port ${door.movedFrom} is in use, so the console has another one.`);
 }
 
 const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve()));
 await Promise.race([tell(), stopped]);
-if (stop.aborted) screen.say("Stopping: nothing new begins, what runs may finish.");
+if (stop.aborted) screen.say("Stopping: no new work is taken, running calls may finish.");
+const openItems = await stage.figures.attention();
 await door.close();
 await shop.close();
 outside.close();
@@ -85,24 +88,26 @@ async function tell(): Promise<void> {
   for (const scene of [...story, asked.once ? mended : yourTurn]) {
     await scene(stage, (number += 1));
     screen.figures(await stage.figures.line());
+    if (number === 1) screen.figures(Figures.legend);
   }
   if (!asked.once) await new Traffic(stage, stop).run();
 }
 
 function farewell(): void {
   const file = path.join(path.relative(process.cwd(), folder), "shop.db");
-  const { completed, failed, released } = shop.amends.counters;
-  const open = released > 0 ? `, ${released} given back for the next worker` : "";
-  screen.scene(9, "Where things are, and what to try next");
+  const { released } = shop.amends.counters;
+  screen.scene(9, "Summary");
   screen.gap();
-  screen.fact("orders", `${completed} completed, ${failed} undone${open}`);
-  screen.fact("the data", `${file}, new on every start`);
+  for (const [name, value] of stage.figures.summary(openItems)) screen.fact(name, value);
+  if (released > 0) screen.fact("", `${released} orders were given back for the next worker.`);
+  screen.fact("data", `${file}, new on every start`);
   screen.gap();
-  screen.say("What happened to one order, line by line:");
+  screen.say("The event log of one order:");
   screen.command(`sqlite3 -box ${file} "select step_name, action, status`);
   screen.command(`  from amends_saga_history where saga_id = 'o-1005' order by id, part"`);
-  screen.say("All of it proven on SQLite and on a real PostgreSQL:");
+  screen.say("The tests, on SQLite and on a real PostgreSQL:");
   screen.command("npm test");
-  screen.say("A saga of your own in ten minutes: README.md. Small programs: examples/.");
+  screen.say("A saga of your own, in your project (README.md has the first steps):");
+  screen.command("npm install amends && npx amends init");
   screen.gap();
 }

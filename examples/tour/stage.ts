@@ -1,10 +1,11 @@
-/** What every scene of the tour gets: the shop, the world outside, the screen, and the figures so far. */
+/** What every scene of the tour gets: the shop, the systems outside, the screen, and the figures so far. */
 import type { SagaOutcome, SagaRun, StepNews } from "amends";
 import type { Door } from "./door.ts";
 import type { Figures } from "./figures.ts";
 import type { Outside } from "./outside/outside.ts";
 import type { Screen } from "./screen.ts";
 import type { Order } from "./shop/place-order.ts";
+import type { Task } from "./scenes/tasks.ts";
 import type { Shop } from "./shop/shop.ts";
 
 export interface Stage {
@@ -15,12 +16,14 @@ export interface Stage {
   readonly door: Door;
   /** Where everything that the tour leaves behind is. */
   readonly folder: string;
+  /** What the story left to an operator, once it has. */
+  tasks: readonly Task[];
   nextId(): string;
 }
 
 export type Scene = (stage: Stage, number: number) => Promise<void>;
 
-/** Sells something and shows the steps of its saga as they become durable. */
+/** Places an order and shows the steps of its saga as they become durable. */
 export async function playOrder(stage: Stage, order: Order): Promise<SagaOutcome> {
   const { shop, screen } = stage;
   const id = stage.nextId();
@@ -52,7 +55,7 @@ function toneOf({ status }: SagaOutcome): "good" | "bad" | "back" {
   return status === "FAILED" ? "back" : "bad";
 }
 
-/** Looks until it is so. */
-export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50));
+/** Polls until the condition holds. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -1,16 +1,16 @@
 /**
- * After the story: the shop goes on, with orders, restocks, people who want to be forgotten, and now and then an outage,
- * until somebody presses Ctrl-C. What was down comes back after a while, so that whatever waits for a person can be
- * mended; the next outage waits until it was.
+ * After the story: the shop goes on, with orders, restocks, erasures and now and then an outage, until Ctrl-C. The systems
+ * that were down come back after a while, so that the open tasks can be done; the next outage waits until they are.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { StockLow } from "./shop/restock.ts";
 import type { Order } from "./shop/place-order.ts";
 import type { Stage } from "./stage.ts";
+import { TaskList } from "./task-list.ts";
 
 const ORDER_EVERY_MS = 400;
 const OUTAGE_MS = 12_000;
-/** Between the moment when nothing waits any more and the next outage. */
+/** Between the last task and the next outage. */
 const PEACE_MS = 90_000;
 const REPORT_MS = 10_000;
 const FIRST_NEW_CUSTOMER = 12;
@@ -42,7 +42,7 @@ export class Traffic {
       if (count % 10 === 0) {
         const pieces = count % 40 === 0 ? 900 : 100 + (count % 300);
         const restock = StockLow({ restock: `restock-${count}`, sku: "tea", count: pieces });
-        await shop.amends.events.publish(undefined, restock);
+        await shop.amends.events.publish(restock);
         figures.restocks += 1;
       }
       if (count % 25 === 0) this.#customer = shop.welcome(this.#customers++).id;
@@ -66,11 +66,16 @@ export class Traffic {
       if (this.#stop.aborted) return;
       outside.down.clear();
       screen.say(
-        "The newsletter, the refunds and the warehouse in the east are back: what waits can be mended.",
+        "The newsletter, the refunds and the warehouse in the east are back: you can now retry what failed.",
       );
-      while (!this.#stop.aborted && (await figures.attention()) > 0) await this.#rest(1_000);
+      const ticking = new TaskList(this.#stage);
+      while (!this.#stop.aborted && (await figures.attention()) > 0) {
+        await ticking.update();
+        await this.#rest(1_000);
+      }
       if (this.#stop.aborted) return;
-      screen.say("Nothing needs a person.");
+      await ticking.update();
+      screen.say(`All clear: nothing needs attention. The next outage comes in ${PEACE_MS / 1_000} s.`);
       await this.#rest(PEACE_MS);
       if (!this.#stop.aborted) await this.#storm();
     }
@@ -81,7 +86,7 @@ export class Traffic {
     const { outside, screen, shop } = this.#stage;
     for (const one of ["newsletter", "refunds", "warehouse-east"] as const) outside.down.add(one);
     screen.say(
-      "The newsletter, the refunds and the warehouse in the east are down. See Attention in the console.",
+      "The newsletter, the refunds and the warehouse in the east are down again. See Attention in the console.",
     );
     const customer = shop.welcome(this.#customers++).id;
     await shop.sell(

@@ -9,8 +9,7 @@ handle.exec("create table orders (id text primary key, region text)");
 const amends = new Amends({
   database: sqlite(handle),
   webhooks: {
-    maxAttempts: 3,
-    backoff: { base: "20ms", cap: "100ms" }, // so that this program is over soon
+    retry: { attempts: 3, base: "20ms", cap: "100ms" }, // so that this program is over soon
     timeout: "10s",
     // This machine is no public address: it has to be allowed.
     sending: { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] },
@@ -42,16 +41,19 @@ for (const url of ["http://10.0.0.7/admin", "http://[::1]/", "http://169.254.169
 // The order and what its subscribers are owed are one commit.
 handle.exec("begin");
 handle.prepare("insert into orders values ('o-1', 'eu')").run();
-await webhooks.publish(handle, {
-  type: "order.placed",
-  id: "o-1-placed",
-  data: { orderId: "o-1" },
-  attributes: { region: "eu" },
-});
+await webhooks.publish(
+  {
+    type: "order.placed",
+    id: "o-1-placed",
+    data: { orderId: "o-1" },
+    attributes: { region: "eu" },
+  },
+  { tx: handle },
+);
 handle.exec("commit");
 
 handle.exec("begin");
-await webhooks.publish(handle, { type: "order.placed", id: "o-2-placed", data: { orderId: "o-2" } });
+await webhooks.publish({ type: "order.placed", id: "o-2-placed", data: { orderId: "o-2" } }, { tx: handle });
 handle.exec("rollback");
 
 const worker = amends.worker({ poll: "20ms" });

@@ -1,7 +1,7 @@
 /** Receivers of all kinds, on this machine: those that one hopes for, and those that one gets. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { verifyWebhook, WebhookVerificationError } from "amends/webhooks";
+import { verifyWebhook, WebhookVerificationError } from "amends/webhooks/receive";
 
 export interface Receivers {
   /** Where a receiver of this kind listens. */
@@ -30,17 +30,17 @@ export async function openReceivers(): Promise<Receivers> {
   return receivers;
 }
 
-function answer(
+async function answer(
   kind: string,
   request: IncomingMessage,
   body: Buffer,
   response: ServerResponse,
   { calls, taken, secret }: Receivers,
-): void {
+): Promise<void> {
   switch (kind) {
     case "healthy":
       try {
-        const { id } = verifyWebhook(request.headers, body, secret);
+        const { id } = await verifyWebhook(request.headers, body, secret);
         taken.push(id);
         return void response.writeHead(204).end();
       } catch (error) {

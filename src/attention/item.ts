@@ -3,6 +3,7 @@ import type { FlowFailure } from "../core/flow/state.ts";
 import type { OutboxOperation } from "../core/outbox/entry.ts";
 import type { BlockingEntry } from "../erasure/overdue.ts";
 import type { SagaFailure, UndoFailure } from "../sagas/view/outcome.ts";
+import type { SubscriptionBrief } from "../webhooks/read/subscription-brief.ts";
 
 /** The kinds of items. Of two items of one instant, the one whose kind stands first here is listed first. */
 export const ATTENTION_KINDS = [
@@ -37,7 +38,7 @@ export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
   readonly kind: Kind;
   /** The id that the actions take. */
   readonly id: string;
-  /** The name of the saga, the resolver, the call, the event's type, or the address of the subscription. */
+  /** The name of the saga, the resolver, the call, the event's type, or the description or address of the subscription. */
   readonly name: string;
   /** Since when: the list is ordered by it. An abandoned entry counts from when it was enqueued. */
   readonly since: Date;
@@ -67,7 +68,7 @@ export interface StalledRunItem extends AttentionFacts<"stalled-run"> {
   readonly error: FlowFailure | undefined;
 }
 
-/** An erasure or a rectification in another system that was given up. A rectification has no action: it is asked for again. */
+/** An erasure or a rectification in another system that was given up. */
 export interface AbandonedEntryItem extends AttentionFacts<"abandoned-entry"> {
   /** Whose data it is about. */
   readonly subjectId: string;
@@ -102,7 +103,7 @@ export interface AbandonedEventItem extends AttentionFacts<"abandoned-event"> {
 /** A webhook delivery that was given up. Its id is that of the delivery. */
 export interface DeadLetterItem extends AttentionFacts<"dead-letter"> {
   /** The subscription that did not get the event. */
-  readonly subscriptionId: string;
+  readonly subscription: SubscriptionBrief;
   /** The event that was published. */
   readonly eventId: string;
   /** How often it was sent. */
@@ -113,6 +114,8 @@ export interface DeadLetterItem extends AttentionFacts<"dead-letter"> {
 
 /** A webhook subscription that was disabled, because its endpoint kept failing or is gone. */
 export interface DisabledSubscriptionItem extends AttentionFacts<"disabled-subscription"> {
+  /** The subscription itself. */
+  readonly subscription: SubscriptionBrief;
   /** `failing`, or the error code of the attempt that ended it. */
   readonly error: string;
 }

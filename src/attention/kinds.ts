@@ -19,13 +19,13 @@ import {
   type Source,
   type Start,
 } from "../storage/read/selection.ts";
+import { deliveryActions, disabledActions } from "../webhooks/helping-actions.ts";
 import {
   disabledSubscriptions,
   openDeadLetters,
   type AddressedLetter,
   type DisabledSubscription,
 } from "../webhooks/read/waiting.ts";
-import { shownUrl } from "../webhooks/shown-url.ts";
 import type {
   AbandonedCallItem,
   AbandonedEntryItem,
@@ -40,7 +40,7 @@ import type {
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
-import { responseText, triesText } from "./words.ts";
+import { responseText, attemptsText } from "./words.ts";
 
 /** What a kind adds to the facts that every item has. */
 type Details<Item extends AttentionItem> = Omit<Item, keyof AttentionFacts>;
@@ -91,8 +91,9 @@ function kind<Item extends AttentionItem, Record>(spec: KindSpec<Item, Record>):
 }
 
 /** The machine says what may happen to an entry that was given up. */
-const REQUEUE: readonly AttentionAction[] =
-  outboxMachine.target("abandoned", "requeue") === undefined ? [] : ["requeue"];
+const FROM_ABANDONED = (["requeue", "resolve"] as const).filter(
+  (action) => outboxMachine.target("abandoned", action) !== undefined,
+);
 
 const UNKNOWN = "UnknownError";
 
@@ -129,9 +130,10 @@ export const SOURCES: readonly ItemSource[] = [
     id: ({ entryId }) => entryId,
     name: ({ name }) => name,
     reason: ({ subjectId, name, operation, lastError, attempts }) =>
-      `for ${subjectId}: ${name} did not ${operation}: ${lastError ?? UNKNOWN}, ${triesText(attempts)}`,
-    // The values of a rectification are gone: it is asked for again instead.
-    actions: ({ operation }) => (operation === "erase" ? REQUEUE : []),
+      `for ${subjectId}: ${name} did not ${operation}: ${lastError ?? UNKNOWN}, ${attemptsText(attempts)}`,
+    // The corrections of an abandoned rectification are cleared: it can be issued again, but not requeued.
+    actions: ({ operation }) =>
+      FROM_ABANDONED.filter((action) => operation === "erase" || action !== "requeue"),
     details: ({ subjectId = "", operation = "erase", attempts, lastError: error = UNKNOWN }) => ({
       subjectId,
       operation,
@@ -145,7 +147,7 @@ export const SOURCES: readonly ItemSource[] = [
     id: ({ entryId }) => entryId,
     name: ({ name }) => name,
     reason: ({ name, lastError }) => `the call ${name} was given up: ${lastError ?? UNKNOWN}`,
-    actions: () => REQUEUE,
+    actions: () => FROM_ABANDONED.filter((action) => action === "requeue"),
     details: ({ attempts, lastError: error = UNKNOWN }) => ({ attempts, error }),
   }),
   ...kind<AbandonedEventItem, ListedEntry>({
@@ -168,11 +170,11 @@ export const SOURCES: readonly ItemSource[] = [
     sources: [openDeadLetters],
     id: ({ deliveryId }) => deliveryId,
     name: ({ eventType }) => eventType,
-    reason: ({ eventId, url, errorCode, attemptCount }) =>
-      `event ${eventId} to ${shownUrl(url)}: ${responseText(errorCode)}, ${triesText(attemptCount)}`,
-    actions: () => ["resend", "dismiss"],
-    details: ({ subscriptionId, eventId, attemptCount: attempts, errorCode: error }) => ({
-      subscriptionId,
+    reason: ({ eventId, subscription: { url }, errorCode, attemptCount }) =>
+      `event ${eventId} to ${url || "the endpoint"}: ${responseText(errorCode)}, ${attemptsText(attemptCount)}`,
+    actions: ({ subscription }) => deliveryActions(subscription, true),
+    details: ({ subscription, eventId, attemptCount: attempts, errorCode: error }) => ({
+      subscription,
       eventId,
       attempts,
       error,
@@ -182,11 +184,11 @@ export const SOURCES: readonly ItemSource[] = [
     kind: "disabled-subscription",
     sources: [disabledSubscriptions],
     id: ({ id }) => id,
-    name: ({ url }) => shownUrl(url),
-    reason: ({ reason = "" }) =>
-      reason === "failing" ? "nothing has arrived there for a long time" : responseText(reason),
-    actions: () => ["enable", "unsubscribe"],
-    details: ({ reason: error = "" }) => ({ error }),
+    name: ({ name }) => name,
+    reason: ({ url, reason }) =>
+      `${url}: ${reason === "failing" ? "no delivery has succeeded for a long time" : responseText(reason)}`,
+    actions: disabledActions,
+    details: ({ reason: error, ...subscription }) => ({ subscription, error }),
   }),
   ...kind<OverdueErasureItem, OverdueErasure>({
     kind: "overdue-erasure",

@@ -6,8 +6,8 @@
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { writeOnce } from "../storage/checked-write.ts";
-import type { Session } from "../storage/database.ts";
-import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
+import type { Database, Session } from "../storage/database.ts";
+import { retryLimitsOf, standalone, type PartContext } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
 import { checkEvent, type NewAuditEvent } from "./event.ts";
 import { findEvent, insertEvents, insertLinked, lockHead, moveHead, type NewEvent } from "./queries.ts";
@@ -19,13 +19,19 @@ export interface DatabaseAuditOptions {
   readonly chain?: ChainOptions;
 }
 
+/** Writes audit events into the database that Amends uses. */
 export class DatabaseAuditSink implements TransactionalSink {
   readonly #host: PartContext;
   readonly #key: string | Uint8Array | undefined;
 
-  constructor(amends: Hosting, options: DatabaseAuditOptions = {}) {
+  constructor(
+    database: Database,
+    options: DatabaseAuditOptions = {},
+    /** Not for users: what an Amends shares with its parts. */
+    context: PartContext = standalone(database),
+  ) {
     refuseUnknown(options, ["chain"], "new DatabaseAuditSink");
-    this.#host = amends[HOST];
+    this.#host = context;
     this.#key = options.chain && checkKey(options.chain.key);
   }
 

@@ -4,7 +4,7 @@ import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type PartContext, type Hosting } from "../runtime/part.ts";
+import type { Database } from "../storage/database.ts";
 import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./event.ts";
 import { listEvents } from "./queries.ts";
 import { EVENT, toAuditEvent } from "./rows.ts";
@@ -28,13 +28,15 @@ const LIMIT_MAX = 1_000;
 /** The number of the last event. */
 const PLACE = cursor<[number]>(isCount);
 
+/** Reads the audit trail that a `DatabaseAuditSink` writes. */
 export class AuditTrail {
-  readonly #host: PartContext;
+  readonly #database: Database;
 
-  constructor(amends: Hosting) {
-    this.#host = amends[HOST];
+  constructor(database: Database) {
+    this.#database = database;
   }
 
+  /** One page of events, oldest first. */
   async list(options: TrailOptions = {}): Promise<TrailPage> {
     refuseUnknown(options, ["subjectId", "types", "limit", "after"], "A page of the audit trail");
     const { subjectId, types, limit = 100 } = options;
@@ -46,7 +48,7 @@ export class AuditTrail {
     if (unknown !== undefined)
       throw new AmendsError("BAD_OPTION", "`types` names an event type that does not exist.");
     if (types?.length === 0) return { events: [], next: undefined };
-    const { database } = this.#host;
+    const database = this.#database;
     const filter = { subjectId, types, limit, after };
     const rows = await persist(database, () => database.query(listEvents(database.dialect, filter)));
     const last = rows.length === limit ? rows.at(-1) : undefined;

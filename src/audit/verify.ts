@@ -5,7 +5,6 @@
 import { refuseUnknown } from "../core/options.ts";
 import type { Database } from "../storage/database.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type Hosting } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainHead, type ChainOptions } from "./chain.ts";
 import { listLinks, selectHead } from "./queries.ts";
 import { HEAD, LINK } from "./rows.ts";
@@ -25,15 +24,15 @@ export type ChainReport =
 const PAGE = 1_000;
 
 /** The newest link. Keep it outside the database, and give it to `verifyAuditChain` later. */
-export async function auditHead(amends: Hosting): Promise<ChainHead> {
-  return readHead(amends[HOST].database);
+export async function auditHead(database: Database): Promise<ChainHead> {
+  return readHead(database);
 }
 
-export async function verifyAuditChain(amends: Hosting, options: VerifyOptions): Promise<ChainReport> {
+/** Walks the whole chain, and reports the first place at which it is broken. */
+export async function verifyAuditChain(database: Database, options: VerifyOptions): Promise<ChainReport> {
   refuseUnknown(options, ["key", "anchor"], "verifyAuditChain");
   const key = checkKey(options.key);
   const { anchor } = options;
-  const { database } = amends[HOST];
   // Read first: what is appended while the chain is walked is ahead of this head, and is checked as well.
   const head = await readHead(database);
   const broken = (link: number, reason: BreakReason): ChainReport => ({ ok: false, link, reason });

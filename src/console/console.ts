@@ -8,8 +8,7 @@ import type { RequestListener } from "node:http";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { errorLabel } from "../core/errors.ts";
 import type { Amends } from "../operate/amends.ts";
-import { HOST } from "../runtime/part.ts";
-import { answer, isUnforeseen, json, problemAnswer, Refused } from "./http/answer.ts";
+import { answer, isUnforeseen, json, problemAnswer, Refused, tagged } from "./http/answer.ts";
 import { Assets } from "./http/assets.ts";
 import { readBody } from "./http/body.ts";
 import { Guard } from "./session/guard.ts";
@@ -21,6 +20,7 @@ import { checkOptions, type CheckedOptions, type ConsoleOptions } from "./option
 import { Origins } from "./http/origin.ts";
 import { readAll } from "./http/param.ts";
 import { find, type Route } from "./http/route.ts";
+import type { EntryActions } from "./outbox/api.ts";
 import { allRoutes } from "./routes.ts";
 import { Sessions } from "./session/sessions.ts";
 import { Tokens } from "./session/tokens.ts";
@@ -45,6 +45,7 @@ export class Console {
   readonly routes: readonly Route[];
   readonly #options: CheckedOptions;
   readonly #amends: Amends;
+  readonly #context: ConsoleContext;
   readonly #guard: Guard;
   readonly #origins: Origins;
   readonly #tokens: Tokens;
@@ -53,14 +54,20 @@ export class Console {
   readonly #closing = new AbortController();
   readonly #arrivals = new WeakMap<Request, Arrival>();
 
-  constructor(amends: Amends, options: ConsoleOptions) {
+  /** @internal */
+  constructor(
+    amends: Amends,
+    options: ConsoleOptions,
+    entryActions: EntryActions | undefined = amends.parts.erasure?.outbox,
+  ) {
     const checked = checkOptions(options);
-    const host = amends[HOST];
+    const { closing } = amends.context;
     const context = new ConsoleContext(amends, ["sagas", "outbox", "erasures", "flows", "webhooks"]);
     const { clock } = context.db;
     // Every browser that looks listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);
     this.#amends = amends;
+    this.#context = context;
     this.#options = checked;
     this.#origins = new Origins(checked.hosts, checked.origin);
     this.#tokens = new Tokens(checked.tokens, clock);
@@ -72,8 +79,8 @@ export class Console {
       authorize: checked.authorize,
     });
     this.#assets = new Assets(checked.assets);
-    this.#live = new Live(context, (error) => host.onTrouble(error, 1));
-    host.closing.addEventListener("abort", () => this.close(), { once: true });
+    this.#live = new Live(context, (error) => amends.context.onTrouble(error, 1));
+    closing.addEventListener("abort", () => this.close(), { once: true });
     this.routes = allRoutes({
       context,
       tokens: this.#tokens,
@@ -82,7 +89,7 @@ export class Console {
       live: this.#live,
       closing: this.#closing.signal,
       stuckAfterMs: checked.stuckAfterMs,
-      requeues: checked.outbox,
+      entryActions,
       version: readVersion(),
       mountOf: (request) => this.#mountOf(request),
       callerOf: (request) => this.#callerOf(request),
@@ -110,6 +117,7 @@ export class Console {
   /** Ends all live updates. Requests are still answered. */
   close(): void {
     this.#closing.abort();
+    void this.#context.close();
     this.#live.close();
   }
 
@@ -121,7 +129,7 @@ export class Console {
       return await this.#dispatch(request, arrival);
     } catch (error) {
       if (isUnforeseen(error)) {
-        this.#amends[HOST].warn({ error: errorLabel(error) }, "amends: a request to the console failed");
+        this.#amends.context.warn({ error: errorLabel(error) }, "amends: a request to the console failed");
       }
       return problemAnswer(error);
     }
@@ -139,13 +147,13 @@ export class Console {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const response = path.startsWith("/api/")
       ? await this.#call(request, method, path, url.searchParams)
-      : this.#page(method, path);
+      : this.#page(method, path, request.headers.get("accept-encoding"));
     return request.method === "HEAD" ? new Response(null, response) : response;
   }
 
-  #page(method: string, path: string): Response {
+  #page(method: string, path: string, accepts: string | null): Response {
     if (method !== "GET") throw wrongMethod(["GET"]);
-    const page = this.#assets.serve(path);
+    const page = this.#assets.serve(path, accepts);
     if (!page) throw noPage();
     return page;
   }
@@ -159,7 +167,8 @@ export class Console {
     const query = readAll(route.query ?? {}, readSearch(search));
     const body = route.body ? readAll(route.body, await readBody(request)) : {};
     const value = await route.handle({ id, query, body, who: visitor?.operator, request });
-    return value instanceof Response ? value : json(value);
+    if (value instanceof Response) return value;
+    return method === "GET" ? tagged(value, request) : json(value);
   }
 
   #mountOf(request: Request): string {
@@ -177,23 +186,23 @@ function readSearch(search: URLSearchParams): Readonly<Record<string, string>> {
   const given = [...search];
   const fields = Object.fromEntries(given);
   if (Object.keys(fields).length === given.length) return fields;
-  throw new Refused(400, { code: "BAD_INPUT", message: "Give each parameter once." });
+  throw new Refused(400, { code: "BAD_INPUT", message: "Each parameter may be given once." });
 }
 
 function noRoute(): Refused {
-  const message = "There is no route here. See api/openapi.json for all that there are.";
+  const message = "No such route. api/openapi.json lists all routes.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 /** Mostly a console that was not told where it is mounted. */
 function noPage(): Refused {
-  const message = "There is no page here. If the console is mounted below a path, tell it so: `path`.";
+  const message = "No such page. If the console is mounted below a path, pass it as `path`.";
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
 function wrongMethod(methods: readonly string[]): Refused {
   const allow = [...new Set(methods)].join(", ");
-  return new Refused(405, { code: "WRONG_METHOD", message: `There is ${allow} here.` }, { allow });
+  return new Refused(405, { code: "WRONG_METHOD", message: `Method not allowed. Use ${allow}.` }, { allow });
 }
 
 function readVersion(): string {

@@ -7,13 +7,15 @@ import {
   type AttentionCounts,
   type KindCounts,
 } from "../attention/count.ts";
+import { EventFlow } from "../events/flow.ts";
 import { runTypes } from "../events/read/list.ts";
-import { ActionLog } from "../operate/action-log.ts";
+import type { SagaPort } from "../events/set-up.ts";
+import { ActionLog } from "../audit/action-log.ts";
 import type { Amends } from "../operate/amends.ts";
-import { HOST } from "../runtime/part.ts";
 import { sagaNames } from "../sagas/read/list.ts";
 import type { Database } from "../storage/database.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
 import type { Part } from "./contract.ts";
 import { Refused } from "./http/answer.ts";
 import type { Call } from "./http/route.ts";
@@ -26,28 +28,52 @@ const NAMES_FRESH_MS = 10_000;
 /** Nothing becomes overdue from one second to the next. */
 const COSTLY_FRESH_MS = 60_000;
 
+/** The console runs no handlers, so nothing asks for sagas. */
+const NO_SAGAS: SagaPort = {
+  known: [],
+  runSaga: async () => undefined,
+  tellSagas: async () => undefined,
+};
+
 export class ConsoleContext {
   readonly amends: Amends;
   readonly db: Database;
   /** Each statement is tried again after trouble that passes. */
   readonly reader: Reader;
   readonly actions: ActionLog;
+  #ownWebhooks: Webhooks | undefined;
+  #ownEvents: EventFlow | undefined;
   readonly parts: readonly Part[];
   readonly #names: Shared<readonly string[]>;
   readonly #types: Shared<readonly string[]>;
   readonly #costly: Shared<KindCounts>;
 
   constructor(amends: Amends, parts: readonly Part[]) {
-    const host = amends[HOST];
+    const { context } = amends;
     this.amends = amends;
-    this.db = host.database;
+    this.db = context.database;
     this.reader = retrying(this.db);
     this.parts = parts;
-    this.actions = new ActionLog(this.db, () => host.newId());
+    this.actions = new ActionLog(this.db, () => context.newId());
     const { clock } = this.db;
     this.#names = new Shared(clock, NAMES_FRESH_MS, () => sagaNames(this.reader, NAMES_MAX));
     this.#types = new Shared(clock, NAMES_FRESH_MS, () => runTypes(this.reader, NAMES_MAX));
     this.#costly = new Shared(clock, COSTLY_FRESH_MS, () => countKinds(this.reader, COSTLY_KINDS));
+  }
+
+  /** Those of this Amends. Without them people still see and steer: the console has its own, which nobody polls. */
+  get webhooks(): Webhooks {
+    const { parts, context } = this.amends;
+    return parts.webhooks ?? (this.#ownWebhooks ??= new Webhooks(context));
+  }
+
+  get events(): EventFlow {
+    const { parts, context } = this.amends;
+    return parts.events ?? (this.#ownEvents ??= new EventFlow(context, [], NO_SAGAS));
+  }
+
+  async close(): Promise<void> {
+    await this.#ownWebhooks?.close();
   }
 
   /** How much needs a person. Kinds that are costly to count may be a minute old. */
@@ -73,6 +99,14 @@ export function whoOf({ who }: { readonly who: Operator | undefined }): Operator
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });
 }
 
+/** Why an action is carried out, and by whom. */
+export function noteOf(call: Call<unknown, { readonly reason: string }>): {
+  readonly reason: string;
+  readonly by: string;
+} {
+  return { reason: call.body.reason, by: whoOf(call).name };
+}
+
 /** An action is on record before it is carried out. */
 export async function recorded<T>(
   { actions }: ConsoleContext,
@@ -81,7 +115,6 @@ export async function recorded<T>(
   kind: string,
   work: (note: { readonly reason: string; readonly by: string }) => Promise<T>,
 ): Promise<T> {
-  const { name: by } = whoOf(call);
-  const { reason } = call.body;
+  const { reason, by } = noteOf(call);
   return actions.around({ by, action, target: { kind, id: call.id }, reason }, () => work({ reason, by }));
 }

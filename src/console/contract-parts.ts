@@ -4,7 +4,7 @@ import type { ActionNote, Graph, Instant, Masked } from "./contract.ts";
 // GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
 // GET api/outbox/{id}
 // POST api/outbox/{id}/requeue, /retry, /resolve with an ActionNote: answers with the OutboxLine. Events that were given
-// up are retried or resolved, everything else is requeued.
+// up are retried or resolved, calls are requeued, erasures are requeued or resolved, rectifications are resolved.
 export type OutboxStatus =
   | "pending"
   | "in_flight"
@@ -44,8 +44,10 @@ export interface ErasureLine {
   readonly completedAt: Instant | null;
   readonly dueBy: Instant;
   readonly overdue: boolean;
-  /** Entries that are not done with. */
+  /** Entries that have not ended. */
   readonly open: number;
+  /** Of these, entries that were abandoned: they need an operator. */
+  readonly abandoned: number;
 }
 export interface SubjectTrail {
   readonly subjectId: string;
@@ -105,7 +107,8 @@ export interface FlowEvent {
 
 // GET api/webhooks/subscriptions?q=&status=&limit=&after=
 // GET api/webhooks/subscriptions/{id}
-// POST api/webhooks/subscriptions/{id}/pause, /enable, /unsubscribe with an ActionNote: answers with the Subscription.
+// POST api/webhooks/subscriptions/{id}/pause, /enable with an ActionNote: answers with the Subscription.
+// POST api/webhooks/subscriptions/{id}/unsubscribe with an ActionNote: dismisses its dead letters, answers with an Unsubscribed.
 // POST api/webhooks/subscriptions/{id}/resend with a ResendAction: answers with a Resent.
 export type SubscriptionStatus = "Active" | "Paused" | "Disabled" | "Deleted";
 export interface Subscription {
@@ -116,7 +119,7 @@ export interface Subscription {
   readonly status: SubscriptionStatus;
   readonly reason: string | null;
   readonly events: readonly string[];
-  readonly maxAttempts: number | null;
+  readonly attempts: number | null;
   readonly concurrency: number;
   readonly ordered: boolean;
   readonly liveSecrets: number;
@@ -125,6 +128,19 @@ export interface Subscription {
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
   readonly actions: readonly ("pause" | "enable" | "unsubscribe" | "resend")[];
+}
+/** The subscription that ended, and how many of its open dead letters were dismissed with it. */
+export interface Unsubscribed extends Subscription {
+  readonly dismissed: number;
+}
+/** What a delivery shows of its subscription. */
+export interface SubscriptionBrief {
+  readonly id: string;
+  /** Its description, or else its address without query and credentials. */
+  readonly name: string;
+  readonly status: SubscriptionStatus;
+  /** It was disabled because its endpoint answered 410: no delivery can succeed there. */
+  readonly gone: boolean;
 }
 export interface ResendAction extends ActionNote {
   readonly since: Instant;
@@ -135,13 +151,16 @@ export interface Resent {
 
 // GET api/webhooks/deliveries?subscription=&status=A,B&event=&limit=&after=
 // GET api/webhooks/deliveries/{id}
-// POST api/webhooks/deliveries/{id}/resend, /dismiss with an ActionNote: answers with the new or the same DeliveryDetail.
+// POST api/webhooks/deliveries/{id}/resend with a ResendDelivery: answers with the new DeliveryDetail. A disabled subscription
+// would end it at once: it is refused with 409 SUBSCRIPTION_DISABLED, unless `enable` says to enable the subscription first.
+// POST api/webhooks/deliveries/{id}/dismiss with an ActionNote: answers with the DeliveryDetail.
 export type DeliveryStatus = "Pending" | "InProgress" | "PendingRetry" | "Completed" | "DeadLettered";
 export interface DeliveryLine {
   readonly id: string;
   readonly eventId: string;
   readonly eventType: string;
   readonly subscriptionId: string;
+  readonly subscription: SubscriptionBrief;
   readonly url: string;
   readonly status: DeliveryStatus;
   readonly attemptCount: number;
@@ -160,6 +179,10 @@ export interface DeliveryDetail extends DeliveryLine {
   readonly actions: readonly ("resend" | "dismiss")[];
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
+}
+export interface ResendDelivery extends ActionNote {
+  /** Enable the subscription first, if it is disabled. */
+  readonly enable?: boolean;
 }
 export interface Attempt {
   readonly id: string;

@@ -2,12 +2,13 @@
  * What browser and server say to one another. Every path is relative to where the console is mounted (`./api/…`), and
  * the pages live behind `#/`, so that nothing depends on the mount. Reads need a session; writes need the header
  * `x-amends-console: 1` as well. Instants are ISO 8601 texts. Lists are newest first and page by cursor: `next` of one
- * page is `after` of the following one, and null on the last.
+ * page is `after` of the following one, and null on the last. Reads have an ETag: with If-None-Match, what has not changed
+ * is answered with 304 and no body.
  *
  * Stored values (inputs, results, references, payloads, responses) may be somebody's personal data. They arrive masked
  * and become readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
  */
-import type { DeliveryStatus, FlowStatus, OpenOutboxStatus } from "./contract-parts.ts";
+import type { DeliveryStatus, FlowStatus, OpenOutboxStatus, SubscriptionBrief } from "./contract-parts.ts";
 
 export type Instant = string;
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -124,11 +125,29 @@ export interface SagaLine {
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
   readonly durationMs: number;
-  readonly recoveryAttempts: number;
-  /** Step names in their order. */
-  readonly steps: readonly string[];
+  /** How often another worker took it over from one that had crashed or lost its lease. */
+  readonly recoveries: number;
+  /** In their order. */
+  readonly steps: readonly StepLine[];
+  /** The label of the last error, never a message; null where there is none. */
+  readonly lastError: string | null;
   /** When retention moved it into the archive; null while it is where it ran. */
   readonly archivedAt: Instant | null;
+}
+export interface StepLine {
+  readonly name: string;
+  /** Null in the archive: lists do not read its logs. */
+  readonly state:
+    | "none"
+    | "running"
+    | "retrying"
+    | "done"
+    | "failed"
+    | "skipped"
+    | "undoing"
+    | "undone"
+    | "undo-failed"
+    | null;
 }
 /** A search may look at a part only: then `searchedTo` says how far back it came, and `next` goes on from there. */
 export interface SagaPage extends Page<SagaLine> {
@@ -137,9 +156,10 @@ export interface SagaPage extends Page<SagaLine> {
 
 // GET api/sagas/{id}
 export interface SagaDetail extends SagaLine {
-  readonly definition: number;
-  /** Rises with everything that happens. Hand it to an action, and it is refused if more has happened since. */
+  /** The version of its definition. */
   readonly version: number;
+  /** Rises with everything that happens. Hand it to an action, and it is refused if more has happened since. */
+  readonly revision: number;
   readonly input: Masked;
   /** By step. */
   readonly results: Readonly<Record<string, Masked>>;
@@ -205,8 +225,8 @@ export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
 export interface ActionNote {
   /** 1 to 1,000 characters: it is audited. */
   readonly reason: string;
-  /** Refuse if the saga is no longer at this version. */
-  readonly version?: number;
+  /** Refuse if the saga is no longer at this revision. */
+  readonly revision?: number;
 }
 export interface SkipAction extends ActionNote {
   readonly step: string;
@@ -249,7 +269,12 @@ export interface AttentionLine {
   /** What is wrong, in a sentence. */
   readonly reason: string;
   readonly actions: readonly AttentionAction[];
+  /** Of a stalled saga: the steps that may be skipped. */
   readonly skippable: readonly string[];
+  /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
+  readonly skips?: "act" | "undo";
+  /** Of a dead letter or a disabled subscription. */
+  readonly subscription?: SubscriptionBrief;
 }
 // GET api/attention/count
 export interface AttentionCount {
@@ -280,8 +305,8 @@ export interface LiveChange {
   readonly sagas: readonly SagaLine[];
   /** More changed than are listed: load the list again. */
   readonly more: boolean;
-  /** Sagas that a browser watches, by their new version: load them again. */
-  readonly watched: readonly { readonly id: string; readonly version: number }[];
+  /** Sagas that a browser watches, by their new revision: load them again. */
+  readonly watched: readonly { readonly id: string; readonly revision: number }[];
   /** Other parts in which something changed. */
   readonly parts: readonly Part[];
 }

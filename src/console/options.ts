@@ -2,7 +2,6 @@
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { Requeues } from "./outbox/api.ts";
 import type { Operator } from "./session/operator.ts";
 import type { ConsoleToken } from "./session/tokens.ts";
 
@@ -27,8 +26,6 @@ export interface ConsoleOptions {
   readonly stuckAfter?: Duration;
   /** Who is calling, for counting wrong tokens, where a proxy stands in front. */
   readonly caller?: (request: Request) => string;
-  /** Lets people requeue what was given up: `erasure.outbox`, which has your audit trail. */
-  readonly outbox?: Requeues;
   /** Where the built pages are, if they are not where the package has them. */
   readonly assets?: string;
 }
@@ -43,7 +40,6 @@ const KNOWN = [
   "session",
   "stuckAfter",
   "caller",
-  "outbox",
   "assets",
 ];
 

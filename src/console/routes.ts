@@ -6,7 +6,7 @@ import { flowRevealers, flowRoutes } from "./flows/api.ts";
 import { healthRoutes } from "./health/api.ts";
 import type { Live } from "./live/live.ts";
 import { liveRoutes } from "./live/api.ts";
-import { entryRevealers, outboxRoutes, type Requeues } from "./outbox/api.ts";
+import { entryRevealers, outboxRoutes, type EntryActions } from "./outbox/api.ts";
 import { overviewRoutes } from "./overview/api.ts";
 import type { Route } from "./http/route.ts";
 import { sagaRoutes } from "./sagas/api.ts";
@@ -17,19 +17,19 @@ export interface RouteTools extends SessionTools {
   readonly live: Live;
   readonly closing: AbortSignal;
   readonly stuckAfterMs: number;
-  /** Undefined where the console was given none: then nothing of the outbox can be requeued here. */
-  readonly requeues: Requeues | undefined;
+  /** Undefined if the console has no outbox: abandoned erasures can then be seen here, but not requeued or resolved. */
+  readonly entryActions: EntryActions | undefined;
 }
 
 export function allRoutes(tools: RouteTools): readonly Route[] {
-  const { context, live, closing, stuckAfterMs, version, requeues } = tools;
+  const { context, live, closing, stuckAfterMs, version, entryActions } = tools;
   const routes: readonly Route[] = [
     ...sessionRoutes(tools),
     ...overviewRoutes(context),
     ...sagaRoutes(context),
     ...attentionRoutes(context),
-    ...outboxRoutes(context, requeues),
-    ...erasureRoutes(context, requeues !== undefined),
+    ...outboxRoutes(context, entryActions),
+    ...erasureRoutes(context, entryActions !== undefined),
     ...flowRoutes(context),
     ...webhookRoutes(context),
     ...auditRoutes(context, {

@@ -13,9 +13,11 @@ export type ErrorCode =
   | "BAD_POLICY"
   | "BAD_SECRET"
   | "BAD_URL"
+  | "CALL_CONFLICT"
   | "CANCEL_REFUSED"
   | "CLOSED"
   | "CONFIGURATION"
+  | "DATABASE_FORBIDDEN"
   | "DATABASE_READ_ONLY"
   | "DATABASE_REWOUND"
   | "DATABASE_TOO_OLD"
@@ -27,6 +29,7 @@ export type ErrorCode =
   | "MIGRATION_CHANGED"
   | "NEEDS_TRANSACTION"
   | "NOT_ALLOWED_NOW"
+  | "NOT_CONFIGURED"
   | "NOT_PROVEN"
   | "NOT_SUPPORTED"
   | "SAGA_CONCURRENCY"
@@ -36,6 +39,7 @@ export type ErrorCode =
   | "SCHEMA_MISSING"
   | "SCHEMA_TOO_NEW"
   | "SECRET_UNREADABLE"
+  | "STOPPED_WAITING"
   | "SUBJECT_ERASED"
   | "UNKNOWN_SAGA"
   | "WEBHOOK_CONFLICT"
@@ -159,6 +163,29 @@ export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = RE
   } catch {
     return "UnknownError"; // a getter that throws, a revoked proxy
   }
+}
+
+const MESSAGE_MAX = 1_000;
+
+/** The message of something thrown, for those who opted in to keep it: at most 1,000 characters that a database can store. */
+export function errorMessage(thrown: unknown): string | undefined {
+  try {
+    const message =
+      typeof thrown === "string" ? thrown : (thrown as { message?: unknown } | null | undefined)?.message;
+    return typeof message === "string" ? message.slice(0, MESSAGE_MAX).replaceAll("\0", "") : undefined;
+  } catch {
+    return undefined; // a getter that throws, a revoked proxy
+  }
+}
+
+/** A label and, if it is kept, the message behind it, in one text. */
+export function labelWithMessage(label: string, message: string | undefined): string {
+  return message === undefined || message === "" ? label : `${label}: ${message}`;
+}
+
+/** The label alone. A label holds no blank. */
+export function labelIn(text: string): string {
+  return text.split(": ", 1)[0] as string;
 }
 
 /** Refusals that pass by themselves. Any other refusal says that the call was wrong, and it will be wrong again. */

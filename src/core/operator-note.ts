@@ -7,8 +7,20 @@ export interface OperatorNote {
   readonly by?: string;
 }
 
+/** The same where an application does it by itself: both may be left out. */
+export type OptionalNote = Partial<OperatorNote>;
+
 const REASON_MAX = 1_000;
 const NAME_MAX = 255;
+
+/** What is on record if a note is left out. */
+const UNSAID: Required<OperatorNote> = { reason: "no reason given", by: "unknown" };
+
+/** A note whose parts may be left out: what stands on record then. */
+export function recordedNote(note: OptionalNote | undefined, where: string): Required<OperatorNote> {
+  const { reason = UNSAID.reason, by = UNSAID.by } = note ?? {};
+  return { by, ...checkNote({ reason, by }, where) };
+}
 
 /** `where` says where the reason will stand. */
 export function checkNote(note: OperatorNote | undefined, where: string): OperatorNote {

@@ -31,7 +31,7 @@ export class AuditRelay implements TransactionalSink {
     this.#books = books;
     this.#sink = sink;
     this.duty = entryPool({
-      name: "audit relay",
+      name: "outbox:audit-relay",
       kind: "call",
       table: CALL,
       names: () => [NAME],

@@ -33,7 +33,7 @@ export interface CleanUpOptions {
 }
 
 export class CleanUp implements Duty {
-  readonly name: string = "erasure clean-up";
+  readonly name: string = "outbox:clean-up";
   readonly capacity: number = 1;
   readonly renewEveryMs: number = 3_600_000;
   readonly #db: Database;

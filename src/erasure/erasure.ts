@@ -5,25 +5,28 @@
  * the way.
  */
 import { AuditTrail, type TrailPage } from "../audit/trail.ts";
-import { DatabaseAuditSink } from "../audit/database-sink.ts";
+import { DatabaseAuditSink, type DatabaseAuditOptions } from "../audit/database-sink.ts";
 import type { AuditEvent } from "../audit/event.ts";
 import { isTransactional, type AnySink, type TransactionalSink } from "../audit/sink.ts";
-import { durationMs, type Duration } from "../core/duration.ts";
+import { DEFAULT_LEASE_MS, OUTBOX_RETRY, readRetry, type RetryOptions } from "../core/backoff.ts";
+import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { isDataMap, type DataMap } from "../core/erasure/data-map.ts";
 import { planErasure, type ErasurePlan } from "../core/erasure/plan.ts";
 import { checkSubjectId } from "../core/erasure/request.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Correction, SubjectRef } from "../core/outbox/entry.ts";
-import { policyOf } from "../outbox/backoff-policy.ts";
+import { BackoffPolicy } from "../outbox/backoff-policy.ts";
 import { OutboxWriter } from "../outbox/outcome-writer.ts";
 import { Outbox } from "./remote/outbox.ts";
 import { ResolverRegistry } from "./remote/registry.ts";
 import type { AnyResolver } from "./remote/resolver.ts";
+import type { AbandonedHook } from "./remote/abandoned.ts";
 import { SagaRunner, type SagaRunnerOptions } from "./remote/runner.ts";
 import { retrying } from "../storage/read/reader.ts";
 import { persist } from "../storage/retry.ts";
-import { HOST, type PartContext, type Hosting } from "../runtime/part.ts";
+import type { Duty } from "../runtime/duty.ts";
+import type { PartContext } from "../runtime/part.ts";
 import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
 import { erase, type ErasureReport, type RequestTools } from "./local/erase.ts";
@@ -40,100 +43,134 @@ import { listReleased, RELEASED } from "./queries.ts";
 import { Recorder } from "./recorder.ts";
 import { rectify, type RectificationReport, type RectifyOptions } from "./local/rectify.ts";
 
-export interface ErasureOptions<Tx, Category extends string> extends SagaRunnerOptions {
-  readonly amends: Hosting<Tx>;
+/** The option `erasure` of `new Amends`. */
+export interface ErasureOptions<Category extends string = string> {
+  /** Where the application's own tables hold personal data: `dataMap({ … })`. */
   readonly dataMap: DataMap<Category>;
+  /** The other systems that hold personal data. */
   readonly resolvers?: readonly AnyResolver[];
-  /** Where events go. Into the same database unless said otherwise. */
-  readonly audit?: AnySink;
   /**
-   * SQLite only: how often at most the file is rebuilt (VACUUM), so that not a byte of what was erased is left in its
-   * gaps. One hour unless said otherwise. It blocks the process for about a second per 100 MB, and changes the rowids of
-   * tables without an INTEGER PRIMARY KEY; with "never", call `cleanUp` when it suits you.
+   * Where audit events go: a sink of your own, or settings of the trail in the same database, such as
+   * `{ chain: { key } }`. Default: an unchained trail in the same database.
+   */
+  readonly audit?: AnySink | DatabaseAuditOptions;
+  /** How often a call to another system is tried, and how long the waits are. Default: 8 tries, from 30s up to 1h. */
+  readonly retry?: RetryOptions;
+  /** How long a worker that vanished keeps a call. Default: 5m. */
+  readonly lease?: Duration;
+  /** A call that takes longer is told to stop, and the try counts as failed. Default: the lease. */
+  readonly timeout?: Duration;
+  /** The number of calls that one `runner.runOnce` takes. Default: 50. */
+  readonly batchSize?: number;
+  /** A request is complete only when every resolver that can verify has found the data gone. Default: false. */
+  readonly requireVerification?: boolean;
+  /** Called after a call to another system was abandoned, durably. What it throws is ignored. */
+  readonly onAbandoned?: AbandonedHook;
+  /**
+   * SQLite only: how often at most the file is rebuilt (VACUUM), so that no byte of what was erased is left in its
+   * gaps. It blocks the process for about a second per 100 MB, and changes the rowids of tables without an INTEGER
+   * PRIMARY KEY. With "never", call `cleanUp` when it suits you. Default: 1h.
    */
   readonly rebuildEvery?: Duration | "never";
 }
 
+/** The caller's transaction, in which an erasure or a rectification is written. */
+export interface RequestOptions<Tx> {
+  /** Your own open transaction. Amends writes in it and never commits it. */
+  readonly tx: Tx;
+}
+
+/** What `verifySubject` found in the application's own tables. */
 export interface SubjectVerification {
+  /** The subject that was looked for. */
   readonly subjectId: string;
-  /** Nothing is left but what is retained. */
+  /** True if nothing is left but what is retained. */
   readonly clean: boolean;
+  /** What is left although it should be gone. */
   readonly left: readonly LeftData[];
+  /** What the law retains. */
   readonly retained: readonly RetainedData[];
 }
 
-/** Every option, so that one that is added to the runner is not forgotten here. */
-const OPTIONS: Readonly<Record<keyof ErasureOptions<unknown, string>, true>> = {
-  amends: true,
+/** Every option, so that a new one is not forgotten here. */
+const OPTIONS: Readonly<Record<keyof ErasureOptions, true>> = {
   dataMap: true,
   resolvers: true,
   audit: true,
-  rebuildEvery: true,
-  maxAttempts: true,
+  retry: true,
+  lease: true,
+  timeout: true,
   batchSize: true,
-  backoff: true,
-  onAbandoned: true,
   requireVerification: true,
-  callTimeout: true,
+  onAbandoned: true,
+  rebuildEvery: true,
 };
 
+/** Erasure and rectification: `amends.erasure`. */
 export class Erasure<Tx = unknown, Category extends string = string> {
   /** The entries for other systems: requeue those that were abandoned, list them, count them. */
   readonly outbox: Outbox<Tx>;
   /** Makes the calls to other systems. The worker drives it; without one, call its `runOnce`. */
   readonly runner: SagaRunner;
+  /** @internal */
+  readonly duties: readonly Duty[];
   readonly #host: PartContext<Tx>;
-  readonly #amends: Hosting<Tx>;
   readonly #tools: RequestTools<Tx>;
   readonly #audit: AnySink;
   readonly #cleanUp: CleanUp;
 
-  constructor(options: ErasureOptions<Tx, Category>) {
-    refuseUnknown(options, Object.keys(OPTIONS), "new Erasure");
-    const { amends, dataMap, resolvers = [], audit, rebuildEvery = "1h", ...rest } = options;
+  constructor(context: PartContext<Tx>, options: ErasureOptions<Category>) {
+    refuseUnknown(options, Object.keys(OPTIONS), "new Amends({ erasure })");
+    const { dataMap, resolvers = [], audit = {}, rebuildEvery = "1h" } = options;
     if (!isDataMap(dataMap)) {
-      throw new AmendsError("BAD_OPTION", "Give `new Erasure` a dataMap: dataMap({ … }).");
+      throw new AmendsError(
+        "BAD_OPTION",
+        "`erasure` needs a data map: erasure: { dataMap: dataMap({ … }) }.",
+      );
     }
-    const backoff = policyOf(options.backoff, "new Erasure");
-    this.#amends = amends;
-    this.#host = amends[HOST];
-    const host = this.#host as PartContext;
+    const { database } = context;
+    const host = context as PartContext;
     const registry = new ResolverRegistry(resolvers);
-    this.#audit = audit ?? new DatabaseAuditSink(amends);
+    const { backoff, ...runnerOptions } = runnerOptionsOf(options);
     const books = new OutboxWriter(host);
+    this.#host = context;
+    this.#audit = isSink(audit) ? audit : new DatabaseAuditSink(host.database, audit, host);
     // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
     const relay = isTransactional(this.#audit)
       ? undefined
       : new AuditRelay(host, books, this.#audit, backoff.leaseMs);
     const sink = relay ?? (this.#audit as TransactionalSink);
-    if (relay) host.addDuty(relay.duty);
-    this.outbox = new Outbox(amends, { audit: sink });
-    this.runner = new SagaRunner(registry, this.outbox, this.#audit, { ...rest, backoff }).attach();
+    this.outbox = new Outbox(database, { audit: sink }, context);
+    this.runner = new SagaRunner(registry, this.outbox, this.#audit, { ...runnerOptions, backoff });
     const rebuildEveryMs =
-      rebuildEvery === "never" ? Number.POSITIVE_INFINITY : durationMs(rebuildEvery, "rebuildEvery");
+      rebuildEvery === "never" ? Number.POSITIVE_INFINITY : durationMs(rebuildEvery, "erasure.rebuildEvery");
     this.#cleanUp = new CleanUp({ host, books: this.outbox.books, rebuildEveryMs });
-    host.addDuty(this.#cleanUp);
-    const recorder = new Recorder(host, sink);
-    this.#tools = { map: dataMap, registry, outbox: this.outbox, recorder };
+    this.duties = [...(relay ? [relay.duty] : []), this.runner.duty, this.#cleanUp];
+    this.#tools = { map: dataMap, registry, outbox: this.outbox, recorder: new Recorder(host, sink) };
   }
 
   /**
    * Erases a subject in the caller's open transaction: all of it is committed with it, or none. `refs` say under which
    * name other systems know the subject.
    */
-  eraseSubject(tx: Tx, subjectId: string, refs: readonly SubjectRef[] = []): Promise<ErasureReport> {
+  async eraseSubject(
+    subjectId: string,
+    refs: readonly SubjectRef[],
+    options: RequestOptions<Tx>,
+  ): Promise<ErasureReport> {
+    const { tx } = readRequest(options, ["tx"], "eraseSubject");
     return erase(this.#tools, tx, subjectId, refs);
   }
 
   /** Corrects what is wrong about a subject, in the caller's open transaction. */
-  rectifySubject(
-    tx: Tx,
+  async rectifySubject(
     subjectId: string,
     corrections: readonly (Correction & { readonly category: Category })[],
-    refs: readonly SubjectRef[] = [],
-    options: RectifyOptions = {},
+    refs: readonly SubjectRef[],
+    options: RequestOptions<Tx> & RectifyOptions,
   ): Promise<RectificationReport> {
-    return rectify(this.#tools, tx, subjectId, corrections, refs, options);
+    const { tx, ...rest } = readRequest(options, ["tx", "afterErasure"], "rectifySubject");
+    return rectify(this.#tools, tx, subjectId, corrections, refs, rest);
   }
 
   /** Checks the data map against the database: for a start-up, or a test. Throws with everything that does not fit. */
@@ -179,7 +216,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     if (!isTransactional(this.#audit)) {
       throw new AmendsError("NOT_SUPPORTED", "The audit events go to a sink of your own: read them there.");
     }
-    const trail = new AuditTrail(this.#amends);
+    const trail = new AuditTrail(this.#host.database);
     const events: AuditEvent[] = [];
     let page: TrailPage | undefined;
     do {
@@ -202,4 +239,44 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   recorded(): Promise<void> {
     return this.#tools.recorder.noted();
   }
+}
+
+/** The words of the parts, in those of the runner. */
+function runnerOptionsOf(options: ErasureOptions): SagaRunnerOptions & { readonly backoff: BackoffPolicy } {
+  const { batchSize, requireVerification, onAbandoned, timeout, lease = DEFAULT_LEASE_MS } = options;
+  const retry = readRetry(options.retry, OUTBOX_RETRY, "erasure.retry", "BAD_OPTION");
+  const leaseMs = positiveMs(lease, "erasure.lease");
+  return {
+    maxAttempts: retry.attemptMax,
+    backoff: new BackoffPolicy({
+      baseDelay: retry.baseMs,
+      maxDelay: retry.capMs,
+      factor: retry.factor,
+      lease: leaseMs,
+    }),
+    callTimeout: timeout === undefined ? leaseMs : positiveMs(timeout, "erasure.timeout"),
+    ...(batchSize !== undefined && { batchSize }),
+    ...(requireVerification !== undefined && { requireVerification }),
+    ...(onAbandoned !== undefined && { onAbandoned }),
+  };
+}
+
+function isSink(audit: AnySink | DatabaseAuditOptions): audit is AnySink {
+  const { append, appendIn } = audit as { append?: unknown; appendIn?: unknown };
+  return typeof append === "function" || typeof appendIn === "function";
+}
+
+function readRequest<Options extends RequestOptions<unknown>>(
+  options: Options,
+  known: readonly string[],
+  name: string,
+): Options {
+  if (typeof options !== "object" || options === null || options.tx === undefined) {
+    throw new AmendsError(
+      "NEEDS_TRANSACTION",
+      `erasure.${name} writes in your own open transaction: pass it as { tx }.`,
+    );
+  }
+  refuseUnknown(options, known, `erasure.${name}`);
+  return options;
 }

@@ -7,6 +7,8 @@ import type { Reader } from "../storage/read/reader.ts";
 export interface ListedRequest extends SubjectRequest {
   /** Entries of the outbox that the subject's requests of this operation still wait for. */
   readonly openEntries: number;
+  /** Of these, entries that were abandoned: they need a person. */
+  readonly abandonedEntries: number;
 }
 
 /** Newest first. */
@@ -16,7 +18,12 @@ export async function listSubjectRequests(
 ): Promise<Page<ListedRequest>> {
   const { items, next } = await listRequests(reader, filter);
   const counts = await countOpenEntries(reader, [...new Set(items.map(({ subjectId }) => subjectId))]);
-  const openOf = ({ subjectId, operation }: SubjectRequest): number =>
-    counts.find((one) => one.subjectId === subjectId && one.operation === operation)?.entries ?? 0;
-  return { items: items.map((request) => ({ ...request, openEntries: openOf(request) })), next };
+  return {
+    items: items.map((request) => {
+      const { subjectId, operation } = request;
+      const count = counts.find((one) => one.subjectId === subjectId && one.operation === operation);
+      return { ...request, openEntries: count?.entries ?? 0, abandonedEntries: count?.abandoned ?? 0 };
+    }),
+    next,
+  };
 }

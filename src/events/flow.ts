@@ -2,26 +2,34 @@
 import { AmendsError } from "../core/errors.ts";
 import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
-import { SUPERSEDED, settled } from "../core/outbox/machine.ts";
+import { settled } from "../core/outbox/machine.ts";
 import { checkNote, type OperatorNote } from "../core/operator-note.ts";
+import { refuseUnknown } from "../core/options.ts";
 import { readTrail } from "../outbox/read/list.ts";
 import { readNowMs } from "../storage/database-time.ts";
-import type { Database, Row } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
+import type { Database, Row } from "../storage/database.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
-import type { Fanout, RunRecord } from "./run/delivery.ts";
+import type { Fanout, RunRecord } from "./run/outcome.ts";
+import type { EventDefinition } from "./define/registry.ts";
 import type { EventEngine } from "./run/engine.ts";
+import type { Reaper } from "./run/reaper.ts";
+import { makeEngine, type SagaPort } from "./set-up.ts";
+import type { AnySaga } from "../sagas/define/definition.ts";
+import type { Duty } from "../runtime/duty.ts";
+import type { PartContext, PublishOptions } from "../runtime/part.ts";
 import type { EventValue } from "./define/event.ts";
-import { fanOut, FROM_OUTSIDE } from "./run/fanout.ts";
+import { fanOut } from "./run/fanout.ts";
 import {
+  findNoted,
   requeueDelivery,
   selectDelivery,
-  selectNoted,
-  selectRun,
-  selectRunsOf,
   supersedeDelivery,
-} from "./store/queries.ts";
-import { toDelivery, toRun, trailOf } from "./store/rows.ts";
+} from "../outbox/deliveries/operator-queries.ts";
+import { DELIVERY_STATE } from "../outbox/deliveries/row.ts";
+import { findNotedRun, selectRuns, selectRunsOf } from "./store/run-queries.ts";
+import { STORED_RUN, toRun, trailOf } from "./store/run-row.ts";
+import { toDelivery } from "./store/store.ts";
 import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
@@ -29,58 +37,77 @@ import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 /** So many rows travel in one statement. */
 const ROWS_MAX = 5_000;
 
-const RELEASED = settled("release");
-
+/** Typed event flow: `amends.events`. */
 export class EventFlow<Tx = unknown> {
   readonly #engine: EventEngine;
+  readonly #reaper: Reaper;
   readonly #db: Database<Tx>;
   readonly #reader: Reader;
 
-  constructor(engine: EventEngine, db: Database<Tx>) {
+  constructor(context: PartContext<Tx>, definitions: readonly EventDefinition[], sagas: SagaPort) {
+    const { engine, reaper } = makeEngine(context, definitions, sagas);
     this.#engine = engine;
-    this.#db = db;
-    this.#reader = { dialect: db.dialect, query: (statement) => engine.store.query(statement) };
+    this.#reaper = reaper;
+    this.#db = context.database;
+    this.#reader = {
+      dialect: context.database.dialect,
+      query: (statement) => engine.store.query(statement),
+    };
   }
 
-  /** Deliveries that were lost to another process: the fence held, and nothing of them was booked here. */
+  /** @internal */
+  get duties(): readonly Duty[] {
+    return this.#engine.registry.isEmpty ? [] : [this.#engine.pool, this.#reaper];
+  }
+
+  /** @internal A saga of steps may wait for events: from now on it hears of them. */
+  addSaga(saga: AnySaga): void {
+    this.#engine.registry.addWaits(saga);
+  }
+
+  /** The number of deliveries that this process lost to another one. Nothing of them was settled here. */
   get lost(): number {
     return this.#engine.pool.lost;
   }
 
   /**
-   * Publishes events in the caller's own transaction: they exist exactly if it commits. Without a transaction they are
-   * durable when this resolves. Returns the runs of sagas that they begin.
+   * Publishes one event or several: exactly if `tx` commits, or, without a transaction, durably when this resolves.
+   * Returns the runs of event sagas that they begin.
    */
-  async publish(tx: Tx | undefined, events: EventValue | readonly EventValue[]): Promise<readonly FlowRun[]> {
+  async publish(
+    events: EventValue | readonly EventValue[],
+    options: PublishOptions<Tx> = {},
+  ): Promise<readonly FlowRun[]> {
+    refuseUnknown(options, ["tx"], "events.publish");
+    const { tx } = options;
     const list = (Array.isArray(events) ? events : [events]) as readonly EventValue[];
     for (const event of list) {
       if (!sealOf(event))
         throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
     }
-    const out = fanOut(this.#engine.registry, list, FROM_OUTSIDE);
     const trace = this.#engine.tracer.current();
+    const out = fanOut(this.#engine.registry, list, { correlation: undefined, causation: undefined, trace });
     if (tx === undefined) {
       this.#db.refuseInside?.();
-      await this.#engine.settle({ delivery: undefined, to: RELEASED, out, trace });
+      await this.#engine.publish(out);
       return this.#handles(out);
     }
     const session = this.#db.join(tx);
-    for (const part of parts(out))
-      await this.#engine.store.settleIn(session, { delivery: undefined, to: RELEASED, out: part, trace });
+    for (const part of parts(out)) await this.#engine.store.publishIn(session, part);
     this.#engine.pool.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }
 
   #handles({ runs }: Fanout): readonly FlowRun[] {
-    const { news, store } = this.#engine;
+    const { listeners, store } = this.#engine;
     const look = async (id: string) => (await store.runs([id])).get(id)?.state.status;
-    const tools = { news, clock: this.#db.clock, look };
+    const tools = { listeners, clock: this.#db.clock, look };
     return runs.map((run) => new FlowRun(tools, run));
   }
 
   /** A run by its id. */
   async inspect(id: string): Promise<FlowView | undefined> {
-    const [row] = await this.#engine.store.query(selectRun(this.#db.dialect, id));
+    const [row] = await this.#engine.store.query(selectRuns(this.#db.dialect, [id]));
     return row && this.#view(row);
   }
 
@@ -125,22 +152,22 @@ export class EventFlow<Tx = unknown> {
   async resolve(id: string, note: OperatorNote): Promise<void> {
     const run = await this.#stalled(id);
     if (run) return this.#steer(run, { kind: "resolve" }, "resolve", note);
-    const { store, orchestrator } = this.#engine;
+    const { store, decider } = this.#engine;
     const text = await this.#noted("resolve", note);
     const [row] = isUuid(id) ? await store.query(selectDelivery(this.#db.dialect, id)) : [];
-    if (!row || row["status"] !== settled("abandon")) throw notNow(id);
-    const delivery = toDelivery(row);
+    const found = row && DELIVERY_STATE.read(row);
+    if (found?.status !== settled("abandon")) throw notNow(id);
+    const delivery = toDelivery(found);
     const waiting =
       delivery.sagaId === undefined ? undefined : (await store.runs([delivery.sagaId])).get(delivery.sagaId);
     if (waiting) this.#refuseUnknown(waiting);
-    const role = orchestrator.role(delivery, waiting).kind;
+    const role = decider.roleOf(delivery, waiting).kind;
     if (role === "act" || role === "undo") {
-      const settlement = orchestrator.handleResult(delivery, waiting, {
-        end: "exhausted",
-        error: "ResolvedByHand",
-      });
-      const move = settlement.move && { ...settlement.move, note: text };
-      if (!(await store.steer({ ...settlement, to: SUPERSEDED, move }))) throw notNow(id);
+      const error = "ResolvedByHand";
+      const failed = { kind: "exhausted", error } as const;
+      const prepared = await decider.prepare(delivery, waiting, failed);
+      const { move, out } = decider.outcomeOf(delivery, waiting, prepared, failed);
+      if (!move || !(await store.supersede(delivery, error, { ...move, note: text }, out))) throw notNow(id);
     } else if ((await store.query(supersedeDelivery(this.#db.dialect, id, text))).length === 0) {
       if (!(await this.#isNoted("delivery", id, text))) throw notNow(id);
     }
@@ -156,17 +183,18 @@ export class EventFlow<Tx = unknown> {
 
   /** Refused, because an earlier commit of the same deed, whose answer was lost, has done it. */
   async #isNoted(kind: "run" | "delivery", id: string, text: string): Promise<boolean> {
-    const rows = await this.#engine.store.query(selectNoted(this.#db.dialect, kind, id, text));
-    return rows.length > 0;
+    const find = kind === "run" ? findNotedRun : findNoted;
+    return (await this.#engine.store.query(find(this.#db.dialect, id, text))).length > 0;
   }
 
   async #view(row: Row): Promise<FlowView> {
-    return flowView(row, await readTrail(this.#reader, trailOf(row)));
+    const run = STORED_RUN.read(row);
+    return flowView(run, await readTrail(this.#reader, trailOf(run)));
   }
 
   async #stalled(id: string): Promise<RunRecord | undefined> {
-    const [row] = await this.#engine.store.query(selectRun(this.#db.dialect, id));
-    return row && toRun(row, this.#db.clock.monotonicMs());
+    const [row] = await this.#engine.store.query(selectRuns(this.#db.dialect, [id]));
+    return row && toRun(STORED_RUN.read(row), this.#db.clock.monotonicMs());
   }
 
   /** Where its steps are not known, nobody can say what is to be undone next. */
@@ -174,7 +202,7 @@ export class EventFlow<Tx = unknown> {
     if (this.#engine.registry.saga(sagaType)) return;
     throw new AmendsError(
       "NOT_SUPPORTED",
-      `This process does not know the saga ${sagaType}: do it where \`eventSagas\` has it.`,
+      `This process does not know the saga ${sagaType}. Do it in a process that has the saga in \`events\`.`,
       { id: sagaId },
     );
   }
@@ -182,9 +210,9 @@ export class EventFlow<Tx = unknown> {
   async #steer(run: RunRecord, event: FlowEvent, action: string, note: OperatorNote): Promise<void> {
     this.#refuseUnknown(run);
     const text = await this.#noted(action, note);
-    const decided = this.#engine.orchestrator.steer(run, event, text);
+    const decided = await this.#engine.decider.steer(run, event, text);
     if (!decided) throw notNow(run.sagaId);
-    const done = await this.#engine.store.steer({ delivery: undefined, to: RELEASED, ...decided });
+    const done = await this.#engine.store.move(decided.move, decided.out);
     if (!done && !(await this.#isNoted("run", run.sagaId, text))) throw notNow(run.sagaId);
     this.#engine.pool.dueIn(0);
   }

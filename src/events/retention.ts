@@ -3,7 +3,7 @@ import type { FlowStatus } from "../core/flow/machine.ts";
 import { deleteEntries } from "../outbox/retention/queries.ts";
 import type { Session } from "../storage/database.ts";
 import { deleteRuns, selectExpiredRuns } from "./retention-queries.ts";
-import { trailOf } from "./store/rows.ts";
+import { RUN_TRAIL, trailOf } from "./store/run-row.ts";
 
 /** The longest ended first. Returns how many runs were removed. */
 export async function removeRuns(
@@ -14,8 +14,9 @@ export async function removeRuns(
   const { dialect } = session;
   const rows = await session.query(selectExpiredRuns(dialect, status, afterMs, limit));
   if (rows.length === 0) return 0;
-  await session.query(deleteEntries(dialect, rows.flatMap(trailOf)));
-  const ids = rows.map((row) => row["saga_id"] as string);
+  const runs = rows.map((row) => RUN_TRAIL.read(row));
+  await session.query(deleteEntries(dialect, runs.flatMap(trailOf)));
+  const ids = runs.map(({ sagaId }) => sagaId);
   await session.query(deleteRuns(dialect, ids));
   return ids.length;
 }

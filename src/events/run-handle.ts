@@ -1,52 +1,59 @@
 /**
- * A run that an event has begun: wait for its end. What happens in this process is known at once, what happens in
- * another is found by looking.
+ * A run that an event has begun: wait for its end. An end in this process is known at once; an end in another process is
+ * found by reading the run again.
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
+import { positiveMs } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.ts";
+import { refuseUnknown } from "../core/options.ts";
+import type { WaitOptions } from "../sagas/view/handle.ts";
 import type { Clock } from "../storage/clock.ts";
 
 const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
 
-/** A run that is stalled waits for a person: whoever waits for its end is told. */
+/** The run does not go on by itself. A stalled run waits for a person, so its waiters are notified as well. */
 export function isAtRest(status: FlowStatus): boolean {
   return !OPEN_FLOWS.includes(status) || status === "stalled";
 }
 
 export const AT_REST: readonly FlowStatus[] = flowMachine.states.filter(isAtRest);
 
-/** Who waits for which run. */
-export class FlowNews {
+/** Who waits for which run in this process. */
+export class RunListeners {
   readonly #waiting: Map<string, Set<(status: FlowStatus) => void>> = new Map();
 
-  tell(sagaId: string, status: FlowStatus): void {
+  notify(sagaId: string, status: FlowStatus): void {
     const waiting = isAtRest(status) ? this.#waiting.get(sagaId) : undefined;
     if (!waiting) return;
     this.#waiting.delete(sagaId);
-    for (const hear of waiting) hear(status);
+    for (const listener of waiting) listener(status);
   }
 
-  listen(sagaId: string, hear: (status: FlowStatus) => void): () => void {
+  listen(sagaId: string, listener: (status: FlowStatus) => void): () => void {
     const waiting = this.#waiting.get(sagaId) ?? new Set();
-    this.#waiting.set(sagaId, waiting.add(hear));
+    this.#waiting.set(sagaId, waiting.add(listener));
     return () => {
-      waiting.delete(hear);
+      waiting.delete(listener);
       if (waiting.size === 0) this.#waiting.delete(sagaId);
     };
   }
 }
 
 export interface FlowRunTools {
-  readonly news: FlowNews;
+  readonly listeners: RunListeners;
   readonly clock: Clock;
-  /** How the run stands in the database. */
+  /** The status of the run in the database. */
   look(id: string): Promise<FlowStatus | undefined>;
 }
 
+/** A run of a saga over events. */
 export class FlowRun {
+  /** The run's id: what `inspect` and `retry` take. */
   readonly id: string;
+  /** The name of the saga. */
   readonly saga: string;
+  /** The id of the process that it is a run of, as it is stored. */
   readonly processId: string;
   readonly #tools: FlowRunTools;
 
@@ -61,38 +68,49 @@ export class FlowRun {
   }
 
   /** Resolves when the run has completed, has failed, or has stalled and waits for a person. */
-  async ended(options: { readonly signal?: AbortSignal } = {}): Promise<FlowStatus> {
+  async ended(options: WaitOptions = {}): Promise<FlowStatus> {
+    refuseUnknown(options, ["signal", "timeout"], "The wait for a run");
+    const { signal, timeout } = options;
+    const { clock } = this.#tools;
+    const overMs = timeout === undefined ? Infinity : clock.monotonicMs() + positiveMs(timeout, "timeout");
     for (let look = 1; ; look++) {
-      const heard =
-        (await this.#hear(delayMs(LOOK_AGAIN, look), options.signal)) ?? (await this.#tools.look(this.id));
-      if (heard === undefined) {
+      const leftMs = overMs - clock.monotonicMs();
+      if (leftMs <= 0) throw stoppedWaiting();
+      const status =
+        (await this.#notified(Math.min(delayMs(LOOK_AGAIN, look), leftMs), signal)) ??
+        (await this.#tools.look(this.id));
+      if (status === undefined) {
         throw new AmendsError(
           "SAGA_NOT_FOUND",
           "There is no such run: its process had an open one already, or the transaction that began it was rolled back.",
           { id: this.id },
         );
       }
-      if (isAtRest(heard)) return heard;
+      if (isAtRest(status)) return status;
     }
   }
 
-  /** What is told within so long. */
-  async #hear(ms: number, signal: AbortSignal | undefined): Promise<FlowStatus | undefined> {
-    const { news, clock } = this.#tools;
-    const heard = await new Promise<FlowStatus | undefined>((resolve) => {
-      const done = (status?: FlowStatus): void => {
+  /** The status that is notified within this time. */
+  async #notified(ms: number, signal: AbortSignal | undefined): Promise<FlowStatus | undefined> {
+    const { listeners, clock } = this.#tools;
+    const status = await new Promise<FlowStatus | undefined>((resolve) => {
+      const done = (given?: FlowStatus): void => {
         cancel();
         unlisten();
         signal?.removeEventListener("abort", stop);
-        resolve(status);
+        resolve(given);
       };
       const stop = (): void => done();
       const cancel = clock.after(ms, stop);
-      const unlisten = news.listen(this.id, done);
+      const unlisten = listeners.listen(this.id, done);
       signal?.addEventListener("abort", stop, { once: true });
       if (signal?.aborted) done();
     });
-    if (!signal?.aborted) return heard;
-    throw new AmendsError("NOT_ALLOWED_NOW", "Waiting for the run was stopped; the run goes on.");
+    if (!signal?.aborted) return status;
+    throw stoppedWaiting();
   }
+}
+
+function stoppedWaiting(): AmendsError {
+  return new AmendsError("STOPPED_WAITING", "The wait for this run was stopped. The run goes on.");
 }

@@ -1,44 +1,44 @@
-/** Makes the event flow of one Amends: its registry, its engine, and what the worker drives for it. */
+/** Makes what runs the event flow of one Amends: its registry, its engine, and the reaper of its deadlines. */
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
-import { EventFlow } from "./flow.ts";
-import type { AnyHandler } from "./define/handler.ts";
 import { Reaper } from "./run/reaper.ts";
-import { SagaRegistry } from "./define/registry.ts";
-import type { AnySagaDef } from "./define/saga-def.ts";
+import { SagaRegistry, type EventDefinition } from "./define/registry.ts";
 
-export interface EventFlowOptions<Tx> extends Pick<
-  EventEngineOptions,
-  "leaseMs" | "errorCodes" | "runSaga" | "tellSagas" | "onAttention"
-> {
-  readonly host: PartContext<Tx>;
-  readonly handlers: readonly AnyHandler[];
-  readonly eventSagas: readonly AnySagaDef[];
-  /** Sagas of steps, which may wait for events. */
-  readonly sagas: readonly AnySaga[];
+/** The sagas of steps beside the events: handlers run them, and they wait for events. */
+export interface SagaPort extends Pick<EventEngineOptions, "runSaga" | "tellSagas"> {
+  /** Every saga of steps that this process knows. */
+  readonly known: readonly AnySaga[];
 }
 
-export function setUpEvents<Tx>(options: EventFlowOptions<Tx>): EventFlow<Tx> {
-  const { host, handlers, eventSagas, sagas, ...given } = options;
-  const { database, clock, closing, graceMs } = host;
-  const warn: PartContext["warn"] = (fields, message) => host.warn(fields, message);
+export interface EventParts {
+  readonly engine: EventEngine;
+  readonly reaper: Reaper;
+}
+
+export function makeEngine(
+  context: PartContext,
+  definitions: readonly EventDefinition[],
+  sagas: SagaPort,
+): EventParts {
+  const { database, clock, closing, graceMs, leaseMs, errorCodes, keepMessages, tracer } = context;
   const { dialect } = database;
-  const registry = new SagaRegistry(handlers, eventSagas, dialect.name, sagas);
+  const warn: PartContext["warn"] = (fields, message) => context.warn(fields, message);
   const engine = new EventEngine({
-    ...given,
     db: database,
-    registry,
+    registry: new SagaRegistry(definitions, dialect.name, sagas.known),
+    leaseMs,
+    errorCodes,
+    keepMessages,
     closing,
     graceMs,
+    tracer,
     warn,
-    tracer: host.tracer,
-    onTrouble: (error, attempt) => host.onTrouble(error, attempt),
-    onBug: (error) => host.onBug(error),
+    runSaga: (saga, input, id, waitMs) => sagas.runSaga(saga, input, id, waitMs),
+    tellSagas: (event, values) => sagas.tellSagas(event, values),
+    onTrouble: (error, attempt) => context.onTrouble(error, attempt),
+    onBug: (error) => context.onBug(error),
+    onAttention: (fields, message) => context.error(fields, message),
   });
-  if (!registry.isEmpty) {
-    host.addDuty(engine.pool);
-    host.addDuty(new Reaper({ engine, dialect, clock, warn }));
-  }
-  return new EventFlow(engine, database);
+  return { engine, reaper: new Reaper({ engine, dialect, clock, warn }) };
 }

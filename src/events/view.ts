@@ -1,10 +1,11 @@
 /** One run of a saga over events, as people see it. */
 import type { FlowStatus } from "../core/flow/machine.ts";
 import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
+import type { OutboxStatus } from "../core/outbox/machine.ts";
 import type { TrailEntry } from "../outbox/read/entry.ts";
-import type { Row } from "../storage/database.ts";
-import { toRunEvent, toState, type RunEvent } from "./store/rows.ts";
+import { stateOf, type StoredRun } from "./store/run-row.ts";
 
+/** What a person did to a run, and why. */
 export interface FlowNote {
   readonly action: string;
   readonly reason: string;
@@ -15,13 +16,25 @@ export interface FlowNote {
 /** One step of a saga over events, as its definition says. */
 export interface FlowStepView {
   readonly name: string;
-  /** Undefined where its definition is not known. */
+  /** Undefined if its definition is not known. */
   readonly handler: string | undefined;
   /** The event that undoes it. */
   readonly command: string | undefined;
   readonly undo: UndoKind;
 }
 
+/** One row of the outbox that belongs to a run. */
+export interface RunEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly handler: string | undefined;
+  readonly status: OutboxStatus;
+  readonly attempts: number;
+  readonly error: string | undefined;
+  readonly at: Date;
+}
+
+/** One run of a saga over events. */
 export interface FlowView {
   readonly id: string;
   readonly saga: string;
@@ -43,21 +56,26 @@ export interface FlowView {
   readonly events: readonly RunEvent[];
 }
 
-export function flowView(row: Row, trail: readonly TrailEntry[]): FlowView {
-  const { status, currentStep, completedSteps, undoSteps, failure } = toState(row);
+export function flowView(stored: StoredRun, trail: readonly TrailEntry[]): FlowView {
+  const { status, currentStep, completedSteps, undoSteps, failure } = stateOf(stored);
   return {
-    id: row["saga_id"] as string,
-    saga: row["saga_type"] as string,
-    processId: row["process_id"] as string,
-    run: Number(row["run"]),
+    id: stored.sagaId,
+    saga: stored.sagaType,
+    processId: stored.processId,
+    run: stored.run,
     status,
     currentStep,
     completedSteps,
     undoSteps,
     failure,
-    startedAt: new Date(Number(row["started_at"])),
-    updatedAt: new Date(Number(row["updated_at"])),
-    notes: JSON.parse(row["notes"] as string) as FlowNote[],
+    startedAt: new Date(stored.startedAt),
+    updatedAt: new Date(stored.updatedAt),
+    notes: stored.notes,
     events: trail.map(toRunEvent),
   };
+}
+
+function toRunEvent(entry: TrailEntry): RunEvent {
+  const { entryId: id, name: event, handler, status, attempts, lastError: error, enqueuedAt } = entry;
+  return { id, event, handler, status, attempts, error, at: new Date(enqueuedAt) };
 }

@@ -1,4 +1,4 @@
-/** The front of the library: one object that starts sagas, makes workers, and lets people see and steer. */
+/** The front of the library: one object that starts sagas, makes workers, holds the parts, and lets people see and steer. */
 import { setMaxListeners } from "node:events";
 import { countAttention, type AttentionCounts } from "../attention/count.ts";
 import { listAttention, type AttentionOptions, type AttentionPage } from "../attention/list.ts";
@@ -6,21 +6,19 @@ import { checkLease } from "../core/backoff.ts";
 import { positiveMs } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { EventFlow } from "../events/flow.ts";
-import { setUpEvents } from "../events/set-up.ts";
+import type { Erasure } from "../erasure/erasure.ts";
+import { EventFlow } from "../events/flow.ts";
 import { ContractJournal } from "../contract/journal.ts";
-import type { SagaStorage } from "../contract/contract.ts";
+import type { Calls } from "../outbox/calls/calls.ts";
 import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
-import type { SagaDefinition } from "../sagas/define/definition.ts";
+import type { AnySaga, SagaDefinition } from "../sagas/define/definition.ts";
 import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
-import { outcomeOf } from "../sagas/view/outcome.ts";
 import { openKinds } from "../sagas/read/figures.ts";
 import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
-import type { JournalHost } from "../sagas/engine/journal-host.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
 import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../sagas/journal/signals.ts";
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
@@ -28,109 +26,67 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
-import { Webhooks } from "../webhooks/webhooks.ts";
-import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../runtime/part.ts";
+import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
-import { untraced, type Tracer } from "../runtime/trace.ts";
+import { untraced } from "../runtime/trace.ts";
 import {
-  OPTIONS,
-  type CommonOptions,
+  checkOptions,
   type DatabaseOptions,
-  type StalledSignal,
+  type PartName,
   type StartOptions,
   type StorageOptions,
 } from "./amends-options.ts";
 import { newOwner } from "./identifiers.ts";
-import { guarded, silent, stackOf, type Logger } from "./logger.ts";
+import { guarded, silent, type Logger } from "./logger.ts";
+import { Notices } from "./notices.ts";
+import {
+  buildParts,
+  closeParts,
+  configured,
+  dutiesOf,
+  noParts,
+  waitsForEvent,
+  type Parts,
+  type SagaTools,
+} from "./parts.ts";
+import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
-/** What the parts beside it use stands under a symbol: a class cannot declare that by itself, the constructor defines it. */
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
-export interface Amends<Tx = unknown> extends Hosting<Tx> {}
-
-export class Amends<Tx = unknown> {
+/**
+ * Durable sagas, and the parts beside them, on one database. `Tx` is the type of the database's transactions;
+ * `Category` are the categories of the data map, if there is one.
+ */
+export class Amends<Tx = unknown, Category extends string = string> {
   readonly #database: Database<Tx> | undefined;
   readonly #clock: Clock;
-  readonly #leaseMs: number;
-  readonly #graceMs: number;
-  readonly #logger: Logger;
-  readonly #tracer: Tracer | undefined;
+  readonly #context: PartContext<Tx>;
   readonly #registry: Registry;
   readonly #journal: Journal;
   readonly #engine: Engine;
   readonly #operators: Operators;
-  readonly #owner: string = newOwner();
+  readonly #logger: Logger;
+  readonly #notices: Notices;
+  readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
-  readonly #onStalled: CommonOptions["onStalled"];
   readonly #workers: Set<Worker> = new Set();
-  readonly #duties: Duty[] = [];
-  readonly #webhooks: Webhooks<Tx> | undefined;
-  readonly #events: EventFlow<Tx> | undefined;
 
-  constructor(options: DatabaseOptions<Tx> | StorageOptions) {
-    refuseUnknown(options, OPTIONS, "new Amends");
-    const { database, storage } = options as { database?: Partial<Database>; storage?: Partial<SagaStorage> };
-    if (typeof database?.query !== "function" && typeof storage?.createSaga !== "function") {
-      throw new AmendsError(
-        "BAD_OPTION",
-        'Give a database, such as `sqlite("shop.db")` or `postgres(url)`, or a storage.',
-      );
-    }
+  constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
+    checkOptions(options);
     // Whatever waits for the database listens to it: how many that are is no mistake.
     setMaxListeners(0, this.#closing.signal);
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;
-    this.#tracer = options.tracing;
     this.#logger = options.logger ? guarded(options.logger) : silent;
-    this.#leaseMs = checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease");
-    this.#graceMs = positiveMs(options.grace ?? "10s", "grace");
-    this.#onStalled = options.onStalled;
+    this.#notices = new Notices(this.#logger, options.onStalled);
+    this.#context = this.#makeContext(options);
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
-    this.#journal = options.database
-      ? new DatabaseJournal({
-          db: options.database,
-          signal: this.#closing.signal,
-          onTrouble: (error, attempt) => this.#warn(error, attempt),
-        })
-      : new ContractJournal(options.storage, options.clock?.virtualNowMs);
-    this.#engine = new Engine({
-      clock: this.#clock,
-      middleware: [...stepTracing(this.#tracer), ...(options.middleware ?? [])],
-      errorCodes: new Set(options.errorCodes),
-      graceMs: this.#graceMs,
-      newId,
-      journal: this.#journal,
-      database: options.database,
-      registry: this.#registry,
-      leaseMs: this.#leaseMs,
-      owner: this.#owner,
-      onStalled: (run) => this.#stalled(run.id, run.definition.name, run.state),
-      onRewound: (run, foundVersion) => this.#rewound(run, foundVersion),
-      onBug: (error) => this.#bug(error),
-    });
-    this.#duties.push(this.#engine.pool);
+    this.#journal = this.#makeJournal(options);
+    this.#engine = this.#makeEngine(options);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
-    const host = this.#host();
-    Object.defineProperty(this, HOST, { value: host, enumerable: false });
-    if (options.database) this.#webhooks = new Webhooks<Tx>(host, this.#owner, options.webhooks);
-    if (options.database) {
-      this.#events = setUpEvents<Tx>({
-        host,
-        handlers: options.handlers ?? [],
-        eventSagas: options.eventSagas ?? [],
-        sagas: options.sagas ?? [],
-        leaseMs: this.#leaseMs,
-        errorCodes: new Set(options.errorCodes),
-        runSaga: async (saga, input, id, waitMs) =>
-          new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined)).resultWithin(
-            waitMs,
-          ),
-        tellSagas: (event, values) => tellSagas(this.#signalTools(), event, values),
-        onAttention: (fields, message) => this.#logger.error(fields, message),
-      });
-    }
+    this.#parts = options.database ? buildParts(this.#context, options, this.#sagaTools()) : noParts();
   }
 
   /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
@@ -138,18 +94,57 @@ export class Amends<Tx = unknown> {
     return this.#database ? migrate(this.#database, options) : [];
   }
 
-  /** Webhooks: publish, subscribe, and see what became of each delivery. */
-  get webhooks(): Webhooks<Tx> {
-    return this.#webhooks ?? noDatabase();
+  /** Publishes events, and shows and steers the sagas over them. Needs the option `events`. */
+  get events(): EventFlow<Tx> {
+    return this.#part("events");
   }
 
-  /** Starts a saga, or finds it: the same id with the same input is the same saga. */
+  /** Enqueues durable calls, and shows those that were abandoned. Needs the option `calls`. */
+  get calls(): Calls<Tx> {
+    return this.#part("calls");
+  }
+
+  /** Publishes webhooks, and shows subscriptions and deliveries. Needs the option `webhooks`. */
+  get webhooks(): Webhooks<Tx> {
+    return this.#part("webhooks");
+  }
+
+  /** Erases and corrects a person's data, here and in other systems. Needs the option `erasure`. */
+  get erasure(): Erasure<Tx, Category> {
+    return this.#part("erasure");
+  }
+
+  /** Removes or archives what has ended. Needs the option `retention`. */
+  get retention(): Retention {
+    return this.#part("retention");
+  }
+
+  /**
+   * Adds a saga to those that this process knows, before a worker starts. The same name, version and plan again takes
+   * the place of the definition that is there, also while a worker runs.
+   */
+  register(saga: AnySaga): void {
+    const isKnown = this.#registry.get(saga?.name, saga?.version) !== undefined;
+    if (!isKnown && [...this.#workers].some(({ running }) => running)) {
+      throw new AmendsError(
+        "NOT_ALLOWED_NOW",
+        `Saga ${saga.name} was registered while a worker runs. Register sagas before \`worker.start()\`.`,
+      );
+    }
+    this.#registry.add(saga);
+    if (!waitsForEvent(saga) || !this.#database) return;
+    this.#parts.events ??= new EventFlow(this.#context, [], this.#sagaTools());
+    this.#parts.events.addSaga(saga);
+  }
+
+  /** Starts a saga, or finds it: the same id with the same input is the same saga. Ids are unique over all sagas. */
   async start<Input, Output, Results, Failure>(
     saga: SagaDefinition<Input, Output, Results, Failure>,
     input: NoInfer<Input>,
     options: StartOptions<Tx> = {},
   ): Promise<SagaRun<Results, Failure>> {
     this.#refuseClosed();
+    refuseUnknown(options, ["id", "tx"], "amends.start");
     const { tx } = options;
     if (tx !== undefined && !this.#database) {
       throw new AmendsError(
@@ -158,12 +153,13 @@ export class Amends<Tx = unknown> {
       );
     }
     const session = tx === undefined ? undefined : this.#database?.join(tx);
+    const { tracer } = this.#context;
     const start = (id: string | undefined) => this.#engine.start(saga, input, id, session);
-    const started = await tracedStart(this.#tracer, saga.name, options.id, start);
+    const started = await tracedStart(tracer === untraced ? undefined : tracer, saga.name, options.id, start);
     return new SagaRun<Results, Failure>(this.#handleTools(), started);
   }
 
-  /** Tells a saga something, durably, for the step that waits for it now or later. False where it had been told before. */
+  /** Sends a signal to a saga, durably, for the step that waits for it now or later. False if it had been sent before. */
   async signal<Input>(
     id: string,
     signal: SignalType<string, Input>,
@@ -174,21 +170,34 @@ export class Amends<Tx = unknown> {
     return sendSignal(this.#signalTools(), id, signal, payload, options);
   }
 
-  /** A handle on a saga that exists. */
-  async get(id: string): Promise<SagaRun> {
+  /** A handle on a saga that exists. With its definition, the handle is typed, and a saga of another one is refused. */
+  get(id: string): Promise<SagaRun>;
+  get<Input, Output, Results, Failure>(
+    saga: SagaDefinition<Input, Output, Results, Failure>,
+    id: string,
+  ): Promise<SagaRun<Results, Failure>>;
+  async get(first: string | SagaDefinition, second?: string): Promise<SagaRun> {
+    const [id, saga] = typeof first === "string" ? [first, undefined] : [second as string, first];
     const record = await this.#journal.load(id);
     if (!record) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
+    if (saga && saga.name !== record.name) {
+      throw new AmendsError(
+        "SAGA_CONFLICT",
+        `The id belongs to a saga of ${record.name}, not of ${saga.name}. Ids are unique over all sagas.`,
+        { id, name: record.name },
+      );
+    }
     const run = this.#engine.active.get(id);
     return new SagaRun(this.#handleTools(), { id, created: false, run, sinceVersion: record.version });
   }
 
-  /** What a saga is and what happened to it so far; undefined where there is none. */
+  /** What a saga is and what happened to it so far; undefined if there is none with this id. */
   async inspect(id: string): Promise<SagaView | undefined> {
     const record = await this.#journal.load(id);
     return record && viewOf(record);
   }
 
-  /** A saga that retention has archived; undefined where there is none with this id. */
+  /** A saga that retention has archived; undefined if there is none with this id. */
   async archived(id: string): Promise<ArchivedSaga | undefined> {
     return this.#database && readArchived(retrying(this.#database), id);
   }
@@ -198,11 +207,11 @@ export class Amends<Tx = unknown> {
     const database = this.#database as Database | undefined;
     const worker: Worker = new Worker(
       {
-        duties: () => this.#duties,
+        duties: () => [this.#engine.pool, ...dutiesOf(this.#parts)],
         clock: this.#clock,
         logger: this.#logger,
-        owner: this.#owner,
-        check: () => this.#check(worker),
+        owner: this.#context.owner,
+        check: (duties) => this.#check(worker, duties),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -211,7 +220,7 @@ export class Amends<Tx = unknown> {
     return worker;
   }
 
-  /** What needs a person now. */
+  /** What needs a person now, whichever part it belongs to. */
   readonly attention: {
     /** The items, oldest first, page by page. */
     list(options?: AttentionOptions): Promise<AttentionPage>;
@@ -221,11 +230,6 @@ export class Amends<Tx = unknown> {
     list: async (options) => listAttention(this.#attentionReader(), options),
     count: async () => countAttention(this.#attentionReader()),
   };
-
-  /** Publishes events, and shows and steers the sagas over them. */
-  get events(): EventFlow<Tx> {
-    return this.#events ?? noDatabase();
-  }
 
   /** Undoes a saga that has not reached its pivot. */
   async cancel(id: string, note: SagaNote): Promise<SagaView> {
@@ -252,30 +256,93 @@ export class Amends<Tx = unknown> {
     return this.#engine.counters;
   }
 
-  /** Stops the worker, if one runs, and closes the connections that are ours. */
+  /** Stops the worker, if one runs, and closes the connections that Amends opened. */
   async close(options: StopOptions = {}): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
-    await this.#webhooks?.close();
+    await closeParts(this.#parts);
     await this.#database?.close();
   }
 
-  #host(): PartContext<Tx> {
-    const database = this.#database;
+  /** @internal What the parts share, for the console and for telemetry. */
+  get context(): PartContext<Tx> {
+    return this.#context;
+  }
+
+  /** @internal The parts that were configured, for the console. */
+  get parts(): Readonly<Parts<Tx, Category>> {
+    return this.#parts;
+  }
+
+  #part<Name extends PartName>(name: Name): NonNullable<Parts<Tx, Category>[Name]> {
+    if (!this.#database) throw noDatabase();
+    return configured(this.#parts[name], name) as NonNullable<Parts<Tx, Category>[Name]>;
+  }
+
+  #makeContext(options: DatabaseOptions<Tx, Category> | StorageOptions): PartContext<Tx> {
+    const { database } = options;
+    const notices = this.#notices;
+    const logger = this.#logger;
     return {
       get database(): Database<Tx> {
-        return database ?? noDatabase();
+        if (!database) throw noDatabase();
+        return database;
       },
       clock: this.#clock,
-      graceMs: this.#graceMs,
-      tracer: this.#tracer ?? untraced,
+      owner: newOwner(),
+      leaseMs: checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease"),
+      graceMs: positiveMs(options.grace ?? "10s", "grace"),
+      errorCodes: new Set(options.errorCodes),
+      keepMessages: options.keepMessages === true,
+      tracer: options.tracing ?? untraced,
       closing: this.#closing.signal,
       newId,
       answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
-      addDuty: (duty) => this.#duties.push(duty),
-      onTrouble: (error, attempt) => this.#warn(error, attempt),
-      onBug: (error) => this.#bug(error),
-      warn: (fields, message) => this.#logger.warn(fields, message),
+      onTrouble: (error, attempt) => notices.trouble(error, attempt),
+      onBug: (error) => notices.bug(error),
+      warn: (fields, message) => logger.warn(fields, message),
+      error: (fields, message) => logger.error(fields, message),
+    };
+  }
+
+  #makeJournal(options: DatabaseOptions<Tx, Category> | StorageOptions): Journal {
+    if (!options.database) return new ContractJournal(options.storage, options.clock?.virtualNowMs);
+    return new DatabaseJournal({
+      db: options.database,
+      signal: this.#closing.signal,
+      onTrouble: (error, attempt) => this.#notices.trouble(error, attempt),
+    });
+  }
+
+  #makeEngine(options: DatabaseOptions<Tx, Category> | StorageOptions): Engine {
+    const { owner, leaseMs, graceMs, errorCodes, keepMessages } = this.#context;
+    return new Engine({
+      clock: this.#clock,
+      middleware: [...stepTracing(options.tracing), ...(options.middleware ?? [])],
+      errorCodes,
+      keepMessages,
+      graceMs,
+      newId,
+      journal: this.#journal,
+      database: options.database,
+      registry: this.#registry,
+      leaseMs,
+      owner,
+      onStalled: (run) => this.#notices.stalled(run),
+      onRewound: (run, foundVersion) => this.#notices.rewound(run, foundVersion),
+      onBug: (error) => this.#notices.bug(error),
+    });
+  }
+
+  #sagaTools(): SagaTools {
+    return {
+      known: this.#registry.all,
+      inspect: (id) => this.inspect(id),
+      runSaga: async (saga, input, id, timeout) => {
+        const run = new SagaRun(this.#handleTools(), await this.#engine.start(saga, input, id, undefined));
+        return run.result({ timeout }).catch(undefinedIfStopped);
+      },
+      tellSagas: (event, values) => tellSagas(this.#signalTools(), event, values),
     };
   }
 
@@ -285,68 +352,35 @@ export class Amends<Tx = unknown> {
   }
 
   #signalTools(): SignalTools<Tx> {
-    const host = this[HOST];
-    return { db: host.database, engine: this.#engine, retryLimits: retryLimitsOf(host), newId };
+    const context = this.#context;
+    return { db: context.database, engine: this.#engine, retryLimits: retryLimitsOf(context), newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
     return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
   }
 
-  /** Before a worker works: the schema fits, and nobody waits for a version that is not here. */
-  async #check(worker: Worker): Promise<void> {
+  /** Before a worker begins: the schema fits, and so does the database for each of its duties. */
+  async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
     this.#refuseClosed();
     if ([...this.#workers].some((other) => other !== worker && other.running)) {
       throw new AmendsError(
         "NOT_ALLOWED_NOW",
-        "A worker of this Amends runs already: one is enough for all that it knows.",
+        "This Amends already has a running worker; one worker runs everything that is registered.",
       );
     }
     const db = this.#database as Database | undefined;
     if (!db) return;
     await checkSchema(db);
+    for (const duty of duties) await duty.check?.();
+    if (duties.includes(this.#engine.pool)) await this.#warnOfUnknown(db);
+  }
+
+  /** Open sagas of a version that is not registered here are left alone. */
+  async #warnOfUnknown(db: Database): Promise<void> {
     for (const { name, version, sagas } of await openKinds(retrying(db))) {
-      if (this.#registry.get(name, version)) continue;
-      this.#logger.warn(
-        { saga: name, version, sagas },
-        "amends: open sagas of a kind that is not registered here are left alone",
-      );
+      if (!this.#registry.get(name, version)) this.#notices.unknownKind(name, version, sagas);
     }
-  }
-
-  #stalled(id: string, saga: string, state: Parameters<typeof outcomeOf>[1]): void {
-    const outcome = outcomeOf(id, state);
-    if (outcome?.status !== "STALLED") return;
-    const signal: StalledSignal = { id, saga, step: outcome.step, reason: outcome.reason };
-    this.#logger.error({ ...signal }, "amends: a saga has stalled and needs a person");
-    const failed = (): void => this.#logger.warn({ id }, "amends: onStalled failed");
-    try {
-      Promise.resolve(this.#onStalled?.(signal)).catch(failed);
-    } catch {
-      failed();
-    }
-  }
-
-  #rewound({ id, definition, version }: JournalHost, foundVersion: number | undefined): void {
-    const fields = { id, saga: definition.name, version, found: foundVersion };
-    this.#logger.error(
-      fields,
-      foundVersion === undefined
-        ? "amends: the database no longer has a saga that ran here: it went back in time; see docs/guides/failover.md"
-        : "amends: the database has forgotten steps of a saga that ran here: it went back in time; see docs/guides/failover.md",
-    );
-  }
-
-  #bug(error: unknown): void {
-    this.#logger.error({ error: stackOf(error) }, "amends: unexpected; the lease heals it");
-  }
-
-  #warn(error: unknown, attempt: number): void {
-    const code = (error as { code?: unknown } | undefined)?.code;
-    this.#logger.warn(
-      { attempt, code: typeof code === "string" ? code : undefined },
-      "amends: trouble with the database; trying again",
-    );
   }
 
   #refuseClosed(): void {
@@ -354,6 +388,10 @@ export class Amends<Tx = unknown> {
   }
 }
 
-function noDatabase(): never {
-  throw new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: this needs a database.");
+function undefinedIfStopped(error: unknown): undefined {
+  if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
+}
+
+function noDatabase(): AmendsError {
+  return new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: this needs a database.");
 }

@@ -18,8 +18,8 @@ import { errorLabel } from "../core/errors.ts";
 import { isErr } from "../core/result.ts";
 import type { Counters } from "../sagas/engine/engine.ts";
 import type { Database } from "../storage/database.ts";
+import type { Amends } from "./amends.ts";
 import { dueAges } from "./backlog.ts";
-import { HOST, type Hosting } from "../runtime/part.ts";
 import { readTraceparent, sagaTraceparent, type SpanNote, type Tracer } from "../runtime/trace.ts";
 
 const NAME = "amends";
@@ -106,7 +106,7 @@ function linksTo(parent: SpanContext | undefined): Link[] {
  * What this process did, as counters (`amends.sagas.started`, `.completed`, `.stalled` and so on), and how long the oldest
  * due work of each part has waited (`amends.due.age`). Returns how to stop.
  */
-export function observe(amends: Hosting & { readonly counters: Readonly<Counters> }): () => void {
+export function observe(amends: Amends): () => void {
   const meter = metrics.getMeter(NAME);
   const names = Object.keys(amends.counters) as (keyof Counters)[];
   const stops = names.map((name) => {
@@ -120,7 +120,7 @@ export function observe(amends: Hosting & { readonly counters: Readonly<Counters
     description: "How long the oldest due work of each part has waited.",
   });
   const look: Parameters<typeof age.addCallback>[0] = async (result) => {
-    const { database } = amends[HOST];
+    const { database } = amends.context;
     // Once and no more: while the database does not answer, there is nothing to tell.
     const query: Database["query"] = (statement) => database.query(statement);
     const ages = await dueAges({ dialect: database.dialect, query }).catch(() => ({}));

@@ -7,7 +7,7 @@ import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
-import type { Duty } from "../runtime/duty.ts";
+import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 
@@ -16,6 +16,11 @@ export interface WorkerOptions {
   readonly concurrency?: number;
   /** How often it looks when nobody told it to. 1 second unless said otherwise. */
   readonly poll?: Duration;
+  /**
+   * The duties that this worker drives: parts such as `sagas`, `outbox`, `calls`, `events`, `webhooks` and `retention`, or
+   * one duty of a part, such as `webhooks:sender`. Default: all parts.
+   */
+  readonly only?: readonly string[];
 }
 
 export interface StopOptions {
@@ -29,8 +34,8 @@ export interface WorkerTools {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly owner: string;
-  /** Refuses a database that does not fit. */
-  check(): Promise<void>;
+  /** Refuses a database that does not fit. It reads only what these duties need. */
+  check(duties: readonly Duty[]): Promise<void>;
   listen: ((onNotice: () => void) => () => void) | undefined;
 }
 
@@ -41,6 +46,7 @@ export class Worker {
   readonly #tools: WorkerTools;
   readonly #concurrency: number;
   readonly #pollMs: number;
+  readonly #only: readonly string[] | undefined;
   #stopping: AbortController | undefined;
   #loops: readonly DutyLoop[] = [];
   #startedAtMs = 0;
@@ -48,12 +54,16 @@ export class Worker {
   #once: Promise<number> | undefined;
 
   constructor(tools: WorkerTools, options: WorkerOptions = {}) {
-    refuseUnknown(options, ["concurrency", "poll"], "A worker");
-    const { concurrency = 100, poll = "1s" } = options;
+    refuseUnknown(options, ["concurrency", "poll", "only"], "A worker");
+    const { concurrency = 100, poll = "1s", only } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1) {
       throw new AmendsError("BAD_OPTION", "A worker's concurrency must be a whole number, 1 or more.");
     }
+    if (only !== undefined && !(Array.isArray(only) && only.every((name) => typeof name === "string"))) {
+      throw new AmendsError("BAD_OPTION", "A worker's `only` must be a list of names of duties.");
+    }
     this.#tools = tools;
+    this.#only = only;
     this.#concurrency = concurrency;
     this.#pollMs = positiveMs(poll, "A worker's poll");
   }
@@ -76,15 +86,15 @@ export class Worker {
     // Every kind of work listens to it: how many that are is no mistake.
     setMaxListeners(0, stopping.signal);
     this.#stopping = stopping;
+    let loops: readonly DutyLoop[];
     try {
-      await this.#tools.check();
+      loops = await this.#checkedLoops();
     } catch (error) {
       this.#stopping = undefined;
       throw error;
     }
     if (stopping.signal.aborted) return; // it was stopped before it began
     this.#startedAtMs = this.#tools.clock.monotonicMs();
-    const loops = this.#makeLoops();
     const unlisten = this.#tools.listen?.(() => {
       for (const loop of loops) loop.wakeUp();
     });
@@ -121,12 +131,11 @@ export class Worker {
   }
 
   async #runOnce(): Promise<number> {
-    await this.#tools.check();
+    const loops = await this.#checkedLoops();
     const over = new AbortController();
     setMaxListeners(0, over.signal);
     // What is started meanwhile is left for whoever comes next: nobody here would wait for it.
     const ignore = (): void => undefined;
-    const loops = this.#makeLoops();
     for (const { duty } of loops) duty.accept(0, ignore, ignore);
     const renewing = loops.map((loop) => loop.renewing(over.signal));
     try {
@@ -144,11 +153,13 @@ export class Worker {
     }
   }
 
-  #makeLoops(): readonly DutyLoop[] {
-    const { duties, clock, owner, logger } = this.#tools;
+  async #checkedLoops(): Promise<readonly DutyLoop[]> {
+    const { clock, owner, logger } = this.#tools;
+    const duties = chooseDuties(this.#tools.duties(), this.#only);
+    await this.#tools.check(duties);
     const warn: Logger["warn"] = (fields, message) => logger.warn(fields, message);
     const tools = { clock, owner, pollMs: this.#pollMs, warn };
-    this.#loops = duties().map((duty) => new DutyLoop(duty, tools));
+    this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
     return this.#loops;
   }
 

@@ -10,58 +10,68 @@ import {
 import { durationMs, type Duration } from "../core/duration.ts";
 import { refuseUnknown } from "../core/options.ts";
 
+/** The options of `new BackoffPolicy`. */
 export interface BackoffOptions {
-  /** After the first failed attempt; it doubles with each. 30 seconds unless said otherwise. */
+  /** The wait after the first failed attempt. Default: 30s. */
   readonly baseDelay?: Duration;
-  /** Never longer than this. 1 hour unless said otherwise. */
+  /** The longest wait. Default: 1h. */
   readonly maxDelay?: Duration;
-  /** How long a claim lasts unless it is renewed. 5 minutes unless said otherwise. */
+  /** The factor by which each wait is longer than the one before. Default: 2. */
+  readonly factor?: number;
+  /** How long a claim lasts unless it is renewed. Default: 5m. */
   readonly lease?: Duration;
 }
 
-/** The same in the words of every other part, for the options that take a schedule. */
+/** The same in the words of `retry`, for the option `backoff` of a `SagaRunner`. */
 export interface BackoffSettings {
-  /** After the first failed attempt; it doubles with each. 30 seconds unless said otherwise. */
+  /** The wait after the first failed attempt. Default: 30s. */
   readonly base?: Duration;
-  /** Never longer than this. 1 hour unless said otherwise. */
+  /** The longest wait. Default: 1h. */
   readonly cap?: Duration;
-  /** How long a claim lasts unless it is renewed. 5 minutes unless said otherwise. */
+  /** The factor by which each wait is longer than the one before. Default: 2. */
+  readonly factor?: number;
+  /** How long a claim lasts unless it is renewed. Default: 5m. */
   readonly lease?: Duration;
 }
 
+/** When a failed call is made again, and how long a claim protects its entry. */
 export class BackoffPolicy {
+  /** The checked schedule. */
   readonly schedule: Backoff;
+  /** How long a claim lasts unless it is renewed, in milliseconds. */
   readonly leaseMs: number;
 
   constructor(options: BackoffOptions = {}) {
-    refuseUnknown(options, ["baseDelay", "maxDelay", "lease"], "A BackoffPolicy");
+    refuseUnknown(options, ["baseDelay", "maxDelay", "factor", "lease"], "A BackoffPolicy");
     const {
       baseDelay = DEFAULT_BACKOFF.baseMs,
       maxDelay = DEFAULT_BACKOFF.capMs,
+      factor = DEFAULT_BACKOFF.factor,
       lease = DEFAULT_LEASE_MS,
     } = options;
     this.schedule = checkBackoff(
-      { baseMs: durationMs(baseDelay, "baseDelay"), capMs: durationMs(maxDelay, "maxDelay"), factor: 2 },
+      { baseMs: durationMs(baseDelay, "baseDelay"), capMs: durationMs(maxDelay, "maxDelay"), factor },
       "A BackoffPolicy",
     );
     this.leaseMs = checkLease(durationMs(lease, "lease"), "lease");
   }
 
-  /** Milliseconds to wait after the n-th attempt: min(baseDelay · 2^(n−1), maxDelay). */
+  /** Milliseconds to wait after the n-th attempt: min(baseDelay · factor^(n−1), maxDelay). */
   delay(attempts: number): number {
     return delayMs(this.schedule, attempts);
   }
 }
 
-/** A policy out of what an option `backoff` was given. Whatever is neither is refused here, before it is used as one. */
+/** A policy out of an option `backoff`. Anything else is refused here, before it is used as one. */
 export function policyOf(given: BackoffPolicy | BackoffSettings | undefined, where: string): BackoffPolicy {
   if (given instanceof BackoffPolicy) return given;
   const settings = given ?? {};
-  refuseUnknown(settings, ["base", "cap", "lease"], `${where}: backoff`);
-  const { base, cap, lease } = settings;
+  refuseUnknown(settings, ["base", "cap", "factor", "lease"], `${where}: backoff`);
+  const { base, cap, factor, lease } = settings;
   return new BackoffPolicy({
     ...(base !== undefined && { baseDelay: base }),
     ...(cap !== undefined && { maxDelay: cap }),
+    ...(factor !== undefined && { factor }),
     ...(lease !== undefined && { lease }),
   });
 }

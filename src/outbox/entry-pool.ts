@@ -10,10 +10,7 @@ import type { EntryTable, HeldEntry } from "./rows.ts";
 /** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
 const CLAIM_MAX = 500;
 
-export type PoolContext = Pick<
-  PartContext,
-  "clock" | "graceMs" | "closing" | "addDuty" | "onBug" | "tracer" | "warn"
->;
+export type PoolContext = Pick<PartContext, "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn">;
 
 export interface ClaimedEntry<Entry> extends Claimed {
   readonly row: Entry;

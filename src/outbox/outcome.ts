@@ -1,10 +1,10 @@
 /** What a call that leaves through the outbox came to, from what it threw. */
-import { classify, errorLabel } from "../core/errors.ts";
+import { classify, errorLabel, errorMessage, labelWithMessage } from "../core/errors.ts";
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
 import { tellThrow } from "../runtime/throws.ts";
 
-export function failureOf(thrown: unknown): Outcome {
-  const label = errorLabel(thrown);
+export function failureOf(thrown: unknown, errorCodes?: ReadonlySet<string>): Outcome {
+  const label = errorLabel(thrown, errorCodes);
   return { kind: classify(thrown) === "permanent" ? "refused" : "trouble", label, thrown };
 }
 
@@ -19,6 +19,12 @@ export function tellThrown(
   if (!("thrown" in outcome)) return;
   const waitMs = decision.event === "fail" ? decision.waitMs : undefined;
   tellThrow(() => ({ part, name, id: entryId, attempt: attempts, error: outcome.thrown, waitMs }));
+}
+
+/** The decision as it is stored: with the message of what was thrown beside the label, if `outcome` is given. */
+export function withMessage(decision: Decision, outcome: Outcome | undefined): Decision {
+  if (!outcome || !("thrown" in outcome) || !("error" in decision)) return decision;
+  return { ...decision, error: labelWithMessage(decision.error, errorMessage(outcome.thrown)) };
 }
 
 /** The label of an outcome that is a failure. */

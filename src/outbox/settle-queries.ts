@@ -3,7 +3,14 @@
  * complete when their entries are settled. Rows are locked in the order of their ids, as every statement locks them.
  */
 import { OPERATIONS, type OutboxOperation } from "../core/outbox/entry.ts";
-import { BLOCKING, CLAIMABLE, outboxMachine, settled, SUPERSEDED } from "../core/outbox/machine.ts";
+import {
+  BLOCKING,
+  CLAIMABLE,
+  outboxMachine,
+  settled,
+  SUPERSEDED,
+  type OutboxStatus,
+} from "../core/outbox/machine.ts";
 import { holding } from "../storage/claim.ts";
 import { bigint, float, optional, text, uuid } from "../storage/column.ts";
 import type { Dialect } from "../storage/database.ts";
@@ -125,6 +132,29 @@ export function lockRectifications(dialect: Dialect, subjects: readonly string[]
     where c.kind = 'erasure' and ${dialect.among(raw("c.subject_id"), subjects)} and c.operation = 'rectify'
       and c.status in (${literals(SUPERSEDABLE)})
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+/** Every open entry of the requests that these entries belong to, locked in the order in which everybody locks them. */
+export function lockRequestsOf(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`with request as materialized (
+      select distinct g.subject_id, g.operation from ${idRows(dialect, ids)}
+      join ${ENTRY.of(dialect)} as g on g.entry_id = r.row_id where g.kind = 'erasure')
+    select ${ENTRY.columns(dialect, "c")} from request join ${ENTRY.of(dialect)} as c
+      on c.subject_id = request.subject_id and c.operation = request.operation
+    where c.kind = 'erasure' and c.status in (${literals(BLOCKING)})
+    order by c.entry_id ${dialect.forUpdateOf("c")}`;
+}
+
+const RESOLVED = outboxMachine.target("abandoned", "resolve") as OutboxStatus;
+
+/** A person confirms what the call was for. No call needs the ref or the payload any more, so both are cleared. */
+export function resolveEntries(dialect: Dialect, ids: readonly string[], refValue: string): Sql {
+  return sql`update ${ENTRY.of(dialect)} as c
+    set status = ${literals([RESOLVED])}, next_attempt_at = null, last_error = null, payload = null,
+      ref_value = ${refValue}, ref_extra = null, slot = null
+    from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.kind = 'erasure'
+      and c.status || '' in (${literals(outboxMachine.sources("resolve"))})
+    returning ${ENTRY.columns(dialect)}`;
 }
 
 /** Nobody will call with their refs again: `refValue` takes their place. */

@@ -1,7 +1,11 @@
-/** One kind of work that a worker drives: sagas, outbox entries, events, deliveries, chores. */
+/** One kind of work that a worker drives: sagas, outbox entries, events, deliveries, chores; and which of them it drives. */
+import { AmendsError } from "../core/errors.ts";
+
 export interface Duty {
-  /** For logs. */
+  /** For logs, and for `worker({ only })`. A name with a colon belongs to the part in front of it. */
   readonly name: string;
+  /** A worker drives it only if its `only` names it. Default: every worker drives it. */
+  readonly isOptional?: boolean | undefined;
   /** How many of these run at once in one worker. Default: the worker's concurrency. */
   readonly capacity?: number | undefined;
   /** How often its leases are looked at. */
@@ -15,6 +19,8 @@ export interface Duty {
   renew(): Promise<void>;
   /** Nothing new begins. Resolves when everything has left, or when the deadline has passed and calls were stopped. */
   drain(deadlineMs: number): Promise<void>;
+  /** Called before a worker begins. Throws if this duty cannot work on the database. */
+  check?(): Promise<void>;
 }
 
 /** When to look for rows that the caller's own transaction has written: it commits a little later, without a notice. */
@@ -22,4 +28,35 @@ export const COMMIT_SOON_MS = 20;
 
 export interface Leaving {
   readonly gone: Promise<unknown>;
+}
+
+type Named = Pick<Duty, "name" | "isOptional">;
+
+/**
+ * The duties that a worker drives: all but the optional ones, or those that its `only` names. `webhooks` names every duty of webhooks that is
+ * not optional, `webhooks:sender` that one.
+ */
+export function chooseDuties<D extends Named>(
+  duties: readonly D[],
+  only: readonly string[] | undefined,
+): readonly D[] {
+  if (only === undefined) return duties.filter(({ isOptional }) => isOptional !== true);
+  const unknown = only.filter((name) => !duties.some((duty) => isMeant(duty, name)));
+  if (unknown.length > 0 || only.length === 0) {
+    const names = [...new Set(duties.flatMap(({ name }) => [partOf(name), name]))].toSorted();
+    const what =
+      only.length === 0 ? "`only` is empty" : `This Amends has no duty called ${unknown.join(", ")}`;
+    throw new AmendsError("BAD_OPTION", `${what}. A worker's \`only\` names some of: ${names.join(", ")}.`, {
+      field: "only",
+    });
+  }
+  return duties.filter((duty) => only.some((name) => isMeant(duty, name)));
+}
+
+function isMeant({ name, isOptional }: Named, given: string): boolean {
+  return name === given || (partOf(name) === given && isOptional !== true);
+}
+
+function partOf(name: string): string {
+  return name.split(":", 1)[0] as string;
 }

@@ -20,6 +20,10 @@ export type Renewed = Pick<ReadonlySet<string>, "has">;
 
 export interface LeasePoolOptions<Item extends Claimed> {
   readonly name: string;
+  /** A worker drives it only if its `only` names it. Default: every worker drives it. */
+  readonly isOptional?: boolean;
+  /** Called before a worker begins. Throws if the database does not fit. */
+  readonly check?: () => Promise<void>;
   readonly capacity?: number | undefined;
   readonly clock: Clock;
   readonly leaseMs: number;
@@ -46,6 +50,7 @@ const GRACE_MS = 1_000;
 
 export class LeasePool<Item extends Claimed> implements Duty {
   readonly name: string;
+  readonly isOptional: boolean | undefined;
   readonly capacity: number | undefined;
   readonly renewEveryMs: number;
   readonly #options: LeasePoolOptions<Item>;
@@ -64,6 +69,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
     checkLease(options.leaseMs, `The lease of ${options.name}`);
     this.#options = options;
     this.name = options.name;
+    this.isOptional = options.isOptional;
     this.capacity = options.capacity;
     this.renewEveryMs = options.leaseMs / RENEWALS;
   }
@@ -73,6 +79,10 @@ export class LeasePool<Item extends Claimed> implements Duty {
     this.#draining = false;
     this.#onDue = onDue;
     this.#onFree = onFree;
+  }
+
+  async check(): Promise<void> {
+    await this.#options.check?.();
   }
 
   get isDraining(): boolean {

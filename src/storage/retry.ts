@@ -57,5 +57,12 @@ const SQLITE_UNREACHABLE =
 
 function refusal(dialect: Dialect["name"], code: AmendsError["code"], cause: unknown): AmendsError {
   const advice = dialect === "sqlite" && code === "DATABASE_UNREACHABLE" ? SQLITE_UNREACHABLE : ADVICE[code];
-  return new AmendsError(code, advice ?? "The database refused a statement; see the cause.", {}, { cause });
+  const message = advice ?? "The database refused a statement; see the cause.";
+  return new AmendsError(code, code === "DATABASE_FORBIDDEN" ? forbidden(cause) : message, {}, { cause });
+}
+
+/** PostgreSQL names the table. */
+function forbidden(cause: unknown): string {
+  const { message } = cause as { message?: unknown };
+  return `The database login lacks a right: ${String(message)}. docs/guides/webhooks.md lists the rights of each part, and docs/guides/postgres.md those of a process that runs all of them.`;
 }

@@ -10,8 +10,11 @@ import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 export interface Stage {
   readonly name: string;
   readonly statement: Sql;
-  /** How many rows it has if all goes well. Undefined: its rows are neither counted nor returned. */
-  readonly expectRows?: number | undefined;
+  /**
+   * How many rows it has if all goes well, as a number or as what earlier stages say. Undefined: its rows are neither
+   * counted nor returned.
+   */
+  readonly expectRows?: number | Sql | undefined;
   /**
    * What another number of rows means on PostgreSQL. `answer`: the caller gets the rows of every such stage. `refuse`:
    * nothing of the statement is written, and its error is a refusal (checked-write.ts). Default: `answer`.

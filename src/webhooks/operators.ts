@@ -18,8 +18,8 @@ import {
   type Delivery,
   type DeliveryFilter,
 } from "./delivery-queries.ts";
-import { eventsBetween, selectEvent, toEvent, type StoredEvent } from "./event-queries.ts";
-import type { Orchestrator } from "./orchestrator/orchestrator.ts";
+import type { Orchestrator } from "./deliver/orchestrator.ts";
+import { EVENT, eventsBetween, PUBLISHED, selectEvent, type StoredEvent } from "./publish/queries.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 
 export interface OperatorParts {
@@ -70,7 +70,9 @@ export class WebhookOperators {
   async event(key: string): Promise<StoredEvent | undefined> {
     const { db } = this.#parts;
     const [row] = await this.#persist(() => db.query(selectEvent(db.dialect, key)));
-    return row && toEvent(row);
+    if (!row) return undefined;
+    const { createdAt, ...event } = EVENT.read(row);
+    return { ...event, createdAt: new Date(createdAt) };
   }
 
   async deadLetters(filter: {
@@ -116,18 +118,16 @@ export class WebhookOperators {
   }
 
   /** Whatever a subscription wants of what was published in a span, whether it got it then or not. */
-  async resendSpan(given: string, { since, until }: Span, note: OperatorNote): Promise<number> {
-    checkNote(note, "the record");
-    const id = checkSerial(given, "a subscription");
+  async resendSpan(id: string, { since, until }: Span): Promise<number> {
     const [from, to] = [instantOf(since, "since"), until === undefined ? FAR : instantOf(until, "until")];
     const { db, orchestrator, subscriptions } = this.#parts;
-    const { view } = await this.#persist(() => subscriptions.read(db, id));
+    const view = await this.#persist(() => subscriptions.read(db, id));
     let count = 0;
     for (let after = "0"; ;) {
       const statement = eventsBetween(db.dialect, from, to, after, PAGE);
       const rows = await this.#persist(() => db.query(statement));
       const wanted = rows
-        .map((row) => ({ ...toEvent({ ...row, payload: "" }) }))
+        .map((row) => PUBLISHED.read(row))
         .filter((event) => wants(view, event))
         .map((event) => event.id);
       if (wanted.length > 0) {

@@ -2,6 +2,7 @@
 import { deadLetterMachine, deliveryMachine } from "../core/delivery/machine.ts";
 import type { Dialect } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { deleteJobs } from "./deliver/job-queries.ts";
 
 function before(dialect: Dialect, ms: number): Sql {
   return dialect.plusMs(dialect.now(), -ms);
@@ -22,7 +23,7 @@ export function deleteDeliveries(dialect: Dialect, ids: readonly string[]): read
     sql`delete from ${table} where ${dialect.among(raw(column), ids, "bigint")}`;
   return [
     of(dialect.table("webhook_attempts"), "saga_id"),
-    of(dialect.table("webhook_jobs"), "saga_id"),
+    deleteJobs(dialect, ids),
     of(dialect.table("dead_letters"), "saga_id"),
     of(dialect.table("webhook_delivery_sagas"), "id"),
   ];

@@ -1,43 +1,50 @@
 /** The options of `new Amends({ webhooks: … })`, read and checked once. */
-import { checkBackoff, checkLease, DEFAULT_BACKOFF } from "../core/backoff.ts";
+import {
+  checkLease,
+  DEFAULT_BACKOFF,
+  readRetry,
+  type RetryOptions,
+  type RetryPolicy,
+} from "../core/backoff.ts";
 import type { DeliveryPolicy } from "../core/delivery/decide.ts";
 import { RETRY_AFTER_MAX_MS } from "../core/retry-after.ts";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { BYTES_MAX } from "../core/json.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { SecretKey } from "./sending/secret-box.ts";
-import type { Sender, SenderOptions } from "./sending/send.ts";
-import { checkCount, CONCURRENCY_MAX } from "./subscriptions/settings.ts";
+import type { SecretKey } from "./http/secret-box.ts";
+import type { Sender, SenderOptions } from "./http/send.ts";
+import { ATTEMPTS_MAX, checkCount, CONCURRENCY_MAX } from "./subscriptions/settings.ts";
 
-/** Labels only, safe to send to whoever is on call. */
+/** A subscription was disabled. It holds ids and labels only, so it may go to a chat or a pager. */
 export interface DisabledSignal {
+  /** The subscription's id. */
   readonly subscriptionId: string;
+  /** `gone`: the receiver answered 410. `failing`: nothing has arrived for `disableAfter`. */
   readonly reason: "gone" | "failing";
 }
 
+/** The option `webhooks` of `new Amends`. An empty object configures webhooks with the defaults. */
 export interface WebhooksOptions {
-  /** Attempts of one delivery in all; 20, which with the default backoff is about 14 hours. */
-  readonly maxAttempts?: number;
-  /** After the n-th attempt: min(base · 2^(n−1), cap). 30 seconds and 1 hour. */
-  readonly backoff?: { readonly base?: Duration; readonly cap?: Duration };
-  /** How far deliveries that would wake together are moved apart: 0.2 is up to a tenth, both ways. */
+  /** The attempts of one delivery and the waits between them. Default: 20 attempts, from 30s up to 1h, about 14 hours in all. */
+  readonly retry?: RetryOptions;
+  /** How far deliveries that would wake together are moved apart, from 0 to 1. Default: 0.2, up to a tenth both ways. */
   readonly spread?: number;
-  /** How long a worker that vanished keeps its jobs: 60 seconds. */
+  /** How long a worker that vanished keeps its jobs. Default: 60s. */
   readonly lease?: Duration;
-  /** How often a job whose worker vanished is leased before it counts as failed: 3. */
-  readonly maxLeases?: number;
-  /** How many deliveries one worker has under way at once: 256. */
+  /** How often a job whose worker vanished is leased again before it counts as failed. Default: 2. */
+  readonly recoveries?: number;
+  /** The number of deliveries that one worker has under way at once. Default: 256. */
   readonly concurrency?: number;
-  /** How many of one subscription's, unless it says otherwise: 4. */
+  /** The number of deliveries to one subscription at once, unless the subscription has its own. Default: 4. */
   readonly subscriptionConcurrency?: number;
-  /** For one attempt, unless the subscription says otherwise: 20 seconds. */
+  /** The time limit of one attempt, unless the subscription has its own. Default: 20s. */
   readonly timeout?: Duration;
-  /** The largest payload in bytes: 262,144. */
+  /** The largest payload in bytes. Default: 262144. */
   readonly maxPayload?: number;
-  /** Seals the secrets of subscriptions in the database: 32 bytes, or several keys with the newest first. */
+  /** Encrypts the secrets of subscriptions in the database: 32 bytes, or several keys with the newest first. */
   readonly secretKey?: SecretKey | readonly SecretKey[];
-  /** A subscription where nothing has arrived for so long is disabled: 5 days. */
+  /** A subscription to which nothing has arrived for this long is disabled. Default: 5d. */
   readonly disableAfter?: Duration;
   /** Which addresses may be called, and how. */
   readonly sending?: SenderOptions;
@@ -48,11 +55,10 @@ export interface WebhooksOptions {
 }
 
 const KNOWN = [
-  "maxAttempts",
-  "backoff",
+  "retry",
   "spread",
   "lease",
-  "maxLeases",
+  "recoveries",
   "concurrency",
   "subscriptionConcurrency",
   "timeout",
@@ -63,6 +69,9 @@ const KNOWN = [
   "sender",
   "onDisabled",
 ];
+
+/** About 14 hours in all. */
+const DELIVERY_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 20 };
 
 export interface WebhooksSettings {
   readonly policy: DeliveryPolicy;
@@ -78,30 +87,23 @@ export interface WebhooksSettings {
 
 export function readSettings(given: WebhooksOptions): WebhooksSettings {
   refuseUnknown(given, KNOWN, "new Amends({ webhooks })");
-  const { backoff = {}, spread: spreadRatio = 0.2 } = given;
-  refuseUnknown(backoff, ["base", "cap"], "webhooks.backoff");
+  const { spread: spreadRatio = 0.2 } = given;
   if (!(spreadRatio >= 0 && spreadRatio <= 1)) {
     throw new AmendsError("BAD_OPTION", "webhooks.spread must be a number from 0 to 1.");
   }
   const count = (value: number, max: number, name: string): number =>
     checkCount(value, max, `webhooks.${name}`);
   const ms = (value: Duration, name: string): number => positiveMs(value, `webhooks.${name}`);
+  const { attemptMax, ...backoff } = readRetry(given.retry, DELIVERY_RETRY, "webhooks.retry", "BAD_OPTION");
+  const recoveries = given.recoveries ?? 2;
+  if (!Number.isInteger(recoveries) || recoveries < 0 || recoveries >= 100) {
+    throw new AmendsError("BAD_OPTION", "webhooks.recoveries must be a whole number of 0 to 99.");
+  }
   return {
-    policy: {
-      backoff: checkBackoff(
-        {
-          ...DEFAULT_BACKOFF,
-          baseMs: ms(backoff.base ?? DEFAULT_BACKOFF.baseMs, "backoff.base"),
-          capMs: ms(backoff.cap ?? DEFAULT_BACKOFF.capMs, "backoff.cap"),
-        },
-        "webhooks.backoff",
-      ),
-      spreadRatio,
-      retryAfterMaxMs: RETRY_AFTER_MAX_MS,
-    },
-    attemptMax: count(given.maxAttempts ?? 20, 1_000, "maxAttempts"),
+    policy: { backoff, spreadRatio, retryAfterMaxMs: RETRY_AFTER_MAX_MS },
+    attemptMax: count(attemptMax, ATTEMPTS_MAX, "retry.attempts"),
     leaseMs: checkLease(ms(given.lease ?? "60s", "lease"), "webhooks.lease"),
-    leaseMax: count(given.maxLeases ?? 3, 100, "maxLeases"),
+    leaseMax: recoveries + 1,
     concurrency: count(given.concurrency ?? 256, 10_000, "concurrency"),
     subscriptionConcurrency: count(
       given.subscriptionConcurrency ?? 4,

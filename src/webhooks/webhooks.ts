@@ -2,212 +2,178 @@
  * Webhook delivery: `amends.webhooks`. Events are published in the caller's transaction and delivered by the worker, signed,
  * retried, and in the end either arrived or among the dead letters, one call from a new try.
  */
-import { checkSerial } from "../core/delivery/serial.ts";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
-import { checkNote, type OperatorNote } from "../core/operator-note.ts";
-import type { Session } from "../storage/database.ts";
-import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
-import type { LeasePool } from "../runtime/lease-pool.ts";
-import type { PartContext } from "../runtime/part.ts";
-import { Booking } from "./booking.ts";
-import { DeadLetters } from "./dead-letters/dead-letters.ts";
+import { recordedNote, type OperatorNote, type OptionalNote } from "../core/operator-note.ts";
+import { refuseUnknown } from "../core/options.ts";
+import { ActionLog } from "../audit/action-log.ts";
+import type { Database, Session } from "../storage/database.ts";
+import { persist, type RetryLimits } from "../storage/retry.ts";
+import type { Duty } from "../runtime/duty.ts";
+import { retryLimitsOf, type PartContext, type PublishOptions } from "../runtime/part.ts";
+import { assemble, type WebhookParts } from "./assemble.ts";
 import type { DeadLetter } from "./dead-letters/rows.ts";
 import type { Attempt, Delivery, DeliveryFilter } from "./delivery-queries.ts";
-import { dispatchDesk } from "./dispatch.ts";
-import type { StoredEvent } from "./event-queries.ts";
-import { JobLayer } from "./jobs/job-layer.ts";
-import { WebhookOperators, type Span } from "./operators.ts";
-import { Orchestrator } from "./orchestrator/orchestrator.ts";
-import { Publisher, type Published, type WebhookEvent } from "./publishing.ts";
+import type { Span } from "./operators.ts";
+import type { Published, WebhookEvent } from "./publish/publisher.ts";
+import type { StoredEvent } from "./publish/queries.ts";
 import { prune, type Pruned } from "./retention.ts";
-import { secretBox } from "./sending/secret-box.ts";
-import { createSender, type Sender } from "./sending/send.ts";
-import { readSettings, type WebhooksOptions } from "./settings.ts";
+import type { WebhooksOptions } from "./settings.ts";
+import type { Disabled } from "./subscriptions/administrator.ts";
 import type { SubscriptionFilter } from "./subscriptions/queries.ts";
-import type { Subscription } from "./subscriptions/rows.ts";
-import { CONCURRENCY_MAX, type SubscriptionSettings } from "./subscriptions/settings.ts";
-import { Subscriptions, type Disabled } from "./subscriptions/subscriptions.ts";
-import { DeliverySender, type DeliveryTask } from "./worker/courier.ts";
+import type { Subscription } from "./subscriptions/view.ts";
+import { checkSubscriptionKey, type SubscriptionSettings } from "./subscriptions/settings.ts";
 
 /** A subscription with the secret that its receiver needs: it is shown this once. */
 export interface NewSubscription extends Subscription {
   readonly secret: string;
 }
 
+/** A subscription under an id of the caller's. Its secret is shown if this call made it, or gave it. */
+export interface DeclaredSubscription extends Subscription {
+  /** Undefined if it has a secret that an earlier call made or gave. */
+  readonly secret: string | undefined;
+}
+
 export interface SubscribeSettings extends SubscriptionSettings {
-  /** One that the receiver has already, `whsec_…` or `whsk_…`. A new one is made where none is given. */
+  /**
+   * An id of your own, such as `acme-orders`: a letter, then letters, digits, dots, dashes, underscores and colons. The same
+   * id again is the same subscription.
+   */
+  readonly id?: string;
+  /** One that the receiver has already, `whsec_…` or `whsk_…`. Default: a new one. */
   readonly secret?: string;
 }
 
 const OVERLAP: Duration = "1d";
-const DISABLE_FAILURES = 10;
+const RECORD = "the record of what people did";
 const PRUNE_BATCHES = 200;
 
+/** Webhook delivery: `amends.webhooks`. */
 export class Webhooks<Tx = unknown> {
+  /** @internal */
+  readonly duties: readonly Duty[];
   readonly #host: PartContext<Tx>;
   readonly #retryLimits: RetryLimits;
-  readonly #sender: Sender;
-  readonly #orchestrator: Orchestrator;
-  readonly #subscriptions: Subscriptions;
-  readonly #publisher: Publisher;
-  readonly #operators: WebhookOperators;
-  readonly #pool: LeasePool<DeliveryTask>;
+  readonly #parts: WebhookParts;
+  readonly #actions: ActionLog;
   readonly #onDisabled: WebhooksOptions["onDisabled"];
 
-  constructor(host: PartContext<Tx>, owner: string, options: WebhooksOptions = {}) {
-    const settings = readSettings(options);
-    const { clock, closing: signal } = host;
-    const newId = (): string => host.newId();
-    const onTrouble = (error: unknown, attempt: number): void => host.onTrouble(error, attempt);
-    const onBug = (error: unknown): void => host.onBug(error);
-    const db = host.database as PartContext["database"];
-    this.#host = host;
-    this.#retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
+  constructor(context: PartContext<Tx>, options: WebhooksOptions = {}) {
+    this.#host = context;
+    this.#retryLimits = retryLimitsOf(context);
     this.#onDisabled = options.onDisabled;
-    this.#sender = options.sender ?? createSender({ clock, ...options.sending });
-    const box = secretBox(options.secretKey, "webhooks.secretKey");
-    const { attemptMax, leaseMs } = settings;
-    this.#orchestrator = new Orchestrator({
-      policy: settings.policy,
-      attemptMax,
-      concurrencyMax: CONCURRENCY_MAX,
-    });
-    this.#subscriptions = new Subscriptions({
-      defaults: {
-        concurrency: settings.subscriptionConcurrency,
-        checkUrl: (url) => this.#sender.checkUrl(url),
-      },
-      box,
-      disableAfterMs: settings.disableAfterMs,
-      disableAfterFailures: DISABLE_FAILURES,
-    });
-    this.#publisher = new Publisher(this.#orchestrator, settings.payloadMax, newId, () =>
-      host.tracer.current(),
+    this.#actions = new ActionLog(context.database, () => context.newId());
+    this.#parts = assemble(context, options, (disabled) =>
+      disabled.forEach((one) => this.#tellDisabled(one)),
     );
-    const deadLetters = new DeadLetters((session, ids) => this.#orchestrator.requeue(session, ids));
-    const [orchestrator, subscriptions] = [this.#orchestrator, this.#subscriptions];
-    this.#operators = new WebhookOperators({
-      db,
-      retryLimits: this.#retryLimits,
-      orchestrator,
-      deadLetters,
-      subscriptions,
-    });
-    const jobs = new JobLayer({ leaseMs, leaseMax: settings.leaseMax, owner });
-    const deliverySender = new DeliverySender({
-      sender: this.#sender,
-      box,
-      clock,
-      timeoutMs: settings.timeoutMs,
-      graceMs: options.sender ? host.graceMs : undefined,
-      attemptMax,
-      newId,
-      tracer: host.tracer,
-    });
-    const onDead = (ids: readonly string[]): void =>
-      host.warn({ deliveries: ids }, "amends: webhook deliveries were given up; see the dead letters");
-    const shared = { db, signal, orchestrator, jobs, deliverySender, deadLetters, onDead, onTrouble };
-    const booking: Booking = new Booking({
-      ...shared,
-      subscriptions,
-      publisher: this.#publisher,
-      onDue: (ms) => this.#pool.dueIn(ms),
-      onDisabled: (disabled) => disabled.forEach((one) => this.#tellDisabled(one)),
-    });
-    this.#pool = dispatchDesk({
-      ...shared,
-      clock,
-      leaseMs,
-      capacity: settings.concurrency,
-      booking: () => booking,
-      onBug,
-    });
-    host.addDuty(this.#pool);
+    const { delivery, administrator, orchestrator, sender } = this.#parts.duties;
+    this.duties = [delivery, administrator, orchestrator, sender];
   }
 
   /**
-   * Tells the subscriptions that want it what happened, exactly if your open transaction commits. Without a transaction
-   * the event is durable when this resolves.
+   * Publishes an event to the subscriptions that want it: exactly if `tx` commits, or, without a transaction, durably
+   * when this resolves.
    */
-  async publish(tx: Tx | undefined, event: WebhookEvent): Promise<Published> {
+  async publish(event: WebhookEvent, options: PublishOptions<Tx> = {}): Promise<Published> {
+    refuseUnknown(options, ["tx"], "webhooks.publish");
+    const { publisher } = this.#parts;
+    const { tx } = options;
     if (tx === undefined) {
       // Under one id however often it is tried: an answer that was lost does not make a second event.
       const named = { ...event, id: event.id ?? this.#host.newId() };
-      return this.#write((session) => this.#publisher.publish(session, named));
+      return this.#write((session) => publisher.publish(session, named));
     }
-    return this.#publisher.publish(this.#host.database.join(tx), event);
+    return publisher.publish(this.#host.database.join(tx), event);
   }
 
-  /** From now on events of these types go to this URL. */
-  async subscribe({ secret: given, ...settings }: SubscribeSettings): Promise<NewSubscription> {
-    const checked = this.#subscriptions.check(settings);
-    const secret = this.#subscriptions.secret(given);
-    const made = await this.#once((session) => this.#subscriptions.create(session, checked, secret));
-    return { ...made, secret };
+  /**
+   * From now on events of these types go to this URL. With an `id` of yours, the same call at every start of your program
+   * is the same subscription: it is made once, and other settings, or another secret, replace those that it had. Its state
+   * stays as it is: a subscription that was paused, disabled or deleted is not taken up again.
+   */
+  async subscribe(settings: SubscribeSettings & { readonly id: string }): Promise<DeclaredSubscription>;
+  async subscribe(settings: SubscribeSettings & { readonly id?: undefined }): Promise<NewSubscription>;
+  async subscribe({ id, secret: given, ...settings }: SubscribeSettings): Promise<DeclaredSubscription> {
+    const { subscriptions } = this.#parts;
+    const checked = subscriptions.check(settings);
+    const text = subscriptions.secret(given);
+    if (id === undefined) {
+      const made = await this.#once((session) => subscriptions.create(session, checked, text));
+      return { ...made, secret: text };
+    }
+    const key = checkSubscriptionKey(id);
+    const isGiven = given !== undefined;
+    const overlapMs = durationMs(OVERLAP, "overlap");
+    const { view, secret } = await this.#write((session) =>
+      subscriptions.declare(session, key, checked, { text, isGiven }, overlapMs),
+    );
+    return { ...view, secret };
   }
 
   async subscription(id: string): Promise<Subscription> {
-    const db = this.#host.database;
-    checkSerial(id, "a subscription");
-    return (await persist(db, () => this.#subscriptions.read(db, id), this.#retryLimits)).view;
+    const { subscriptions } = this.#parts;
+    return this.#read(async (db) => subscriptions.read(db, await subscriptions.find(db, id)));
   }
 
   async subscriptions({ limit = 100, ...filter }: Partial<SubscriptionFilter> = {}): Promise<
     readonly Subscription[]
   > {
-    const db = this.#host.database;
-    return persist(db, () => this.#subscriptions.list(db, { limit, ...filter }), this.#retryLimits);
+    return this.#read((db) => this.#parts.subscriptions.list(db, { limit, ...filter }));
   }
 
   /** Changes what is named; what is set to undefined returns to its default. Deliveries under way are not taken back. */
   async update(id: string, changes: Partial<SubscriptionSettings>): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    return this.#write((session) => this.#subscriptions.update(session, id, changes));
+    const found = await this.#find(id);
+    return this.#write((session) => this.#parts.subscriptions.update(session, found, changes));
   }
 
-  /** What it is owed waits until it is enabled again. */
-  async pause(id: string, note: OperatorNote): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    const { reason } = checkNote(note, "the subscription");
-    return this.#write((session) => this.#subscriptions.move(session, "pause", id, reason));
+  /** What it is owed waits until it is enabled again. The reason, and who did it, are put on record. */
+  async pause(id: string, note?: OptionalNote): Promise<Subscription> {
+    return this.#steer("pause", id, note, (found, session) =>
+      this.#parts.subscriptions.move(session, "pause", found, note?.reason ?? null),
+    );
   }
 
-  /** Ends a pause, or what a lasting failure had led to. */
-  async enable(id: string): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    return this.#write(async (session) => {
-      await this.#orchestrator.forgetFailures(session, id);
-      return this.#subscriptions.move(session, "enable", id, null);
+  /** Ends a pause, or what a lasting failure had led to. The reason, and who did it, are put on record. */
+  async enable(id: string, note?: OptionalNote): Promise<Subscription> {
+    return this.#steer("enable", id, note, async (found, session) => {
+      await this.#parts.orchestrator.forgetFailures(session, found);
+      return this.#parts.subscriptions.move(session, "enable", found, null);
     });
   }
 
-  /** Nothing more goes there. What it is still owed ends among the dead letters as `subscription_deleted`. */
-  async unsubscribe(id: string, note: OperatorNote): Promise<Subscription> {
-    checkSerial(id, "a subscription");
-    const { reason } = checkNote(note, "the subscription");
-    return this.#write((session) => this.#subscriptions.move(session, "delete", id, reason));
+  /**
+   * Nothing more goes there. What it is still owed ends among the dead letters as `subscription_deleted`. The reason, and
+   * who did it, are put on record.
+   */
+  async unsubscribe(id: string, note?: OptionalNote): Promise<Subscription> {
+    return this.#steer("unsubscribe", id, note, (found, session) =>
+      this.#parts.subscriptions.move(session, "delete", found, note?.reason ?? null),
+    );
   }
 
-  /** A new secret. The old ones sign beside it for the overlap: a day unless said otherwise. */
+  /** A new secret. The old ones sign beside it for the overlap. Default: 1d. */
   async rotateSecret(
     id: string,
     options: { readonly secret?: string; readonly overlap?: Duration } = {},
   ): Promise<NewSubscription> {
-    checkSerial(id, "a subscription");
-    const secret = this.#subscriptions.secret(options.secret);
+    const { subscriptions } = this.#parts;
+    const secret = subscriptions.secret(options.secret);
     const overlapMs = durationMs(options.overlap ?? OVERLAP, "overlap");
-    const view = await this.#write((session) => this.#subscriptions.rotate(session, id, secret, overlapMs));
+    const found = await this.#find(id);
+    const view = await this.#write((session) => subscriptions.rotate(session, found, secret, overlapMs));
     return { ...view, secret };
   }
 
   /** Sends `amends.ping` to one subscription, whatever it has subscribed to. Answers with the delivery. */
   async ping(id: string): Promise<Delivery> {
-    checkSerial(id, "a subscription");
+    const found = await this.#find(id);
+    const { publisher, orchestrator, subscriptions } = this.#parts;
     const key = await this.#once(async (session) => {
-      const { view } = await this.#subscriptions.read(session, id);
-      const event = await this.#publisher.deposit(session, "amends.ping", { subscriptionId: view.id });
-      await this.#orchestrator.resendEvents(session, id, [event.id]);
+      const view = await subscriptions.read(session, found);
+      const event = await publisher.deposit(session, "amends.ping", { subscriptionId: view.id });
+      await orchestrator.resendEvents(session, view.id, [event.id]);
       return event.key;
     });
     const [delivery] = await this.deliveries({ eventId: key });
@@ -215,62 +181,72 @@ export class Webhooks<Tx = unknown> {
   }
 
   /** Newest first. */
-  deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
-    return this.#operators.deliveries(filter);
+  async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
+    return this.#parts.operators.deliveries(await this.#resolved(filter));
   }
 
   delivery(id: string): Promise<Delivery | undefined> {
-    return this.#operators.delivery(id);
+    return this.#parts.operators.delivery(id);
   }
 
   /** Everything that was tried for a delivery, oldest first. */
   attempts(deliveryId: string): Promise<readonly Attempt[]> {
-    return this.#operators.attempts(deliveryId);
+    return this.#parts.operators.attempts(deliveryId);
   }
 
   /** An event as it was published, with the payload that is sent. */
   event(id: string): Promise<StoredEvent | undefined> {
-    return this.#operators.event(id);
+    return this.#parts.operators.event(id);
   }
 
   /**
    * Sends a delivery that has ended once more, as a new one, and answers with the id of that. A dead letter is settled
-   * by it; asking twice for a dead letter makes one new delivery.
+   * by it; asking twice for a dead letter makes one new delivery. The reason, and who did it, are put on record.
    */
-  resend(deliveryId: string, note: OperatorNote): Promise<string>;
+  resend(deliveryId: string, note?: OptionalNote): Promise<string>;
   /** The same for several: the new ids by the old ones. Those whose event is on its way are left out. */
-  resend(deliveryIds: readonly string[], note: OperatorNote): Promise<ReadonlyMap<string, string>>;
+  resend(deliveryIds: readonly string[], note?: OptionalNote): Promise<ReadonlyMap<string, string>>;
   async resend(
     given: string | readonly string[],
-    note: OperatorNote,
+    note?: OptionalNote,
   ): Promise<string | ReadonlyMap<string, string>> {
     const ids = typeof given === "string" ? [given] : given;
-    const made = this.#woken(await this.#operators.resend(ids, note));
-    if (typeof given !== "string") return made;
+    const send = async (told: OperatorNote): Promise<ReadonlyMap<string, string>> => {
+      const made = this.#woken(await this.#parts.operators.resend(ids, told));
+      if (typeof given === "string" && made.size === 0) throw onItsWay(given);
+      return made;
+    };
+    // Each of them is on record by itself.
+    const resent = [...ids].reduceRight<typeof send>(
+      (work, id) => () => this.#recorded("resend", "delivery", id, note, work),
+      send,
+    );
+    const made = await resent(recordedNote(note, RECORD));
     const [again] = made.values();
-    if (again !== undefined) return again;
-    throw new AmendsError(
-      "NOT_ALLOWED_NOW",
-      "The event is on its way to this subscription: it can be sent again once that delivery has ended.",
-      { id: given },
+    return typeof given === "string" ? (again as string) : made;
+  }
+
+  /**
+   * Everything that a subscription wants of what was published in a span: answers with how many. The reason, and who did
+   * it, are put on record.
+   */
+  async resendSince(subscriptionId: string, span: Span, note?: OptionalNote): Promise<number> {
+    const found = await this.#find(subscriptionId);
+    return this.#recorded("resend", "subscription", found, note, async () =>
+      this.#woken(await this.#parts.operators.resendSpan(found, span)),
     );
   }
 
-  /** Everything that a subscription wants of what was published in a span: answers with how many. */
-  async resendSince(subscriptionId: string, span: Span, note: OperatorNote): Promise<number> {
-    return this.#woken(await this.#operators.resendSpan(subscriptionId, span, note));
-  }
-
   /** Open ones, oldest first. */
-  deadLetters(
+  async deadLetters(
     filter: { readonly subscriptionId?: string; readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
-    return this.#operators.deadLetters(filter);
+    return this.#parts.operators.deadLetters(await this.#resolved(filter));
   }
 
   /** Settles a dead letter without sending anything. */
   dismiss(deliveryId: string, note: OperatorNote): Promise<void> {
-    return this.#operators.dismiss(deliveryId, note);
+    return this.#parts.operators.dismiss(deliveryId, note);
   }
 
   /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */
@@ -282,9 +258,9 @@ export class Webhooks<Tx = unknown> {
     return prune(transact, ms, PRUNE_BATCHES);
   }
 
-  /** Ends the connections to receivers; not for users, `amends.close()` does it. */
+  /** @internal */
   close(): Promise<void> {
-    return this.#sender.close();
+    return this.#parts.sender.close();
   }
 
   #tellDisabled({ id, reason }: Disabled): void {
@@ -298,9 +274,51 @@ export class Webhooks<Tx = unknown> {
     }
   }
 
+  /** The number of a subscription that is named by it, or by the id that its subscriber chose. */
+  #find(id: string): Promise<string> {
+    return this.#read((db) => this.#parts.subscriptions.find(db, id));
+  }
+
+  async #resolved<F extends { readonly subscriptionId?: string }>(filter: F): Promise<F> {
+    const { subscriptionId } = filter;
+    return subscriptionId === undefined
+      ? filter
+      : { ...filter, subscriptionId: await this.#find(subscriptionId) };
+  }
+
+  /** Changes the state of a subscription, on record. */
+  async #steer(
+    action: string,
+    id: string,
+    note: OptionalNote | undefined,
+    work: (found: string, session: Session) => Promise<Subscription>,
+  ): Promise<Subscription> {
+    const found = await this.#find(id);
+    return this.#recorded(action, "subscription", found, note, () =>
+      this.#write((session) => work(found, session)),
+    );
+  }
+
+  /** What a person, or the application, orders is on record before it is done, and what became of it after. */
+  #recorded<T>(
+    action: string,
+    kind: string,
+    id: string,
+    note: OptionalNote | undefined,
+    work: (told: OperatorNote) => Promise<T>,
+  ): Promise<T> {
+    const { reason, by } = recordedNote(note, RECORD);
+    return this.#actions.around({ action, target: { kind, id }, reason, by }, () => work({ reason, by }));
+  }
+
+  #read<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    const db = this.#host.database;
+    return persist(db, () => work(db), this.#retryLimits);
+  }
+
   /** Something may be due now. */
   #woken<T>(value: T): T {
-    this.#pool.dueIn(0);
+    this.#parts.duties.wake();
     return value;
   }
 
@@ -317,4 +335,12 @@ export class Webhooks<Tx = unknown> {
       await persist(db, () => db.transaction(work), { ...this.#retryLimits, attemptMax: 1 }),
     );
   }
+}
+
+function onItsWay(id: string): AmendsError {
+  return new AmendsError(
+    "NOT_ALLOWED_NOW",
+    "The event is on its way to this subscription: it can be sent again once that delivery has ended.",
+    { id },
+  );
 }

@@ -1,4 +1,4 @@
-import type { AttentionItem, AttentionKind, AttentionOptions } from "amends";
+import type { AttentionItem, AttentionKind, AttentionOptions } from "amends/attention";
 import { expect, it } from "vitest";
 import { ATTENTION_KINDS } from "../../src/attention/item.ts";
 import { sql } from "../../src/storage/sql.ts";
@@ -55,11 +55,11 @@ onEachDatabase((database) => {
     const actions = Object.fromEntries(all.map((item) => [item.kind, item.actions]));
     expect(actions).toMatchObject({
       "stalled-run": ["retry", "resolve"],
-      "abandoned-entry": ["requeue"],
+      "abandoned-entry": ["requeue", "resolve"],
       "abandoned-call": ["requeue"],
       "abandoned-event": ["retry", "resolve"],
-      "dead-letter": ["resend", "dismiss"],
-      "disabled-subscription": ["enable", "unsubscribe"],
+      "dead-letter": ["dismiss", "resend"],
+      "disabled-subscription": ["unsubscribe", "enable"],
       "overdue-erasure": [],
     });
     expect(JSON.stringify(all)).not.toContain("key=secret");

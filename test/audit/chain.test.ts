@@ -1,4 +1,4 @@
-import { auditHead, DatabaseAuditSink, verifyAuditChain, type Amends, type NewAuditEvent } from "amends";
+import { auditHead, DatabaseAuditSink, verifyAuditChain, type NewAuditEvent } from "amends/audit";
 import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
@@ -34,17 +34,17 @@ async function tamper(db: Database, ...statements: readonly string[]): Promise<v
     await db.query(raw(statement.replaceAll("<events>", events).replaceAll("<head>", head)));
 }
 
-async function chained(amends: Amends, count: number): Promise<DatabaseAuditSink> {
-  const audit = new DatabaseAuditSink(amends, { chain: { key } });
+async function chained(db: Database, count: number): Promise<DatabaseAuditSink> {
+  const audit = new DatabaseAuditSink(db, { chain: { key } });
   for (let index = 1; index <= count; index++) await audit.append([event(`u-${index}`)]);
   return audit;
 }
 
 onEachDatabase((database) => {
   it("[E-09] an untouched chain holds, however its events came in", async () => {
-    const { amends, db } = await shop(database);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 0 });
-    const audit = await chained(amends, 3);
+    const { db } = await shop(database);
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 0 });
+    const audit = await chained(db, 3);
     await audit.append([event("a"), event("b")]);
     await db
       .transaction(async (session) => {
@@ -56,8 +56,8 @@ onEachDatabase((database) => {
       await audit.appendIn(session, [event("c")]);
       await audit.appendIn(session, [event("d")]);
     });
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 7 });
-    expect((await auditHead(amends)).link).toBe(7);
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 7 });
+    expect((await auditHead(db)).link).toBe(7);
   });
 
   it.each([
@@ -77,47 +77,47 @@ onEachDatabase((database) => {
     ["everything gone", "delete from <events>", 1, "truncated"],
     ["a forged head", "update <head> set hash = 'x'", 5, "head"],
   ])("[E-09] the verifier reports the first break: %s", async (_name, statement, link, reason) => {
-    const { amends, db } = await shop(database);
-    await chained(amends, 5);
+    const { db } = await shop(database);
+    await chained(db, 5);
     await tamper(db, statement);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: false, link, reason });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: false, link, reason });
   });
 
   it("[E-09] a changed instant breaks the chain", async () => {
-    const { amends, db } = await shop(database);
-    await chained(amends, 3);
+    const { db } = await shop(database);
+    await chained(db, 3);
     const later = db.dialect.plusMs(raw("at"), 1).sql.replace("?", "1");
     await tamper(db, `update <events> set at = ${later} where link = 2`);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: false, link: 2, reason: "altered" });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: false, link: 2, reason: "altered" });
   });
 
   it("[E-09] who cuts the end off and sets the head back is found out by an anchor kept elsewhere", async () => {
-    const { amends, db } = await shop(database);
-    const audit = await chained(amends, 5);
-    const anchor = await auditHead(amends);
+    const { db } = await shop(database);
+    const audit = await chained(db, 5);
+    const anchor = await auditHead(db);
     await audit.append([event("later")]);
-    expect(await verifyAuditChain(amends, { key, anchor })).toMatchObject({ ok: true });
+    expect(await verifyAuditChain(db, { key, anchor })).toMatchObject({ ok: true });
     await tamper(
       db,
       "delete from <events> where link >= 5",
       "update <head> set link = 4, hash = (select hash from <events> where link = 4)",
     );
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 4 });
-    expect(await verifyAuditChain(amends, { key, anchor })).toEqual({ ok: false, link: 5, reason: "anchor" });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 4 });
+    expect(await verifyAuditChain(db, { key, anchor })).toEqual({ ok: false, link: 5, reason: "anchor" });
   });
 
   it("[E-09] without the key nobody can forge a link, and another key does not verify", async () => {
-    const { amends } = await shop(database);
-    await chained(amends, 2);
+    const { db } = await shop(database);
+    await chained(db, 2);
     const other = "another key of at least thirty-two bytes!!";
-    expect(await verifyAuditChain(amends, { key: other })).toEqual({ ok: false, link: 1, reason: "altered" });
+    expect(await verifyAuditChain(db, { key: other })).toEqual({ ok: false, link: 1, reason: "altered" });
     for (const weak of ["short", "", undefined, 7])
-      expect(() => new DatabaseAuditSink(amends, { chain: { key: weak as never } })).toThrow("32 bytes");
+      expect(() => new DatabaseAuditSink(db, { chain: { key: weak as never } })).toThrow("32 bytes");
   });
 
   it("[E-09] the head only ever moves forward, and a head that is gone stops the trail", async () => {
-    const { amends, db } = await shop(database);
-    const audit = await chained(amends, 2);
+    const { db } = await shop(database);
+    const audit = await chained(db, 2);
     await expect(db.query(sql`update ${db.dialect.table("audit_head")} set link = 1`)).rejects.toThrow(
       "forward",
     );
@@ -129,7 +129,7 @@ onEachDatabase((database) => {
 onDatabase("postgres", (database) => {
   it("[E-09] many that append at once make one chain without a gap", async () => {
     const worlds = await Promise.all([shop(database), shop(database), shop(database)]);
-    const sinks = worlds.map(({ amends }) => new DatabaseAuditSink(amends, { chain: { key } }));
+    const sinks = worlds.map(({ db }) => new DatabaseAuditSink(db, { chain: { key } }));
     const [world] = worlds;
     const subjects = Array.from({ length: 300 }, (_, index) => `u-${index}`);
     await world.enqueue(...subjects.map((subject) => erase(subject)));
@@ -144,6 +144,6 @@ onDatabase("postgres", (database) => {
         for (let empty = 0; empty < 2;) empty = (await runner.runOnce()) === 0 ? empty + 1 : 0;
       }),
     ]);
-    expect(await verifyAuditChain(world.amends, { key })).toEqual({ ok: true, links: 180 + 600 });
+    expect(await verifyAuditChain(world.db, { key })).toEqual({ ok: true, links: 180 + 600 });
   }, 60_000);
 });

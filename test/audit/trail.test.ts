@@ -1,4 +1,5 @@
-import { AuditTrail, type AmendsError, type AuditType, type NewAuditEvent } from "amends";
+import type { AmendsError } from "amends";
+import { AuditTrail, type AuditType, type NewAuditEvent } from "amends/audit";
 import { expect, it } from "vitest";
 import { AUDIT_TYPES } from "../../src/audit/event.ts";
 import { sql } from "../../src/storage/sql.ts";
@@ -14,9 +15,9 @@ const event = (subjectId: string, type: AuditType = "ERASURE_REQUESTED"): NewAud
 onEachDatabase((database) => {
   it("[E-09] an event has an id, a type, a subject, the database's time and a payload of scalars", async () => {
     const clock = virtualClock();
-    const { amends, audit } = await shop(database, { clock });
+    const { db, audit } = await shop(database, { clock });
     await audit.append([event("u-1")]);
-    const { events } = await new AuditTrail(amends).list();
+    const { events } = await new AuditTrail(db).list();
     expect(events).toMatchObject([{ ...event("u-1"), at: new Date(clock.virtualNowMs()) }]);
     expect(events[0]?.id).toMatch(/^[0-9a-f-]{36}$/);
   });
@@ -64,8 +65,8 @@ onEachDatabase((database) => {
   });
 
   it("[E-09] the trail is read oldest first, by subject and type, page by page", async () => {
-    const { amends, audit } = await shop(database);
-    const trail = new AuditTrail(amends);
+    const { db, audit } = await shop(database);
+    const trail = new AuditTrail(db);
     for (let index = 0; index < 7; index++) await audit.append([event(`u-${index % 2}`, AUDIT_TYPES[index])]);
     const walk = async (subjectId: string | undefined, limit: number): Promise<readonly string[]> => {
       const found: string[] = [];

@@ -28,7 +28,7 @@ onEachDatabase((database) => {
     const url = await consoleOf(amends);
     const as = (person: keyof typeof TOKENS, ...argv: string[]): Promise<Ran> =>
       cli(argv, { env: { AMENDS_CONSOLE: url, AMENDS_TOKEN: TOKENS[person].token } });
-    expect((await as("reader", "status")).code).toBe(1);
+    expect((await as("reader", "status")).code).toBe(3);
     expect((await as("reader", "list", "--status", "stalled")).out).toContain("o-stalled");
     expect((await as("reader", "show", dead)).out).toContain("http_503");
     const refused = await as("reader", "retry", "o-stalled", "--reason", "r");
@@ -81,6 +81,8 @@ onEachDatabase((database) => {
       { type: "end", id: "f-1", status: "FAILED", stalled: null },
     ]);
     expect(lines.filter(({ type }) => type === "line").length).toBeGreaterThan(5);
+    await (await amends.start(order, { orderId: "t", end: "STALLED" }, { id: "t-1" })).result();
+    expect((await cli(["stream", "t-1", ...at])).code).toBe(3);
     expect((await cli(["stream", "nobody", ...at])).code).toBe(1);
   });
 

@@ -1,4 +1,5 @@
 /** The doctor finds what is wrong, and says what to do. */
+import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -40,13 +41,16 @@ onEachDatabase((database) => {
       ...settings,
       "clock",
       "schema",
+      ...(database.name === "sqlite" ? ["file"] : []),
+      "tables",
+      "indexes",
       "plans",
       "progress",
     ]);
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);
     const { out } = await cli(["doctor", "--database", await database.place()]);
     expect(out).toMatch(/✓ schema +1 migration, none missing\n/);
-    expect(out).toContain("All is well.");
+    expect(out).toContain("No problems found.");
   });
 
   it("[P-03] missing tables, a database that is away, and due work that lies still are wrong, with what to do", async () => {
@@ -75,7 +79,7 @@ onEachDatabase((database) => {
       database.name === "postgres" ? "postgres://x@127.0.0.1:1/y" : "nowhere.db",
     ]);
     expect([away.code, away.out]).toEqual([1, expect.stringContaining("✗ ")]);
-    expect(away.out).toContain("1 thing must be mended.");
+    expect(away.out).toContain("1 problem found.");
   });
 
   it("[P-03] clocks that differ are told, and count from where signatures would be refused", async () => {
@@ -87,6 +91,32 @@ onEachDatabase((database) => {
       level: "wrong",
       detail: "this machine and the database differ by 1 h",
     });
+  });
+
+  it("[P-03] a dropped table and a dropped index are named, with what brings them back", async () => {
+    const db = await database.open();
+    const name = (bare: string): string => (database.name === "postgres" ? bare : `amends_${bare}`);
+    const schema = database.name === "postgres" ? "amends." : "";
+    await db.query(raw(`drop index ${schema}${name("saga_executions_due")}`));
+    const dropped = await doctor(await database.place());
+    expect([dropped.code, dropped.find("tables")?.level, dropped.find("plans")]).toEqual([
+      1,
+      "ok",
+      undefined,
+    ]);
+    const index = dropped.find("indexes");
+    expect([index?.level, index?.detail]).toEqual(["wrong", `missing: ${name("saga_executions_due")}`]);
+    expect(index?.advice).toMatch(/^Create them: create index \S*saga_executions_due on .*;$/);
+    await db.query(raw(index?.advice?.slice("Create them: ".length).replace(/;$/, "") ?? ""));
+    expect((await doctor(await database.place())).code).toBe(0);
+    await db.query(
+      raw(`drop table ${schema}${name("saga_logs")}${database.name === "postgres" ? " cascade" : ""}`),
+    );
+    const lost = await doctor(await database.place());
+    expect([lost.code, lost.find("tables")]).toEqual([
+      1,
+      expect.objectContaining({ level: "wrong", detail: `missing: ${name("saga_logs")}` }),
+    ]);
   });
 
   it("[P-03][W-14] an index that somebody dropped is found by the plans of the hot statements", async () => {
@@ -142,5 +172,25 @@ onDatabase("sqlite", (database) => {
       "wrong",
       "warn",
     ]);
+  });
+
+  it("[P-03] damage in a file that no statement has met yet is found", async () => {
+    const db = await database.open();
+    const amends = await database.amends({ database: db, sagas: [] });
+    await db.query(raw("create table ballast (id integer primary key, text text)"));
+    await db.query(
+      raw(
+        "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) insert into ballast select i, hex(randomblob(100)) from n",
+      ),
+    );
+    await db.query(raw("pragma wal_checkpoint(truncate)"));
+    await amends.close();
+    const file = await database.place();
+    expect((await doctor(file)).find("file")?.level).toBe("ok");
+    const handle = openSync(file, "r+");
+    writeSync(handle, Buffer.alloc(40_960, 0xff), 0, 40_960, fstatSync(handle).size - 60_000);
+    closeSync(handle);
+    const damaged = await doctor(file);
+    expect([damaged.code, damaged.find("file")?.level]).toEqual([1, "wrong"]);
   });
 });

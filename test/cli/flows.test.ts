@@ -10,9 +10,9 @@ import { cli, json } from "./support/cli.ts";
 onEachDatabase((database) => {
   it("[P-03][P-02] a stalled flow is listed, shown, drawn and steered", async () => {
     const { saga, undoers } = convention({ tables: "err", undoSchema: "err" });
-    const amends = await database.amends({ eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ events: [saga, ...undoers] });
     const worker = await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     const { id } = await runIn(amends, saga, "c-1", "stalled");
     await worker.stop();
     const at = ["--database", await database.place()];

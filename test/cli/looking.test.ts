@@ -1,6 +1,8 @@
 /** What people see in the terminal, and programs as JSON: on a database alone, without anybody's definitions. */
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
+import { sql } from "../../src/storage/sql.ts";
+import { orders } from "../console/support/shop.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
 import { cli, json } from "./support/cli.ts";
@@ -14,20 +16,53 @@ interface Listed {
 }
 
 onEachDatabase((database) => {
-  it("[P-03] status counts all parts and says what needs a person, with an exit code for scripts", async () => {
+  it("[P-03] in a narrow terminal each attention item shows its whole reason and its whole id, within the width", async () => {
+    const { at, abandoned, dead } = await brokenSystem(database);
+    const narrow = await cli(["list", "attention", ...at], { terminal: { columns: 80, colours: false } });
+    const lines = narrow.out.trimEnd().split("\n");
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    const words = narrow.out.replaceAll(/\s+/g, " ");
+    expect(words).toContain("the undo of step charge failed (RangeError). Actions: retry, skip, resolve");
+    expect(words).toContain(
+      "for u-1: stripe did not erase: NotAuthorised, 1 attempt. Actions: requeue, resolve",
+    );
+    for (const id of [...abandoned, "o-stalled", dead]) expect(words).toContain(` ${id} `);
+    const wide = await cli(["list", "attention", ...at], { terminal: { columns: 160, colours: false } });
+    expect(wide.out).toMatch(/^KIND +NAME +ID +SINCE +ACTIONS +REASON\n/);
+  });
+
+  it("[P-03] status says that no worker takes the due work before it counts as stuck", async () => {
+    const db = await database.open();
+    const order = orders();
+    const amends = await database.amends({ database: db, sagas: [order] });
+    await amends.start(order, { orderId: "o-1", end: "COMPLETED" }, { id: "o-1" });
+    const at = ["--database", await database.place()];
+    expect((await cli(["status", ...at])).out).not.toContain("no worker has taken");
+    const { dialect } = db;
+    await db.query(
+      sql`update ${dialect.table("saga_executions")} set next_attempt_at = ${dialect.plusMs(dialect.now(), -25_000)}`,
+    );
+    const { code, out } = await cli(["status", ...at]);
+    expect(out).toMatch(
+      /progress +no worker has taken the oldest due saga for 25 s\. Is one running\? amends worker/,
+    );
+    expect(code).toBe(0);
+  });
+
+  it("[P-03] status counts all parts and says what needs attention, with an exit code for scripts", async () => {
     const { at, amends } = await brokenSystem(database);
     const ran = await cli(["status", ...at]);
-    expect(ran.code).toBe(1);
+    expect(ran.code).toBe(3);
     expect(ran.out).toMatch(/sagas {7}1 STALLED {2}1 COMPLETED {2}1 FAILED/);
     expect(ran.out).toMatch(/outbox {6}2 abandoned/);
-    expect(ran.out).toContain("4 items need a person.");
+    expect(ran.out).toContain("4 items need attention.");
     for (const kind of ["stalled-saga", "abandoned-entry", "dead-letter"]) expect(ran.out).toContain(kind);
     const { ok, sagas, backlog, needsPerson } = await json<{
       ok: boolean;
       sagas: { byStatus: Record<string, { value: number }> };
       backlog: { oldestMs: number };
       needsPerson: readonly unknown[];
-    }>(["status", ...at], 1);
+    }>(["status", ...at], 3);
     expect([ok, sagas.byStatus["STALLED"]?.value, backlog.oldestMs, needsPerson.length]).toEqual([
       false,
       1,
@@ -37,10 +72,10 @@ onEachDatabase((database) => {
     await amends.close();
   });
 
-  it("[P-03] an empty system needs nobody", async () => {
+  it("[P-03] an empty system needs nothing", async () => {
     await database.open();
     const ran = await cli(["status", "--database", await database.place()]);
-    expect([ran.code, ran.out.includes("Nothing needs a person.")]).toEqual([0, true]);
+    expect([ran.code, ran.out.includes("Nothing needs attention.")]).toEqual([0, true]);
     expect((await cli(["list", "--database", await database.place()])).out).toBe("Nothing.\n");
   });
 
@@ -104,7 +139,7 @@ async function shows({ at, abandoned, dead }: Scene): Promise<void> {
   expect(await json(["show", abandoned[0] ?? "", ...at])).toMatchObject({
     what: "entry",
     status: "abandoned",
-    actions: ["requeue"],
+    actions: ["requeue", "resolve"],
   });
   expect(await json(["show", dead, ...at])).toMatchObject({
     what: "delivery",

@@ -1,5 +1,5 @@
 /** What an operator does from the terminal: with a reason, on record, and with a word on what came of it. */
-import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends";
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends/audit";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { actionsOf } from "./support/actions.ts";
@@ -9,7 +9,7 @@ import { brokenSystem } from "./support/scene.ts";
 
 onEachDatabase((database) => {
   it("[P-03][P-02] a broken system is mended from the terminal alone, every action with a reason, on record", async () => {
-    const { at, amends, abandoned, dead } = await brokenSystem(database);
+    const { at, amends, db, abandoned, dead } = await brokenSystem(database);
     const why = ["--reason", "the bank is back", "--by", "ann"];
     expect(await json(["retry", "o-stalled", ...why, ...at])).toMatchObject({
       what: "saga",
@@ -21,7 +21,7 @@ onEachDatabase((database) => {
       attempts: 0,
     });
     const { out } = await cli(["requeue", abandoned[1] ?? "", ...why, ...at]);
-    expect(out).toContain(`to be tried again: entry ${abandoned[1]} is pending`);
+    expect(out).toContain(`Requeued: entry ${abandoned[1]} is pending`);
     const sent = await cli(["resend", dead, ...why, ...at]);
     expect(sent.out).toMatch(/as the new delivery \d+, which is Pending/);
     expect(
@@ -38,16 +38,16 @@ onEachDatabase((database) => {
       ["ann", "requeue", "entry", "the bank is back", "done"],
       ["ann", "retry", "saga", "the bank is back", "done"],
     ]);
-    const trail = await new AuditTrail(amends).list({ subjectId: "u-1" });
+    const trail = await new AuditTrail(db).list({ subjectId: "u-1" });
     expect(trail.events.at(-1)).toMatchObject({
       type: "ERASURE_REQUEUED",
       payload: { reason: "the bank is back", by: "ann" },
     });
-    expect((await cli(["status", ...at])).out).toContain("Nothing needs a person.");
+    expect((await cli(["status", ...at])).out).toContain("Nothing needs attention.");
   });
 
-  it("[P-03][S-14] a stalled saga is skipped or resolved by hand", async () => {
-    const { at, amends, dead } = await brokenSystem(database);
+  it("[P-03][S-14][O-21] a stalled saga is skipped or resolved by hand, and an abandoned erasure is confirmed", async () => {
+    const { at, amends, db, dead, abandoned } = await brokenSystem(database);
     const why = ["--reason", "refunded by hand"];
     expect((await cli(["skip", "o-stalled", ...why, ...at])).err).toContain(
       "Name the step: --step STEP. It may be: charge.",
@@ -58,6 +58,11 @@ onEachDatabase((database) => {
     expect(await json(["resolve", "o-stalled", "--as", "FAILED", ...why, ...at])).toMatchObject({
       status: "FAILED",
     });
+    expect(await json(["resolve", abandoned[0] as string, ...why, ...at])).toMatchObject({
+      status: "succeeded",
+    });
+    const { events } = await new AuditTrail(db).list({ subjectId: "u-1" });
+    expect(events.map(({ type }) => type).slice(-2)).toEqual(["ERASURE_STEP_RESOLVED", "ERASURE_COMPLETED"]);
     expect(await json(["dismiss", dead, ...why, ...at])).toMatchObject({
       what: "delivery",
       deadLetter: "Dismissed",
@@ -69,27 +74,25 @@ onEachDatabase((database) => {
   });
 
   it("[P-03][E-09] where the audit trail is chained nothing is requeued without its key", async () => {
-    const { at, amends, abandoned } = await brokenSystem(database);
+    const { at, db, abandoned } = await brokenSystem(database);
     const key = "a key of the application, 32 bytes";
-    const chained = new DatabaseAuditSink(amends, { chain: { key } });
+    const chained = new DatabaseAuditSink(db, { chain: { key } });
     await chained.append([{ type: "ERASURE_REQUESTED", subjectId: "u-9", payload: {} }]);
     const { code, err } = await cli(["requeue", abandoned[0] ?? "", "--reason", "r", ...at]);
     expect([code, err]).toEqual([1, expect.stringMatching(/^error: The audit trail is chained/)]);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 1 });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 1 });
     expect((await json<{ status: string }>(["show", abandoned[0] ?? "", ...at])).status).toBe("abandoned");
     // With the config that has the key, it is requeued, and the chain goes on.
     const folder = await project({
       "package.json": '{ "type": "module" }',
-      "amends.config.js": `import { DatabaseAuditSink } from "amends";
-import { dataMap, Erasure } from "amends/erasure";
-const audit = (amends) => new DatabaseAuditSink(amends, { chain: { key: "${key}" } });
+      "amends.config.js": `import { dataMap } from "amends/erasure";
 export default {
   database: ${JSON.stringify(at[1])},
-  erasure: (amends) => new Erasure({ amends, dataMap: dataMap({ users: { subject: "id" } }), audit: audit(amends) }),
+  erasure: { dataMap: dataMap({ users: { subject: "id" } }), audit: { chain: { key: "${key}" } } },
 };`,
     });
     expect((await cli(["requeue", abandoned[0] ?? "", "--reason", "r"], { cwd: folder })).code).toBe(0);
-    expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: 2 });
+    expect(await verifyAuditChain(db, { key })).toEqual({ ok: true, links: 2 });
     forget(folder);
   });
 
@@ -103,8 +106,8 @@ export default {
       expect(ran.err).toMatch(message);
       expect(ran.err).not.toMatch(/\n {4}at /);
     };
-    await refused(["cancel", "o-completed"], 2, /Say why: --reason/);
-    await refused(["cancel", "o-completed", "--reason", "  "], 2, /Say why: --reason/);
+    await refused(["cancel", "o-completed"], 2, /A reason is required: --reason/);
+    await refused(["cancel", "o-completed", "--reason", "  "], 2, /A reason is required: --reason/);
     await refused(
       ["cancel", "o-completed", ...why],
       1,
@@ -121,12 +124,13 @@ export default {
       1,
       /This is a delivery \(DeadLettered\): amends cancel is for saga\./,
     );
-    for (const name of ["retry", "resolve"])
-      await refused(
-        [name, entry, ...why],
-        1,
-        new RegExp(`^error: This is an abandoned entry: amends requeue ${entry}\n$`),
-      );
+    await refused(
+      ["retry", entry, ...why],
+      1,
+      new RegExp(
+        `^error: This is an abandoned entry: amends requeue ${entry}, or amends resolve ${entry}\n$`,
+      ),
+    );
     await refused(
       ["retry", dead, ...why],
       1,

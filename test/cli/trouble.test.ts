@@ -94,6 +94,11 @@ it("[P-03] a SQLite file that is not there is not made by looking", async () => 
       /^error: \S+text\.db is not a SQLite database\.\n/,
     );
   await refused(["list", "--database", folder], 1, /is not a SQLite database/);
+  const doctor = await cli(["doctor", "--database", join(folder, "text.db")]);
+  expect(doctor.out).toMatch(
+    /✗ database +\S+text\.db is not a SQLite database\.\n +→ Check the file name\.\n/,
+  );
+  expect(doctor.out).not.toContain("✗ config");
   writeFileSync(join(folder, "empty.db"), "");
   expect((await cli(["migrate", "--database", join(folder, "empty.db")])).code).toBe(0);
   rmSync(folder, { recursive: true });
@@ -121,7 +126,7 @@ onEachDatabase((database) => {
       applied: string[];
       missing: { name: string; statements: string[] }[];
     };
-    expect([dry.code, applied]).toEqual([1, []]);
+    expect([dry.code, applied]).toEqual([3, []]);
     expect(missing).toMatchObject([{ name: "initial" }]);
     expect(missing[0]?.statements).toContainEqual(expect.stringMatching(/^create table/i));
     const first = await cli(["migrate", ...at]);

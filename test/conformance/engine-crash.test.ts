@@ -1,5 +1,6 @@
 /** A process that dies before any one of the calls that it makes to a storage, with and without runs. */
-import { err, saga, type SagaRun, type SagaStorage } from "amends";
+import { err, saga, type SagaRun } from "amends";
+import type { SagaStorage } from "amends/storage";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { MapSagaStorage } from "../../examples/own-storage/map-storage.ts";

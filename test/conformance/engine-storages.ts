@@ -1,6 +1,6 @@
 /** The storages on which the engine is shown to run: ours behind the contract, and two that users may have written. */
-import { Amends, SqlSagaStorage, type SagaStorage, type StorageOptions, type Worker } from "amends";
-import { MemorySagaStorage } from "amends/sqlite";
+import { Amends, type Worker } from "amends";
+import { SqlSagaStorage, type SagaStorage, type StorageOptions, MemorySagaStorage } from "amends/storage";
 import { afterEach, describe } from "vitest";
 import { MapSagaStorage } from "../../examples/own-storage/map-storage.ts";
 import { onEachDatabase } from "../support/databases.ts";

@@ -1,5 +1,5 @@
 /** A storage whose process dies, or stands still, at a chosen moment. */
-import type { SagaStorage, SagaStorageRun } from "amends";
+import type { SagaStorage, SagaStorageRun } from "amends/storage";
 
 const READS = ["loadSagaState", "getStepHistory"] as const;
 const WRITES = ["createSaga", "updateContext", "updateStatus", "logStep"] as const;

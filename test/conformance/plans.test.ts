@@ -1,7 +1,8 @@
 /** With many finished sagas, and statistics from a moment when there were no others, no statement reads them all. */
 import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
-import { err, saga, signal, SqlSagaStorage } from "amends";
+import { err, saga, signal } from "amends";
 import { event } from "amends/events";
+import { SqlSagaStorage } from "amends/storage";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { initial } from "../../src/core/saga/state.ts";
@@ -83,7 +84,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   await (await amends.start(chain, { end: "STALLED" }, { id: "stalled" })).result();
   const waiting = await amends.start(patient, { orderId: "o-1" });
   await amends.signal(waiting.id, go, "now");
-  await amends.events.publish(undefined, Paid({ orderId: "o-1" }));
+  await amends.events.publish(Paid({ orderId: "o-1" }));
   await waiting.result();
   const page = await amends.attention.list({ limit: 2 });
   await amends.attention.list({ limit: 2, ...(page.next !== undefined && { after: page.next }) });

@@ -29,6 +29,8 @@ interface PlanNode {
 export interface Explainer {
   /** What is scanned, in words; empty where an index serves. */
   scans(statement: Sql): Promise<readonly string[]>;
+  /** The indexes of the watched tables by which it is served, sorted. SQLite calls each primary key by that name. */
+  indexes(statement: Sql): Promise<readonly string[]>;
   end(): Promise<void>;
 }
 
@@ -42,17 +44,23 @@ export async function explainPostgres(
   const client = new pg.Client({ ...ours, connectionString: url });
   await client.connect();
   let count = 0;
+  const planOf = async (statement: Sql): Promise<readonly PlanNode[]> => {
+    const name = `plan_${(count += 1)}`;
+    await client.query(`prepare ${name} as ${statement.text}`);
+    const values = statement.values.map(literal).join(", ");
+    const call = values === "" ? name : `${name}(${values})`;
+    const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+      `explain (format json) execute ${call}`,
+    );
+    return nodesOf((rows[0] as (typeof rows)[0])["QUERY PLAN"][0].Plan);
+  };
   return {
     async scans(statement) {
-      const name = `plan_${(count += 1)}`;
-      await client.query(`prepare ${name} as ${statement.text}`);
-      const values = statement.values.map(literal).join(", ");
-      const call = values === "" ? name : `${name}(${values})`;
-      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
-        `explain (format json) execute ${call}`,
-      );
-      const nodes = nodesOf((rows[0] as (typeof rows)[0])["QUERY PLAN"][0].Plan);
-      return nodes.flatMap((node) => scanOf(node, isList(statement), watch));
+      return (await planOf(statement)).flatMap((node) => scanOf(node, isList(statement), watch));
+    },
+    async indexes(statement) {
+      const names = (await planOf(statement)).flatMap(({ "Index Name": index }) => index ?? []);
+      return named(names, watch);
     },
     end: () => client.end(),
   };
@@ -107,11 +115,34 @@ function scanOf(node: PlanNode, ofList: boolean, watch: Watch): string[] {
   return ofList && watch.small.test(index) ? [] : [`${type} of all of ${index}`];
 }
 
+/** The indexes of a table are named after it, but for those that have the names of the sources. */
+function isOf(index: string, table: string): boolean {
+  return index.startsWith(table) || (table === "webhook_delivery_sagas" && /^(?:idx|uniq)_saga_/.test(index));
+}
+
+function named(names: readonly string[], { tables }: Watch): readonly string[] {
+  const ours = names.filter((name) => name === PRIMARY_KEY || tables.some((table) => isOf(name, table)));
+  return [...new Set(ours)].toSorted();
+}
+
+const PRIMARY_KEY = "primary key";
+
 export function explainSqlite(db: Database, watch: Watch = KERNEL): Explainer {
+  const detailsOf = async (statement: Sql): Promise<readonly string[]> => {
+    const rows = await db.query(sql`explain query plan ${statement}`);
+    return rows.map((row) => row["detail"] as string);
+  };
   return {
+    async indexes(statement) {
+      const names = (await detailsOf(statement)).flatMap(
+        (detail) =>
+          /USING (?:COVERING )?INDEX amends_(\w+)/.exec(detail)?.[1] ??
+          (detail.includes("USING INTEGER PRIMARY KEY") ? PRIMARY_KEY : []),
+      );
+      return named(names, watch);
+    },
     async scans(statement) {
-      const rows = await db.query(sql`explain query plan ${statement}`);
-      const details = rows.map((row) => row["detail"] as string);
+      const details = await detailsOf(statement);
       // What is not a table of ours: rows that were given as JSON, and what the statement itself picked.
       return details.filter(
         (detail) =>

@@ -1,16 +1,15 @@
 /** A storage as a user may write it: every run works on a copy of what it touches, and a commit puts the copies back. */
+import { AmendsError, type SagaStatus } from "amends";
 import {
-  AmendsError,
   SagaConcurrencyError,
   mayBecome,
   type SagaContext,
   type SagaLogEntry,
   type SagaOperations,
-  type SagaStatus,
   type SagaStorage,
   type SagaStorageRun,
   type StoredSagaState,
-} from "amends";
+} from "amends/storage";
 
 interface Saga {
   name: string;

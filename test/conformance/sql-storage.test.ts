@@ -1,5 +1,6 @@
 /** The storage contract on our own tables, beside the engine that uses them too. */
-import { saga, SqlSagaStorage } from "amends";
+import { saga } from "amends";
+import { SqlSagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";

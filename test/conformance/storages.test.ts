@@ -1,5 +1,4 @@
-import { SqlSagaStorage, type SagaStorage } from "amends";
-import { MemorySagaStorage } from "amends/sqlite";
+import { SqlSagaStorage, type SagaStorage, MemorySagaStorage } from "amends/storage";
 import {
   sagaStorageConformance,
   virtualClock,

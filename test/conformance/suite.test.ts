@@ -1,5 +1,5 @@
 /** A suite that everything passes is worth nothing: each storage here has one fault, and the suite must name it. */
-import { SagaConcurrencyError, type SagaStorage, type SagaStorageRun } from "amends";
+import { SagaConcurrencyError, type SagaStorage, type SagaStorageRun } from "amends/storage";
 import { sagaStorageConformance, type MakeStorage } from "amends/testing";
 import { expect, it } from "vitest";
 import { RunningMapStorage } from "./running-map-storage.ts";

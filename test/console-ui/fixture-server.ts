@@ -4,7 +4,7 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { answer, json, notFound, problemAnswer, Refused } from "../../src/console/http/answer.ts";
+import { answer, json, notFound, problemAnswer, Refused, tagged } from "../../src/console/http/answer.ts";
 import { Assets } from "../../src/console/http/assets.ts";
 import type { LiveChange, Part, SagaLine, Session } from "../../src/console/contract.ts";
 import { nodeListener } from "../../src/console/http/node-http.ts";
@@ -34,6 +34,8 @@ export interface Fixture {
   readonly world: World;
   /** Every write that came in: method, path, body, and whether it had the header that writes need. */
   readonly writes: { readonly path: string; readonly body: unknown; readonly marked: boolean }[];
+  /** Every read that was answered: path and status. */
+  readonly reads: { readonly path: string; readonly status: number }[];
   /** Tells every browser that something has changed. */
   tell(change?: Partial<LiveChange>): void;
   /** Refuses every call from here on, or no longer. */
@@ -55,6 +57,7 @@ export async function startFixture(options: FixtureOptions): Promise<Fixture> {
   const assets = new Assets(options.assets);
   const listeners = new Set<ReadableStreamDefaultController<Uint8Array>>();
   const writes: Fixture["writes"] = [];
+  const reads: Fixture["reads"] = [];
   let failing: number | undefined;
 
   const handle = async (request: Request): Promise<Response> => {
@@ -62,7 +65,7 @@ export async function startFixture(options: FixtureOptions): Promise<Fixture> {
     if (!pathname.startsWith(mount)) throw notFound("page");
     const path = pathname.slice(mount.length);
     if (!path.startsWith("api/")) {
-      const page = assets.serve(`/${path}`);
+      const page = assets.serve(`/${path}`, request.headers.get("accept-encoding"));
       if (page) return page;
       throw notFound("page");
     }
@@ -71,10 +74,14 @@ export async function startFixture(options: FixtureOptions): Promise<Fixture> {
     const name = path.slice("api/".length);
     if (name === "session") return session(request, world, open);
     if (!open && !(request.headers.get("cookie") ?? "").includes(COOKIE)) {
-      throw new Refused(401, { code: "SIGNED_OUT", message: "Nobody is signed in." });
+      throw new Refused(401, { code: "SIGNED_OUT", message: "Sign in first." });
     }
     if (name === "live") return stream(listeners);
-    if (request.method === "GET") return json(readWorld(world, name, searchParams));
+    if (request.method === "GET") {
+      const response = tagged(readWorld(world, name, searchParams), request);
+      reads.push({ path: name, status: response.status });
+      return response;
+    }
     const body = (await request.json()) as Record<string, unknown>;
     writes.push({ path: name, body, marked: request.headers.get("x-amends-console") === "1" });
     return json(applyAction(world, name, body));
@@ -98,6 +105,7 @@ export async function startFixture(options: FixtureOptions): Promise<Fixture> {
     url: `http://127.0.0.1:${port}${mount}`,
     world,
     writes,
+    reads,
     tell: (change = {}) => send(listeners, { ...nothing(world), ...change }),
     fail: (status) => {
       failing = status;
@@ -131,12 +139,12 @@ async function session(request: Request, world: World, open: boolean): Promise<R
   if (method === "POST") {
     const { token } = (await request.json()) as { readonly token?: unknown };
     if (token !== TOKEN) {
-      throw new Refused(401, { code: "BAD_TOKEN", message: "This token is wrong, or was used before." });
+      throw new Refused(401, { code: "BAD_TOKEN", message: "This token is not valid, or was already used." });
     }
     return json(who, 200, { "set-cookie": `${COOKIE}; HttpOnly; SameSite=Strict; Path=/` });
   }
   if (open || (headers.get("cookie") ?? "").includes(COOKIE)) return json(who);
-  throw new Refused(401, { code: "SIGNED_OUT", message: "Nobody is signed in." });
+  throw new Refused(401, { code: "SIGNED_OUT", message: "Sign in first." });
 }
 
 function stream(listeners: Set<ReadableStreamDefaultController<Uint8Array>>): Response {

@@ -13,6 +13,19 @@ const SHIFT = `new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(sum), 50)));
 })`;
 
+/** The texts of the second that the first one covers. */
+function hiddenBy(over: string, under: string): string {
+  return `(() => {
+    const cover = document.querySelector(${JSON.stringify(over)}).getBoundingClientRect();
+    return [...document.querySelectorAll(${JSON.stringify(under)})].filter((element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return [...range.getClientRects()].some((text) => text.left < cover.right && cover.left < text.right
+        && text.top < cover.bottom && cover.top < text.bottom);
+    }).map((element) => element.textContent);
+  })()`;
+}
+
 async function tops(page: Page): Promise<readonly number[]> {
   return page.evaluate<number[]>(
     "[...document.querySelectorAll('tbody tr')].slice(0, 12).map((row) => row.getBoundingClientRect().top)",
@@ -66,7 +79,7 @@ inBrowser("live", (stage) => {
     expect(await node.getAttribute("data-state")).toBe("running");
     const box = await node.boundingBox();
     fixture.world.sagas.set("watched", playSaga({ ...seed, ending: "COMPLETED" }));
-    fixture.tell({ watched: [{ id: "watched", version: 9 }] });
+    fixture.tell({ watched: [{ id: "watched", revision: 9 }] });
     await page.locator("h1 .state", { hasText: "Completed" }).waitFor();
     expect(await node.getAttribute("data-state")).toBe("done");
     expect(await node.boundingBox()).toEqual(box);
@@ -105,6 +118,79 @@ inBrowser("live", (stage) => {
     await page.locator('.rail .live[data-state="live"]').waitFor({ timeout: 20_000 });
     await eventually(() => page.locator("tbody tr").count()).toBe(5);
     expect(await page.getByText("The server has not answered").count()).toBe(0);
+    await page.close();
+  });
+
+  it("[P-04] neither the banner of a lost connection nor the button for newer rows hides a title or a head", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas");
+    const born = playSaga({
+      id: "new-1",
+      name: "place-order",
+      ending: "RUNNING",
+      startMs: Date.now(),
+      input: {},
+    });
+    fixture.world.sagas.set("new-1", born);
+    fixture.tell({ sagas: [lineOf(born)] });
+    await page.getByRole("button", { name: "1 newer" }).waitFor();
+    expect(await page.evaluate<string[]>(hiddenBy(".newer", "th"))).toEqual([]);
+    await fixture.drop();
+    await page.locator(".banner").waitFor();
+    expect(await page.evaluate<string[]>(hiddenBy(".banner", "h1, .page-head p, .tools, th"))).toEqual([]);
+    await fixture.raise();
+    await page.close();
+  });
+
+  it("[P-04] a page asks for each thing once when it is opened, and notices do not multiply its requests", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    const asked = (path: string): number => fixture.reads.filter((read) => read.path === path).length;
+    await visit(page, fixture, "#/");
+    await page.locator('.rail .live[data-state="live"]').waitFor();
+    expect(fixture.reads.map(({ path }) => path).toSorted()).toEqual([
+      "attention",
+      "overview",
+      "overview/history",
+    ]);
+    await visit(page, fixture, "#/sagas");
+    await page.locator('.rail .live[data-state="live"]').waitFor();
+    fixture.reads.length = 0;
+    const line = fixture.world.sagas.get("o-4711");
+    if (!line) throw new Error("The world has no o-4711.");
+    for (let notices = 0; notices < 20; notices += 1) fixture.tell({ sagas: [lineOf(line)] });
+    // What has not changed is answered without a body.
+    await eventually(async () => fixture.reads.filter(({ status }) => status === 304).length).toBe(1);
+    expect([asked("sagas"), asked("overview") <= 1]).toEqual([1, true]);
+    await page.close();
+  });
+
+  it("[P-04] a page that is left open keeps nothing of what it no longer shows", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/");
+    await page.locator(".need").first().waitFor();
+    const cdp = await page.context().newCDPSession(page);
+    const nodes = async (): Promise<number> => {
+      await cdp.send("HeapProfiler.collectGarbage");
+      return (await cdp.send("Memory.getDOMCounters")).nodes;
+    };
+    const all = fixture.world.attention;
+    const show = async (count: number): Promise<void> => {
+      fixture.world.attention = all.slice(0, count);
+      fixture.tell();
+      await eventually(() => page.locator(".need").count()).toBe(count);
+    };
+    await show(0);
+    await show(5);
+    const before = await nodes();
+    for (let round = 0; round < 5; round += 1) {
+      await show(0);
+      await show(5);
+    }
+    // Five items of some fourteen nodes each came and went five times.
+    expect((await nodes()) - before).toBeLessThan(20);
     await page.close();
   });
 });

@@ -1,5 +1,5 @@
 /**
- * A new operator, with nothing but the console: the tour has left a stalled saga, two abandoned entries, two dead
+ * A new operator, with nothing but the console: the tour has left a stalled saga, two abandoned erasures, two dead
  * letters and a disabled subscription. Each choice is made by the words on the page alone.
  */
 import type { Locator, Page } from "playwright-core";
@@ -10,7 +10,7 @@ import { builtConsole } from "../support/built.ts";
 import { eventually, inBrowser, settled } from "./support/stage.ts";
 
 /** The card whose words fit. */
-const card = (page: Page, words: RegExp): Locator => page.locator(".case", { hasText: words });
+const card = (page: Page, words: RegExp): Locator => page.locator(".attention-card", { hasText: words });
 
 /** Presses the button, takes the reason that is offered first, and sends it. */
 async function act(page: Page, where: Locator, verb: string): Promise<string> {
@@ -29,48 +29,49 @@ inBrowser("a new operator", (stage) => {
     const { page, troubles } = await stage.tab();
     try {
       const [address] = await tour.hears(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}/);
-      await tour.hears(/are back: what waits can be mended/);
+      await tour.hears(/are back: you can now retry what failed/);
       await page.goto(address);
       await settled(page);
 
       // The overview says how much there is; the list says what.
       await eventually(() => page.locator(".tile-figure").first().innerText()).toBe("6");
-      await page.getByRole("link", { name: /^Needs a person/ }).click();
-      await eventually(() => page.locator(".case").count()).toBe(6);
+      await page.getByRole("link", { name: /^Needs attention/ }).click();
+      await eventually(() => page.locator(".attention-card").count()).toBe(6);
       expect(await seriousFindings(page)).toEqual([]);
 
       // The stalled order: look first, then retry.
       await card(page, /Stalled saga/)
         .locator("a.row-link")
         .click();
-      await page.getByText("It waits for a person").waitFor();
+      await page.getByText("Stuck: action required").waitFor();
       await page.getByText("RefundsDown").first().waitFor();
       const reasons = [await act(page, page.locator("main"), "Retry")];
-      await page.locator("h1 .state", { hasText: "Failed, undone" }).waitFor();
+      await page.locator("h1 .state", { hasText: "Rolled back" }).waitFor();
 
       // The others, from the list: each card says whose it is, where it was to go and what came back.
-      await page.locator(".rail-link[data-room=attention]").click();
+      await page.locator(".rail-link[data-section=attention]").click();
       for (const [words, verb] of [
         [/For u-ann: newsletter did not erase: http-503/i, "Requeue"],
         [/For u-ben: newsletter did not erase: http-503/i, "Requeue"],
         [/warehouse-east: it answered HTTP 500/, "Resend"],
         [/Disabled subscription.*gone for good/s, "Unsubscribe"],
-        [/Dead letter.*old-shop.*gone for good/s, "Dismiss"],
       ] as const) {
         await eventually(() => card(page, words).count()).toBe(1);
         reasons.push(await act(page, card(page, words), verb));
         await eventually(() => card(page, words).count()).toBe(0);
       }
-      await page.getByText("Nothing needs you").waitFor();
-      await tour.hears(/Nothing needs a person\./);
+      await page.getByText("All clear").waitFor();
+      await tour.hears(/✓ task 5 is done: order o-1007/);
+      await tour.hears(/\(5 of 5\)/);
+      await tour.hears(/All clear: nothing needs attention\./);
 
       // It is really done, and it is on record.
-      await page.locator(".rail-link[data-room=erasures]").click();
+      await page.locator(".rail-link[data-section=erasures]").click();
       await page.getByRole("searchbox").fill("u-ann");
       await page.locator("tbody tr", { hasText: "u-ann" }).locator("a").first().click();
       await page.getByText("Erasure requeued").waitFor();
-      await page.locator(".rail-link[data-room=audit]").click();
-      await eventually(() => page.locator("tbody tr").count()).toBe(6);
+      await page.locator(".rail-link[data-section=audit]").click();
+      await eventually(() => page.locator("tbody tr").count()).toBe(5);
       for (const reason of reasons) await page.locator("tbody tr", { hasText: reason }).first().waitFor();
       expect(troubles).toEqual([]);
     } finally {

@@ -3,12 +3,13 @@ import { expect, it } from "vitest";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE, type Look } from "./support/browser.ts";
 import { eventually, expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
+import { playSaga } from "./support/saga-world.ts";
 import type { Fixture } from "./fixture-server.ts";
 
 /** What each page must say, so that a blank one cannot pass. */
 const PAGES: readonly (readonly [hash: string, heading: string, says: string])[] = [
   ["#/", "Overview", "Finished sagas"],
-  ["#/attention", "Attention", "Abandoned entry"],
+  ["#/attention", "Needs attention", "Abandoned erasure"],
   ["#/sagas", "Sagas", "o-4711"],
   ["#/sagas/o-4711", "place-order Stalled", "BankClosed"],
   ["#/flows", "Event flows", "srn:conv:berlin-26"],
@@ -18,9 +19,9 @@ const PAGES: readonly (readonly [hash: string, heading: string, says: string])[]
   ["#/webhooks", "Webhooks", "order.placed"],
   ["#/webhooks/deliveries/501", "order.placed Dead letter", "HTTP 503"],
   ["#/webhooks/subscriptions", "Webhooks", "warehouse-east"],
-  ["#/webhooks/subscriptions/2", "https://warehouse-east.example/in Disabled", "five days"],
+  ["#/webhooks/subscriptions/2", "Warehouse partner, east Disabled", "No delivery has succeeded"],
   ["#/erasures", "Erasures", "Overdue"],
-  ["#/erasures/user-7", "Trail of a subject", "Erasure local completed"],
+  ["#/erasures/user-7", "Data subject", "Erasure local completed"],
   ["#/audit", "Audit", "The bank is open again"],
   ["#/audit/subjects", "Audit", "Erasure requeued"],
 ];
@@ -59,15 +60,15 @@ inBrowser("pages", (stage) => {
     const fixture = await stage.fixture({ kind: "empty" });
     const { page, troubles } = await stage.tab();
     const teaches: readonly (readonly [string, string])[] = [
-      ["#/", "Nothing needs you"],
-      ["#/attention", "Nothing needs you"],
+      ["#/", "All clear"],
+      ["#/attention", "All clear"],
       ["#/sagas", "amends.start(placeOrder"],
       ["#/flows", "eventSaga("],
-      ["#/outbox", "eraseSubject(tx"],
-      ["#/webhooks", "webhooks.publish(tx"],
+      ["#/outbox", "erasure.eraseSubject("],
+      ["#/webhooks", "webhooks.publish({"],
       ["#/webhooks/subscriptions", "webhooks.subscribe("],
-      ["#/erasures", "new Erasure("],
-      ["#/audit", "Nobody has done anything yet"],
+      ["#/erasures", "erasure: { dataMap"],
+      ["#/audit", "No operator actions yet"],
     ];
     for (const [hash, text] of teaches) {
       await visit(page, fixture, hash);
@@ -75,6 +76,21 @@ inBrowser("pages", (stage) => {
       expect.soft(await seriousFindings(page), hash).toEqual([]);
     }
     expect(troubles).toEqual([]);
+    await page.close();
+  });
+
+  it("[P-04] the list of sagas shows the state of each step, and the last error", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas");
+    const row = page.locator("tbody tr", { hasText: "o-4711" });
+    const segments = row.locator(".strip i");
+    const states: (string | null)[] = [];
+    for (const segment of await segments.all()) states.push(await segment.getAttribute("data-state"));
+    expect(states).toEqual(["undone", "undo-failed", "failed", "none"]);
+    expect(await row.innerText()).toContain("BankClosed");
+    await row.locator(".strip").hover();
+    expect(await page.locator(".tip").innerText()).toContain("charge: undo failed");
     await page.close();
   });
 
@@ -96,10 +112,66 @@ inBrowser("pages", (stage) => {
       "ship",
       "undo charge",
       "undo reserve",
-      "by Amends or a person",
+      "System and operator",
     ]);
-    await page.getByRole("button", { name: "Line by line" }).click();
-    expect(await page.locator(".story").innerText()).toContain("turned back at ship");
+    await page.getByRole("button", { name: "Event log" }).click();
+    expect(await page.locator(".event-log").innerText()).toContain("rollback started at ship");
+    await page.close();
+  });
+
+  it("[P-04] texts of the graph stay inside their boxes, however long the names are", async () => {
+    const fixture = await stage.fixture();
+    const steps = [
+      "a-step-whose-name-is-much-longer-than-its-box-could-ever-be",
+      "WWWWWWWWWWWWWWWWWWWWWW",
+      "ship",
+    ];
+    const long = playSaga({
+      id: "long",
+      name: "long",
+      ending: "STALLED",
+      startMs: Date.now(),
+      input: {},
+      steps,
+    });
+    fixture.world.sagas.set("long", long);
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas/long");
+    const over = await page.evaluate<
+      string[]
+    >(`[...document.querySelectorAll(".run-graph .node")].flatMap((node) => {
+      const box = node.querySelector("rect").getBoundingClientRect();
+      return [...node.querySelectorAll("text")].filter((text) => {
+        const { left, right } = text.getBoundingClientRect();
+        return left < box.left || right > box.right;
+      }).map((text) => text.textContent);
+    })`);
+    expect(over).toEqual([]);
+    expect(await page.locator(".node-label", { hasText: "…" }).count()).toBeGreaterThan(0);
+    await page.locator(".lane-name").first().hover();
+    expect(await page.locator(".tip").innerText()).toBe(steps[0]);
+    await page.close();
+  });
+
+  it("[P-04] an event of a flow without a subscriber is not pending, and a blocked erasure is not just open", async () => {
+    const fixture = await stage.fixture();
+    const flow = fixture.world.flows.get("f-c0");
+    if (!flow) throw new Error("The world has no completed flow.");
+    const [first] = flow.events;
+    if (!first) throw new Error("The flow has no events.");
+    const last = { ...first, id: "last", name: "ShelfFilled", handler: null, status: "pending" } as const;
+    fixture.world.flows.set("f-c0", { ...flow, events: [...flow.events, last] });
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/flows/f-c0");
+    const row = page.locator(".trail-row", { hasText: "ShelfFilled" });
+    expect(await row.innerText()).toContain("No subscriber");
+    expect(await row.innerText()).not.toContain("Pending");
+    const blocked = fixture.world.erasures.map((line) =>
+      line.subjectId === "user-7" ? { ...line, abandoned: 1 } : line,
+    );
+    fixture.world.erasures.splice(0, blocked.length, ...blocked);
+    await visit(page, fixture, "#/erasures");
+    expect(await page.locator("tbody tr", { hasText: "user-7" }).innerText()).toContain("Blocked");
     await page.close();
   });
 
@@ -108,7 +180,7 @@ inBrowser("pages", (stage) => {
     const { page } = await stage.tab(PHONE);
     await visit(page, fixture, "#/sagas/o-4711");
     const over =
-      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.picture'); return scrollWidth - clientWidth; })()";
+      "(() => { const { scrollWidth, clientWidth } = document.querySelector('.run-graph'); return scrollWidth - clientWidth; })()";
     await eventually(() => page.evaluate<number>(over)).toBeLessThanOrEqual(0);
     const [act, undo] = await Promise.all(
       ["act:charge", "undo:charge"].map((node) => page.locator(`[data-node="${node}"]`).boundingBox()),
@@ -117,16 +189,30 @@ inBrowser("pages", (stage) => {
     await page.close();
   });
 
-  it("[P-04] an instant is told relative, and exactly on hover and by a tap", async () => {
+  it("[P-04] a time is shown relative, exactly on hover, by a tap and on focus, and exactly everywhere in local time or UTC", async () => {
     const fixture = await world();
     const { page } = await stage.tab();
     await visit(page, fixture, "#/sagas/o-4711");
     const time = page.locator(".facts time").first();
     expect(await time.innerText()).toMatch(/ago$|just now/u);
     await time.hover();
-    expect(await page.locator(".tip").innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/u);
-    await time.click();
-    expect(await time.innerText()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/u);
+    const exact = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/u;
+    expect(await page.locator(".tip").innerText()).toMatch(exact);
+    await page.locator("h1").hover();
+    await eventually(() => page.locator(".tip").count()).toBe(0);
+    await page.locator(".card-head .btn").last().focus();
+    for (let stops = 0; stops < 30 && (await page.locator("time:focus").count()) === 0; stops += 1)
+      await page.keyboard.press("Shift+Tab");
+    expect(await page.locator("time:focus").count()).toBe(1);
+    expect(await page.locator(".tip").innerText()).toMatch(exact);
+    await page.keyboard.press("z");
+    await page.keyboard.press("z");
+    const iso = await time.getAttribute("datetime");
+    expect(await time.innerText()).toBe(iso?.slice(11, 19));
+    expect(await page.locator(".rail [data-testid=times]").innerText()).toBe("UTC");
+    await page.reload();
+    expect(await page.locator(".facts time").first().innerText()).toBe(iso?.slice(11, 19));
+    await page.evaluate("localStorage.clear()");
     await page.close();
   });
 
@@ -145,7 +231,7 @@ inBrowser("pages", (stage) => {
     await expectRows(page, 2);
     expect(new URL(page.url()).hash).toBe("#/sagas?status=COMPENSATING");
     await page.getByRole("searchbox").fill("nothing like it");
-    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await page.getByRole("button", { name: "Clear filters" }).click();
     await expectRows(page, 40);
     await page.close();
   });
@@ -154,9 +240,9 @@ inBrowser("pages", (stage) => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();
     await visit(page, fixture, "#/sagas/nobody");
-    expect(await page.locator("main").innerText()).toContain("There is nothing under this id");
+    expect(await page.locator("main").innerText()).toContain("Not found");
     await visit(page, fixture, "#/no/such/page");
-    expect(await page.locator("main").innerText()).toContain("There is no such page");
+    expect(await page.locator("main").innerText()).toContain("No page at this address");
     fixture.fail(500);
     await page.goto(`${fixture.url}#/outbox`);
     await page.getByText("The database is away.").waitFor();

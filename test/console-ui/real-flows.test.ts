@@ -17,7 +17,7 @@ async function openScene(): Promise<{ scene: FlowScene; url: string; close(): Pr
   const folder = mkdtempSync(path.join(tmpdir(), "amends-flows-"));
   const mended = { undo: false, notice: false };
   const { saga, handlers } = flows(mended);
-  const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), eventSagas: [saga], handlers });
+  const amends = new Amends({ database: sqlite(path.join(folder, "shop.db")), events: [saga, ...handlers] });
   await amends.migrate();
   const server = await createConsole(amends, { assets: await builtConsole() }).listen({ port: 0 });
   return {
@@ -46,7 +46,7 @@ inBrowser("event flows on the real console", (stage) => {
     try {
       await page.goto(url);
       await settled(page);
-      await page.locator(".rail-link[data-room=flows]").click();
+      await page.locator(".rail-link[data-section=flows]").click();
       await page.locator("tbody tr", { hasText: "c-1" }).waitFor();
       await page.getByRole("button", { name: /^Stalled/u }).click();
       await eventually(() => page.locator("tbody tr").count()).toBe(1);
@@ -68,18 +68,18 @@ inBrowser("event flows on the real console", (stage) => {
       await say(page, "the schema is free");
       await page.locator("h1 .state", { hasText: "Compensating" }).waitFor();
       await scene.settle();
-      await page.locator("h1 .state", { hasText: "Failed" }).waitFor();
+      await page.locator("h1 .state", { hasText: "Rolled back" }).waitFor();
       expect(await page.locator('[data-node="undo:create_schema"]').getAttribute("data-state")).toBe("done");
       expect((await scene.amends.events.inspect(id))?.status).toBe("failed");
 
-      await page.locator(".rail-link[data-room=attention]").click();
-      const given = page.locator('.case[data-kind="abandoned-event"]');
+      await page.locator(".rail-link[data-section=attention]").click();
+      const given = page.locator('.attention-card[data-kind="abandoned-event"]');
       await given.locator('[data-action="resolve"]').click();
       await say(page, "told by telephone");
       await given.waitFor({ state: "detached" });
       expect((await scene.amends.attention.list()).items).toEqual([]);
 
-      await page.locator(".rail-link[data-room=audit]").click();
+      await page.locator(".rail-link[data-section=audit]").click();
       for (const reason of ["whose is it?", "the schema is free", "told by telephone"]) {
         await page.getByText(reason).waitFor();
       }
@@ -100,7 +100,7 @@ inBrowser("event flows on the real console", (stage) => {
       await settled(page);
       for (const [hash, says] of [
         ["#/flows", "stalled-1"],
-        ["#/flows?q=nothing-like-it", "No flow fits"],
+        ["#/flows?q=nothing-like-it", "No matching flows"],
         [`#/flows/${id}`, "DropSchema"],
         [`#/outbox/${given}`, "RangeError"],
         ["#/attention", "Abandoned event"],

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { Amends, Calls, defineCall, Retention, saga, type DatabaseOptions } from "amends";
+import { Amends, saga, type DatabaseOptions } from "amends";
+import { defineCall, type Calls } from "amends/calls";
 import { createConsole, type ConsoleServer } from "amends/console";
 import { sqlite, transaction, type SqliteHandle } from "amends/sqlite";
 import { virtualClock } from "amends/testing";
@@ -46,7 +47,7 @@ inBrowser("calls and the archive on the real console", (stage) => {
     const made: string[] = [];
     const mail = defineCall("send-mail", {
       schema: z.object({ to: z.string() }),
-      maxAttempts: 1,
+      retry: { attempts: 1 },
       handle: ({ to }) => {
         if (!isBack) throw new RangeError("down");
         made.push(to);
@@ -54,19 +55,20 @@ inBrowser("calls and the archive on the real console", (stage) => {
     });
     const enqueue = saga("enqueue", z.object({})).step("send", {
       transaction,
-      act: ({ tx }) => calls?.enqueue(tx, mail, { to: "ann" }),
+      act: async ({ tx }) => void (await enqueuer?.enqueue(mail, { to: "ann" }, { tx })),
     });
-    let calls: Calls<SqliteHandle> | undefined;
-    await withConsole({ sagas: [enqueue] }, async (amends, _clock, invite) => {
-      calls = new Calls(amends, { calls: [mail] });
+    let enqueuer: Calls<SqliteHandle> | undefined;
+    await withConsole({ sagas: [enqueue], calls: [mail] }, async (amends, _clock, invite) => {
+      const { calls } = amends;
+      enqueuer = calls;
       await amends.start(enqueue, {}, { id: "e-1" });
       await amends.worker().runOnce();
       await calls.runOnce();
       const { page, troubles } = await stage.tab();
       await page.goto(await invite());
       await settled(page);
-      await page.locator(".rail-link[data-room=attention]").click();
-      const given = page.locator('.case[data-kind="abandoned-call"]');
+      await page.locator(".rail-link[data-section=attention]").click();
+      const given = page.locator('.attention-card[data-kind="abandoned-call"]');
       await given.getByText("the call send-mail was given up: RangeError").waitFor();
       expect(await seriousFindings(page)).toEqual([]);
       isBack = true;
@@ -76,7 +78,7 @@ inBrowser("calls and the archive on the real console", (stage) => {
       await given.waitFor({ state: "detached" });
       await calls.runOnce();
       expect(made).toEqual(["ann"]);
-      await page.locator(".rail-link[data-room=audit]").click();
+      await page.locator(".rail-link[data-section=audit]").click();
       await page.getByText("the mail server is back").waitFor();
       expect(troubles).toEqual([]);
       await page.close();
@@ -85,18 +87,19 @@ inBrowser("calls and the archive on the real console", (stage) => {
 
   it("[P-06] an archived saga is found by its id, is marked, and shows what happened", async () => {
     const order = saga("place-order", z.object({})).step("ship", { act: () => "sent" });
-    await withConsole({ sagas: [order] }, async (amends, clock, invite) => {
+    const retention = { sagas: { completed: "1d", archive: true } } as const;
+    await withConsole({ sagas: [order], retention }, async (amends, clock, invite) => {
       await amends.start(order, {}, { id: "old-1" });
       await amends.worker().runOnce();
       await clock.advance(2 * 86_400_000);
       await amends.start(order, {}, { id: "new-1" });
       await amends.worker().runOnce();
-      const retention = new Retention({ amends, sagas: { completed: "1d", archive: true } });
-      expect(await retention.runOnce()).toBe(1);
+      await amends.retention.runOnce();
+      expect(await amends.inspect("old-1")).toBeUndefined();
       const { page, troubles } = await stage.tab();
       await page.goto(await invite());
       await settled(page);
-      await page.locator(".rail-link[data-room=sagas]").click();
+      await page.locator(".rail-link[data-section=sagas]").click();
       await page.locator("tbody tr", { hasText: "new-1" }).waitFor();
       expect(await page.locator("tbody tr", { hasText: "new-1" }).innerText()).not.toContain("archived");
       await page.getByRole("searchbox").fill("old-1");

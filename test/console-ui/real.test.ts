@@ -36,8 +36,8 @@ inBrowser("the real console", (stage) => {
       await page.goto(server.signInUrl);
       await settled(page);
       await eventually(() => page.locator(".tile-figure").first().innerText()).toBe("1");
-      await page.locator(".rail-link[data-room=attention]").click();
-      await page.locator(".case a.row-link", { hasText: "place-order" }).click();
+      await page.locator(".rail-link[data-section=attention]").click();
+      await page.locator(".attention-card a.row-link", { hasText: "place-order" }).click();
       await page.locator("h1 .state", { hasText: "Stalled" }).waitFor();
       expect(await page.locator('[data-node="undo:charge"]').getAttribute("data-state")).toBe("failed");
       expect(await page.locator("body").innerText()).not.toContain("ada@example.com");
@@ -53,16 +53,16 @@ inBrowser("the real console", (stage) => {
       await page.locator("dialog[open] button[type=submit]").click();
       await page.locator("h1 .state", { hasText: "Compensating" }).waitFor();
       await worker.runOnce();
-      await page.locator("h1 .state", { hasText: "Failed, undone" }).waitFor();
+      await page.locator("h1 .state", { hasText: "Rolled back" }).waitFor();
       expect(await page.locator('[data-node="undo:charge"]').getAttribute("data-state")).toBe("done");
       await eventually(() =>
         page.locator(".rail [data-testid=attention-count]").getAttribute("data-none"),
       ).toBe("true");
 
-      await page.locator(".rail-link[data-room=audit]").click();
+      await page.locator(".rail-link[data-section=audit]").click();
       await page.getByText("the bank is open again").waitFor();
       await page.getByText("whose order is it?").waitFor();
-      await page.locator(".rail-link[data-room=sagas]").click();
+      await page.locator(".rail-link[data-section=sagas]").click();
       await page.getByRole("searchbox").fill("o-1");
       await page.locator("tbody tr", { hasText: "place-order" }).waitFor();
       expect(troubles).toEqual([]);

@@ -15,7 +15,7 @@ inBrowser("session", (stage) => {
     await stage.window().forgetCookies();
     const { page, troubles } = await stage.tab();
     await page.goto(`${fixture.url}#token=wrong`);
-    await page.getByText("This token is wrong").waitFor();
+    await page.getByText("This token is not valid").waitFor();
     expect(page.url()).not.toContain("wrong");
     expect(await seriousFindings(page)).toEqual([]);
     await page.goto("about:blank");
@@ -63,7 +63,7 @@ inBrowser("session", (stage) => {
     const { page } = await stage.tab();
     await visit(page, fixture, "#/");
     for (const [key, heading] of [
-      ["a", "Attention"],
+      ["a", "Needs attention"],
       ["f", "Event flows"],
       ["b", "Outbox"],
       ["w", "Webhooks"],
@@ -82,7 +82,7 @@ inBrowser("session", (stage) => {
     const focused = await page.evaluate<string>("document.activeElement.getAttribute('href')");
     expect(focused).toBe(await page.locator("[data-row]").first().getAttribute("href"));
     await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "What happened" }).waitFor();
+    await page.getByRole("region", { name: "Timeline" }).waitFor();
     await page.keyboard.press("u");
     await page.locator("h1", { hasText: "Sagas" }).waitFor();
     await page.keyboard.press("/");
@@ -92,7 +92,7 @@ inBrowser("session", (stage) => {
     await eventually(() => page.locator("tbody tr").count()).toBe(40);
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.keyboard.press("Control+k");
@@ -131,10 +131,50 @@ inBrowser("session", (stage) => {
     await page.close();
   });
 
+  it("[P-04] scripts and styles travel compressed, in the encoding that the browser accepts", async () => {
+    const fixture = await stage.fixture();
+    const page = await (await fetch(fixture.url)).text();
+    const [script] = /assets\/index-[\w-]+\.js/u.exec(page) ?? [];
+    const ask = async (accepts: string) => {
+      const response = await fetch(`${fixture.url}${script}`, { headers: { "accept-encoding": accepts } });
+      const text = await response.text();
+      return {
+        encoding: response.headers.get("content-encoding"),
+        vary: response.headers.get("vary"),
+        length: text.length,
+      };
+    };
+    const plain = await ask("identity");
+    expect(plain).toMatchObject({ encoding: null, vary: "accept-encoding" });
+    expect(plain.length).toBeGreaterThan(1_000);
+    for (const [accepts, encoding] of [
+      ["gzip, deflate, br", "br"],
+      ["gzip;q=0.8, br;q=0", "gzip"],
+      ["*", "br"],
+    ] as const) {
+      expect(await ask(accepts)).toEqual({ ...plain, encoding });
+    }
+  });
+
+  it("[P-04] the licences of all bundled libraries are shipped with the pages", async () => {
+    const notices = readFileSync(path.join(await builtConsole(), "THIRD-PARTY-NOTICES.txt"), "utf8");
+    for (const name of [
+      "preact",
+      "@preact/signals",
+      "@preact/signals-core",
+      "uplot",
+      "@dagrejs/dagre",
+      "@dagrejs/graphlib",
+    ]) {
+      expect(notices).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, "mu"));
+    }
+    expect(notices.match(/Permission is hereby granted/gu)?.length).toBeGreaterThanOrEqual(6);
+  });
+
   it("[P-04] the assets weigh less than 120 kB, gzipped", async () => {
     const folder = await builtConsole();
-    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
-      file.isFile(),
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+      (file) => file.isFile() && /\.(?:js|css|html|svg)$/u.test(file.name),
     );
     const bytes = files.map((file) => gzipSync(readFileSync(path.join(file.parentPath, file.name))).length);
     expect(files.length).toBeGreaterThanOrEqual(4);

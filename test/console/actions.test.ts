@@ -72,14 +72,14 @@ onEachDatabase((database) => {
     const shop = await openShop(database);
     await shop.run("STALLED", "o-1");
     const { as, get, post } = visit(shop.amends);
-    const { version } = await get<SagaDetail>("reader", "/api/sagas/o-1");
-    const stale = { reason: "late", version: version - 1 };
+    const { revision } = await get<SagaDetail>("reader", "/api/sagas/o-1");
+    const stale = { reason: "late", revision: revision - 1 };
     const refused = await as("operator", "/api/sagas/o-1/retry", { method: "POST", body: stale });
     expect([refused.status, await refused.json()]).toEqual([
       409,
       expect.objectContaining({ code: "SAGA_CONCURRENCY" }),
     ]);
-    await post("operator", "/api/sagas/o-1/retry", { reason: "in time", version });
+    await post("operator", "/api/sagas/o-1/retry", { reason: "in time", revision });
   });
 
   it("[X-01] a value is revealed to whoever may, with a reason, and that is on record first", async () => {

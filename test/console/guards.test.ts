@@ -4,7 +4,7 @@ import { CONTENT_SECURITY_POLICY } from "../../src/console/http/answer.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { samplesOf, type Sample } from "./support/sample.ts";
 import { openShop } from "./support/shop.ts";
-import { PAGE, TOKENS, visit, type Ask, type Visit } from "./support/visit.ts";
+import { PAGE, program, TOKENS, visit, type Ask, type Visit } from "./support/visit.ts";
 
 const HEADERS = {
   "cache-control": "no-store",
@@ -33,7 +33,7 @@ async function scene(
   return {
     ...visitor,
     samples: samplesOf(visitor.console.routes),
-    history: async () => (await shop.amends.inspect("o-1"))?.version ?? 0,
+    history: async () => (await shop.amends.inspect("o-1"))?.revision ?? 0,
   };
 }
 
@@ -252,6 +252,29 @@ onEachDatabase((database) => {
     const head = await as("reader", "/api/sagas", { method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
     expectHeaders(head);
+  });
+
+  it("[P-04] what has not changed since it was read is answered with 304 and no body, and is never stored", async () => {
+    const shop = await openShop(database);
+    await shop.run("COMPLETED", "o-1");
+    const { ask } = visit(shop.amends);
+    const read = (etag?: string): Promise<Response> =>
+      ask("/api/sagas", {
+        headers: { ...program("reader"), ...(etag !== undefined && { "if-none-match": etag }) },
+      });
+    const first = await read();
+    const etag = first.headers.get("etag") ?? "";
+    expect([first.status, etag.length > 10, first.headers.get("cache-control")]).toEqual([
+      200,
+      true,
+      "no-store",
+    ]);
+    const again = await read(etag);
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+    await shop.run("COMPLETED", "o-2");
+    const changed = await read(etag);
+    expect([changed.status, changed.headers.get("etag") === etag]).toEqual([200, false]);
+    expect((await ask("/api/sagas", { headers: { "if-none-match": etag } })).status).toBe(401);
   });
 });
 

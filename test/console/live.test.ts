@@ -91,25 +91,25 @@ onEachDatabase((database) => {
     await shop.amends.resolve("o-1", "FAILED", { reason: "by hand" });
     const after = await pump(clock, ear.next());
     expect(after.data).toMatchObject({ attention: { value: 0 }, sagas: [{ id: "o-1", status: "FAILED" }] });
-    expect(after.data.watched[0]?.version).toBeGreaterThan(heard.data.watched[0]?.version ?? Infinity);
+    expect(after.data.watched[0]?.revision).toBeGreaterThan(heard.data.watched[0]?.revision ?? Infinity);
     await ear.stop();
   });
 
   it("[P-04] a browser hears in which other part something stirred, and of nothing where nothing did", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
-    const scene = await openFlows(database, { database: db });
+    const scene = await openFlows(database, { database: db, webhooks: {} });
     const { ask } = visit(scene.amends);
     const ear = await listen(ask);
     await clock.advance(1_000);
     await scene.run("completed");
     expect((await pump(clock, ear.next())).data.parts).toEqual(["outbox", "flows"]);
     await db.transaction(async (_session, tx) => {
-      await scene.amends.webhooks.publish(tx, { type: "order.placed", data: {} });
+      await scene.amends.webhooks.publish({ type: "order.placed", data: {} }, { tx });
     });
     await scene.amends.webhooks.subscribe({ url: "https://partner.example/hook", events: ["order.*"] });
     await db.transaction(async (_session, tx) => {
-      await scene.amends.webhooks.publish(tx, { type: "order.placed", data: {} });
+      await scene.amends.webhooks.publish({ type: "order.placed", data: {} }, { tx });
     });
     expect((await pump(clock, ear.next())).data.parts).toEqual(["webhooks"]);
     await ear.stop();

@@ -1,4 +1,7 @@
-import { type Amends, Calls, DatabaseAuditSink, defineCall, err, Outbox } from "amends";
+import { type Amends, err } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { defineCall } from "amends/calls";
+import { type Outbox, dataMap } from "amends/erasure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { ActionLine, AttentionLine, Overview, Page, Revealed } from "../../src/console/contract.ts";
@@ -22,11 +25,12 @@ interface Scene extends Visit {
 
 async function scene(database: TestDatabase, clock = virtualClock()): Promise<Scene> {
   const db: Database = await database.open({ clock });
-  const amends = await database.amends({ database: db });
-  const audit = new DatabaseAuditSink(amends);
-  const outbox = new Outbox(amends, { audit });
+  const erasure = { dataMap: dataMap({ users: { subject: "id" } }) };
+  const amends = await database.amends({ database: db, erasure });
+  const audit = new DatabaseAuditSink(db);
+  const { outbox } = amends.erasure;
   return {
-    ...visit(amends, { outbox }),
+    ...visit(amends),
     amends,
     outbox,
     enqueue: (...subjects) =>
@@ -107,8 +111,8 @@ onEachDatabase((database) => {
         kind: "abandoned-entry",
         id,
         name: "stripe",
-        reason: "for u-1: stripe did not erase: NotAuthorised, 1 try",
-        actions: ["requeue"],
+        reason: "for u-1: stripe did not erase: NotAuthorised, 1 attempt",
+        actions: ["requeue", "resolve"],
         skippable: [],
       },
     ]);
@@ -131,15 +135,49 @@ onEachDatabase((database) => {
     ]);
   });
 
+  it("[P-02][O-21] an abandoned erasure is confirmed by hand, with the evidence in both trails, and its request completes", async () => {
+    const here = await scene(database);
+    const { enqueue, get, as, post } = here;
+    const [id = ""] = await enqueue("u-1");
+    const path = `/api/outbox/${id}/resolve`;
+    const early = await as("operator", path, { method: "POST", body: { reason: "early" } });
+    expect(early.status).toBe(409);
+    await here.record("ERASURE_REQUESTED", "u-1");
+    const request = async (): Promise<unknown> =>
+      (await get<Page<ErasureLine>>("reader", "/api/erasures")).items[0];
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 1, abandoned: 0 });
+    await abandonAll(here);
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 1, abandoned: 1 });
+    const reason = "the provider closed its doors: letter of 3 May";
+    const line = await post<OutboxLine>("operator", path, { reason });
+    expect(line).toMatchObject({ status: "succeeded", lastError: null, actions: [] });
+    expect((await get<Page<AttentionLine>>("reader", "/api/attention")).items).toEqual([]);
+    const trail = await get<SubjectTrail>("reader", "/api/subjects/u-1");
+    expect(await request()).toMatchObject({ subjectId: "u-1", open: 0, abandoned: 0 });
+    expect(trail.events).toMatchObject([
+      { type: "ERASURE_REQUESTED" },
+      { type: "ERASURE_STEP_RESOLVED", payload: { reason, by: "Otto", entry_id: id } },
+      { type: "ERASURE_COMPLETED" },
+    ]);
+    expect((await get<Page<ActionLine>>("reader", "/api/audit?action=resolve")).items).toMatchObject([
+      { by: "Otto", target: { kind: "entry", id }, outcome: "done", reason },
+      { by: "Otto", target: { kind: "entry", id }, outcome: "refused", reason: "early" },
+    ]);
+    const bare = visit(await database.amends({}));
+    const [other = ""] = await enqueue("u-2");
+    await abandonAll(here);
+    const sent = { method: "POST", body: { reason: "try" } };
+    expect((await bare.as("operator", `/api/outbox/${other}/resolve`, sent)).status).toBe(501);
+  });
+
   it("[P-02] a call of the application's own that was given up is in attention, and is requeued with a reason, on record", async () => {
-    const { amends, get, post, as } = await scene(database);
+    const { get, post, as } = await scene(database);
     const mail = defineCall("send-mail", {
       schema: z.object({ to: z.string() }),
       handle: () => err("refused"),
     });
-    const calls = new Calls(amends, { calls: [mail] });
-    const db = await database.open();
-    const id = await db.transaction((session) => calls.enqueueIn(session, mail, { to: "ada@example.com" }));
+    const { calls } = await database.amends({ calls: [mail] });
+    const { entryId: id } = await calls.enqueue(mail, { to: "ada@example.com" });
     await calls.runOnce();
     const { items } = await get<Page<AttentionLine>>("reader", "/api/attention");
     expect(items).toMatchObject([{ kind: "abandoned-call", id, name: "send-mail", actions: ["requeue"] }]);
@@ -158,15 +196,17 @@ onEachDatabase((database) => {
     ]);
   });
 
-  it("[P-04] without an outbox of the application's own nothing is requeued", async () => {
+  it("[P-04] a console whose process has no erasure requeues nothing, and says what is missing", async () => {
     const here = await scene(database);
     const [id = ""] = await here.enqueue("u-1");
     await abandonAll(here);
-    const bare = visit(here.amends);
+    const bare = visit(await database.amends({}));
     const line = await bare.get<OutboxLine>("reader", `/api/outbox/${id}`);
     expect([line.status, line.actions]).toEqual(["abandoned", []]);
     const sent = { method: "POST", body: { reason: "try" } };
-    expect((await bare.as("operator", `/api/outbox/${id}/requeue`, sent)).status).toBe(501);
+    const refused = await bare.as("operator", `/api/outbox/${id}/requeue`, sent);
+    expect(refused.status).toBe(501);
+    expect(await refused.json()).toMatchObject({ code: "NOT_CONFIGURED" });
   });
 
   it("[P-04] erasures show what is open, done and overdue, and a subject has a whole trail", async () => {

@@ -6,7 +6,9 @@ import { forEver, gate } from "../sagas/support/gate.ts";
 import { openFlows } from "./support/flows.ts";
 import { orders, openShop } from "./support/shop.ts";
 import { visit } from "./support/visit.ts";
-import { DatabaseAuditSink, Outbox, saga } from "amends";
+import { saga } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox } from "amends/erasure";
 import { z } from "zod";
 
 interface Operation {
@@ -131,7 +133,7 @@ onEachDatabase((database) => {
     const told = (await (await as("reader", "/api/ready")).json()) as Health;
     const idle = { ok: true, detail: "the oldest has waited for 0 s" };
     expect(told.checks).toEqual([
-      { name: "due sagas", ok: false, detail: "the oldest has waited for 300 s" },
+      { name: "due sagas", ok: false, detail: "the oldest has waited for 5 m" },
       ...["outbox", "events", "webhooks"].map((part) => ({ name: `due ${part}`, ...idle })),
     ]);
     expect((await ask("/api/health")).status).toBe(200);
@@ -143,7 +145,7 @@ onEachDatabase((database) => {
   it("[P-05] readiness fails while due work of any part lies still, and not for what waits for good reason", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
-    const scene = await openFlows(database, { database: db });
+    const scene = await openFlows(database, { database: db, webhooks: {} });
     const { amends } = scene;
     const { as, ask } = visit(amends, { stuckAfter: "5m" });
     const stuck = async (): Promise<readonly string[]> => {
@@ -151,7 +153,7 @@ onEachDatabase((database) => {
       const { checks = [] } = (await (await as("reader", "/api/ready")).json()) as Health;
       return checks.filter(({ ok }) => !ok).map(({ name }) => name);
     };
-    const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+    const outbox = new Outbox(db, { audit: new DatabaseAuditSink(db) });
     const entry = { subjectId: "u-1", resolver: "a", ref: { kind: "a", value: "x" } };
     await scene.run("completed"); // leaves events that nobody takes: they are not due
     await clock.advance(300_000);
@@ -173,7 +175,7 @@ onEachDatabase((database) => {
     const paused = await amends.webhooks.subscribe({ url: "https://partner.example/y", events: ["order.*"] });
     await amends.webhooks.pause(paused.id, { reason: "maintenance" });
     await db.transaction(async (_session, tx) =>
-      amends.webhooks.publish(tx, { type: "order.placed", data: {} }),
+      amends.webhooks.publish({ type: "order.placed", data: {} }, { tx }),
     );
     expect(await stuck()).toEqual([]);
     await clock.advance(300_000);
@@ -273,12 +275,12 @@ onEachDatabase((database) => {
     const route = await as("reader", "/api/retry");
     expect([route.status, await route.json()]).toMatchObject([
       404,
-      { message: "There is no route here. See api/openapi.json for all that there are." },
+      { message: "No such route. api/openapi.json lists all routes." },
     ]);
     const page = await as("reader", "/console/");
     expect([page.status, await page.json()]).toMatchObject([
       404,
-      { message: "There is no page here. If the console is mounted below a path, tell it so: `path`." },
+      { message: "No such page. If the console is mounted below a path, pass it as `path`." },
     ]);
   });
 });

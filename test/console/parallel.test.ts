@@ -22,7 +22,7 @@ onEachDatabase((database) => {
     await (await amends.start(trip, {}, { id: "t-1" })).result();
     const { get } = visit(amends);
     const { graph, steps, mermaid } = await get<SagaDetail>("reader", "/api/sagas/t-1");
-    expect(steps).toEqual(["quote", "flight", "hotel", "car", "mail"]);
+    expect(steps.map(({ name }) => name)).toEqual(["quote", "flight", "hotel", "car", "mail"]);
     expect(graph.nodes.filter(({ group }) => group === "bookings").map(({ id }) => id)).toEqual([
       "act:flight",
       "act:hotel",

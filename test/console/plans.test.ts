@@ -1,6 +1,5 @@
 /** Among very many sagas that have ended, nothing that the console asks reads them all. */
 import { randomUUID } from "node:crypto";
-import { Retention } from "amends";
 import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../src/storage/sql.ts";
@@ -140,12 +139,9 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const never = "10000d" as const;
   const policy = { completed: never, failed: never };
   const sagas = { ...policy, archive: true, archived: never };
-  const retention = new Retention({
-    amends,
-    sagas,
-    flows: policy,
-    outbox: { done: never, untaken: never },
-    batch: 50,
+  const { retention } = await database.amends({
+    database: amends.context.database,
+    retention: { sagas, flows: policy, outbox: { done: never, untaken: never }, batch: 50 },
   });
   expect([await retention.runOnce(), await retention.runOnce(), await retention.runOnce()]).toEqual([
     0, 0, 0,

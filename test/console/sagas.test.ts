@@ -80,7 +80,7 @@ onEachDatabase((database) => {
       id: "o-1",
       saga: "place-order",
       status: "STALLED",
-      steps: ["reserve", "charge", "ship"],
+      steps: [{ name: "reserve" }, { name: "charge" }, { name: "ship" }],
       actions: ["retry", "skip", "resolve"],
       skippable: ["charge"],
       stalled: "the undo of step charge failed (RangeError)",

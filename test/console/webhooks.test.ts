@@ -10,14 +10,15 @@ const KEY = "hidden-in-the-address";
 
 async function scene(database: TestDatabase) {
   const db = await database.open();
-  const amends = await database.amends({ database: db });
+  const amends = await database.amends({ database: db, webhooks: {} });
   const { subscription } = await amends.webhooks
     .subscribe({ url: `https://partner.example/hook?key=${KEY}`, events: ["order.*"] })
     .then((made) => ({ subscription: made.id }));
   await db.transaction(async (_session, tx) =>
-    amends.webhooks.publish(tx, { type: "order.placed", data: { email: "ada@example.com" } }),
+    amends.webhooks.publish({ type: "order.placed", data: { email: "ada@example.com" } }, { tx }),
   );
-  return { amends, db, subscription, ...visit(amends) };
+  // A console sees and steers whatever there is, also in a process that delivers nothing itself.
+  return { amends, db, subscription, ...visit(await database.amends({})) };
 }
 
 onEachDatabase((database) => {
@@ -57,7 +58,7 @@ onEachDatabase((database) => {
       made.unshift((await amends.webhooks.subscribe(settings)).id);
     }
     await db.transaction(async (_session, tx) =>
-      amends.webhooks.publish(tx, { type: "order.shipped", data: {} }),
+      amends.webhooks.publish({ type: "order.shipped", data: {} }, { tx }),
     );
     const all = async (path: string): Promise<readonly string[]> => {
       const ids: string[] = [];

@@ -120,7 +120,7 @@ export const TOLD_AFTER_THE_COMMIT: readonly Patch[] = [
 /** A handler's outcome is booked whoever holds its delivery now. */
 export const DELIVERY_WITHOUT_TOKEN: readonly Patch[] = [
   {
-    file: "events/store/outcome-queries.js",
+    file: "outbox/deliveries/outcome-queries.js",
     from: "c.entry_id = r.row_id and c.token = r.row_token and (",
     to: "c.entry_id = r.row_id and (",
   },
@@ -151,12 +151,13 @@ export const LATE_SUCCESS_KEPT: readonly Patch[] = [
 export const MOVED_BEFORE_IT_SENT: readonly Patch[] = [
   {
     file: "events/store/store.js",
-    from: "write: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),",
+    from: "write: (items) => writeTogether(this.#tools, items),",
     to: `write: async (items) => {
-                const bare = items.map(({ settlement, claims }) => ({ settlement: { ...settlement, out: { rows: [], runs: [] } }, claims }));
-                const answers = await settleTogether(db.dialect, batched(db), bare, leaseMs, true);
-                const rest = items.map(({ settlement: { out } }) => ({ settlement: { delivery: undefined, to: "pending", out }, claims: [] }));
-                await settleTogether(db.dialect, batched(db), rest, leaseMs, true);
+                const nothing = { rows: [], runs: [] };
+                const bare = items.map(({ outcome, claims }) => ({ outcome, out: nothing, claims }));
+                const answers = await writeTogether(this.#tools, bare);
+                const rest = items.map(({ out }) => ({ outcome: undefined, out, claims: [] }));
+                await writeTogether(this.#tools, rest);
                 return answers;
             },`,
   },

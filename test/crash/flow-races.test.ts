@@ -45,11 +45,11 @@ onEachYard((yard) => {
         const placed = batch.map((order) => Placed({ order }));
         triggers.push(...placed.map(({ id }) => id));
         const early = batch.map((order) => Charged({ order }));
-        await amends.events.publish(undefined, [...placed, ...early]);
+        await amends.events.publish([...placed, ...early]);
         sleeper.kill("SIGSTOP");
         const again = batch.map((order) => Placed({ order }));
         const late = batch.flatMap((order) => [Charged({ order }), Reserved({ order })]);
-        await amends.events.publish(undefined, [...placed, ...late.toReversed(), ...again]);
+        await amends.events.publish([...placed, ...late.toReversed(), ...again]);
         await sleep(1.5 * FLOW_CROWD_LEASE_MS);
         sleeper.kill("SIGCONT");
       }

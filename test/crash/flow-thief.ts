@@ -1,13 +1,13 @@
 /** As the thief of entries, for deliveries: takes them over from a process that sleeps, and is still at work on them. */
 import { claimCount } from "../../src/core/claim-token.ts";
 import { settled } from "../../src/core/outbox/machine.ts";
-import { NOTHING_OUT, type Delivery } from "../../src/events/run/delivery.ts";
+import { NOTHING_OUT, type Delivery } from "../../src/events/run/outcome.ts";
 import { SagaRegistry } from "../../src/events/define/registry.ts";
-import { SagaStore } from "../../src/events/store/store.ts";
+import { FlowStore } from "../../src/events/store/store.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { pause } from "./office.ts";
-import type { Play } from "./scenario.ts";
+import { rolesOf, type Play } from "./scenario.ts";
 import { heldEntries } from "./standing.ts";
 
 const PATIENCE_MS = 25_000;
@@ -16,15 +16,15 @@ const LEASE_MS = 60_000;
 export class FlowThief {
   readonly #database: Database;
   readonly #registry: SagaRegistry;
-  readonly #store: SagaStore;
+  readonly #store: FlowStore;
   /** What the database says about each delivery that was taken and about its run, as text. */
   #taken: ReadonlyMap<Delivery, string> = new Map();
 
-  constructor(database: Database, { handlers = [], eventSaga }: Play) {
+  constructor(database: Database, play: Play) {
     this.#database = database;
-    this.#registry = new SagaRegistry(handlers, eventSaga ? [eventSaga] : [], database.dialect.name);
+    this.#registry = new SagaRegistry(rolesOf(play).events, database.dialect.name);
     const { signal } = new AbortController();
-    this.#store = new SagaStore({ db: database, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+    this.#store = new FlowStore({ db: database, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
   }
 
   async take(): Promise<number> {

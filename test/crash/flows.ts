@@ -170,7 +170,7 @@ function inTransaction(world: Road): (stage: Stage) => Promise<void> {
   return ({ amends, database }) =>
     database.transaction(async (_, tx) => {
       await world.write(tx, "asked");
-      await amends.events.publish(tx, Placed({ order: ORDER }));
+      await amends.events.publish(Placed({ order: ORDER }), { tx });
     });
 }
 

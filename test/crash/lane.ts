@@ -67,10 +67,11 @@ export async function runLane(given: LaneOptions): Promise<LaneReport> {
     return pass({ name: `${call.action} ${call.step} ${call.attempt} ${moment}`, locked });
   };
   const options = { ...rolesOf(play), lease: leaseMs, middleware: [recorder(effects, atCall)] };
-  const amends = new Amends({ ...options, database });
-  const employed = play.addDuty?.(amends, leaseMs);
+  const amends = new Amends({ ...options, ...play.parts?.(leaseMs), database });
+  play.meet?.(amends);
   const { concurrency, poll = 200 } = play;
-  const lost = (): number => amends.events.lost + (employed?.lost ?? 0);
+  const { events, erasure, calls } = amends.parts;
+  const lost = (): number => (events?.lost ?? 0) + (erasure?.runner.lost ?? 0) + (calls?.lost ?? 0);
   const stage: Stage = {
     amends,
     database,

@@ -1,14 +1,11 @@
 /** What scenarios of the outbox have in common: a runner beside an Amends, short schedules, and waiting for the end. */
 import {
-  BackoffPolicy,
-  DatabaseAuditSink,
-  Outbox,
-  ResolverRegistry,
-  SagaRunner,
   type AnyResolver,
   type NewOutboxEntry,
-  type SagaRunnerOptions,
-} from "amends";
+  type Outbox,
+  dataMap,
+  type ErasureOptions,
+} from "amends/erasure";
 import type { Database } from "../../src/storage/database.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { SUBJECT } from "./people.ts";
@@ -19,14 +16,18 @@ import type { World } from "./world.ts";
 export const ATTEMPT_MAX = 4;
 
 /** Calls wait at their points for as long as the other lanes need: nothing here may run out of time. */
-export function schedule(leaseMs: number): Required<Pick<SagaRunnerOptions, "backoff" | "callTimeout">> {
-  return { backoff: new BackoffPolicy({ baseDelay: 20, maxDelay: 40, lease: leaseMs }), callTimeout: "5m" };
+export function schedule(
+  leaseMs: number,
+  attempts: number = ATTEMPT_MAX,
+): Required<Pick<ErasureOptions, "retry" | "lease" | "timeout">> {
+  return { retry: { attempts, base: 20, cap: 40 }, lease: leaseMs, timeout: "5m" };
 }
 
 export interface DeliveryTask {
   readonly resolvers: readonly AnyResolver[];
   readonly entries: readonly Pick<NewOutboxEntry, "resolver">[];
-  readonly options?: Omit<SagaRunnerOptions, "backoff" | "callTimeout">;
+  readonly attempts?: number;
+  readonly options?: Pick<ErasureOptions, "onAbandoned" | "requireVerification">;
   readonly concurrency?: number;
   /** What a person does when entries were abandoned, before they are requeued. */
   readonly repair?: () => void;
@@ -35,7 +36,7 @@ export interface DeliveryTask {
 /** Entries of one subject, written in a caller's transaction, and a runner that carries them out. */
 export function errand(
   world: World,
-  { resolvers, entries, options, concurrency = 1, repair }: DeliveryTask,
+  { resolvers, entries, attempts, options, concurrency = 1, repair }: DeliveryTask,
 ): Play {
   let outbox: Outbox | undefined;
   const requeueAll = async (): Promise<void> => {
@@ -46,12 +47,17 @@ export function errand(
   };
   return {
     concurrency,
-    addDuty(amends, leaseMs) {
-      const audit = new DatabaseAuditSink(amends);
-      outbox = new Outbox(amends, { audit });
-      const given = { maxAttempts: ATTEMPT_MAX, ...options, ...schedule(leaseMs) };
-      return new SagaRunner(new ResolverRegistry(resolvers), outbox, audit, given).attach();
-    },
+    parts: (leaseMs) => ({
+      // Nothing of the application's own is erased, and no file is rebuilt.
+      erasure: {
+        dataMap: dataMap({ people: { subject: "id" } }),
+        rebuildEvery: "never",
+        resolvers,
+        ...options,
+        ...schedule(leaseMs, attempts),
+      },
+    }),
+    meet: (amends) => void ({ outbox } = amends.erasure),
     async run(stage) {
       await stage.database.transaction(async (_, tx) => {
         await world.write(tx, "asked");

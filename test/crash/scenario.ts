@@ -1,6 +1,6 @@
 /** A piece of real work that a process is killed in, and what must hold however that goes. */
-import type { Amends, AnySaga, SagaStatus, Worker } from "amends";
-import type { AnyHandler, FlowStatus, SagaDef } from "amends/events";
+import type { Amends, AnySaga, DatabaseOptions, SagaStatus, Worker } from "amends";
+import type { AnyHandler, EventDefinition, FlowStatus, SagaDef } from "amends/events";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Database } from "../../src/storage/database.ts";
 import type { OutboxTerms } from "../support/outbox-invariants.ts";
@@ -16,11 +16,8 @@ export interface Stage {
   another(): Amends;
 }
 
-/** What stands beside an Amends and works on entries of the outbox: a runner, calls of the user's own. */
-export interface Employed {
-  /** Claims that were lost to another process. */
-  readonly lost: number;
-}
+/** The parts of an Amends that work on entries of the outbox. */
+export type OutboxParts = Pick<DatabaseOptions<unknown>, "erasure" | "calls">;
 
 export interface Play {
   readonly sagas?: readonly AnySaga[];
@@ -29,8 +26,10 @@ export interface Play {
   readonly handlers?: readonly AnyHandler[];
   /** How often the process that is killed looks for work. */
   readonly poll?: number;
-  /** Makes what stands beside an Amends, for whichever process that works on this scenario. */
-  addDuty?(amends: Amends, leaseMs: number): Employed;
+  /** The parts of the Amends, for whichever process that works on this scenario. */
+  parts?(leaseMs: number): OutboxParts;
+  /** Gets the Amends of the process that works on this scenario. */
+  meet?(amends: Amends): void;
   /** How many entries the process that is killed works on at once: with one, its points come in one order. */
   readonly concurrency?: number;
   /** What the process does until it has finished or is killed. */
@@ -71,8 +70,7 @@ export const anything: StandardSchemaV1<object, object> = {
 /** What an Amends is told of whoever plays in it. */
 export function rolesOf({ sagas = [], eventSaga, handlers = [] }: Play): {
   readonly sagas: readonly AnySaga[];
-  readonly eventSagas: readonly SagaDef[];
-  readonly handlers: readonly AnyHandler[];
+  readonly events: readonly EventDefinition[];
 } {
-  return { sagas, eventSagas: eventSaga ? [eventSaga] : [], handlers };
+  return { sagas, events: [...(eventSaga ? [eventSaga] : []), ...handlers] };
 }

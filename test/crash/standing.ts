@@ -1,7 +1,7 @@
 /** How things stand in a database: what somebody still has to do, what waits for a person, who holds what. */
 import { OPEN_FLOWS } from "../../src/core/flow/machine.ts";
 import { CLAIMABLE as OPEN_ENTRIES, HELD } from "../../src/core/outbox/machine.ts";
-import { CLAIMABLE as OPEN_SAGAS, type SagaStatus } from "../../src/core/saga/machine.ts";
+import { CLAIMABLE as OPEN_SAGAS } from "../../src/core/saga/machine.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
 
@@ -17,14 +17,6 @@ export function openWork(database: Database): Promise<number> {
 
 export function stuckWork(database: Database): Promise<number> {
   return count(database, ["STALLED"], ["abandoned"], ["stalled"]);
-}
-
-/** What a saga's row says. The engine itself does not read a saga whose log breaks the rules; the checker must. */
-export async function sagaStatus(database: Database, id: string): Promise<SagaStatus | undefined> {
-  const [row] = await database.query(
-    sql`select status from ${database.dialect.table("saga_executions")} where id = ${id}`,
-  );
-  return row?.["status"] as SagaStatus | undefined;
 }
 
 /** For people who look for what went wrong. */

@@ -2,7 +2,7 @@
  * Takes entries over from a process that sleeps past its lease, and is still at work on them when that process wakes
  * up: whatever it then books under its old token must be refused.
  */
-import { Outbox, type Amends, type OutboxEntry } from "amends";
+import { Outbox, type OutboxEntry } from "amends/erasure";
 import { claimCount } from "../../src/core/claim-token.ts";
 import { findEntries } from "../../src/outbox/queries.ts";
 import { ENTRY, toEntry } from "../../src/outbox/rows.ts";
@@ -17,8 +17,8 @@ export class Thief {
   /** What the database says about each entry that was taken, as text. */
   #taken: ReadonlyMap<string, string> = new Map();
 
-  constructor(amends: Amends, database: Database) {
-    this.#outbox = new Outbox(amends);
+  constructor(database: Database) {
+    this.#outbox = new Outbox(database);
     this.#database = database;
   }
 

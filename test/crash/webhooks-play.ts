@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { Amends } from "amends";
 import type { Database } from "../../src/storage/database.ts";
-import type { Sender } from "../../src/webhooks/sending/send.ts";
+import type { Sender } from "../../src/webhooks/http/send.ts";
 
 export interface Arrival {
   readonly url: string;
@@ -45,9 +45,8 @@ export function webhooksOn(database: Database, sender: Sender, leaseMs: number):
       sender,
       lease: leaseMs,
       concurrency: 1,
-      maxAttempts: 2,
-      maxLeases: 20,
-      backoff: { base: 1, cap: 1 },
+      recoveries: 19,
+      retry: { attempts: 2, base: 1, cap: 1 },
     },
   });
 }
@@ -72,7 +71,7 @@ export async function play(amends: Amends, database: Database): Promise<void> {
   for (const name of ["healthy", "flaky", "hopeless"])
     await amends.webhooks.subscribe({ url: `https://${name}.example`, events: ["*"] });
   await database.transaction((_, tx) =>
-    amends.webhooks.publish(tx, { type: "order.placed", data: {}, id: "e-1" }),
+    amends.webhooks.publish({ type: "order.placed", data: {}, id: "e-1" }, { tx }),
   );
   await drain(amends);
   const [letter] = await amends.webhooks.deadLetters();

@@ -38,7 +38,7 @@ describe("sqlite", () => {
     expect(output).toBe(
       [
         "page somebody: newsletter, SystemDown",
-        "abandoned-entry for u-1: newsletter did not erase: SystemDown, 3 tries",
+        "abandoned-entry for u-1: newsletter did not erase: SystemDown, 3 attempts",
         "overdue-erasure newsletter is abandoned",
         "ERASURE_COMPLETED",
         "",

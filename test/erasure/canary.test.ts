@@ -34,7 +34,7 @@ async function liveAndBeErased(
     resolvers: [stripe, newsletter],
     logger: { info: log, warn: log, error: log },
     onAbandoned: (signal) => void logged.push(JSON.stringify(signal)),
-    maxAttempts: 2,
+    retry: { attempts: 2 },
   });
   const { own, erasure } = shop;
   const old = database.name === "postgres" ? "'2001-01-01T00:00:00Z'" : "978307200000";
@@ -51,14 +51,14 @@ async function liveAndBeErased(
   stripe.put("cus_1", { name: `${MARK} outside` });
 
   await own.transaction((tx) =>
-    erasure.rectifySubject(tx, "ann", [{ category: "name", value: `${MARK} corrected` }], refs),
+    erasure.rectifySubject("ann", [{ category: "name", value: `${MARK} corrected` }], refs, { tx }),
   );
   newsletter.goDown({ throws: new Error(`${MARK} in a message`) });
   stripe.troubleNext({ throws: new TypeError(`${MARK} thrown`) });
   await shop.amends.worker().runOnce();
   const outbox = await own.rows(`select * from ${shop.db.dialect.table("outbox").text}`);
   expect(JSON.stringify(outbox)).toContain(`${MARK} corrected`);
-  await own.transaction((tx) => erasure.eraseSubject(tx, "ann", refs));
+  await own.transaction((tx) => erasure.eraseSubject("ann", refs, { tx }));
   // Time passes until every call has succeeded or was given up; then the newsletter is back.
   const DAYS = 3;
   for (let day = 0; day < DAYS; day++) {
@@ -118,7 +118,7 @@ onDatabase("sqlite", (database) => {
         const body = `${who === "ann" ? MARK : "filler"}${"x".repeat((n * 97) % 311)}`;
         await shop.own.exec(`insert into messages values ('${(n * 7_919) % 1_009}', '${who}', '${body}')`);
       }
-      await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+      await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
       await shop.amends.worker().runOnce();
       expect(filesWith(await database.place())).toEqual([]);
     });
@@ -129,7 +129,7 @@ onDatabase("sqlite", (database) => {
       const shop = await openShop(database, { logger: { info: log, warn: log, error: log } });
       await shop.own.exec("create virtual table finder using fts5(body)");
       await shop.own.exec(`insert into users values ('ann', '${MARK}@x', '${MARK}', '')`);
-      await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+      await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
       for (let round = 0; round < 2; round++) await shop.amends.worker().runOnce();
       expect(logged.filter((message) => message.includes("virtual tables"))).toHaveLength(1);
       expect(await shop.erasure.cleanUp()).toBe(true);
@@ -144,7 +144,7 @@ onDatabase("sqlite", (database) => {
       const reader = await openShop(database, { tables: "" });
       await reader.own.exec("begin");
       await reader.own.rows("select * from users");
-      await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+      await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
       expect(await shop.erasure.cleanUp()).toBe(false);
       await reader.own.exec("commit");
       expect(await shop.erasure.cleanUp()).toBe(true);

@@ -6,7 +6,7 @@ onEachDatabase((database) => {
   it("[E-02][E-03] an erasure deletes, overwrites and retains what the map says, and touches nobody else", async () => {
     const shop = await openShop(database);
     await movePeopleIn(shop, database.name);
-    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     expect(report).toMatchObject({
       subjectId: "ann",
       generation: 1,

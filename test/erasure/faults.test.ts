@@ -61,11 +61,11 @@ onEachDatabase((database) => {
       await movePeopleIn(shop, database.name);
       const refs = [{ kind: "crm", value: "c" }];
       await shop.own.transaction((tx) =>
-        shop.erasure.rectifySubject(tx, "ann", [{ category: "name", value: "waits" }], refs),
+        shop.erasure.rectifySubject("ann", [{ category: "name", value: "waits" }], refs, { tx }),
       );
       const requests: readonly ((tx: unknown) => Promise<unknown>)[] = [
-        (tx) => shop.erasure.rectifySubject(tx, "ann", [{ category: "name", value: "never" }], refs),
-        (tx) => shop.erasure.eraseSubject(tx, "ann", refs),
+        (tx) => shop.erasure.rectifySubject("ann", [{ category: "name", value: "never" }], refs, { tx }),
+        (tx) => shop.erasure.eraseSubject("ann", refs, { tx }),
       ];
       for (const request of requests) {
         const before = await everything(shop);

@@ -26,7 +26,7 @@ onDatabase("postgres", (database) => {
           await one.exec(`insert into users values ('${subjectId}', '${subjectId}@x', 'real', '')`);
           const rectify = one
             .transaction((tx) =>
-              shop.erasure.rectifySubject(tx, subjectId, [{ category: "name", value: "canary" }], refs),
+              shop.erasure.rectifySubject(subjectId, [{ category: "name", value: "canary" }], refs, { tx }),
             )
             .then(
               () => "superseded" as const,
@@ -37,7 +37,7 @@ onDatabase("postgres", (database) => {
               },
             );
           const erase = other.transaction((tx) =>
-            shop.erasure.eraseSubject(tx, subjectId, round % 2 === 0 ? refs : []),
+            shop.erasure.eraseSubject(subjectId, round % 2 === 0 ? refs : [], { tx }),
           );
           const [end] = await Promise.all([rectify, erase]);
           ends[end]++;
@@ -69,7 +69,7 @@ onDatabase("postgres", (database) => {
         const subjectId = `s-${round}`;
         await shop.own.exec(`insert into users values ('${subjectId}', '${subjectId}@x', 'real', '')`);
         const reports = await Promise.all(
-          callers.map((own) => own.transaction((tx) => shop.erasure.eraseSubject(tx, subjectId))),
+          callers.map((own) => own.transaction((tx) => shop.erasure.eraseSubject(subjectId, [], { tx }))),
         );
         expect(reports.map(({ generation }) => generation).toSorted((a, b) => a - b)).toEqual([
           1, 2, 3, 4, 5,

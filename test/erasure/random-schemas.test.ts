@@ -1,7 +1,8 @@
 import { AmendsError } from "amends";
-import { Erasure, dataMapFromJson } from "amends/erasure";
+import { dataMapFromJson } from "amends/erasure";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { Erasure } from "../../src/erasure/erasure.ts";
 import type { Row } from "../../src/storage/database.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { build, worlds, type BuiltWorld } from "./support/random-schema.ts";
@@ -32,9 +33,9 @@ onEachDatabase((database) => {
       const wrongs = async (world: BuiltWorld): Promise<readonly string[]> => {
         for (const insert of world.inserts) await own.exec(insert);
         const before = await look(world.tables);
-        const erasure = new Erasure({ amends, dataMap: dataMapFromJson(world.map) });
+        const erasure = new Erasure(amends.context, { dataMap: dataMapFromJson(world.map) });
         const end = await own
-          .transaction((tx) => erasure.eraseSubject(tx, "ann"))
+          .transaction((tx) => erasure.eraseSubject("ann", [], { tx }))
           .then(
             () => "erased",
             (error: unknown) => (error instanceof AmendsError ? error.code : String(error)),

@@ -12,7 +12,9 @@ function rectify(
   given: typeof refs = refs,
   category: string = "name",
 ): ReturnType<Shop["erasure"]["rectifySubject"]> {
-  return shop.own.transaction((tx) => shop.erasure.rectifySubject(tx, "ann", [{ category, value }], given));
+  return shop.own.transaction((tx) =>
+    shop.erasure.rectifySubject("ann", [{ category, value }], given, { tx }),
+  );
 }
 
 async function outboxRows(shop: Shop): Promise<string> {
@@ -72,14 +74,14 @@ onEachDatabase((database) => {
   it("[O-14] a re-issued rectification takes the place of the abandoned one, and completes", async () => {
     const clock = virtualClock();
     const crm = memoryResolver("crm");
-    const shop = await openShop(database, { clock, resolvers: [crm], maxAttempts: 1 });
+    const shop = await openShop(database, { clock, resolvers: [crm], retry: { attempts: 1 } });
     await movePeopleIn(shop, database.name);
     crm.put("c-ann", { name: "wrong" });
     crm.goDown();
     await rectify(shop, "first try");
     await shop.amends.worker().runOnce();
     expect((await shop.amends.attention.list()).items).toMatchObject([
-      { kind: "abandoned-entry", operation: "rectify", actions: [] },
+      { kind: "abandoned-entry", operation: "rectify", actions: ["resolve"] },
     ]);
     crm.comeBack();
     await rectify(shop, "second try");
@@ -97,15 +99,14 @@ onEachDatabase((database) => {
     for (const given of [refs, []]) {
       await shop.own.transaction((tx) =>
         shop.erasure.rectifySubject(
-          tx,
           "ben",
           [{ category: "name", value: "canary" }],
           [{ kind: "crm", value: "c-ben" }],
-          { afterErasure: "anew" },
+          { tx, afterErasure: "anew" },
         ),
       );
       expect(await outboxRows(shop)).toContain("canary");
-      await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ben", given));
+      await shop.own.transaction((tx) => shop.erasure.eraseSubject("ben", given, { tx }));
       expect(await outboxRows(shop)).not.toContain("canary");
     }
     await shop.amends.worker().runOnce();
@@ -116,12 +117,12 @@ onEachDatabase((database) => {
   it("[E-08] an erased subject is not made personal again, unless somebody says what for", async () => {
     const shop = await openShop(database);
     await movePeopleIn(shop, database.name);
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     await expect(rectify(shop, "Ann", [])).rejects.toMatchObject({ code: "SUBJECT_ERASED" });
     expect(await shop.rows("select name from users where id = 'ann'")).toEqual([{ name: "erased" }]);
     const correct = (afterErasure: "retained" | "anew"): Promise<unknown> =>
       shop.own.transaction((tx) =>
-        shop.erasure.rectifySubject(tx, "ann", [{ category: "name", value: "Ann" }], [], { afterErasure }),
+        shop.erasure.rectifySubject("ann", [{ category: "name", value: "Ann" }], [], { tx, afterErasure }),
       );
     expect(await correct("retained")).toMatchObject({ corrected: { orders: 1 } });
     expect(await shop.rows("select billing_name from orders where user_id = 'ann' order by id")).toEqual([

@@ -1,5 +1,5 @@
 /** What an erasure must not do is refused before anything is written. */
-import { AmendsError } from "amends";
+import { Amends, AmendsError } from "amends";
 import { dataMap } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
@@ -9,7 +9,7 @@ const gone = { category: "any", strategy: "delete" } as const;
 
 async function refusalOf(shop: Shop, subjectId: string = "ann"): Promise<AmendsError> {
   const error: unknown = await shop.own
-    .transaction((tx) => shop.erasure.eraseSubject(tx, subjectId))
+    .transaction((tx) => shop.erasure.eraseSubject(subjectId, [], { tx }))
     .then(
       () => "it went through",
       (thrown: unknown) => thrown,
@@ -39,7 +39,7 @@ onEachDatabase((database) => {
       { email: "b@x" },
     ]);
     // Whoever has no such row can be erased.
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ben"));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("ben", [], { tx }));
     expect(await shop.rows("select id from users")).toEqual([{ id: "ann" }]);
   });
 
@@ -65,7 +65,7 @@ onEachDatabase((database) => {
     ]);
     expect(await shop.rows("select id from users order by id")).toHaveLength(2);
     // Once the time is over, all of it goes.
-    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ben"));
+    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject("ben", [], { tx }));
     expect(report.deleted).toEqual({ bills: 1, users: 1 });
     expect(await shop.rows("select id from bills")).toEqual([{ id: "b1" }]);
   });
@@ -82,8 +82,8 @@ onEachDatabase((database) => {
     expect((await refusalOf(shop)).message).toMatch(
       /posts\.reply_to: a row that has to stay refers to a row of posts/,
     );
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ben"));
-    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("ben", [], { tx }));
+    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     expect(report.deleted).toEqual({ posts: 3 });
   });
 
@@ -99,7 +99,7 @@ onEachDatabase((database) => {
     await shop.own.exec("begin");
     await shop.own.exec("insert into users values ('eve', 'eve@x', 'eve', '')");
     const refused: unknown = await shop.erasure
-      .eraseSubject(shop.own.tx, "ann")
+      .eraseSubject("ann", [], { tx: shop.own.tx })
       .catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "DATABASE_REFUSED", details: { table: "users" } });
     expect(JSON.stringify([refused, String(refused), String((refused as Error).cause)])).not.toContain(
@@ -117,12 +117,14 @@ onEachDatabase((database) => {
     const shop = await openShop(database);
     await movePeopleIn(shop, database.name);
     await shop.own.exec("begin");
-    const report = await shop.erasure.eraseSubject(shop.own.tx, "ann");
+    const report = await shop.erasure.eraseSubject("ann", [], { tx: shop.own.tx });
     expect(report.completed).toBe(true);
     await shop.own.exec("rollback");
     expect(await shop.trail("ann")).toEqual([]);
     expect(await shop.rows("select id from messages where user_id = 'ann'")).toHaveLength(2);
-    expect((await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"))).generation).toBe(1);
+    expect(
+      (await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }))).generation,
+    ).toBe(1);
   });
 
   it("[E-02][K-20] what is wrong with a call is told at the door, and nothing is written", async () => {
@@ -131,20 +133,25 @@ onEachDatabase((database) => {
     await movePeopleIn(shop, database.name);
     const { erasure, own } = shop;
     const wrong: readonly (() => Promise<unknown>)[] = [
-      () => erasure.eraseSubject(own.tx, ""),
-      () => erasure.eraseSubject(own.tx, "x".repeat(256)),
-      () => erasure.eraseSubject(own.tx, "ann", [{ kind: "stripe", value: "cus_1" }]),
-      () => erasure.eraseSubject(own.tx, "ann", [{ kind: "crm", value: "" }]),
-      () => erasure.eraseSubject(own.tx, "ann", "crm" as never),
-      () => erasure.rectifySubject(own.tx, "ann", []),
-      () => erasure.rectifySubject(own.tx, "ann", [{ category: "shoe-size", value: "44" }]),
+      () => erasure.eraseSubject("", [], { tx: own.tx }),
+      () => erasure.eraseSubject("x".repeat(256), [], { tx: own.tx }),
+      () => erasure.eraseSubject("ann", [{ kind: "stripe", value: "cus_1" }], { tx: own.tx }),
+      () => erasure.eraseSubject("ann", [{ kind: "crm", value: "" }], { tx: own.tx }),
+      () => erasure.eraseSubject("ann", "crm" as never, { tx: own.tx }),
+      () => erasure.rectifySubject("ann", [], [], { tx: own.tx }),
+      () => erasure.rectifySubject("ann", [{ category: "shoe-size", value: "44" }], [], { tx: own.tx }),
       () =>
-        erasure.rectifySubject(own.tx, "ann", [
-          { category: "email", value: "a" },
-          { category: "email", value: "b" },
-        ]),
-      () => erasure.rectifySubject(own.tx, "ann", [{ category: "email", value: "x".repeat(61) }]),
-      () => erasure.rectifySubject(own.tx, "ann", [{ category: "email", value: 7 }]),
+        erasure.rectifySubject(
+          "ann",
+          [
+            { category: "email", value: "a" },
+            { category: "email", value: "b" },
+          ],
+          [],
+          { tx: own.tx },
+        ),
+      () => erasure.rectifySubject("ann", [{ category: "email", value: "x".repeat(61) }], [], { tx: own.tx }),
+      () => erasure.rectifySubject("ann", [{ category: "email", value: 7 }], [], { tx: own.tx }),
     ];
     await own.exec("begin");
     for (const call of wrong)
@@ -163,24 +170,20 @@ onEachDatabase((database) => {
     const shop = await openShop(database);
     const resolver = { name: "crm", eraseSubject: async () => ({}) };
     const make = (more: object): unknown =>
-      new (shop.erasure.constructor as new (options: object) => unknown)({
-        amends: shop.amends,
-        dataMap: shopMap,
-        ...more,
-      });
+      new Amends({ database: shop.db, erasure: { dataMap: shopMap, ...more } });
     expect(() => make({ resolvers: [resolver, resolver] })).toThrow(
       /A resolver named crm is registered already/,
     );
-    expect(() => make({ dataMap: { users: { subject: "id" } } })).toThrow(
-      /needs? a dataMap|Give `new Erasure` a dataMap/,
+    expect(() => make({ dataMap: { users: { subject: "id" } } })).toThrow("`erasure` needs a data map");
+    expect(() => make({ resolver: [] })).toThrow(
+      "new Amends({ erasure }): there is no option named resolver",
     );
-    expect(() => make({ resolver: [] })).toThrow(/new Erasure: there is no option named resolver/);
-    expect(() => make({ maxAttempts: 0 })).toThrow(/maxAttempts/);
+    expect(() => make({ retry: { attempts: 0 } })).toThrow("erasure.retry.attempts");
   });
 
   it("[E-02] a transaction that is not open is refused", async () => {
     const shop = await openShop(database);
-    await expect(shop.erasure.eraseSubject(shop.own.tx, "ann")).rejects.toMatchObject({
+    await expect(shop.erasure.eraseSubject("ann", [], { tx: shop.own.tx })).rejects.toMatchObject({
       code: "NEEDS_TRANSACTION",
     });
   });
@@ -217,7 +220,7 @@ onEachDatabase((database) => {
       },
       database.name,
     );
-    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     expect(report).toMatchObject({ deleted: {}, anonymized: { messages: 2 } });
   });
 });

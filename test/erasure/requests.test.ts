@@ -1,6 +1,5 @@
 /** From the request to the end: other systems, generations, retention, deadlines. */
 import { Amends } from "amends";
-import { Erasure } from "amends/erasure";
 import { memoryResolver, virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
@@ -20,7 +19,7 @@ onEachDatabase((database) => {
       { kind: "stripe", value: "cus_2" },
       { kind: "stripe", value: "cus_1" },
     ];
-    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann", refs));
+    const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", refs, { tx }));
     expect(report).toMatchObject({
       entries: [{ resolver: "stripe" }, { resolver: "stripe" }],
       skipped: ["crm"],
@@ -50,7 +49,7 @@ onEachDatabase((database) => {
     await movePeopleIn(shop, database.name);
     const refs = [{ kind: "stripe", value: "cus_1" }];
     const erase = (): ReturnType<typeof shop.erasure.eraseSubject> =>
-      shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann", refs));
+      shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", refs, { tx }));
     const first = await erase();
     const second = await erase();
     expect([first.generation, second.generation]).toEqual([1, 2]);
@@ -60,7 +59,7 @@ onEachDatabase((database) => {
     await shop.amends.worker().runOnce();
     const done = (await shop.trail("ann")).filter((type) => type === "ERASURE_COMPLETED");
     expect(done).toHaveLength(1);
-    const nobody = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "nobody"));
+    const nobody = await shop.own.transaction((tx) => shop.erasure.eraseSubject("nobody", [], { tx }));
     expect(nobody).toMatchObject({
       deleted: { messages: 0 },
       anonymized: { users: 0, orders: 0 },
@@ -75,9 +74,9 @@ onEachDatabase((database) => {
     const erase = (subjectId: string, ...values: string[]): ReturnType<typeof shop.erasure.eraseSubject> =>
       shop.own.transaction((tx) =>
         shop.erasure.eraseSubject(
-          tx,
           subjectId,
           values.map((value) => ({ kind: "stripe", value })),
+          { tx },
         ),
       );
     expect((await erase("ben")).completed).toBe(true);
@@ -96,7 +95,7 @@ onEachDatabase((database) => {
     await shop.own.exec(`insert into users values ('ann', 'a@x', 'ann', '');
       insert into orders values ('o1', 'ann', 100, ${placed}, 'ann billed', 'n'), ('o2', 'ann', 100, null, 'ann unplaced', 'n')`);
     const erase = (): ReturnType<typeof shop.erasure.eraseSubject> =>
-      shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+      shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     const report = await erase();
     expect(report.retained).toMatchObject([
       { table: "orders", column: "billing_name", rows: 2, until: new Date(Date.UTC(2040, 0, 31)) },
@@ -132,7 +131,7 @@ onEachDatabase((database) => {
     const clock = virtualClock(Date.UTC(2031, 0, 31));
     const shop = await openShop(database, { clock, resolvers: [memoryResolver("stripe")] });
     const refs = [{ kind: "stripe", value: "cus_1" }];
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann", refs));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", refs, { tx }));
     clock.jump(Date.UTC(2031, 2, 1) - clock.virtualNowMs());
     expect((await shop.erasure.overdue()).erasures).toMatchObject([
       { dueAt: new Date(Date.UTC(2031, 1, 28)) },
@@ -142,7 +141,7 @@ onEachDatabase((database) => {
   it("[E-11] the overdue report names what keeps an erasure, past its deadline and not before", async () => {
     const clock = virtualClock();
     const [stripe, crm] = [memoryResolver("stripe"), memoryResolver("crm")];
-    const shop = await openShop(database, { clock, resolvers: [stripe, crm], maxAttempts: 1 });
+    const shop = await openShop(database, { clock, resolvers: [stripe, crm], retry: { attempts: 1 } });
     await movePeopleIn(shop, database.name);
     const refs = [
       { kind: "stripe", value: "cus_1" },
@@ -150,7 +149,7 @@ onEachDatabase((database) => {
     ];
     for (const subjectId of ["ann", "ben"])
       await shop.own.transaction((tx) =>
-        shop.erasure.eraseSubject(tx, subjectId, subjectId === "ann" ? refs : []),
+        shop.erasure.eraseSubject(subjectId, subjectId === "ann" ? refs : [], { tx }),
       );
     crm.goDown();
     await shop.amends.worker().runOnce();
@@ -174,8 +173,8 @@ onEachDatabase((database) => {
         kind: "abandoned-entry",
         subjectId: "ann",
         name: "crm",
-        reason: "for ann: crm did not erase: SystemDown, 1 try",
-        actions: ["requeue"],
+        reason: "for ann: crm did not erase: SystemDown, 1 attempt",
+        actions: ["requeue", "resolve"],
       },
       { kind: "overdue-erasure", id: "ann", reason: "crm is abandoned" },
     ]);
@@ -198,7 +197,9 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const shop = await openShop(database, { clock });
     await shop.own.exec("alter table users rename column name to full_name");
-    await expect(shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"))).rejects.toMatchObject({
+    await expect(
+      shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx })),
+    ).rejects.toMatchObject({
       code: "DATA_MAP_MISFIT",
     });
     await shop.erasure.recorded();
@@ -210,7 +211,7 @@ onEachDatabase((database) => {
       { kind: "overdue-erasure", reason: "the erasure in the own tables failed" },
     ]);
     await shop.own.exec("alter table users rename column full_name to name");
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     expect((await shop.erasure.overdue()).erasures).toEqual([]);
   });
 
@@ -219,7 +220,7 @@ onEachDatabase((database) => {
     const shop = await openShop(database, { clock, resolvers: [memoryResolver("crm")] });
     for (const subjectId of ["s3", "s1", "s2"]) {
       await shop.own.transaction((tx) =>
-        shop.erasure.eraseSubject(tx, subjectId, [{ kind: "crm", value: subjectId }]),
+        shop.erasure.eraseSubject(subjectId, [{ kind: "crm", value: subjectId }], { tx }),
       );
       clock.jump(1_000);
     }
@@ -249,7 +250,7 @@ onEachDatabase((database) => {
       ],
       retained: [{ rows: 1 }],
     });
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
     expect(await shop.erasure.verifySubject("ann")).toMatchObject({ clean: true, left: [] });
     await shop.own.exec("update users set name = 'ann is back' where id = 'ann'");
     expect((await shop.erasure.verifySubject("ann")).left).toEqual([
@@ -264,13 +265,15 @@ onEachDatabase((database) => {
     // The caller's transaction is on the very pool of which Amends has one connection.
     const erase = (subjectId: string): Promise<unknown> =>
       shop.db.transaction(
-        (_session, tx) => shop.erasure.eraseSubject(tx, subjectId, [{ kind: "stripe", value: "cus_1" }]),
+        (_session, tx) => shop.erasure.eraseSubject(subjectId, [{ kind: "stripe", value: "cus_1" }], { tx }),
         true,
       );
     await erase("ann");
     await shop.own.exec("alter table users rename column name to full_name");
     await shop.db.transaction(async (_session, tx) => {
-      await expect(shop.erasure.eraseSubject(tx, "ben")).rejects.toMatchObject({ code: "DATA_MAP_MISFIT" });
+      await expect(shop.erasure.eraseSubject("ben", [], { tx })).rejects.toMatchObject({
+        code: "DATA_MAP_MISFIT",
+      });
       // The caller goes on for a while, and commits: nobody is kept waiting, and nothing is refused.
       for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => void setImmediate(resolve));
     }, true);
@@ -297,13 +300,12 @@ onEachDatabase((database) => {
         };
       },
     });
-    const erasure = new Erasure({
-      amends: new Amends({ database: joinable(doubtful, db) }),
-      dataMap: shopMap,
-    });
-    await expect(shop.own.transaction((tx) => erasure.eraseSubject(tx, "ann"))).rejects.toMatchObject({
-      code: "DATA_MAP_MISFIT",
-    });
+    const { erasure } = new Amends({ database: joinable(doubtful, db), erasure: { dataMap: shopMap } });
+    await expect(shop.own.transaction((tx) => erasure.eraseSubject("ann", [], { tx }))).rejects.toMatchObject(
+      {
+        code: "DATA_MAP_MISFIT",
+      },
+    );
     await erasure.recorded();
     expect(lost).toBe(2);
     expect(await shop.trail("ann")).toEqual(["ERASURE_REQUESTED", "ERASURE_FAILED"]);
@@ -326,14 +328,16 @@ onEachDatabase((database) => {
     const shop = await openShop(database, { clock, audit, resolvers: [memoryResolver("crm")] });
     await movePeopleIn(shop, database.name);
     await shop.own.exec("begin");
-    await shop.erasure.eraseSubject(shop.own.tx, "ann", []);
+    await shop.erasure.eraseSubject("ann", [], { tx: shop.own.tx });
     await shop.own.exec("rollback");
     await shop.amends.worker().runOnce();
     isDown = false;
     await shop.amends.worker().runOnce();
     expect(heard).toEqual([]);
     isDown = true;
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann", [{ kind: "crm", value: "c1" }]));
+    await shop.own.transaction((tx) =>
+      shop.erasure.eraseSubject("ann", [{ kind: "crm", value: "c1" }], { tx }),
+    );
     await shop.amends.worker().runOnce();
     expect(heard).toEqual([]);
     isDown = false;
@@ -351,7 +355,9 @@ onEachDatabase((database) => {
     );
     heard.length = 0;
     await shop.own.exec("alter table users rename column name to full_name");
-    await expect(shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ben"))).rejects.toMatchObject({
+    await expect(
+      shop.own.transaction((tx) => shop.erasure.eraseSubject("ben", [], { tx })),
+    ).rejects.toMatchObject({
       code: "DATA_MAP_MISFIT",
     });
     await shop.erasure.recorded();

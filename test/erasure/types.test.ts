@@ -12,7 +12,7 @@ function mapOf(columns: readonly string[]): DataMapJson {
 }
 
 async function eraseAnn(shop: Shop): Promise<Readonly<Record<string, unknown>>> {
-  await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+  await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
   const [row] = await shop.own.rows("select * from things where id = 'ann'");
   return row as Readonly<Record<string, unknown>>;
 }
@@ -98,7 +98,7 @@ onDatabase("postgres", (database) => {
     });
     const shop = await openShop(database, { tables, dataMap: map });
     await shop.own.exec("insert into crm.people (id, email, age) values (7, 'ann@x', 3), (8, 'ben@x', 4)");
-    await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "7"));
+    await shop.own.transaction((tx) => shop.erasure.eraseSubject("7", [], { tx }));
     const people = await shop.own.rows("select id, email, loud from crm.people order by id");
     expect(people).toMatchObject([
       {
@@ -108,7 +108,9 @@ onDatabase("postgres", (database) => {
       },
       { email: "ben@x" },
     ]);
-    await expect(shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"))).rejects.toMatchObject({
+    await expect(
+      shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx })),
+    ).rejects.toMatchObject({
       code: "BAD_ID",
       message: "The subject's id is not a whole number that fits it: it is looked for in crm.people.id.",
     });
@@ -243,7 +245,7 @@ onEachDatabase((database) => {
         insert into users values ('s', 'ann', 'a@x'), ('s', 'ben', 'b@x'), ('z', 'ben', 'b@z');
         insert into carts values ('s', 1, 'ann', 'mine'), ('s', 2, 'ben', 'his'), ('z', 1, 'ben', 'other shop');
         insert into items values ('i1', 1, 's', 'tea'), ('i2', 2, 's', 'rum'), ('i3', 1, 'z', 'ale');`);
-      const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "ann"));
+      const report = await shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx }));
       expect(report.deleted).toEqual({ items: 1, carts: 1, users: 1 });
       expect(await shop.own.rows("select id from items order by id")).toEqual([{ id: "i2" }, { id: "i3" }]);
       expect(await shop.own.rows("select label from carts order by label")).toEqual([
@@ -267,7 +269,7 @@ onEachDatabase((database) => {
       await shop.own.exec(
         "insert into users values (1, 'a@x', 30), (2, 'b@x', 31); insert into notes values (1, 1, 'a'), (2, 2, 'b')",
       );
-      await shop.own.transaction((tx) => shop.erasure.eraseSubject(tx, "1"));
+      await shop.own.transaction((tx) => shop.erasure.eraseSubject("1", [], { tx }));
       expect(await shop.own.rows("select id from notes")).toEqual([{ id: 2 }]);
     });
   });

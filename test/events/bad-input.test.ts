@@ -48,9 +48,9 @@ onEachDatabase((database) => {
       const calls: string[] = [];
       const saga = answering(answer, calls);
       const db = await database.open();
-      const amends = await database.amends({ database: db, eventSagas: [saga] });
+      const amends = await database.amends({ database: db, events: [saga] });
       await database.worker(amends);
-      await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+      await amends.events.publish(Registered({ srn: "c-1" }));
       const run = await runIn(amends, saga, "c-1", "failed");
       expect(run.failure).toEqual({ step: "create_schema", error: "SagaContractViolation" });
       expect(calls).toEqual(["schema"]);
@@ -65,9 +65,9 @@ onEachDatabase((database) => {
   it("[F-01] a step that answers for another process than its own is refused, and sends nothing", async () => {
     const saga = answering(ok(SchemaCreated({ srn: "c-2", fields: 1 })), []);
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     const run = await runIn(amends, saga, "c-1", "failed");
     expect(run.failure).toEqual({ step: "create_schema", error: "SagaContractViolation" });
     expect(await amends.events.runs(saga, "c-2")).toEqual([]);
@@ -77,11 +77,11 @@ onEachDatabase((database) => {
   it("[F-09][K-19] a trigger that nobody here handles begins no run, and is kept for whoever knows its saga", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
-    const stranger = new Amends({ database: db });
-    expect(await stranger.events.publish(undefined, Registered({ srn: "c-1" }))).toEqual([]);
+    const stranger = new Amends({ database: db, events: [] });
+    expect(await stranger.events.publish(Registered({ srn: "c-1" }))).toEqual([]);
     await stranger.worker().runOnce();
     expect(await sent(db)).toEqual(["ConventionRegistered"]);
-    const amends = await database.amends({ eventSagas: [saga] });
+    const amends = await database.amends({ events: [saga] });
     await database.worker(amends);
     await runIn(amends, saga, "c-1", "completed");
     expect(calls).toEqual(["schema 1", "tables 1"]);
@@ -90,11 +90,11 @@ onEachDatabase((database) => {
   it("[F-02][K-20] an event without the field by which its saga correlates is refused where it is published", async () => {
     const { saga } = convention();
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
-    await expect(amends.events.publish(undefined, Registered({ srn: "" }))).rejects.toThrow(
+    const amends = await database.amends({ database: db, events: [saga] });
+    await expect(amends.events.publish(Registered({ srn: "" }))).rejects.toThrow(
       "convention_init: srn must not be empty",
     );
-    await expect(amends.events.publish(undefined, [{ srn: "c-1" } as never])).rejects.toThrow(
+    await expect(amends.events.publish([{ srn: "c-1" } as never])).rejects.toThrow(
       "Only events can be published, made by `event(…)`.",
     );
     expect(await sent(db)).toEqual([]);
@@ -103,8 +103,8 @@ onEachDatabase((database) => {
   it("[F-02] a stored event of a run that no longer fits waits for a person; resolved, its step has failed", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
-    const [run] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const amends = await database.amends({ database: db, events: [saga] });
+    const [run] = await amends.events.publish(Registered({ srn: "c-1" }));
     await db.query(raw(`update ${db.dialect.table("outbox").text} set payload = '{"srn":7}'`));
     await database.worker(amends);
     const [item] = await waitFor(async () => {

@@ -45,9 +45,9 @@ onEachDatabase((database) => {
       onFailed: (id) => Failed({ order: id }),
     });
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, sagas: [ship], eventSagas: [delivery] });
+    const amends = await database.amends({ database: db, sagas: [ship], events: [delivery] });
     await database.worker(amends);
-    await amends.events.publish(undefined, [Paid({ order: "o-1" }), Paid({ order: "o-2" })]);
+    await amends.events.publish([Paid({ order: "o-1" }), Paid({ order: "o-2" })]);
     await lease.reached;
     // Longer than a place is held for it: it is parked, and looked at again.
     await waitFor(async () => {
@@ -71,9 +71,9 @@ onEachDatabase((database) => {
 
   it("[F-18] a run can be drawn, with what was undone and what people did", async () => {
     const { saga: init, undoers } = convention({ tables: "err" });
-    const amends = await database.amends({ eventSagas: [init], handlers: undoers });
+    const amends = await database.amends({ events: [init, ...undoers] });
     await database.worker(amends);
-    const [begun] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const [begun] = await amends.events.publish(Registered({ srn: "c-1" }));
     await begun?.ended();
     const view = await amends.events.inspect(begun?.id ?? "");
     expect(view && flowRunDiagram(view)).toBe(`sequenceDiagram

@@ -7,9 +7,9 @@ onEachDatabase((database) => {
   it("[F-10][F-11][F-18] commands that nobody handles are sent in reverse and not waited for, then the saga says that it failed", async () => {
     const { saga } = convention({ tables: "err" });
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     const run = await runIn(amends, saga, "c-1", "failed");
     expect(run).toMatchObject({
       completedSteps: ["create_schema"],
@@ -27,9 +27,9 @@ onEachDatabase((database) => {
   it("[F-11] a command that has a handler is waited for before the saga says that it failed", async () => {
     const { saga, undoers, calls } = convention({ tables: "err" });
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ database: db, events: [saga, ...undoers] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await runIn(amends, saga, "c-1", "failed");
     expect(calls).toEqual(["schema 1", "tables 1", "undoSchema 1"]);
     expect(await sent(db)).toEqual([
@@ -45,9 +45,9 @@ onEachDatabase((database) => {
   it("[F-12] a handler that uses up its tries is a failed step, whose own compensation runs too", async () => {
     const clock = virtualClock();
     const { saga, undoers, calls } = convention({ tables: "throw" });
-    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ clock, events: [saga, ...undoers] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await waitFor(async () => calls.includes("tables 1"));
     await waitFor(async () => {
       await clock.advance(1_000);
@@ -62,9 +62,9 @@ onEachDatabase((database) => {
     const made = convention({ tables: "err", undoSchema: "err" });
     const { saga, undoers, calls } = made;
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ database: db, events: [saga, ...undoers] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     const stalled = await runIn(amends, saga, "c-1", "stalled");
     expect(stalled).toMatchObject({
       undoSteps: ["create_schema"],
@@ -86,9 +86,9 @@ onEachDatabase((database) => {
   it("[F-11] an undo that uses up its tries stalls the run; resolved by hand, it goes on with the rest", async () => {
     const clock = virtualClock();
     const { saga, undoers, calls } = convention({ tables: "throw", undoTables: "throw" });
-    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ clock, events: [saga, ...undoers] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "stalled";

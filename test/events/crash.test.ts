@@ -51,11 +51,11 @@ async function play(
 ): Promise<{ points: string[]; books: string[]; calls: string[] }> {
   const points: string[] = [];
   const made = convention(wills);
-  const options = { eventSagas: [made.saga], handlers: made.undoers };
+  const options = { events: [made.saga, ...made.undoers] };
   const { db, gone } = mortal(await database.open({ clock: virtualClock() }), dieAt, points);
   const first = new Amends({ ...options, database: db });
   await first.worker({ poll: "1h" }).start();
-  const published = first.events.publish(undefined, Registered({ srn: "c-1" }));
+  const published = first.events.publish(Registered({ srn: "c-1" }));
   const clock = virtualClock();
   const second = await database.amends({ ...options, clock });
   const isOver = async (): Promise<boolean> =>

@@ -13,8 +13,8 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const { saga, undoers, calls } = convention({}, { schema: 60_000 });
     const db = await database.open({ clock });
-    const publisher = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
-    await publisher.events.publish(undefined, Registered({ srn: "c-1" }));
+    const publisher = await database.amends({ database: db, events: [saga, ...undoers] });
+    await publisher.events.publish(Registered({ srn: "c-1" }));
     await clock.advance(60_000);
     await publisher.worker().runOnce();
     const [run] = await publisher.events.runs(saga, "c-1");
@@ -32,9 +32,9 @@ onEachDatabase((database) => {
   it("[F-16] a run whose handler waits for its next try is turned back by the reaper, and that step is undone too", async () => {
     const clock = virtualClock();
     const { saga, undoers, calls } = convention({ tables: "throw" }, { saga: 500 });
-    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ clock, events: [saga, ...undoers] });
     await database.worker(amends, { poll: "100ms" });
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await waitFor(async () => calls.includes("tables 1"));
     await waitFor(async () => {
       await clock.advance(100);
@@ -58,9 +58,9 @@ onEachDatabase((database) => {
       },
       { tables: 5_000 },
     );
-    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ clock, events: [saga, ...undoers] });
     await database.worker(amends, { poll: "1h" });
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await reached.reached;
     await clock.advance(5_000);
     const run = await runIn(amends, saga, "c-1", "failed");
@@ -74,11 +74,11 @@ onEachDatabase((database) => {
     const other = convention({}, { tables: 5_000 });
     const { first, second, secondClock } = await pair(
       database,
-      { eventSagas: [one.saga], handlers: one.undoers },
-      { eventSagas: [other.saga], handlers: other.undoers },
+      { events: [one.saga, ...one.undoers] },
+      { events: [other.saga, ...other.undoers] },
     );
     await database.worker(first);
-    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await first.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     secondClock.jump(6_000);
     await database.worker(second);
@@ -95,11 +95,10 @@ onEachDatabase((database) => {
     const lease = gate();
     const one = convention({ tables: () => lease.pass() }, { tables: 5_000 });
     const { first, second, secondClock } = await pair(database, {
-      eventSagas: [one.saga],
-      handlers: one.undoers,
+      events: [one.saga, ...one.undoers],
     });
     await database.worker(first, { poll: "1h" });
-    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await first.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     secondClock.jump(6_000);
     await second.worker().runOnce();
@@ -114,13 +113,13 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const { saga } = convention({ tables: "throw" }, { tables: 60_000 });
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends, { poll: "1h" });
     const due = async (): Promise<unknown> => {
       const [row] = await db.query(sql`select due_at from ${db.dialect.table("saga_state")}`);
       return row?.["due_at"];
     };
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await waitFor(async () => (await sent(db)).includes("SchemaCreated > CreateTables (failed)"));
     const before = await due();
     expect(before).not.toBeNull();
@@ -134,12 +133,12 @@ onEachDatabase((database) => {
     const other = convention({}, { tables: 5_000 });
     const { first, second, secondClock, lapse } = await pair(
       database,
-      { eventSagas: [one.saga], handlers: one.undoers },
-      { eventSagas: [other.saga], handlers: other.undoers },
+      { events: [one.saga, ...one.undoers] },
+      { events: [other.saga, ...other.undoers] },
     );
     // With one place, which the call keeps, the first worker takes nothing else.
     await database.worker(first, { concurrency: 1 });
-    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await first.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     secondClock.jump(6_000);
     await database.worker(second);
@@ -166,9 +165,9 @@ onEachDatabase((database) => {
     });
     const [first] = saga.steps;
     Object.assign(first?.handler ?? {}, { timeoutMs: 30_000 });
-    const amends = await database.amends({ clock, eventSagas: [saga] });
+    const amends = await database.amends({ clock, events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await amends.events.runs(saga, "c-1"))[0]?.status === "completed";
@@ -180,9 +179,9 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const lease = gate();
     const { saga, undoers, calls } = convention({ tables: () => lease.pass() }, { tables: 5_000 });
-    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ clock, events: [saga, ...undoers] });
     await database.worker(amends, { poll: "1h" });
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     await clock.advance(5_000);
     lease.open();
@@ -195,9 +194,9 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const lease = gate();
     const { saga, undoers, calls } = convention({ tables: () => lease.pass() }, { tables: 5_000 });
-    const amends = await database.amends({ clock, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ clock, events: [saga, ...undoers] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     for (let tick = 0; tick < 5; tick++) await clock.advance(10_000);
     const turned = await runIn(amends, saga, "c-1", "compensating");
@@ -225,9 +224,9 @@ onEachDatabase((database) => {
       },
     });
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, handlers: [slow] });
+    const amends = await database.amends({ database: db, events: [slow] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     for (let tick = 0; tick < 5; tick++) await clock.advance(10_000);
     expect(await sent(db)).toEqual(["ConventionRegistered > Slow (in_flight)"]);
@@ -253,9 +252,9 @@ onEachDatabase((database) => {
       },
     });
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, handlers: [deaf] });
+    const amends = await database.amends({ database: db, events: [deaf] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await sent(db)).length === 2;

@@ -34,14 +34,14 @@ onEachDatabase((database) => {
       { tables: 60_000 },
     );
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
+    const amends = await database.amends({ database: db, events: [saga, ...undoers] });
     const worker = await database.worker(amends, { poll: "1h" });
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     await reached.reached;
     void worker.stop({ deadline: "0s" });
     await waitFor(async () => (await sent(db)).includes("SchemaCreated > CreateTables (pending)"));
-    clock.jump(60_000);
-    const other = await database.amends({ database: db, eventSagas: [saga], handlers: undoers });
+    clock.jump(61_000);
+    const other = await database.amends({ database: db, events: [saga, ...undoers] });
     await database.worker(other, { poll: "10ms" });
     await waitFor(async () => {
       await clock.advance(10);
@@ -54,13 +54,9 @@ onEachDatabase((database) => {
     const hold = gate();
     const one = convention({ schema: () => hold.pass() });
     const other = convention();
-    const { first, second, lapse } = await pair(
-      database,
-      { eventSagas: [one.saga] },
-      { eventSagas: [other.saga] },
-    );
+    const { first, second, lapse } = await pair(database, { events: [one.saga] }, { events: [other.saga] });
     await database.worker(first);
-    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await first.events.publish(Registered({ srn: "c-1" }));
     await hold.reached;
     lapse();
     await database.worker(second);
@@ -110,11 +106,11 @@ onEachDatabase((database) => {
       const other = make(async () => undefined);
       const { first, second, secondClock } = await pair(
         database,
-        { eventSagas: [one.saga], handlers: [one.undoer] },
-        { eventSagas: [other.saga], handlers: [other.undoer] },
+        { events: [one.saga, one.undoer] },
+        { events: [other.saga, other.undoer] },
       );
       await database.worker(first);
-      await first.events.publish(undefined, Registered({ srn: "c-1" }));
+      await first.events.publish(Registered({ srn: "c-1" }));
       await hold.reached;
       secondClock.jump(6_000);
       await database.worker(second);

@@ -1,27 +1,29 @@
 import { claimCount } from "../../src/core/claim-token.ts";
 import { expect, it } from "vitest";
 import { settled } from "../../src/core/outbox/machine.ts";
-import type { Delivery, NewRow, RunRecord } from "../../src/events/run/delivery.ts";
-import { SagaStore } from "../../src/events/store/store.ts";
+import { NOTHING_OUT, type Delivery, type RunRecord } from "../../src/events/run/outcome.ts";
+import { FlowStore } from "../../src/events/store/store.ts";
+import type { WriteAnswer } from "../../src/events/store/outcome-writer.ts";
+import type { NewDelivery } from "../../src/outbox/deliveries/row.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
 import { convention, Registered } from "./support/convention.ts";
-import { sent } from "./support/flow.ts";
+import { sent, waitFor } from "./support/flow.ts";
 
 const LEASE_MS = 1_000;
 const known = { deliverable: ["CreateSchema@1"], routable: [] };
 
 async function begin(
   database: TestDatabase,
-): Promise<{ db: Database; store: SagaStore; lapse: () => void; claim: () => Promise<Delivery> }> {
+): Promise<{ db: Database; store: FlowStore; lapse: () => void; claim: () => Promise<Delivery> }> {
   const clock = virtualClock();
   const db = await database.open({ clock });
-  const amends = await database.amends({ database: db, eventSagas: [convention().saga] });
-  await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+  const amends = await database.amends({ database: db, events: [convention().saga] });
+  await amends.events.publish(Registered({ srn: "c-1" }));
   const signal = new AbortController().signal;
-  const store = new SagaStore({ db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+  const store = new FlowStore({ db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
   const claim = async (): Promise<Delivery> => {
     const [delivery] = await store.claim(known, 5);
     if (!delivery) throw new Error("nothing was due");
@@ -30,9 +32,15 @@ async function begin(
   return { db, store, claim, lapse: () => clock.jump(LEASE_MS + 1) };
 }
 
-function consequence(): NewRow {
+function consequence(): NewDelivery {
   const id = newId();
-  const nothing = { handler: undefined, correlation: undefined, causation: undefined, sagaId: undefined };
+  const nothing = {
+    handler: undefined,
+    correlation: undefined,
+    causation: undefined,
+    sagaId: undefined,
+    trace: undefined,
+  };
   return {
     id,
     eventId: id,
@@ -62,38 +70,23 @@ onEachDatabase((database) => {
     expect([newer.id, claimCount(newer.token)]).toEqual([older.id, claimCount(older.token) + 1]);
     const out = { rows: [consequence()], runs: [] };
     const late = await store.settle({ delivery: older, to: settled("succeed"), move: moved(older.run), out });
-    expect(late.applied).toBe(false);
+    expect(late.isWritten).toBe(false);
     expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (in_flight)"]);
     const [state] = await db.query(sql`select version, current_step from ${db.dialect.table("saga_state")}`);
     expect(state).toMatchObject({ version: 1, current_step: 0 });
     const good = await store.settle({ delivery: newer, to: settled("succeed"), move: moved(newer.run), out });
-    expect(good.applied).toBe(true);
+    expect(good.isWritten).toBe(true);
     expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema", "Consequence"]);
   });
 
   it("[F-07][F-08] an outcome that was decided on an older state of its run is refused as a whole", async () => {
     const { db, store, claim } = await begin(database);
     const delivery = await claim();
-    const nothing = { rows: [], runs: [] };
-    expect(
-      await store.steer({
-        delivery: undefined,
-        to: settled("release"),
-        move: moved(delivery.run),
-        out: nothing,
-      }),
-    ).toBe(true);
-    expect(
-      await store.steer({
-        delivery: undefined,
-        to: settled("release"),
-        move: moved(delivery.run),
-        out: nothing,
-      }),
-    ).toBe(false);
+    expect(await store.move(moved(delivery.run), NOTHING_OUT)).toBe(true);
+    expect(await store.move(moved(delivery.run), NOTHING_OUT)).toBe(false);
     const out = { rows: [consequence()], runs: [] };
     const stale = await store.settle({ delivery, to: settled("succeed"), move: moved(delivery.run), out });
-    expect(stale.applied).toBe(false);
+    expect(stale.isWritten).toBe(false);
     expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (in_flight)"]);
     const [state] = await db.query(sql`select version from ${db.dialect.table("saga_state")}`);
     expect(state).toMatchObject({ version: 2 });
@@ -108,8 +101,8 @@ onEachDatabase((database) => {
       move: moved(delivery.run),
       out: { rows: [consequence()], runs: [] },
     };
-    expect((await store.settle(settlement)).applied).toBe(true);
-    expect((await store.settle(settlement)).applied).toBe(true);
+    expect((await store.settle(settlement)).isWritten).toBe(true);
+    expect((await store.settle(settlement)).isWritten).toBe(true);
     expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema", "Consequence"]);
     const [state] = await db.query(sql`select version from ${db.dialect.table("saga_state")}`);
     expect(state).toMatchObject({ version: 2 });
@@ -127,14 +120,14 @@ onEachDatabase((database) => {
   it("[F-17] of many outcomes that are settled together, those that do not hold cost the others nothing", async () => {
     const { db, store, claim } = await begin(database);
     const delivery = await claim();
-    const out = (): { rows: NewRow[]; runs: [] } => ({ rows: [consequence()], runs: [] });
+    const out = (): { rows: NewDelivery[]; runs: [] } => ({ rows: [consequence()], runs: [] });
     const lost = { ...delivery, token: delivery.token + 7 };
     const answers = await Promise.all([
       store.settle({ delivery: lost, to: settled("succeed"), out: out() }),
       store.settle({ delivery, to: settled("succeed"), move: moved(delivery.run), out: out() }),
-      store.settle({ delivery: undefined, to: settled("release"), out: out() }),
+      store.publish(out()),
     ]);
-    expect(answers.map(({ applied }) => applied)).toEqual([false, true, true]);
+    expect(answers.map(({ isWritten }) => isWritten)).toEqual([false, true, true]);
     expect((await sent(db)).filter((one) => one === "Consequence")).toHaveLength(2);
   });
 
@@ -147,7 +140,52 @@ onEachDatabase((database) => {
       store.settle({ delivery: lost, to: settled("succeed"), out }),
       store.settle({ delivery, to: settled("succeed"), move: moved(delivery.run), out: { ...out } }),
     ]);
-    expect(answers.map(({ applied }) => applied)).toEqual([false, true]);
+    expect(answers.map(({ isWritten }) => isWritten)).toEqual([false, true]);
     expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema", "Consequence"]);
   });
+
+  it("[F-08] of two outcomes that move one run and are written together, the first holds and the second is refused", async () => {
+    const { db, store, claim } = await begin(database);
+    const delivery = await claim();
+    const twin = consequence();
+    await store.publish({ rows: [{ ...twin, handler: "CreateSchema" }], runs: [] });
+    const other = await claim();
+    const out = (): { rows: NewDelivery[]; runs: [] } => ({ rows: [consequence()], runs: [] });
+    const answers = await Promise.all([
+      store.settle({ delivery, to: settled("succeed"), move: moved(delivery.run), out: out() }),
+      store.settle({ delivery: other, to: settled("succeed"), move: moved(delivery.run), out: out() }),
+    ]);
+    expect(answers.map(({ isWritten }) => isWritten)).toEqual([true, false]);
+    expect(await sent(db)).toEqual([
+      "ConventionRegistered > CreateSchema",
+      "Consequence > CreateSchema (in_flight)",
+      "Consequence",
+    ]);
+  });
+
+  it("[F-07][F-08] a run that moves while an outcome is being written refuses that outcome, and nothing else", async () => {
+    const { db, store, claim } = await begin(database);
+    const delivery = await claim();
+    const out = (): { rows: NewDelivery[]; runs: [] } => ({ rows: [consequence()], runs: [] });
+    let writing: Promise<readonly WriteAnswer[]> | undefined;
+    // On PostgreSQL the outcome waits for this transaction with the snapshot from before it; on SQLite it begins after it.
+    await db.transaction(async (session) => {
+      await session.query(sql`update ${db.dialect.table("saga_state")} set version = version + 1`);
+      writing = Promise.all([
+        store.settle({ delivery, to: settled("succeed"), move: moved(delivery.run), out: out() }),
+        store.publish(out()),
+      ]);
+      if (database.name === "postgres") await waitFor(() => isWaiting(db));
+    });
+    expect((await writing)?.map(({ isWritten }) => isWritten)).toEqual([false, true]);
+    expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (in_flight)", "Consequence"]);
+  });
 });
+
+/** A statement of another connection waits for a lock. */
+async function isWaiting(db: Database): Promise<boolean> {
+  const rows = await db.query(
+    sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  );
+  return rows.length > 0;
+}

@@ -22,9 +22,9 @@ const answer = handler("answer", {
 onEachDatabase((database) => {
   it("[F-01][F-05] the event that a handler returns goes out, in ok and in err", async () => {
     const db = await database.open();
-    const amends = await database.amends({ database: db, handlers: [answer] });
+    const amends = await database.amends({ database: db, events: [answer] });
     await database.worker(amends);
-    await amends.events.publish(undefined, [Asked({ n: 1 }), Asked({ n: -1 })]);
+    await amends.events.publish([Asked({ n: 1 }), Asked({ n: -1 })]);
     await waitFor(async () => (await sent(db)).filter((one) => !one.includes(">")).length === 2);
     expect((await sent(db)).toSorted()).toEqual(["Answered", "Asked > answer", "Asked > answer", "Refused"]);
   });
@@ -47,10 +47,10 @@ onEachDatabase((database) => {
         return ok(Noted({ what: "echo" }));
       },
     });
-    const amends = await database.amends({ handlers: [answer, echo] });
+    const amends = await database.amends({ events: [answer, echo] });
     await database.worker(amends);
     const asked = Asked({ n: 1 });
-    await amends.events.publish(undefined, asked);
+    await amends.events.publish(asked);
     await waitFor(async () => seen.length > 0);
     expect(seen).toEqual([
       {
@@ -79,9 +79,9 @@ onEachDatabase((database) => {
       err: Refused,
       handle: (() => wrong[at++]) as never,
     });
-    const amends = await database.amends({ handlers: [careless] });
+    const amends = await database.amends({ events: [careless] });
     await database.worker(amends);
-    for (const n of wrong.keys()) await amends.events.publish(undefined, Asked({ n }));
+    for (const n of wrong.keys()) await amends.events.publish(Asked({ n }));
     const items = await waitFor(async () => {
       const page = await amends.attention.list();
       return page.items.length === wrong.length && page.items;
@@ -127,9 +127,9 @@ onEachDatabase((database) => {
         },
       });
       // No lease ends while the test lasts: a try that is not booked is never made up for.
-      const amends = await database.amends({ handlers: [thrower], lease: "1h" });
+      const amends = await database.amends({ events: [thrower], lease: "1h" });
       await database.worker(amends);
-      for (const n of hostile.keys()) await amends.events.publish(undefined, Asked({ n }));
+      for (const n of hostile.keys()) await amends.events.publish(Asked({ n }));
       const items = await waitFor(async () => {
         const page = await amends.attention.list();
         return page.items.length === hostile.length && page.items;
@@ -143,8 +143,8 @@ onEachDatabase((database) => {
 
   it("[F-02] a stored event that no longer fits its schema goes to attention; retried when it fits again, it is handled", async () => {
     const db = await database.open();
-    const amends = await database.amends({ database: db, handlers: [answer] });
-    await amends.events.publish(undefined, Asked({ n: 1 }));
+    const amends = await database.amends({ database: db, events: [answer] });
+    await amends.events.publish(Asked({ n: 1 }));
     const outbox = db.dialect.table("outbox").text;
     await db.query(raw(`update ${outbox} set payload = '{"n":"one"}'`));
     await database.worker(amends);
@@ -166,8 +166,8 @@ onEachDatabase((database) => {
 
   it("[P-02] an event that was given up can be resolved, once and with a reason", async () => {
     const db = await database.open();
-    const amends = await database.amends({ database: db, handlers: [answer] });
-    await amends.events.publish(undefined, Asked({ n: 1 }));
+    const amends = await database.amends({ database: db, events: [answer] });
+    await amends.events.publish(Asked({ n: 1 }));
     await db.query(raw(`update ${db.dialect.table("outbox").text} set payload = '[]'`));
     await database.worker(amends);
     const [item] = await waitFor(async () => {
@@ -200,9 +200,9 @@ onEachDatabase((database) => {
       },
     });
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, handlers: [noting] });
+    const amends = await database.amends({ database: db, events: [noting] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Asked({ n: 1 }));
+    await amends.events.publish(Asked({ n: 1 }));
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await sent(db)).includes("Answered");
@@ -232,10 +232,10 @@ onEachDatabase((database) => {
       },
     });
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db, handlers: [slow] });
+    const amends = await database.amends({ database: db, events: [slow] });
     await database.worker(amends);
     const events = [0, 1, 2, 3].map((n) => Asked({ n }, { correlation: "p" }));
-    await amends.events.publish(undefined, [...events, Asked({ n: 9 }, { correlation: "q" })]);
+    await amends.events.publish([...events, Asked({ n: 9 }, { correlation: "q" })]);
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await sent(db)).filter((one) => one === "Answered").length === 5;
@@ -254,10 +254,10 @@ onEachDatabase((database) => {
         handle: ({ n }) => (calls.push(`${name} ${n}`), ok(Answered({ n }))),
       });
     const db = await database.open();
-    const amends = await database.amends({ database: db, handlers: [counting("one"), counting("two")] });
+    const amends = await database.amends({ database: db, events: [counting("one"), counting("two")] });
     const asked = Asked({ n: 1 });
-    await amends.events.publish(undefined, asked);
-    await amends.events.publish(undefined, [asked, asked]);
+    await amends.events.publish(asked);
+    await amends.events.publish([asked, asked]);
     await database.worker(amends);
     await waitFor(async () => (await sent(db)).filter((one) => one === "Answered").length === 2);
     expect(calls.toSorted()).toEqual(["one 1", "two 1"]);
@@ -266,16 +266,16 @@ onEachDatabase((database) => {
 
   it("[K-19] an event that this process has no handler for is kept, and handled by whoever has one", async () => {
     const db = await database.open();
-    const publisher = await database.amends({ database: db });
-    await publisher.events.publish(undefined, Asked({ n: 1 }));
+    const publisher = await database.amends({ database: db, events: [] });
+    await publisher.events.publish(Asked({ n: 1 }));
     const stranger = await database.amends({
-      handlers: [
+      events: [
         handler("other", { on: Noted, ok: Answered, err: Refused, handle: () => ok(Answered({ n: 0 })) }),
       ],
     });
     await (await database.worker(stranger)).stop();
     expect(await sent(db)).toEqual(["Asked"]);
-    const knower = await database.amends({ handlers: [answer] });
+    const knower = await database.amends({ events: [answer] });
     await database.worker(knower);
     await waitFor(async () => (await sent(db)).includes("Answered"));
     expect(await sent(db)).toEqual(["Asked (succeeded)", "Asked > answer", "Answered"]);
@@ -301,15 +301,15 @@ onEachDatabase((database) => {
       handle: ({ street }) => (seen.push(street), ok(Answered({ n: 0 }))),
     });
     const db = await database.open();
-    const fresh = await database.amends({ database: db, handlers: [onNew] });
-    const dated = await database.amends({ handlers: [onOld] });
-    await fresh.events.publish(undefined, New({ address: { street: "new" } }));
+    const fresh = await database.amends({ database: db, events: [onNew] });
+    const dated = await database.amends({ events: [onOld] });
+    await fresh.events.publish(New({ address: { street: "new" } }));
     const worker = await database.worker(dated);
-    await dated.events.publish(undefined, Old({ street: "old" }));
+    await dated.events.publish(Old({ street: "old" }));
     await waitFor(async () => seen.length === 1);
     await worker.stop();
     expect(seen).toEqual(["old"]);
-    await dated.events.publish(undefined, Old({ street: "older" }));
+    await dated.events.publish(Old({ street: "older" }));
     await database.worker(fresh);
     await waitFor(async () => seen.length === 3);
     expect(seen.slice(1)).toEqual(expect.arrayContaining([{ street: "new" }, { street: "older" }]));
@@ -320,7 +320,7 @@ onEachDatabase((database) => {
     const order = saga("order", z.object({ n: z.number() })).step("ask", {
       act: ({ input, emit }) => emit(Asked({ n: input.n })),
     });
-    const amends = await database.amends({ database: db, sagas: [order], handlers: [answer] });
+    const amends = await database.amends({ database: db, sagas: [order], events: [answer] });
     await database.worker(amends, { poll: "50ms" });
     await (await amends.start(order, { n: 3 })).result();
     await waitFor(async () => (await sent(db)).includes("Answered"));
@@ -329,16 +329,16 @@ onEachDatabase((database) => {
 
   it("[F-07] events exist exactly if the caller's transaction commits", async () => {
     const db = await database.open();
-    const amends = await database.amends({ database: db, handlers: [answer] });
+    const amends = await database.amends({ database: db, events: [answer] });
     await expect(
       db.transaction(async (_session, tx) => {
-        await amends.events.publish(tx, Asked({ n: 1 }));
+        await amends.events.publish(Asked({ n: 1 }), { tx });
         throw new Error("no");
       }),
     ).rejects.toThrow("no");
     expect(await sent(db)).toEqual([]);
     await db.transaction(
-      async (_session, tx) => void (await amends.events.publish(tx, [Asked({ n: 1 }), Asked({ n: 2 })])),
+      async (_session, tx) => void (await amends.events.publish([Asked({ n: 1 }), Asked({ n: 2 })], { tx })),
     );
     await database.worker(amends);
     await waitFor(async () => (await sent(db)).filter((one) => one === "Answered").length === 2);

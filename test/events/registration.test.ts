@@ -42,27 +42,60 @@ it("[F-03] a chain that does not fit is refused when it is defined, naming both 
   );
 });
 
-it("[F-04] one handler in two sagas is an error; so are two handlers, two sagas and two events of one name", () => {
+it("[F-04] one handler in two sagas is an error; so are two different handlers, sagas or events of one name", () => {
   const shared = link("shared", A, B);
-  expect(register({ eventSagas: [chain("s1", step("x", shared)), chain("s2", step("y", shared))] })).toThrow(
+  expect(register({ events: [chain("s1", step("x", shared)), chain("s2", step("y", shared))] })).toThrow(
     SagaContractViolation,
   );
-  expect(register({ handlers: [link("same", A, B), link("same", A, B)] })).toThrow(
-    "Two handlers are named same",
+  expect(register({ events: [link("same", A, B), link("same", A, C)] })).toThrow(
+    "Two handlers are named same: one is A → B | No, the other one A → C | No",
   );
   expect(
     register({
-      eventSagas: [chain("s", step("x", link("h1", A, B))), chain("s", step("x", link("h2", A, B)))],
+      events: [chain("s", step("x", link("h1", A, B))), chain("s", step("x", link("h2", A, B)))],
     }),
-  ).toThrow("same name");
-  expect(register({ handlers: [link("one", A, B), link("two", event("A", on), B)] })).toThrow(
-    "Two events are named A",
+  ).toThrow("Two event sagas are named s: one is A by key (x: h1), the other one A by key (x: h2)");
+  const wider = event("A", z.object({ key: z.string(), more: z.string() }));
+  expect(register({ events: [link("one", A, B), link("two", wider, B)] })).toThrow(
+    "Two events are named A: one is version 1 with key, the other one version 1 with key, more",
   );
+});
+
+it("[F-04] a definition that is loaded twice, as by two bundles, is one definition, and the newer one runs", async () => {
+  const ran: string[] = [];
+  const load = (copy: string) => {
+    const Asked = event("Asked", on);
+    const Answered = event("Answered", on);
+    const answer = handler("Answer", {
+      on: Asked,
+      ok: Answered,
+      err: event("Refused", on),
+      handle: ({ key }) => {
+        ran.push(copy);
+        return ok(Answered({ key }));
+      },
+    });
+    const asking = eventSaga("asking", {
+      trigger: Asked,
+      correlate: "key",
+      steps: [step("answer", answer)],
+      onCompleted: (key) => C({ key }),
+      onFailed: (key) => No({ key }),
+    });
+    return { Asked, asking, answer };
+  };
+  const [older, newer] = [load("older"), load("newer")];
+  const amends = register({ events: [older.asking, older.answer, newer.asking, newer.answer] })();
+  await amends.migrate();
+  await amends.events.publish([older.Asked({ key: "x" }), newer.Asked({ key: "y" })]);
+  while ((await amends.worker().runOnce()) > 0);
+  expect(ran).toEqual(["newer", "newer"]);
+  await amends.close();
 });
 
 it("[F-11] a command has one handler at most, which is no step of a saga", () => {
   const undoable = chain("s", step("x", link("h", A, B), { compensation: Undo }));
-  expect(register({ eventSagas: [undoable], handlers: [link("u1", Undo, C), link("u2", Undo, C)] })).toThrow(
+  expect(register({ events: [undoable, link("u1", Undo, C), link("u2", Undo, C)] })).toThrow(
     "one handler takes it, not 2",
   );
   const other = eventSaga("t", {
@@ -71,7 +104,7 @@ it("[F-11] a command has one handler at most, which is no step of a saga", () =>
     steps: [step("y", link("u", Undo, C))] as never,
     ...ends,
   });
-  expect(register({ eventSagas: [undoable, other] })).toThrow("cannot be a step of a saga");
+  expect(register({ events: [undoable, other] })).toThrow("cannot be a step of a saga");
 });
 
 it("[F-03] a command that needs more than the id is refused, unless the saga makes it itself", () => {
@@ -100,8 +133,8 @@ it("[F-01][F-03] bad definitions are refused with what is wrong", () => {
     handler("h", { on: A, ok: B, err: No, handle: () => err(No({ key: "" })), tries: 3 } as never),
   ).toThrow("no option named tries");
   expect(() => step("x", {} as never)).toThrow("needs a handler");
-  expect(register({ handlers: [{}] })).toThrow("made by `handler(…)`");
-  expect(register({ eventSagas: [{}] })).toThrow("made by `eventSaga(…)`");
+  expect(register({ events: [{}] })).toThrow("`events` takes what `handler(…)` and `eventSaga(…)` make");
+  expect(register({ events: {} })).toThrow("`events` must be a list");
   const ofPostgres = handler("p", {
     on: A,
     ok: B,
@@ -109,7 +142,7 @@ it("[F-01][F-03] bad definitions are refused with what is wrong", () => {
     transaction,
     handle: ({ key }) => ok(B({ key })),
   });
-  expect(register({ handlers: [ofPostgres] })).toThrow("wants a transaction of postgres");
+  expect(register({ events: [ofPostgres] })).toThrow("wants a transaction of postgres");
 });
 
 it("[F-02][K-20] data that does not fit is refused when the event is made, naming the field and never the value", () => {
@@ -132,6 +165,6 @@ it("[F-03] a step checks its events", () => {
   const one = step("one", link("h", A, B));
   expect(() => one.checkSuccess(B({ key: "x" }))).not.toThrow();
   expect(() => one.checkFailure(No({ key: "x" }))).not.toThrow();
-  expect(() => one.checkSuccess(No({ key: "x" }))).toThrow("Step one promises B, but its handler gave No");
+  expect(() => one.checkSuccess(No({ key: "x" }))).toThrow("Step one promises B, but handler h returned No");
   expect(() => one.checkFailure(undefined)).toThrow(SagaContractViolation);
 });

@@ -12,9 +12,9 @@ onEachDatabase((database) => {
   it("[F-09][F-14] the run is there with its trigger, before any handler has begun", async () => {
     const { saga } = convention();
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await db.transaction(
-      async (_session, tx) => void (await amends.events.publish(tx, Registered({ srn: "c-1" }))),
+      async (_session, tx) => void (await amends.events.publish(Registered({ srn: "c-1" }), { tx })),
     );
     const [row] = await db.query(sql`select * from ${db.dialect.table("saga_state")}`);
     expect(row).toMatchObject({
@@ -36,18 +36,20 @@ onEachDatabase((database) => {
     const made = convention({ schema: () => lease.pass() });
     const { saga, calls } = made;
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const [first] = await amends.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
-    const [second] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    for (const options of [{ timeout: "20ms" }, { signal: AbortSignal.abort() }] as const)
+      await expect(first?.ended(options)).rejects.toMatchObject({ code: "STOPPED_WAITING" });
+    const [second] = await amends.events.publish(Registered({ srn: "c-1" }));
     expect(await amends.events.inspect(second?.id ?? "")).toBeUndefined();
     lease.open();
     await runIn(amends, saga, "c-1", "completed");
     expect(calls).toEqual(["schema 1", "tables 1"]);
     expect(await sent(db)).toContain("ConventionRegistered > CreateSchema (superseded)");
     made.wills = {};
-    const [third] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const [third] = await amends.events.publish(Registered({ srn: "c-1" }));
     expect(await third?.ended()).toBe("completed");
     const runs = await amends.events.runs(saga, "c-1");
     expect(runs.map(({ run, status }) => `${run} ${status}`)).toEqual(["2 completed", "1 completed"]);
@@ -55,21 +57,21 @@ onEachDatabase((database) => {
 
   it("[F-14][F-17] the same trigger published again after its run has ended begins no second run", async () => {
     const { saga, calls } = convention();
-    const amends = await database.amends({ eventSagas: [saga] });
+    const amends = await database.amends({ events: [saga] });
     await database.worker(amends);
     const trigger = Registered({ srn: "c-1" });
-    const [run] = await amends.events.publish(undefined, trigger);
+    const [run] = await amends.events.publish(trigger);
     expect(await run?.ended()).toBe("completed");
-    await amends.events.publish(undefined, trigger);
+    await amends.events.publish(trigger);
     expect(await amends.events.runs(saga, "c-1")).toHaveLength(1);
     expect(calls).toEqual(["schema 1", "tables 1"]);
   });
 
   it("[F-08] an event of the chain that comes from outside is a breach of contract while no run waits for it", async () => {
     const { saga, calls } = convention();
-    const amends = await database.amends({ eventSagas: [saga] });
+    const amends = await database.amends({ events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(undefined, SchemaCreated({ srn: "c-9", fields: 1 }));
+    await amends.events.publish(SchemaCreated({ srn: "c-9", fields: 1 }));
     const [item] = await waitFor(async () => {
       const { items } = await amends.attention.list();
       return items.length > 0 && items;
@@ -85,12 +87,12 @@ onEachDatabase((database) => {
   it("[F-08] an event of a step that is past changes nothing, emits nothing and calls nobody", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const [run] = await amends.events.publish(Registered({ srn: "c-1" }));
     await run?.ended();
     const before = await amends.events.inspect(run?.id ?? "");
-    await amends.events.publish(undefined, SchemaCreated({ srn: "c-1", fields: 7 }));
+    await amends.events.publish(SchemaCreated({ srn: "c-1", fields: 7 }));
     await waitFor(async () => (await sent(db)).includes("SchemaCreated > CreateTables (superseded)"));
     expect(await amends.events.inspect(run?.id ?? "")).toEqual(before);
     expect(calls).toEqual(["schema 1", "tables 1"]);
@@ -102,13 +104,9 @@ onEachDatabase((database) => {
     const one = convention({ schema: () => lease.pass() });
     const other = convention();
     const db = await database.open();
-    const { first, second, lapse } = await pair(
-      database,
-      { eventSagas: [one.saga] },
-      { eventSagas: [other.saga] },
-    );
+    const { first, second, lapse } = await pair(database, { events: [one.saga] }, { events: [other.saga] });
     await database.worker(first);
-    await first.events.publish(undefined, Registered({ srn: "c-1" }));
+    await first.events.publish(Registered({ srn: "c-1" }));
     await lease.reached;
     lapse();
     await database.worker(second);
@@ -128,13 +126,10 @@ onEachDatabase((database) => {
   it("[F-08][F-17] two workers race on many processes: every step is booked once, every event sent once", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
-    const amends = await Promise.all([0, 1].map(() => database.amends({ eventSagas: [saga] })));
+    const amends = await Promise.all([0, 1].map(() => database.amends({ events: [saga] })));
     const processes = Array.from({ length: 40 }, (_, n) => `c-${n}`);
-    const publisher = await database.amends({ database: db, eventSagas: [saga] });
-    await publisher.events.publish(
-      undefined,
-      processes.map((srn) => Registered({ srn })),
-    );
+    const publisher = await database.amends({ database: db, events: [saga] });
+    await publisher.events.publish(processes.map((srn) => Registered({ srn })));
     await Promise.all(amends.map((one) => database.worker(one, { concurrency: 7, poll: "20ms" })));
     await waitFor(async () => {
       const [row] = await db.query(
@@ -162,9 +157,9 @@ onEachDatabase((database) => {
       handle: ({ srn }) => ok(TablesCreated({ srn, tables: 0 })),
     });
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga], handlers: [watch] });
+    const amends = await database.amends({ database: db, events: [saga, watch] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const [run] = await amends.events.publish(Registered({ srn: "c-1" }));
     expect(await run?.ended()).toBe("completed");
     await waitFor(async () => (await sent(db)).filter((one) => one === "FeatureTablesCreated").length === 2);
     expect(await sent(db)).toContain("SchemaCreated > watch");
@@ -173,9 +168,9 @@ onEachDatabase((database) => {
   it("[K-13][K-14] the database refuses to change a run that has ended, and a second open one", async () => {
     const { saga } = convention();
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    const [run] = await amends.events.publish(Registered({ srn: "c-1" }));
     await run?.ended();
     const state = db.dialect.table("saga_state").text;
     await expect(db.query(raw(`update ${state} set current_step = 0`))).rejects.toThrow(

@@ -7,9 +7,9 @@ onEachDatabase((database) => {
   it("[F-03][F-05][F-06][F-18] steps run in order; each step's event and the saga's own are sent by the orchestrator", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Registered({ srn: "c-1" }));
+    await amends.events.publish(Registered({ srn: "c-1" }));
     const run = await runIn(amends, saga, "c-1", "completed");
     expect(run).toMatchObject({
       saga: "convention_init",

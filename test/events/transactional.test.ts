@@ -45,9 +45,9 @@ onEachDatabase((database) => {
     const db = await database.open();
     await makeEffects(db);
     const saga = make(async (tx) => (await effect(tx, "written"), "ok"));
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     expect(await run?.ended()).toBe("completed");
     expect(await effects(db)).toEqual(["written"]);
     expect(await sent(db)).toEqual(["Begun > writing", "Written", "Done"]);
@@ -57,9 +57,9 @@ onEachDatabase((database) => {
     const db = await database.open();
     await makeEffects(db);
     const saga = make(async (tx) => (await effect(tx, "written"), "err"));
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     expect(await run?.ended()).toBe("failed");
     expect(await effects(db)).toEqual([]);
     expect(await sent(db)).toEqual(["Begun > writing", "Refused", "Failed"]);
@@ -75,9 +75,9 @@ onEachDatabase((database) => {
       if (n <= conflicts) await conflict(database.name, tx, n % 2 ? "40001" : "40P01");
       return "ok";
     }, 1);
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     const status = await waitFor(async () => {
       await clock.advance(500);
       const view = await amends.events.inspect(run?.id ?? "");
@@ -96,9 +96,9 @@ onEachDatabase((database) => {
       if (n === 1) throw new Error("trouble");
       return "ok";
     });
-    const amends = await database.amends({ database: db, eventSagas: [saga] });
+    const amends = await database.amends({ database: db, events: [saga] });
     await database.worker(amends);
-    const [run] = await amends.events.publish(undefined, Begun({ id_: "p" }));
+    const [run] = await amends.events.publish(Begun({ id_: "p" }));
     await waitFor(async () => {
       await clock.advance(1_000);
       return (await amends.events.inspect(run?.id ?? ""))?.status === "completed";
@@ -115,9 +115,9 @@ onEachDatabase((database) => {
       await makeEffects(db);
       const slow = make(async (tx) => (await effect(tx, "slow"), await hold.pass(), "ok"));
       const quick = make(async (tx) => (await effect(tx, "quick"), "ok"));
-      const { first, second, lapse } = await pair(database, { eventSagas: [slow] }, { eventSagas: [quick] });
+      const { first, second, lapse } = await pair(database, { events: [slow] }, { events: [quick] });
       const worker = await database.worker(first);
-      const [run] = await first.events.publish(undefined, Begun({ id_: "p" }));
+      const [run] = await first.events.publish(Begun({ id_: "p" }));
       await hold.reached;
       lapse();
       await database.worker(second);
@@ -152,11 +152,11 @@ onEachDatabase((database) => {
         });
       const { first, second, lapse } = await pair(
         database,
-        { handlers: [make1("slow", slow)] },
-        { handlers: [make1("quick", quick)] },
+        { events: [make1("slow", slow)] },
+        { events: [make1("quick", quick)] },
       );
       const worker = await database.worker(first);
-      await first.events.publish(undefined, Begun({ id_: "p" }));
+      await first.events.publish(Begun({ id_: "p" }));
       await slow.reached;
       lapse();
       await database.worker(second);

@@ -45,11 +45,11 @@ onEachDatabase((database) => {
   it("[F-17] an event that is published twice in one moment is handled once", async () => {
     const db = await database.open();
     const { answer, calls } = counting();
-    const amends = await database.amends({ database: db, handlers: [answer] });
+    const amends = await database.amends({ database: db, events: [answer] });
     await database.worker(amends);
     const [one, two] = [Asked({ n: 1 }), Asked({ n: 2 })];
-    await Promise.all([amends.events.publish(undefined, one), amends.events.publish(undefined, one)]);
-    await amends.events.publish(undefined, [two, two]);
+    await Promise.all([amends.events.publish(one), amends.events.publish(one)]);
+    await amends.events.publish([two, two]);
     await waitFor(async () => (await sent(db)).filter((name) => name === "Answered").length === 2);
     expect(calls).toEqual([1, 2]);
     expect((await sent(db)).filter((name) => name === "Asked > answer")).toHaveLength(2);
@@ -65,10 +65,10 @@ onEachDatabase((database) => {
       onCompleted: (n) => Answered({ n }),
       onFailed: (n) => Refused({ n }),
     });
-    const amends = await database.amends({ eventSagas: [asking] });
+    const amends = await database.amends({ events: [asking] });
     await database.worker(amends);
     const asked = Asked({ n: 7 });
-    await Promise.all([amends.events.publish(undefined, asked), amends.events.publish(undefined, asked)]);
+    await Promise.all([amends.events.publish(asked), amends.events.publish(asked)]);
     await waitFor(async () => (await amends.events.runs(asking, 7))[0]?.status === "completed");
     expect([calls, (await amends.events.runs(asking, 7)).length]).toEqual([[7], 1]);
   });
@@ -87,9 +87,9 @@ onEachDatabase((database) => {
       },
     });
     const db = await database.open();
-    const amends = await database.amends({ database: db, handlers: [wrapped] });
+    const amends = await database.amends({ database: db, events: [wrapped] });
     await database.worker(amends);
-    await amends.events.publish(undefined, Asked({ n: 1 }));
+    await amends.events.publish(Asked({ n: 1 }));
     await waitFor(async () => (await sent(db)).includes("Refused"));
     expect(seen).toEqual([[true, 1, false, "of mine"]]);
   });

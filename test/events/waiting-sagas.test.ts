@@ -50,7 +50,7 @@ onEachDatabase((database) => {
     await workOff(amends);
     const payment = Paid({ orderId: "o-1", cents: 1 });
     await amends.signal(run.id, told, {}, { id: payment.id });
-    await amends.events.publish(undefined, payment);
+    await amends.events.publish(payment);
     await workOff(amends);
     expect(await run.status()).toBe("COMPLETED");
   });
@@ -66,8 +66,8 @@ onEachDatabase((database) => {
       for: "Paid",
     });
     const payment = Paid({ orderId: "o-1", cents: 1_200 });
-    await amends.events.publish(undefined, payment);
-    await amends.events.publish(undefined, payment);
+    await amends.events.publish(payment);
+    await amends.events.publish(payment);
     await workOff(amends);
     expect(await mine.result()).toMatchObject({
       status: "COMPLETED",
@@ -86,7 +86,7 @@ onEachDatabase((database) => {
     await database.worker(amends);
     const run = await amends.start(slow, { orderId: "o-1" });
     await held.reached;
-    await amends.events.publish(undefined, Paid({ orderId: "o-1", cents: 7 }));
+    await amends.events.publish(Paid({ orderId: "o-1", cents: 7 }));
     const db = await database.open();
     await waitFor(async () => (await sent(db))[0] === "Paid > $waits.Paid");
     held.open();
@@ -101,7 +101,7 @@ onEachDatabase((database) => {
     const amends = await database.amends({ sagas: [instalments], clock: virtualClock() });
     const { id } = await amends.start(instalments, { orderId: "o-1" });
     for (const cents of [1, 2, 3]) {
-      await amends.events.publish(undefined, Paid({ orderId: "o-1", cents }));
+      await amends.events.publish(Paid({ orderId: "o-1", cents }));
       await workOff(amends);
     }
     expect((await amends.inspect(id))?.results).toMatchObject({ first: { cents: 1 }, second: { cents: 2 } });
@@ -118,12 +118,12 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, sagas: [instalments] });
     const { id } = await amends.start(instalments, { orderId: "o-1" });
     const payment = Paid({ orderId: "o-1", cents: 1 });
-    await amends.events.publish(undefined, payment);
+    await amends.events.publish(payment);
     await workOff(amends);
     // As if its worker had been lost between telling the saga and saying so.
     const outbox = db.dialect.table("outbox");
     await db.query(sql`delete from ${outbox} where event_id = ${payment.id}`);
-    await amends.events.publish(undefined, payment);
+    await amends.events.publish(payment);
     await workOff(amends);
     expect((await amends.inspect(id))?.waiting).toMatchObject({ step: "second" });
     expect(await db.query(sql`select 1 from ${db.dialect.table("saga_signals")}`)).toHaveLength(1);
@@ -135,7 +135,7 @@ onEachDatabase((database) => {
     const { id } = await amends.start(order, { orderId: "o-1" });
     const publish = (fails: boolean) =>
       db.transaction(async (_, tx) => {
-        await amends.events.publish(tx, Paid({ orderId: "o-1", cents: 5 }));
+        await amends.events.publish(Paid({ orderId: "o-1", cents: 5 }), { tx });
         if (fails) throw new Error("rolled back");
       });
     await expect(publish(true)).rejects.toThrow("rolled back");
@@ -160,7 +160,7 @@ onEachDatabase((database) => {
     const pay = saga("pay", orderSchema).step("charge", {
       act: ({ input, emit }) => emit(Paid({ orderId: input.orderId, cents: 9 })),
     });
-    const amends = await database.amends({ sagas: [order, pay], handlers: [accounts] });
+    const amends = await database.amends({ sagas: [order, pay], events: [accounts] });
     await database.worker(amends);
     const waiting = await amends.start(order, { orderId: "o-1" });
     await amends.start(pay, { orderId: "o-1" });
@@ -180,10 +180,10 @@ onEachDatabase((database) => {
       where: "orderId",
       equals: ({ input }) => input.orderId,
     });
-    const amends = await database.amends({ sagas: [waiting], handlers: [settle] });
+    const amends = await database.amends({ sagas: [waiting], events: [settle] });
     await database.worker(amends);
     const run = await amends.start(waiting, { orderId: "o-1" });
-    await amends.events.publish(undefined, Paid({ orderId: "o-1", cents: 1 }));
+    await amends.events.publish(Paid({ orderId: "o-1", cents: 1 }));
     expect(await run.result()).toMatchObject({ results: { settled: { orderId: "o-1" } } });
   });
 
@@ -208,11 +208,11 @@ onEachDatabase((database) => {
       onFailed: (orderId) => Refused({ orderId }),
     });
     const clock = virtualClock();
-    const amends = await database.amends({ sagas: [order], eventSagas: [delivery], clock });
+    const amends = await database.amends({ sagas: [order], events: [delivery], clock });
     await database.worker(amends);
-    const [begun] = await amends.events.publish(undefined, Placed({ orderId: "o-1" }));
+    const [begun] = await amends.events.publish(Placed({ orderId: "o-1" }));
     await waitFor(async () => (await interests(database)) === 1);
-    await amends.events.publish(undefined, Paid({ orderId: "o-1", cents: 3 }));
+    await amends.events.publish(Paid({ orderId: "o-1", cents: 3 }));
     const look = async () => (await clock.advance(1_000), amends.events.inspect(begun?.id ?? ""));
     await expect.poll(look, { timeout: 20_000 }).toMatchObject({ status: "completed" });
   });
@@ -231,7 +231,7 @@ onEachDatabase((database) => {
       error: { kind: "deadline" },
     });
     expect(await interests(database)).toBe(0);
-    await amends.events.publish(undefined, Paid({ orderId: "o-1", cents: 1 }));
+    await amends.events.publish(Paid({ orderId: "o-1", cents: 1 }));
     await workOff(amends);
   });
 
@@ -250,7 +250,7 @@ onEachDatabase((database) => {
       code: "SAGA_CONFLICT",
     });
     expect(await interests(database)).toBe(1);
-    await amends.events.publish(undefined, Paid({ orderId: "o-2", cents: 1 }));
+    await amends.events.publish(Paid({ orderId: "o-2", cents: 1 }));
     await workOff(amends);
     expect((await amends.inspect("same"))?.status).toBe("RUNNING");
   });
@@ -266,7 +266,7 @@ onEachDatabase((database) => {
     const run = await (await database.amends({ sagas: [strict] })).start(strict, { orderId: "o-1" });
     // A process that knows the event as it was delivers it, one that knows it as it is now takes it up.
     const older = await database.amends({ sagas: [loose] });
-    await older.events.publish(undefined, Paid({ orderId: "o-1", cents: 1 }));
+    await older.events.publish(Paid({ orderId: "o-1", cents: 1 }));
     await workOff(older);
     await workOff(await database.amends({ sagas: [strict] }));
     expect(await run.result()).toMatchObject({

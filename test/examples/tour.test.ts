@@ -10,7 +10,7 @@ const PATIENCE = { timeout: 60_000 };
 
 describe("sqlite", () => {
   it(
-    "[S-10][S-14][S-16][S-29][F-10][W-08][W-12][O-16][P-01][P-02] the tour plays all parts once, through a kill and outages, and mends what needs a person",
+    "[S-10][S-14][S-16][S-29][F-10][W-08][W-12][O-16][P-01][P-02] the tour plays all parts once, through a kill and outages, and does every task that is left",
     PATIENCE,
     async () => {
       const { code, output } = await runExample("examples/tour/main.ts", ["--once", "--port", "0"], {
@@ -36,13 +36,32 @@ describe("sqlite", () => {
       expect(output).toMatch(/outside +✓ 3 confirmed {2}• 2 will expire {2}✗ 2 abandoned\n/);
       expect(output).toMatch(/↺ reserve undone {2}STALLED\n/);
 
-      expect(words).toContain("place-order: the undo of step charge failed (RefundsDown) ✓ retry");
-      expect(words).toMatch(/for u-ann: newsletter did not erase: http-503, 3 tries ✓ requeue/);
-      expect(words).toMatch(/warehouse-east: it answered HTTP 500, 4 tries ✓ resend/);
-      expect(words).toMatch(/old-shop: it answered HTTP 410 \(gone for good\), 1 try ✓ dismiss/);
-      expect(words).toContain("Nothing needs a person any more.");
+      expect(words).toContain("task 5 order o-1007: the undo of step charge failed (RefundsDown) ✓ retry");
+      expect(words).toMatch(
+        /task 3 erasure of u-ann: .*newsletter did not erase: http-503, 3 attempts ✓ requeue/,
+      );
+      expect(words).toMatch(
+        /task 2 webhook to warehouse-east: .*: it answered HTTP 500, 4 attempts ✓ resend/,
+      );
+      expect(words).toMatch(
+        /task 1 webhooks to old-shop: .*: it answered HTTP 410 \(gone for good\) ✓ unsubscribe/,
+      );
+      expect(words).toContain("All clear.");
+      for (const page of [
+        "sagas",
+        "sagas/o-1004",
+        "sagas/o-1005",
+        "flows",
+        "webhooks",
+        "erasures/u-ann",
+        "audit",
+      ])
+        expect(output).toMatch(new RegExp(`see +http://127\\.0\\.0\\.1:\\d+/#/${page}\n`));
+      expect(output).toContain("✓ completed  ↺ rolled back  attention: items that need an operator\n");
       expect(output).toMatch(/orders 5 ✓ 2 ↺ · restocks 2 · webhooks 6 · erasures 3 · attention 0\n/);
-      expect(output).toMatch(/orders +5 completed, 2 undone\n/);
+      expect(output).toMatch(/orders +5 completed, 2 rolled back, none half-done\n/);
+      expect(output).toMatch(/crashes +1 survived\n/);
+      expect(output).toMatch(/payments +called 7 times for 6 charges: no customer paid twice\n/);
 
       expect(output.split("\n").filter((line) => line.length > 80)).toEqual([]);
       expect(output).not.toContain("Warning");
@@ -53,7 +72,7 @@ describe("sqlite", () => {
   );
 
   it(
-    "[P-01][P-02] without --once the tour takes another port where its own is taken, leaves things to a person, and ends on Ctrl-C",
+    "[P-01][P-02] without --once the tour takes another port where its own is taken, leaves tasks to an operator, and ends on Ctrl-C",
     PATIENCE,
     async () => {
       const other = createServer();
@@ -63,10 +82,10 @@ describe("sqlite", () => {
       try {
         const [, taken] = await tour.hears(/http:\/\/127\.0\.0\.1:(\d+)\/#token=/);
         expect(taken).not.toBe(String(port));
-        await tour.hears(new RegExp(`Port ${port} is taken, so the console has another one\\.`));
+        await tour.hears(new RegExp(`Port ${port} is in use, so the console has another one\\.`));
         await tour.hears(/Your turn/);
         await tour.hears(
-          /dead letter .* abandoned for u-ann: .* abandoned for u-ben: .* stalled place-order: /,
+          /task 1 webhooks to old-shop: .* → Unsubscribe .* task 2 .* → Resend .* task 3 erasure of u-ann: .* → Requeue .* task 5 order o-1007: .* → Retry \(/,
         );
         await tour.hears(/attention 6/);
         expect(readdirSync(tour.folder)).toEqual([".amends"]);
@@ -75,7 +94,7 @@ describe("sqlite", () => {
         other.close();
         expect(await tour.interrupt()).toBe(0);
       }
-      expect(tour.output).toContain("Stopping: nothing new begins, what runs may finish.");
+      expect(tour.output).toContain("Stopping: no new work is taken, running calls may finish.");
     },
   );
 });

@@ -89,7 +89,7 @@ onEachDatabase((database) => {
         code: "BAD_OPTION",
       });
     }
-    expect(await amends.inspect("one")).toMatchObject({ status: "PENDING", version: 1 });
+    expect(await amends.inspect("one")).toMatchObject({ status: "PENDING", revision: 1 });
   });
 
   it("[K-20] every id and input that is taken comes back exactly as it was", async () => {

@@ -1,4 +1,6 @@
 import { err, saga, Terminal, type Logger } from "amends";
+import { defineCall } from "amends/calls";
+import { event, handler } from "amends/events";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";
@@ -76,6 +78,57 @@ onEachDatabase((database) => {
     const [tables, reports] = await everything(() => new TypeError(CANARY), true);
     expect(tables).toContain(CANARY);
     expect(tables + reports).not.toContain("labels.test");
+  });
+
+  it("[K-16] one setting keeps the messages of sagas, handlers and calls; a saga may decide otherwise", async () => {
+    const db = await database.open();
+    const Asked = event("Asked", z.object({}));
+    const throwing = (): never => {
+      throw new TypeError(`${CANARY}\0`);
+    };
+    const one = saga("one", z.object({})).step("act", { act: throwing, retry: { attempts: 1 } });
+    const quiet = saga("quiet", z.object({}), { keepMessages: false }).step("act", {
+      act: throwing,
+      retry: { attempts: 1 },
+    });
+    const listener = handler("Listen", {
+      on: Asked,
+      ok: event("Heard", z.object({})),
+      err: event("Unheard", z.object({})),
+      retry: { attempts: 1 },
+      handle: throwing,
+    });
+    const mail = defineCall("mail", { schema: z.object({}), retry: { attempts: 1 }, handle: throwing });
+    for (const keepMessages of [true, false]) {
+      const logged: unknown[] = [];
+      const log = (...given: unknown[]): void => void logged.push(given);
+      const amends = await database.amends({
+        database: db,
+        keepMessages,
+        sagas: [one, quiet],
+        events: [listener],
+        calls: { define: [mail], onAbandoned: log },
+        logger: { info: log, warn: log, error: log },
+      });
+      const message = keepMessages ? { message: CANARY } : {};
+      const runs = [await amends.start(one, {}), await amends.start(quiet, {})] as const;
+      await amends.events.publish(Asked({}));
+      await amends.calls.enqueue(mail, {});
+      while ((await amends.worker().runOnce()) > 0);
+      const errors = await Promise.all(runs.map(async ({ id }) => (await amends.inspect(id))?.error));
+      expect(errors).toEqual([
+        { kind: "exhausted", label: "TypeError", ...message },
+        { kind: "exhausted", label: "TypeError" },
+      ]);
+      const rows = await db.query(
+        raw(
+          `select last_error from ${db.dialect.table("outbox").text} where status = 'abandoned' order by enqueued_at`,
+        ),
+      );
+      const stored = keepMessages ? `TypeError: ${CANARY}` : "TypeError";
+      expect(rows.slice(-2).map((row) => row["last_error"])).toEqual([stored, stored]);
+      expect(JSON.stringify(logged)).not.toContain(CANARY);
+    }
   });
 
   it("[K-16] the user's own codes are labels once they are registered", async () => {

@@ -1,16 +1,10 @@
-import {
-  AmendsError,
-  DatabaseAuditSink,
-  Outbox,
-  Retention,
-  saga,
-  signal,
-  type NewOutboxEntry,
-  type SagaView,
-} from "amends";
+import { AmendsError, type Amends, saga, signal, type SagaView } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox, type NewOutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { SagaDetail, SagaPage } from "../../src/console/contract.ts";
+import { Retention, type RetentionOptions } from "../../src/operate/retention/retention.ts";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { openFlows } from "../console/support/flows.ts";
@@ -19,6 +13,11 @@ import { visit } from "../console/support/visit.ts";
 import { onDatabase, onEachDatabase, virtualClock } from "../support/databases.ts";
 
 const DAY_MS = 86_400_000;
+
+/** Retention beside the Amends of a test, which nobody drives but the test. */
+function retentionOn(amends: Amends, options: RetentionOptions): Retention {
+  return new Retention(amends.context, options, (id) => amends.inspect(id));
+}
 
 onEachDatabase((database) => {
   it("[P-06] ended sagas go after their time, in batches, with their logs; what is open or stalled stays", async () => {
@@ -33,8 +32,7 @@ onEachDatabase((database) => {
     await shop.run("COMPLETED", "late");
     await amends.start(shop.order, { orderId: "p-1", end: "COMPLETED" }, { id: "p-1" });
     const kept: SagaView[] = [];
-    const retention = new Retention({
-      amends,
+    const retention = retentionOn(amends, {
       sagas: { completed: "30d", failed: "60d", archive: (sagas) => void kept.push(...sagas) },
       batch: 2,
     });
@@ -71,9 +69,8 @@ onEachDatabase((database) => {
     await amends.signal("o-1", go, { n: 1 });
     await work();
     clock.jump(2 * DAY_MS);
-    const quick = new Retention({ amends, sagas: { completed: "1d" } });
-    const slow = new Retention({
-      amends,
+    const quick = retentionOn(amends, { sagas: { completed: "1d" } });
+    const slow = retentionOn(amends, {
       sagas: {
         completed: "1d",
         archive: async () => {
@@ -99,7 +96,7 @@ onEachDatabase((database) => {
     const archive = (sagas: readonly SagaView[]): void => {
       if (sagas.some(({ status }) => status === "COMPLETED")) throw new Error("the disk is full");
     };
-    const retention = new Retention({ amends, sagas: { completed: "1d", failed: "1d", archive } });
+    const retention = retentionOn(amends, { sagas: { completed: "1d", failed: "1d", archive } });
     await expect(retention.runOnce()).rejects.toThrow("the disk is full");
     expect((await amends.inspect("c-1"))?.status).toBe("COMPLETED");
     expect(await amends.inspect("f-1")).toBe(undefined);
@@ -112,7 +109,7 @@ onEachDatabase((database) => {
     const archive = (): never => {
       throw new Error("the archive is full");
     };
-    const retention = new Retention({ amends: shop.amends, sagas: { completed: "1d", archive } });
+    const retention = retentionOn(shop.amends, { sagas: { completed: "1d", archive } });
     await clock.advance(2 * DAY_MS);
     await expect(retention.runOnce()).rejects.toThrow("the archive is full");
     expect((await shop.amends.inspect("c-1"))?.status).toBe("COMPLETED");
@@ -123,9 +120,8 @@ onEachDatabase((database) => {
     const shop = await openShop(database, { clock });
     await shop.run("COMPLETED", "c-1");
     await clock.advance(2 * DAY_MS);
-    const retention = new Retention({ amends: shop.amends, sagas: { completed: "1d" } });
-    expect(retention.room).toBe(0);
-    await shop.amends.worker().runOnce();
+    const tidy = await database.amends({ clock, retention: { sagas: "1d" } });
+    await tidy.worker().runOnce();
     expect(await shop.amends.inspect("c-1")).toBeUndefined();
   });
 
@@ -145,7 +141,7 @@ onEachDatabase((database) => {
       { sagas: { completed: "1d" as const, nonsense: 1 } },
       { nonsense: 1 } as object,
     ]) {
-      expect(() => new Retention({ amends, ...options })).toThrow(AmendsError);
+      expect(() => retentionOn(amends, { ...options })).toThrow(AmendsError);
     }
   });
 
@@ -160,7 +156,7 @@ onEachDatabase((database) => {
     await shop.run("COMPLETED", "o-5");
     const { amends } = shop;
     const sagas = { completed: "30d", failed: "30d", archive: true, archived: "365d" } as const;
-    const retention = new Retention({ amends, sagas, batch: 2 });
+    const retention = retentionOn(amends, { sagas, batch: 2 });
     expect([await retention.runOnce(), await retention.runOnce(), await retention.runOnce()]).toEqual([
       3, 1, 0,
     ]);
@@ -230,7 +226,7 @@ onEachDatabase((database) => {
     const left = async (ids: readonly string[]): Promise<boolean[]> =>
       Promise.all(ids.map(async (id) => (await amends.events.inspect(id)) !== undefined));
     const before = await rows();
-    const retention = new Retention({ amends, flows: { completed: "30d", failed: "60d" }, batch: 1 });
+    const retention = retentionOn(amends, { flows: { completed: "30d", failed: "60d" }, batch: 1 });
     expect([await retention.runOnce(), await retention.runOnce(), await retention.runOnce()]).toEqual([
       1, 1, 0,
     ]);
@@ -254,7 +250,7 @@ onEachDatabase((database) => {
     const db = await database.open({ clock });
     const scene = await openFlows(database, { database: db });
     const { amends } = scene;
-    const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+    const outbox = new Outbox(db, { audit: new DatabaseAuditSink(db) });
     const entry = (subjectId: string, resolver: string, entryId?: string): NewOutboxEntry => ({
       subjectId,
       resolver,
@@ -285,7 +281,7 @@ onEachDatabase((database) => {
       return rows.map((row) => `${row["name"] as string} ${row["whose"] as string}`.trim());
     };
     const all = await names();
-    const retention = new Retention({ amends, outbox: { done: "30d", untaken: "60d" }, batch: 2 });
+    const retention = retentionOn(amends, { outbox: { done: "30d", untaken: "60d" }, batch: 2 });
     const sweep = async (): Promise<number> => {
       let removed = 0;
       // A whole round, and one more: it goes on where it stopped.
@@ -307,14 +303,14 @@ onEachDatabase((database) => {
   it("[P-06] one policy sees to webhooks as well, and the worker drives all of it", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
-    const amends = await database.amends({ database: db });
+    const retention = { webhooks: "1d", outbox: "1d" } as const;
+    const amends = await database.amends({ database: db, webhooks: {}, retention });
     await db.transaction(async (_session, tx) =>
-      amends.webhooks.publish(tx, { type: "order.placed", data: {} }),
+      amends.webhooks.publish({ type: "order.placed", data: {} }, { tx }),
     );
     await clock.advance(2 * DAY_MS);
-    const retention = new Retention({ amends, webhooks: "1d", outbox: { done: "1d" } });
     await amends.worker().runOnce();
-    expect(await retention.runOnce()).toBe(0);
+    expect(await amends.retention.runOnce()).toBe(0);
     expect(await db.query(sql`select id from ${db.dialect.table("webhook_events")}`)).toEqual([]);
   });
 });
@@ -334,10 +330,10 @@ onDatabase("postgres", (database) => {
       outbox: { done: "1d" },
       webhooks: "1d",
     } as const;
-    const stranger = new Retention({ amends, ...policy, role: "amends_webhook_reader" });
-    await expect(stranger.runOnce()).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
+    const stranger = retentionOn(amends, { ...policy, role: "amends_webhook_reader" });
+    await expect(stranger.runOnce()).rejects.toMatchObject({ code: "DATABASE_FORBIDDEN" });
     expect((await amends.inspect("o-1"))?.status).toBe("COMPLETED");
-    const retention = new Retention({ amends, ...policy, role: "amends_retention" });
+    const retention = retentionOn(amends, { ...policy, role: "amends_retention" });
     expect(await retention.runOnce()).toBe(1);
     expect((await amends.archived("o-1"))?.view.status).toBe("COMPLETED");
     const forbidden = db.transaction(async (session) => {
@@ -351,6 +347,6 @@ onDatabase("postgres", (database) => {
 onDatabase("sqlite", (database) => {
   it("[P-06] a role is refused where there are none", async () => {
     const amends = await database.amends({});
-    expect(() => new Retention({ amends, webhooks: "1d", role: "amends_retention" })).toThrow(AmendsError);
+    expect(() => retentionOn(amends, { webhooks: "1d", role: "amends_retention" })).toThrow(AmendsError);
   });
 });

@@ -1,6 +1,7 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { ACT_RETRY, delayMs } from "../../src/core/backoff.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 onEachDatabase((database) => {
@@ -33,7 +34,7 @@ onEachDatabase((database) => {
     expect(await amends.inspect("one")).toMatchObject({ status: "FAILED", error: { kind: "exhausted" } });
   });
 
-  it("[K-01] without a policy of one's own the waits are 30 seconds, doubling up to an hour", async () => {
+  it("[K-01] without a policy of one's own an act waits 1 second, doubling up to an hour", async () => {
     const clock = virtualClock();
     const usual = saga("usual", z.object({})).step("one", {
       act: () => {
@@ -41,15 +42,26 @@ onEachDatabase((database) => {
       },
     });
     const amends = await database.amends({ sagas: [usual], clock });
-    await amends.start(usual, {}, { id: "one" });
+    const run = await amends.start(usual, {}, { id: "one" });
+    let isOver = false;
+    const working = async (): Promise<void> => {
+      while (!isOver) {
+        await amends.worker().runOnce();
+        await clock.advance(1_000);
+      }
+    };
     const seconds: number[] = [];
-    for (let attempt = 1; attempt < 8; attempt++) {
-      await amends.worker().runOnce();
-      const dueAt = (await amends.inspect("one"))?.dueAt?.getTime() as number;
-      seconds.push((dueAt - clock.virtualNowMs()) / 1_000);
-      await clock.advance(dueAt - clock.virtualNowMs());
-    }
-    expect(seconds).toEqual([30, 60, 120, 240, 480, 960, 1_920]);
+    const reading = async (): Promise<void> => {
+      for await (const { error } of run.stream())
+        if (error?.kind === "retry") seconds.push(error.waitMs / 1_000);
+      isOver = true;
+    };
+    const passing = async (): Promise<void> => {
+      while (!isOver) await clock.advance(1_000);
+    };
+    await Promise.all([working(), reading(), passing()]);
+    expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 64]);
+    expect(delayMs(ACT_RETRY, 20)).toBe(3_600_000);
   });
 
   it("[K-01] a policy that makes no sense is refused when it is defined", () => {

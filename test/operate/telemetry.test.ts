@@ -15,7 +15,8 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { Calls, defineCall, err, ok, saga } from "amends";
+import { err, ok, saga } from "amends";
+import { defineCall } from "amends/calls";
 import { event, handler } from "amends/events";
 import { observe, sagaTrace, tracing } from "amends/opentelemetry";
 import { afterEach, expect, it } from "vitest";
@@ -136,30 +137,27 @@ onEachDatabase((database) => {
     const mail = defineCall("send-mail", { schema: z.object({}), handle: () => undefined });
     const first = handler("First", { on: Placed, ok: Passed, err: Refused, handle: () => ok(Passed({})) });
     const second = handler("Second", { on: Passed, ok: Over, err: Refused, handle: () => ok(Over({})) });
-    const enqueuer = new Calls(await database.amends({ database: db, tracing: tracing() }), {
-      calls: [mail],
-    });
     const order = saga("order", z.object({})).step("place", {
       act: async () => {
-        await db.transaction(async (session, tx) => {
-          await enqueuer.enqueueIn(session, mail, {});
-          await here.webhooks.publish(tx, { type: "order.placed", data: {} });
+        await db.transaction(async (_session, tx) => {
+          await here.calls.enqueue(mail, {}, { tx });
+          await here.webhooks.publish({ type: "order.placed", data: {} }, { tx });
         });
-        await here.events.publish(undefined, Placed({}));
+        await here.events.publish(Placed({}));
       },
     });
     const options = { tracing: tracing(), webhooks: { sender } };
-    const here = await database.amends({ ...options, database: db, sagas: [order] });
+    const here = await database.amends({ ...options, database: db, sagas: [order], events: [], calls: [] });
     await here.webhooks.subscribe({ url: "https://partner.example/secret-path", events: ["order.*"] });
     await here.start(order, {}, { id: "o-1" });
     await here.worker().runOnce();
     // Whoever does the rest knows nothing but the rows.
     const there = await database.amends({
       database: await database.open(),
-      handlers: [first, second],
+      events: [first, second],
+      calls: [mail],
       ...options,
     });
-    new Calls(there, { calls: [mail] }).attach();
     const worker = there.worker();
     while ((await worker.runOnce()) > 0);
     const found = spans();
@@ -195,13 +193,13 @@ onEachDatabase((database) => {
   it("[P-05] without tracing nothing is stored, and what somebody changed by hand is no trace", async () => {
     const db = await database.open();
     const first = handler("First", { on: Placed, ok: Passed, err: Refused, handle: () => ok(Passed({})) });
-    const untraced = await database.amends({ database: db });
-    await untraced.events.publish(undefined, Placed({}));
+    const untraced = await database.amends({ database: db, events: [] });
+    await untraced.events.publish(Placed({}));
     const column = await db.query(sql`select traceparent from ${db.dialect.table("outbox")}`);
     expect(column).toEqual([{ traceparent: null }]);
     await db.query(sql`update ${db.dialect.table("outbox")} set traceparent = '00-nonsense'`);
     const spans = exporting();
-    const traced = await database.amends({ database: db, handlers: [first], tracing: tracing() });
+    const traced = await database.amends({ database: db, events: [first], tracing: tracing() });
     const worker = traced.worker();
     while ((await worker.runOnce()) > 0);
     expect(spans()).toMatchObject([{ name: "handle First", parent: undefined }]);

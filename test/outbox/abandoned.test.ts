@@ -1,4 +1,4 @@
-import { ResolverError, type AbandonedSignal } from "amends";
+import { ResolverError, type AbandonedSignal } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver } from "../sagas/support/gate.ts";

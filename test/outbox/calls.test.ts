@@ -1,5 +1,6 @@
 import { nthClaim } from "../support/claims.ts";
-import { BackoffPolicy, Calls, defineCall, err, Terminal, type CallContext } from "amends";
+import { err, Terminal } from "amends";
+import { defineCall, type CallContext, type Calls, type CallsOptions } from "amends/calls";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions } from "../../src/audit/action-queries.ts";
@@ -12,23 +13,30 @@ import { erase, shop, type Shop } from "./support/shop.ts";
 
 const schema = z.object({ to: z.string().min(1) });
 
-function mailer(handle: (input: { to: string }, call: CallContext) => unknown, maxAttempts: number = 8) {
-  return defineCall("send-mail", { schema, handle, maxAttempts });
+function mailer(handle: (input: { to: string }, call: CallContext) => unknown, attempts: number = 8) {
+  return defineCall("send-mail", { schema, handle, retry: { attempts } });
 }
 
-const enqueue = ({ db }: Shop, calls: Calls, call: ReturnType<typeof mailer>, to: string): Promise<string> =>
-  db.transaction((_session, tx) => calls.enqueue(tx, call, { to }));
+const enqueue = async (
+  { db }: Shop,
+  calls: Calls,
+  call: ReturnType<typeof mailer>,
+  to: string,
+): Promise<string> => (await db.transaction((_session, tx) => calls.enqueue(call, { to }, { tx }))).entryId;
 
 onEachDatabase((database) => {
+  const callsOn = async ({ db }: Shop, calls: CallsOptions["define"] | CallsOptions): Promise<Calls> =>
+    (await database.amends({ database: db, calls })).calls;
+
   it("[O-20] a call is made exactly if the transaction commits, under a key of its own", async () => {
     const world = await shop(database);
     const made: unknown[] = [];
     const mail = mailer(
       ({ to }, { key, attempt, signal }) => void made.push([to, key, attempt, signal.aborted]),
     );
-    const calls = new Calls(world.amends, { calls: [mail] });
+    const calls = await callsOn(world, [mail]);
     const work = world.db.transaction(async (_session, tx) => {
-      await calls.enqueue(tx, mail, { to: "nobody" });
+      await calls.enqueue(mail, { to: "nobody" }, { tx });
       throw new Error("no");
     });
     await expect(work).rejects.toThrow("no");
@@ -49,7 +57,7 @@ onEachDatabase((database) => {
       if (isDown) throw new TypeError("down");
       made.push(to);
     }, 2);
-    const calls = new Calls(world.amends, { calls: [mail], onAbandoned: (signal) => seen.push(signal) });
+    const calls = await callsOn(world, { define: [mail], onAbandoned: (signal) => seen.push(signal) });
     const id = await enqueue(world, calls, mail, "ada");
     const told: unknown[] = [];
     const silence = onThrow((thrown) => told.push(thrown));
@@ -85,8 +93,8 @@ onEachDatabase((database) => {
       clock.jump(300_000);
       await others[0]?.runOnce();
     });
-    const calls = new Calls(world.amends, { calls: [mail] });
-    const other = new Calls(world.amends, { calls: [mail] });
+    const calls = await callsOn(world, [mail]);
+    const other = await callsOn(world, [mail]);
     others.push(other);
     const id = await enqueue(world, calls, mail, "ada");
     await calls.runOnce();
@@ -107,7 +115,7 @@ onEachDatabase((database) => {
   ])("[O-20] [K-15] %s is not tried again", async (_name, handle, label) => {
     const world = await shop(database);
     const mail = mailer(handle);
-    const calls = new Calls(world.amends, { calls: [mail] });
+    const calls = await callsOn(world, [mail]);
     const id = await enqueue(world, calls, mail, "ada");
     await calls.runOnce();
     expect(await world.row(id)).toMatchObject({ status: "abandoned", last_error: label });
@@ -116,12 +124,10 @@ onEachDatabase((database) => {
   it("[K-19] a call that this process does not know is left alone, and so is every other kind", async () => {
     const world = await shop(database);
     const mail = mailer(() => undefined);
-    const calls = new Calls(world.amends, { calls: [mail] });
+    const calls = await callsOn(world, [mail]);
     const id = await enqueue(world, calls, mail, "ada");
     const [entry] = await world.enqueue(erase("u-1"));
-    const stranger = new Calls(world.amends, {
-      calls: [defineCall("other", { schema, handle: () => undefined })],
-    });
+    const stranger = await callsOn(world, [defineCall("other", { schema, handle: () => undefined })]);
     expect(await stranger.runOnce()).toBe(0);
     expect(await world.row(id)).toMatchObject({ status: "pending", attempts: 0 });
     expect(await calls.runOnce()).toBe(1);
@@ -132,7 +138,7 @@ onEachDatabase((database) => {
   it("[P-02] calls that were given up are in attention, and requeuing them asks for a reason and is on record", async () => {
     const world = await shop(database);
     const mail = mailer(() => err("refused"));
-    const calls = new Calls(world.amends, { calls: [mail] });
+    const calls = await callsOn(world, [mail]);
     const ids = [await enqueue(world, calls, mail, "ada"), await enqueue(world, calls, mail, "bob")];
     await calls.runOnce();
     const attention = async (after?: string) =>
@@ -172,12 +178,91 @@ onEachDatabase((database) => {
     expect((await attention()).items).toEqual([]);
   });
 
+  it("[O-20] without a transaction a call is durable when `enqueue` resolves", async () => {
+    const world = await shop(database);
+    const made: string[] = [];
+    const mail = mailer(({ to }) => void made.push(to));
+    const calls = await callsOn(world, [mail]);
+    const { entryId, created } = await calls.enqueue(mail, { to: "ada" });
+    expect([created, await world.row(entryId)]).toMatchObject([true, { status: "pending" }]);
+    await calls.runOnce();
+    expect(made).toEqual(["ada"]);
+  });
+
+  it("[O-20] the same id with the same call and input is the same call, also after it was made", async () => {
+    const world = await shop(database);
+    const made: string[] = [];
+    const mail = mailer(({ to }) => void made.push(to));
+    const other = defineCall("send-letter", { schema, handle: ({ to }) => void made.push(`letter ${to}`) });
+    const calls = await callsOn(world, [mail, other]);
+    const once = { id: "mail-o-1" };
+    const first = await calls.enqueue(mail, { to: "ada" }, once);
+    expect(first.created).toBe(true);
+    const again = await world.db.transaction((_session, tx) =>
+      calls.enqueue(mail, { to: "ada" }, { ...once, tx }),
+    );
+    expect(again).toEqual({ entryId: first.entryId, created: false });
+    const conflict = { code: "CALL_CONFLICT", details: { call: "send-mail", id: "mail-o-1" } };
+    await expect(calls.enqueue(mail, { to: "bob" }, once)).rejects.toMatchObject(conflict);
+    await calls.runOnce();
+    expect(await world.row(first.entryId)).toMatchObject({ status: "succeeded", payload: null });
+    expect(await calls.enqueue(mail, { to: "ada" }, once)).toEqual({ ...first, created: false });
+    await expect(calls.enqueue(mail, { to: "bob" }, once)).rejects.toMatchObject(conflict);
+    // Ids of different calls do not meet.
+    expect(await calls.enqueue(other, { to: "ada" }, once)).toMatchObject({ created: true });
+    await calls.runOnce();
+    expect(made).toEqual(["ada", "letter ada"]);
+    for (const id of ["", "x".repeat(181), "\0", 7 as never])
+      await expect(calls.enqueue(mail, { to: "ada" }, { id })).rejects.toMatchObject({ code: "BAD_ID" });
+  });
+
+  it("[O-20][K-04] of many who enqueue one id at once, one enqueues it", async () => {
+    const world = await shop(database, { connections: 4 });
+    const mail = mailer(() => undefined);
+    const calls = await callsOn(world, [mail]);
+    const queued = await Promise.all(
+      Array.from({ length: 8 }, () => calls.enqueue(mail, { to: "ada" }, { id: "one" })),
+    );
+    expect(new Set(queued.map(({ entryId }) => entryId)).size).toBe(1);
+    expect(queued.filter(({ created }) => created)).toHaveLength(1);
+    expect(await world.rows()).toHaveLength(1);
+  });
+
+  it("[O-20][K-03] a call is made no sooner than `runAt`, or than `delay` after it was enqueued", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const made: string[] = [];
+    const mail = mailer(({ to }) => void made.push(to));
+    const calls = await callsOn(world, [mail]);
+    await calls.enqueue(mail, { to: "late" }, { runAt: new Date(clock.virtualNowMs() + 60_000) });
+    await calls.enqueue(mail, { to: "later" }, { delay: "2m" });
+    expect(await calls.runOnce()).toBe(0);
+    await clock.advance(59_999);
+    expect(await calls.runOnce()).toBe(0);
+    await clock.advance(1);
+    expect(await calls.runOnce()).toBe(1);
+    await clock.advance(60_000);
+    expect(await calls.runOnce()).toBe(1);
+    expect(made).toEqual(["late", "later"]);
+    for (const wrong of [
+      { runAt: new Date(Number.NaN) },
+      { runAt: "tomorrow" as never },
+      { runAt: new Date(), delay: "1s" } as const,
+      { delay: -1 },
+      { at: 1 } as never,
+    ])
+      await expect(calls.enqueue(mail, { to: "ada" }, wrong)).rejects.toMatchObject({
+        code: expect.stringMatching(/^BAD_/) as string,
+      });
+  });
+
   it("[O-20] a worker drives them, beside everything else", async () => {
     const world = await shop(database);
     const made: string[] = [];
     const mail = mailer(({ to }) => void made.push(to));
-    const calls = new Calls(world.amends, { calls: [mail] }).attach();
-    await database.worker(world.amends, { poll: "50ms" });
+    const amends = await database.amends({ database: world.db, calls: [mail] });
+    const { calls } = amends;
+    await database.worker(amends, { poll: "50ms" });
     for (const to of ["a", "b", "c"]) await enqueue(world, calls, mail, to);
     await expect.poll(() => made.toSorted()).toEqual(["a", "b", "c"]);
   });
@@ -186,7 +271,7 @@ onEachDatabase((database) => {
     const world = await shop(database);
     const made: string[] = [];
     const mail = mailer(({ to }) => void made.push(to));
-    const calls = new Calls(world.amends, { calls: [mail], backoff: new BackoffPolicy() });
+    const calls = await callsOn(world, [mail]);
     const bad = await enqueue(world, calls, mail, "bad");
     await enqueue(world, calls, mail, "fine");
     await world.db.query(
@@ -201,11 +286,11 @@ onEachDatabase((database) => {
     for (const wrong of [
       { schema, handle: "x" },
       { handle: () => 1 },
-      { schema, handle: () => 1, maxAttempts: 0 },
+      { schema, handle: () => 1, retry: { attempts: 0 } },
       { schema, handle: () => 1, tries: 1 },
     ])
       expect(() => defineCall("x", wrong as never)).toThrow(/Call x/);
-    expect(() => new Calls(world.amends, { calls: [mail, mail] })).toThrow("same name");
+    await expect(callsOn(world, [mail, mail])).rejects.toThrow("same name");
   });
 
   it("[K-08][O-20] a call that does not return is tried again within its attempts, and its last try is waited for", async () => {
@@ -216,13 +301,13 @@ onEachDatabase((database) => {
     const mail = defineCall("send-mail", {
       schema,
       timeout: "5s",
-      maxAttempts: 2,
+      retry: { attempts: 2 },
       handle: () => {
         made += 1;
         return held.pass();
       },
     });
-    const calls = new Calls(world.amends, { calls: [mail], backoff: { base: "1s" } });
+    const calls = await callsOn(world, { define: [mail], retry: { base: "1s" } });
     const id = await enqueue(world, calls, mail, "ada");
     const first = calls.runOnce();
     await held.reached;

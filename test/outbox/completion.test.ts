@@ -1,4 +1,5 @@
-import { ResolverError, type AuditSink, type KeyedAuditEvent } from "amends";
+import type { AuditSink, KeyedAuditEvent } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";

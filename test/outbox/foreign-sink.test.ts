@@ -1,4 +1,4 @@
-import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "amends";
+import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "amends/audit";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver } from "../sagas/support/gate.ts";

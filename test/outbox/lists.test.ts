@@ -1,4 +1,5 @@
-import type { EntryPage, PageOptions } from "amends";
+import type { PageOptions } from "amends/calls";
+import type { EntryPage } from "amends/erasure";
 import { expect, it } from "vitest";
 import { outboxMachine } from "../../src/core/outbox/machine.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";

@@ -1,4 +1,5 @@
-import { AuditTrail, BackoffPolicy, ResolverError } from "amends";
+import { AuditTrail } from "amends/audit";
+import { BackoffPolicy, ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -9,7 +10,7 @@ const EMAIL = "canary@example.org";
 
 /** Everything that is on record: rows, events. */
 async function everything(world: Shop): Promise<string> {
-  const { events } = await new AuditTrail(world.amends).list({ limit: 1_000 });
+  const { events } = await new AuditTrail(world.db).list({ limit: 1_000 });
   return JSON.stringify([await world.rows(), events]);
 }
 

@@ -1,5 +1,6 @@
 /** With many finished entries, and statistics from a moment when there were no others, no statement reads them all. */
-import { AuditTrail, Calls, defineCall } from "amends";
+import { AuditTrail } from "amends/audit";
+import { defineCall } from "amends/calls";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";
@@ -36,7 +37,7 @@ async function fill(db: Database): Promise<void> {
 async function statementsOf(database: TestDatabase, db: Database): Promise<readonly Sql[]> {
   const { database: watched, statements } = recorded(db);
   const world = await shop(database, { database: watched });
-  const { outbox, enqueue, amends } = world;
+  const { outbox, enqueue } = world;
   const resolvers = [
     eraser("stripe"),
     rectifier("crm"),
@@ -63,10 +64,11 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
   const [held] = await outbox.claimBatch(2);
   await outbox.markSucceeded(held as never);
   const call = defineCall("mail", { schema: z.object({}), handle: () => undefined });
-  const calls = new Calls(amends, { calls: [call] });
-  await watched.transaction((_session, tx) => calls.enqueue(tx, call, {}));
+  const { calls } = await database.amends({ database: watched, calls: [call] });
+  await watched.transaction((_session, tx) => calls.enqueue(call, {}, { tx }));
+  for (const _again of [1, 2]) await calls.enqueue(call, {}, { id: "once", delay: 0 });
   await calls.runOnce();
-  const trail = new AuditTrail(amends);
+  const trail = new AuditTrail(watched);
   await trail.list({ subjectId: "u-1-0" });
   await trail.list({ limit: 10 });
   return statements();

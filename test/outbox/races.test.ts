@@ -1,5 +1,5 @@
 /** Races with real concurrency: several outboxes, each with connections of its own, on one PostgreSQL. */
-import { ResolverError, type OutboxEntry } from "amends";
+import { ResolverError, type OutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase, virtualClock } from "../support/databases.ts";

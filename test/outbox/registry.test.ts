@@ -1,4 +1,4 @@
-import { ConfigurationError, ResolverError, ResolverRegistry, type AnyResolver } from "amends";
+import { ConfigurationError, ResolverError, ResolverRegistry, type AnyResolver } from "amends/erasure";
 import { describe, expect, it } from "vitest";
 import { eraser, keeper } from "./support/systems.ts";
 

@@ -1,4 +1,5 @@
-import { AuditTrail, ConfigurationError, ResolverError, type AuditSink, type KeyedAuditEvent } from "amends";
+import { AuditTrail, type AuditSink, type KeyedAuditEvent } from "amends/audit";
+import { ConfigurationError, ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -27,7 +28,7 @@ onEachDatabase((database) => {
       attempts: 0,
       last_error: null,
     });
-    const { events } = await new AuditTrail(world.amends).list({ types: ["ERASURE_REQUEUED"] });
+    const { events } = await new AuditTrail(world.db).list({ types: ["ERASURE_REQUEUED"] });
     expect(events).toMatchObject([
       {
         subjectId: "u-1",

@@ -1,4 +1,5 @@
-import { AuditTrail, ResolverError } from "amends";
+import { AuditTrail } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
@@ -154,7 +155,7 @@ onEachDatabase((database) => {
       last_error: error,
       gate_ms: null,
     });
-    const { events } = await new AuditTrail(world.amends).list();
+    const { events } = await new AuditTrail(world.db).list();
     expect(events).toMatchObject([
       {
         type: "ERASURE_STEP_FAILED",

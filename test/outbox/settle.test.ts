@@ -1,5 +1,5 @@
 import { nthClaim } from "../support/claims.ts";
-import type { OutboxEntry } from "amends";
+import type { OutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";

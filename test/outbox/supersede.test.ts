@@ -1,4 +1,5 @@
-import { AuditTrail, ResolverError, type OutboxEntry } from "amends";
+import { AuditTrail } from "amends/audit";
+import { ResolverError, type OutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";
@@ -19,7 +20,7 @@ onEachDatabase((database) => {
     const [entryId] = await world.enqueue(rectify("u-1", "a@example.org", "crm"));
     expect(await world.row(old as string)).toMatchObject({ status: "superseded", payload: null });
     await runnerOn(world, [rectifier("crm")]).runOnce();
-    const { events } = await new AuditTrail(world.amends).list({ subjectId: "u-1" });
+    const { events } = await new AuditTrail(world.db).list({ subjectId: "u-1" });
     expect(events.map(({ type }) => type)).toEqual([
       "RECTIFICATION_STEP_FAILED",
       "RECTIFICATION_STEP_SUPERSEDED",

@@ -1,8 +1,12 @@
-import { AuditTrail, Calls, DatabaseAuditSink, defineCall, err, Outbox, verifyAuditChain } from "amends";
+import { err } from "amends";
+import { AuditTrail, DatabaseAuditSink, verifyAuditChain } from "amends/audit";
+import { defineCall } from "amends/calls";
+import { Outbox } from "amends/erasure";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { listActions } from "../../src/audit/action-queries.ts";
 import { toAction } from "../../src/audit/rows.ts";
+import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
 import { faulty, withCode, type When } from "../storage/support/faults.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -76,8 +80,7 @@ onEachDatabase((database) => {
     const [entry] = await real.outbox.claimBatch();
     await real.outbox.markAbandoned(entry as never, { error: "No" });
     const faults = faulty(await database.open({ clock }));
-    const amends = await database.amends({ database: faults.db });
-    const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+    const outbox = new Outbox(faults.db, { audit: new DatabaseAuditSink(faults.db) });
     faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
     const flipped = await patiently(clock, outbox.requeue([id]));
     expect(faults.fired()).toBe(1);
@@ -89,11 +92,11 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const db = await database.open({ clock });
     const mail = defineCall("send-mail", { schema: z.object({}), handle: () => err("refused") });
-    const real = new Calls(await database.amends({ database: db }), { calls: [mail] });
-    const id = await db.transaction((session) => real.enqueueIn(session, mail, {}));
+    const { calls: real } = await database.amends({ database: db, calls: [mail] });
+    const { entryId: id } = await real.enqueue(mail, {});
     await real.runOnce();
     const faults = faulty(await database.open({ clock }));
-    const calls = new Calls(await database.amends({ database: faults.db }), { calls: [mail] });
+    const { calls } = await database.amends({ database: faults.db, calls: [mail] });
     faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
     expect(await patiently(clock, calls.requeue([id], { reason: "again" }))).toEqual([id]);
     expect(faults.fired()).toBe(1);
@@ -101,19 +104,33 @@ onEachDatabase((database) => {
     expect(rows.map(toAction)).toMatchObject([{ by: "unknown", outcome: "done", target: { id } }]);
   });
 
+  it("[K-12] a call whose commit was in doubt is enqueued once, with or without an id", async () => {
+    const clock = virtualClock();
+    const faults = faulty(await database.open({ clock }));
+    const mail = defineCall("send-mail", { schema: z.object({}), handle: () => undefined });
+    const { calls } = await database.amends({ database: faults.db, calls: [mail] });
+    for (const options of [{}, { id: "once" }]) {
+      faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
+      const queued = await patiently(clock, calls.enqueue(mail, {}, options));
+      expect(queued.created).toBe(true);
+    }
+    expect(faults.fired()).toBe(2);
+    const { dialect } = faults.db;
+    expect(await faults.db.query(sql`select entry_id from ${dialect.table("outbox")}`)).toHaveLength(2);
+  });
+
   it("[K-12] [E-09] an event whose commit was in doubt is on record once, chained or not", async () => {
     const key = "a key of at least thirty-two bytes, kept elsewhere";
     for (const chain of [undefined, { key }]) {
       const clock = virtualClock();
       const faults = faulty(await database.open({ clock }));
-      const amends = await database.amends({ database: faults.db });
-      const audit = new DatabaseAuditSink(amends, { ...(chain && { chain }) });
+      const audit = new DatabaseAuditSink(faults.db, { ...(chain && { chain }) });
       const subjectId = chain ? "chained" : "plain";
       faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "ECONNRESET" : "SQLITE_BUSY"));
       await patiently(clock, audit.append([{ type: "ERASURE_FAILED", subjectId, payload: {} }]));
       expect(faults.fired()).toBe(1);
-      expect((await new AuditTrail(amends).list({ subjectId })).events).toHaveLength(1);
-      expect(await verifyAuditChain(amends, { key })).toEqual({ ok: true, links: chain ? 1 : 0 });
+      expect((await new AuditTrail(faults.db).list({ subjectId })).events).toHaveLength(1);
+      expect(await verifyAuditChain(faults.db, { key })).toEqual({ ok: true, links: chain ? 1 : 0 });
     }
   });
 });

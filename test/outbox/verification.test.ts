@@ -1,4 +1,5 @@
-import { AuditTrail, ResolverError } from "amends";
+import { AuditTrail } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver, gate } from "../sagas/support/gate.ts";
@@ -37,7 +38,7 @@ onEachDatabase((database) => {
     const [id] = await world.enqueue(erase("u-1", "crm"));
     await runnerOn(world, [crm]).runOnce();
     expect(await world.row(id as string)).toMatchObject({ status: "succeeded", last_error: null });
-    const { events } = await new AuditTrail(world.amends).list();
+    const { events } = await new AuditTrail(world.db).list();
     expect(events.map(({ type }) => type)).toEqual([
       "ERASURE_STEP_SUCCEEDED",
       "ERASURE_COMPLETED",

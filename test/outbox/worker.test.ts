@@ -1,5 +1,5 @@
-import { BackoffPolicy, Calls } from "amends";
-import { dataMap, Erasure } from "amends/erasure";
+import type { Amends } from "amends";
+import { BackoffPolicy, dataMap, type ErasureOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
@@ -21,17 +21,27 @@ async function keepLease(clock: VirtualClock, world: Shop, id: string): Promise<
   }
 }
 
+/** Nothing of the application's own: these tests are about other systems. */
+const nowhere = dataMap({ users: { subject: "id", columns: {} } });
+
 onEachDatabase((database) => {
   const gate = gatekeeper();
 
-  it("[O-05] [P-01] an attached runner is driven by the worker, retries included", async () => {
+  /** A started worker of an Amends that calls these systems. */
+  async function workerWith(
+    { db }: Shop,
+    options: Omit<ErasureOptions, "dataMap">,
+  ): Promise<ReturnType<Amends["worker"]>> {
+    const amends = await database.amends({ database: db, erasure: { dataMap: nowhere, ...options } });
+    return database.worker(amends, { poll: "50ms" });
+  }
+
+  it("[O-05] [P-01] the runner of `erasure` is driven by the worker, retries included", async () => {
     const world = await shop(database);
     const stripe = eraser("stripe", (_ref, _call, count) =>
       count < 3 ? Promise.reject(new Error("busy")) : {},
     );
-    const backoff = new BackoffPolicy({ baseDelay: 1, maxDelay: 5 });
-    runnerOn(world, [stripe], { backoff }).attach().attach();
-    await database.worker(world.amends, { poll: "50ms" });
+    await workerWith(world, { resolvers: [stripe], retry: { base: 1, cap: 5 } });
     await world.enqueue(erase("u-1"));
     await expect.poll(() => world.trail("u-1")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
     expect(stripe.calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
@@ -134,8 +144,7 @@ onEachDatabase((database) => {
         ),
     );
     const [id] = await world.enqueue(erase("u-1"));
-    runnerOn(world, [slow]).attach();
-    const worker = await database.worker(world.amends, { poll: "50ms" });
+    const worker = await workerWith(world, { resolvers: [slow] });
     await expect.poll(() => slow.calls.length).toBe(1);
     await worker.stop({ deadline: 0 });
     expect(await world.row(id as string)).toMatchObject({
@@ -154,8 +163,7 @@ onEachDatabase((database) => {
     const held = gate();
     const stripe = eraser("stripe", () => held.pass().then(() => ({})));
     const [id] = await world.enqueue(erase("u-1"));
-    runnerOn(world, [stripe]).attach();
-    const worker = await database.worker(world.amends, { poll: "50ms" });
+    const worker = await workerWith(world, { resolvers: [stripe] });
     await held.reached;
     const stopping = worker.stop({ deadline: "20s" });
     held.open();
@@ -199,25 +207,40 @@ onEachDatabase((database) => {
     for (const [backoff, said] of [
       [
         { baseDelay: "1s" },
-        "new SagaRunner: backoff: there is no option named baseDelay. There are: base, cap, lease.",
+        "new SagaRunner: backoff: there is no option named baseDelay. There are: base, cap, factor, lease.",
       ],
       [5, "new SagaRunner: backoff needs an object with its options."],
       [{ base: "2h" }, "cap must not be shorter than base"],
       [{ lease: 0 }, "lease must be longer than zero"],
     ] as const)
       expect(() => runnerOn(world, [], { backoff: backoff as never })).toThrow(said);
-    const wrong = { backoff: { delay: 1 } } as never;
-    expect(() => new Calls(world.amends, { calls: [], ...(wrong as object) })).toThrow(
-      "new Calls: backoff: there is no",
-    );
-    const erasure = (backoff: object): Erasure =>
-      new Erasure({
-        amends: world.amends,
-        dataMap: dataMap({ users: { subject: "id", columns: {} } }),
-        backoff,
-      });
-    expect(() => erasure({ delay: 1 })).toThrow("new Erasure: backoff: there is no option named delay");
-    expect(erasure({ base: "50ms", cap: "100ms" }).runner).toBeDefined();
+  });
+
+  it("[K-01] the parts take one spelling of a schedule, and refuse every other one by its name", async () => {
+    const db = await database.open();
+    const made = async (options: object): Promise<Amends> =>
+      database.amends({ database: db, calls: [], erasure: { dataMap: nowhere }, ...options });
+    const wrong: readonly (readonly [object, string])[] = [
+      [{ calls: { define: [], backoff: {} } }, "new Amends({ calls }): there is no option named backoff"],
+      [{ calls: { define: [], retry: { delay: 1 } } }, "calls.retry: there is no option named delay"],
+      [{ calls: { define: [], retry: { attempts: 0 } } }, "calls.retry.attempts must be a whole number"],
+      [{ erasure: { dataMap: nowhere, maxAttempts: 3 } }, "there is no option named maxAttempts"],
+      [{ erasure: { dataMap: nowhere, callTimeout: 1 } }, "there is no option named callTimeout"],
+      [{ erasure: { dataMap: nowhere, retry: { base: "2h", cap: "1h" } } }, "cap must not be shorter"],
+      [{ webhooks: { maxLeases: 3 } }, "there is no option named maxLeases"],
+      [{ webhooks: { retry: { maxAttempts: 3 } } }, "webhooks.retry: there is no option named maxAttempts"],
+    ];
+    for (const [options, said] of wrong) await expect(made(options)).rejects.toThrow(said);
+    const amends = await made({
+      calls: { define: [], retry: { attempts: 2, base: "50ms", cap: "100ms" }, lease: "1m" },
+      erasure: {
+        dataMap: nowhere,
+        retry: { base: "50ms", cap: "100ms", factor: 1 },
+        lease: "1m",
+        timeout: "5s",
+      },
+    });
+    expect(amends.erasure.runner).toBeDefined();
   });
 
   it("[K-01] the schedule is min(base · 2^(n−1), cap) with the defaults of the source", () => {

@@ -31,11 +31,11 @@ onEachDatabase((database) => {
     await expect(amends.start(anything, 1)).rejects.toMatchObject({
       code: "UNKNOWN_SAGA",
       message:
-        "Saga anything (version 1) is not registered here. Add it to `new Amends({ sagas: [...] })`. Registered: order@1.",
+        "Saga anything (version 1) is not registered in this process (registered: order@1). Pass it in `sagas`, or call `amends.register`.",
       details: { name: "anything", version: 1 },
     });
-    // Another definition of the same name is another saga: its steps would not be the registered ones.
-    const twin = saga("order", place).step("one", { act: () => 1 });
+    // Other steps under the same name and version are another saga.
+    const twin = saga("order", place).step("two", { act: () => 1 });
     await expect(amends.start(twin, fine)).rejects.toMatchObject({ code: "UNKNOWN_SAGA" });
     expect(await look.count()).toBe(0);
   });

@@ -112,7 +112,7 @@ onEachDatabase((database) => {
     const undone: string[] = [];
     const order = saga("order", nothing)
       .step("one", { act: () => 1, compensate: () => void undone.push("one") })
-      .step("two", { act: () => Promise.reject(new Error("busy")) });
+      .step("two", { act: () => Promise.reject(new Error("busy")), retry: { base: "30s" } });
     const amends = await database.amends({ sagas: [order], clock });
     const run = await amends.start(order, {});
     await amends.worker().runOnce();

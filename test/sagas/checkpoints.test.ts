@@ -1,4 +1,5 @@
-import { err, saga, SqlSagaStorage, type StepNews } from "amends";
+import { err, saga, type StepNews } from "amends";
+import { SqlSagaStorage } from "amends/storage";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";

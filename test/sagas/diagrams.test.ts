@@ -1,4 +1,5 @@
-import { err, runDiagram, saga, sagaDiagram, type SagaView } from "amends";
+import { err, saga, type SagaView } from "amends";
+import { runDiagram, sagaDiagram } from "amends/sagas";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";

@@ -87,7 +87,7 @@ onEachDatabase((database) => {
   it("[S-29] the attempt number goes on over durable waits and other workers", async () => {
     const clock = virtualClock();
     const attempts: number[] = [];
-    const order = saga("order", nothing).step("one", {
+    const order = saga("order", nothing, { retry: { base: "30s" } }).step("one", {
       act: ({ attempt }) => {
         attempts.push(attempt);
         if (attempt < 4) throw new Error("busy");

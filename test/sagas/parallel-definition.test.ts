@@ -1,4 +1,5 @@
-import { Amends, saga, sagaDiagram } from "amends";
+import { Amends, saga } from "amends";
+import { sagaDiagram } from "amends/sagas";
 import { sqlite, transaction } from "amends/sqlite";
 import { expect, it } from "vitest";
 import { z } from "zod";

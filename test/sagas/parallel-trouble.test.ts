@@ -415,7 +415,7 @@ onEachDatabase((database) => {
   it("[S-24] steps of a group do not see each other's results, also when they are called again", async () => {
     const clock = virtualClock();
     const seen: unknown[] = [];
-    const trip = saga("trip", nothing)
+    const trip = saga("trip", nothing, { retry: { base: "30s" } })
       .step("quote", { act: () => 7 })
       .parallel("bookings", (group) =>
         group.step("flight", { act: () => "F" }).step("hotel", {
@@ -487,7 +487,7 @@ onEachDatabase((database) => {
     const failing = (): never => {
       throw new Error("busy");
     };
-    const before = saga("trip", nothing).parallel("both", (group) =>
+    const before = saga("trip", nothing, { retry: { base: "30s" } }).parallel("both", (group) =>
       group.step("a", { act: failing }).step("b", { act }),
     );
     const after = saga("trip", nothing)

@@ -152,9 +152,9 @@ onEachDatabase((database) => {
     expect(await both.worker().runOnce()).toBe(2);
     expect(await (await both.get(before.id)).result()).toMatchObject({ results: { old: "v1" } });
     expect(await after.result()).toMatchObject({ results: { new: "v2" } });
-    expect([(await both.inspect(before.id))?.definition, (await both.inspect(after.id))?.definition]).toEqual(
-      [1, 2],
-    );
+    expect([(await both.inspect(before.id))?.version, (await both.inspect(after.id))?.version]).toEqual([
+      1, 2,
+    ]);
   });
 
   it("[S-30] a version that is not registered here is left alone, and the worker says so", async () => {

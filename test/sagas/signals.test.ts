@@ -1,4 +1,4 @@
-import { AmendsError, Retention, saga, signal, type Amends } from "amends";
+import { AmendsError, saga, signal, type Amends } from "amends";
 import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -158,7 +158,7 @@ onEachDatabase((database) => {
 
   it("[S-25] a signal that nobody waits for is kept and changes nothing: a pause between two tries stays as long", async () => {
     const clock = virtualClock();
-    const failing = saga("failing", nothing)
+    const failing = saga("failing", nothing, { retry: { base: "30s" } })
       .step("one", { act: ({ attempt }) => (attempt === 1 ? Promise.reject(new Error("busy")) : attempt) })
       .waitFor("approval", { signal: approved });
     const amends = await database.amends({ sagas: [failing], clock });
@@ -331,12 +331,13 @@ onEachDatabase((database) => {
   it("[S-25][P-06] what was sent to a saga is removed together with it", async () => {
     const clock = virtualClock();
     const waiting = order();
-    const amends = await database.amends({ sagas: [waiting], clock });
+    const retention = { sagas: { completed: "1d" } } as const;
+    const amends = await database.amends({ sagas: [waiting], clock, retention });
     const { id } = await amends.start(waiting, {});
     await amends.signal(id, approved, { by: "ann" }, { id: "once" });
     await amends.worker().runOnce();
     clock.jump(2 * DAY_MS);
-    expect(await new Retention({ amends, sagas: { completed: "1d" } }).runOnce()).toBe(1);
+    expect(await amends.retention.runOnce()).toBe(1);
     expect(await signalsOf(database, id)).toEqual([]);
     await amends.start(waiting, {}, { id });
     expect(await amends.signal(id, approved, { by: "bob" }, { id: "once" })).toBe(true);

@@ -69,7 +69,7 @@ onEachDatabase((database) => {
     });
     await expect(amends.start(refund, { sku: "tea" }, { id: "o-1" })).rejects.toMatchObject({
       code: "SAGA_CONFLICT",
-      message: /exists with the name order\. Use another id/,
+      message: /^A saga of order has this id, and ids are unique over all sagas\. Use another id/,
     });
     expect(await look.row("o-1")).toEqual(before);
     expect(await look.count()).toBe(1);
@@ -198,8 +198,15 @@ onEachDatabase((database) => {
     const patience = new AbortController();
     const waiting = run.result({ signal: patience.signal });
     patience.abort();
-    await expect(waiting).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(waiting).rejects.toMatchObject({ code: "STOPPED_WAITING" });
+    for (const signal of [undefined, new AbortController().signal, AbortSignal.abort()])
+      await expect(run.result({ timeout: "20ms", ...(signal && { signal }) })).rejects.toMatchObject({
+        code: "STOPPED_WAITING",
+      });
+    await expect(run.result({ timeout: 0 })).rejects.toMatchObject({ code: "BAD_DURATION" });
+    await expect(run.result({ within: 1 } as never)).rejects.toMatchObject({ code: "BAD_OPTION" });
     held.open();
+    expect(await run.result({ timeout: "1h" })).toMatchObject({ status: "COMPLETED" });
     await vi.waitFor(async () => expect(await run.status()).toBe("COMPLETED"));
   });
 });

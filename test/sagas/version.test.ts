@@ -1,4 +1,5 @@
-import { SagaConcurrencyError, saga, SqlSagaStorage } from "amends";
+import { saga } from "amends";
+import { SagaConcurrencyError, SqlSagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { claimToken } from "../../src/core/claim-token.ts";
@@ -77,7 +78,7 @@ onEachDatabase((database) => {
       .step("one", { act: async ({ sagaId }) => void versions.push(await versionOf(sagaId)) })
       .step("two", { act: async ({ sagaId }) => void versions.push(await versionOf(sagaId)) });
     const amends = await database.amends({ sagas: [chain] });
-    const versionOf = async (id: string): Promise<number> => (await amends.inspect(id))?.version ?? 0;
+    const versionOf = async (id: string): Promise<number> => (await amends.inspect(id))?.revision ?? 0;
     await database.worker(amends);
     const run = await amends.start(chain, {});
     await run.result();

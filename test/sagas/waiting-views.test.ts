@@ -1,6 +1,7 @@
 /** How sagas that wait are seen: what they wait for, and until when. */
-import { runDiagram, saga, sagaDiagram, signal, type SagaView, type StepNews } from "amends";
+import { saga, signal, type SagaView, type StepNews } from "amends";
 import { event } from "amends/events";
+import { runDiagram, sagaDiagram } from "amends/sagas";
 import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 import { nthClaim } from "../support/claims.ts";
-import { SqlSagaStorage } from "amends";
+import { SqlSagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { sagaMachine } from "../../src/core/saga/machine.ts";
 import { sql } from "../../src/storage/sql.ts";

@@ -106,11 +106,11 @@ describeOn("postgres", () => {
     const second = await open([declined], shopOn(promoted));
     await second.amends.worker().start();
     await vi.waitFor(async () => expect((await second.amends.inspect("o-1"))?.status).toBe("FAILED"), 20_000);
-    const lines = (await second.amends.inspect("o-1"))?.version;
+    const lines = (await second.amends.inspect("o-1"))?.revision;
     held.open(undefined);
     await vi.waitFor(() => expect(first.amends.counters.lost).toBe(1), 20_000);
     expect(calls).toEqual(["charge", "other refund"]);
-    expect(await second.amends.inspect("o-1")).toMatchObject({ status: "FAILED", version: lines });
+    expect(await second.amends.inspect("o-1")).toMatchObject({ status: "FAILED", revision: lines });
   });
 
   it("[K-06] a claim that was lost and the next one never have the same token", async () => {
@@ -178,7 +178,7 @@ describeOn("postgres", () => {
     expect(errors.filter((line) => line.includes("has forgotten steps"))).toHaveLength(1);
     // Its lease was lost with the rest of it, and the next claim repeats what is not on record, under the same keys.
     expect(calls).toEqual(["reserve", "charge"]);
-    expect(await amends.inspect("o-1")).toMatchObject({ status: "RUNNING", version: 1 });
+    expect(await amends.inspect("o-1")).toMatchObject({ status: "RUNNING", revision: 1 });
   });
 
   it("[S-16] lines without a row keep nobody from working: a new saga with that id stalls, and the others go on", async () => {

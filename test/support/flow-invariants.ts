@@ -44,7 +44,7 @@ export async function checkFlows(
   ]);
   const world = outside.visits.read();
   const wrong = [
-    ...runs.flatMap((run) => checkRun(run, rows, world, terms, isOver)),
+    ...(await Promise.all(runs.map((run) => checkRun(run, rows, world, terms, isOver)))).flat(),
     ...rows.flatMap((row) => checkDelivery(row, rows, world, terms)),
     ...checkOnce(rows),
     ...runs.flatMap(({ saga_id: id }) =>
@@ -85,13 +85,13 @@ export async function endedFlows(database: Database): Promise<ReadonlyMap<string
 }
 
 /** A run: its state is what its events tell, and every event of it is there. */
-function checkRun(
+async function checkRun(
   run: Row,
   rows: readonly Row[],
   world: readonly Visit[],
   { saga, handlers, ends }: FlowTerms,
   isOver: boolean,
-): string[] {
+): Promise<string[]> {
   const wrong: string[] = [];
   const status = run["status"] as FlowStatus;
   const say = (rule: string, what: string): void => void wrong.push(`${rule}: run (${status}): ${what}`);
@@ -109,7 +109,7 @@ function checkRun(
   const sent = trail.map((id) => byId.get(id)).filter((row) => row !== undefined);
   const events = new Map(sent.map((row) => [row["event_id"] as string, row["name"] as string]));
   const notes = (JSON.parse(run["notes"] as string) as { action: string }[]).map(({ action }) => action);
-  const story = readStory(saga, handlers, [...events.values()], notes);
+  const story = await readStory(saga, handlers, [...events.values()], notes);
   for (const what of story.wrong) say("F-06", what);
   if (story.wrong.length > 0) return wrong;
   if (!story.statuses.includes(status))

@@ -18,12 +18,12 @@ export interface Story {
 }
 
 /** `notes` are what people did: `retry` or `resolve`, in their order. */
-export function readStory(
+export async function readStory(
   saga: SagaDef,
   handlers: readonly AnyHandler[],
   events: readonly string[],
   notes: readonly string[],
-): Story {
+): Promise<Story> {
   const reader = new Reader(events);
   const completed: string[] = [];
   let isRefused = false;
@@ -39,7 +39,10 @@ export function readStory(
   if (!reader.take(saga.trigger.type)) return end(undefined);
   for (const { name, handler } of saga.steps) if (reader.take(handler.ok.type)) completed.push(name);
   const failing = saga.steps[completed.length];
-  if (!failing) return reader.take(saga.onCompleted("x").type) ? end(undefined, "completed") : end(undefined);
+  if (!failing) {
+    const { type } = await saga.onCompleted("x");
+    return reader.take(type) ? end(undefined, "completed") : end(undefined);
+  }
   isRefused = reader.take(failing.handler.err.type);
   // Before the first command nothing tells whether it only waits for a handler that is late.
   if (reader.isAtEnd) return isRefused ? end(failing.name) : end(failing.name, "running", "compensating");
@@ -60,7 +63,7 @@ export function readStory(
       if (deed !== "retry" || !reader.take(compensation.type)) return end(failing.name);
     }
   }
-  return reader.take(saga.onFailed("x", { step: "", error: "" }).type)
+  return reader.take((await saga.onFailed("x", { step: "", error: "" })).type)
     ? end(failing.name, "failed")
     : end(failing.name);
 }

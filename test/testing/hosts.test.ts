@@ -5,11 +5,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { control } from "../../src/core/saga/entry.ts";
 import { drive } from "../../src/sagas/driver/drive.ts";
-import type { SagaHost } from "../../src/sagas/driver/host.ts";
+import type { SagaHost } from "../../src/sagas/driver/saga-host.ts";
 import { Breakers } from "../../src/sagas/engine/breakers.ts";
 import { outcomeOf } from "../../src/sagas/view/outcome.ts";
 import { virtualClock } from "../../src/testing/kit/virtual-clock.ts";
-import { MemoryHost } from "../../src/testing/memory/host.ts";
+import { MemoryHost } from "../../src/testing/memory/saga-host.ts";
 import { MemorySaga } from "../../src/testing/memory/saga.ts";
 import { DatabaseBed } from "../../src/testing/prove/database-bed.ts";
 import { Ground } from "../../src/testing/prove/ground.ts";
@@ -131,7 +131,12 @@ it(
 describe("a host in memory", () => {
   const tools = () => {
     const clock = virtualClock();
-    const shared = { journal: { keepsEvents: true }, middleware: [], errorCodes: new Set<string>() };
+    const shared = {
+      journal: { keepsEvents: true },
+      keepMessages: false,
+      middleware: [],
+      errorCodes: new Set<string>(),
+    };
     return { ...shared, clock, graceMs: 1_000, breakers: new Breakers(clock), newId: () => "one" };
   };
 

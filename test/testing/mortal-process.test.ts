@@ -5,7 +5,6 @@ import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
 import { Ground } from "../../src/testing/prove/ground.ts";
 import { MortalProcess } from "../../src/testing/prove/mortal-process.ts";
-import { HOST } from "../../src/runtime/part.ts";
 
 const order = saga("order", z.object({})).step("one", { act: () => 1 });
 let ground: Ground | undefined;
@@ -44,7 +43,7 @@ it("[T-02] what a dead process asks of its database is neither done nor answered
 it("[T-02] a transaction that a process has open when it dies is rolled back, and holds nobody up", async () => {
   const { ground: around, process } = await born();
   around.handle.exec("create table notes (n integer)");
-  const { database } = process.amends[HOST];
+  const { database } = process.amends.context;
   const write = database.transaction(async (session) => {
     await session.query(sql`insert into notes values (1)`);
     process.kill();
@@ -64,7 +63,7 @@ it("[T-02] a process that dies once something is written has written that, and n
 
 it("[T-02] no alarm wakes a dead process, neither one that it has set nor one that it sets", async () => {
   const { ground: around, process } = await born();
-  const { clock } = process.amends[HOST];
+  const { clock } = process.amends.context;
   const rung: string[] = [];
   clock.after(10, () => rung.push("alive"));
   await around.clock.advance(10);

@@ -138,7 +138,7 @@ it(
         invariant,
         tell: {
           approval: (amends, id) => amends.signal(id, approved, { by: "ann" }),
-          payment: (amends) => amends.events.publish(undefined, Paid(order)),
+          payment: (amends) => amends.events.publish(Paid(order)),
         },
         ...(seed !== undefined && { seed }),
       });

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { readRules } from "../../tools/doors.mjs";
 
 describe("the doors of this project", () => {
-  it("[W-04] keep orchestrator, jobs, worker and dead letters apart", () => {
-    const { rooms } = readRules().table;
-    const four = ["orchestrator", "jobs", "worker", "dead-letters"].map((name) => `webhooks/${name}`);
-    for (const name of four)
-      expect([name, four.filter((other) => rooms[name]?.opens.includes(other))]).toEqual([name, []]);
-    for (const name of four.filter((other) => other !== "webhooks/worker"))
-      expect([name, rooms[name]?.opens.includes("webhooks/sending")]).toEqual([name, false]);
+  it("[W-04] give the jobs' table to one file, the job layer's: nobody else can name the columns of a lease", () => {
+    const { tables, pending } = readRules().table;
+    expect(tables["webhook_jobs"]).toBe("webhooks/deliver/job-queries.ts");
+    const others = Object.entries(pending?.tables ?? {}).filter(([, names]) =>
+      names.includes("webhook_jobs"),
+    );
+    expect(others.map(([file]) => file).filter((file) => file.startsWith("webhooks/"))).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { saga } from "amends";
 import { createAmends, defineConfig } from "amends/config";
 import { dataMap } from "amends/erasure";
+import type { PublishOptions } from "amends/events";
 import { postgres } from "amends/postgres";
 import { sqlite, type SqliteHandle } from "amends/sqlite";
 import type { ClientBase } from "pg";
@@ -10,7 +11,7 @@ import { z } from "zod";
 const order = saga("order", z.object({ id: z.string() })).step("one", { act: () => 1 });
 
 describe("a config", () => {
-  it("[P-03] takes what `new Amends` takes, and what is made on it", () => {
+  it("[P-03] takes what `new Amends` takes, and settings of the command line", () => {
     const map = dataMap({
       users: { subject: "id", columns: { email: { category: "contact", strategy: "anonymize" } } },
     });
@@ -18,7 +19,11 @@ describe("a config", () => {
       defineConfig({
         database: "shop.db",
         sagas: [order],
+        events: [],
+        calls: { define: [], retry: { attempts: 3 } },
+        webhooks: {},
         erasure: { dataMap: map },
+        retention: { sagas: "90d" },
         worker: { poll: "1s" },
         console: { port: 7007 },
       }),
@@ -31,8 +36,8 @@ describe("a config", () => {
 
   it("[P-03] gives an Amends whose transactions are those of its database", () => {
     const one = createAmends(defineConfig({ database: sqlite(":memory:") }));
-    expectTypeOf(one.amends.webhooks.publish).parameter(0).toEqualTypeOf<SqliteHandle | undefined>();
+    expectTypeOf(one.webhooks.publish).parameter(1).toEqualTypeOf<PublishOptions<SqliteHandle> | undefined>();
     const other = createAmends(defineConfig({ database: postgres("postgres://x") }));
-    expectTypeOf(other.amends.webhooks.publish).parameter(0).toEqualTypeOf<ClientBase | undefined>();
+    expectTypeOf(other.webhooks.publish).parameter(1).toEqualTypeOf<PublishOptions<ClientBase> | undefined>();
   });
 });

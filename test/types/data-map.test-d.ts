@@ -1,8 +1,11 @@
-import type { Amends } from "amends";
-import { dataMap, Erasure, type DataMap, type PersonalColumn } from "amends/erasure";
+import { Amends, type Database } from "amends";
+import { dataMap, type DataMap, type Erasure, type PersonalColumn } from "amends/erasure";
 import { expectTypeOf, it } from "vitest";
 
-declare const amends: Amends<{ readonly own: true }>;
+interface Tx {
+  readonly own: true;
+}
+declare const database: Database<Tx>;
 const policy = { reason: "tax", legalBasis: "tax law", duration: "10y", anchor: "placed_at" } as const;
 
 const map = dataMap({
@@ -34,11 +37,29 @@ it("[E-01] what is retained without a policy, and a policy for what is erased, d
 });
 
 it("[E-08] corrections name categories of the map, and the transaction is the database's own", () => {
-  const erasure = new Erasure({ amends, dataMap: map });
+  const { erasure } = new Amends({ database, erasure: { dataMap: map } });
   const tx = { own: true } as const;
-  expectTypeOf(erasure.rectifySubject).toBeCallableWith(tx, "u-1", [{ category: "email", value: "a@x" }]);
+  expectTypeOf(erasure).toEqualTypeOf<Erasure<Tx, "email" | "name">>();
+  expectTypeOf(erasure.rectifySubject).toBeCallableWith(
+    "u-1",
+    [{ category: "email", value: "a@x" }],
+    [{ kind: "crm", value: "7" }],
+    { tx, afterErasure: "anew" },
+  );
   // @ts-expect-error there is no such category
-  void erasure.rectifySubject(tx, "u-1", [{ category: "shoe-size", value: 44 }]);
+  void erasure.rectifySubject("u-1", [{ category: "shoe-size", value: 44 }], [], { tx });
   // @ts-expect-error not a transaction of this database
-  void erasure.eraseSubject("tx", "u-1");
+  void erasure.eraseSubject("u-1", [], { tx: "tx" });
+  // @ts-expect-error an erasure is written in the caller's transaction
+  void erasure.eraseSubject("u-1", []);
+});
+
+it("[E-08] an Amends is named by its transactions alone, whatever its data map", () => {
+  const amends = new Amends({ database, erasure: { dataMap: map } });
+  expectTypeOf(amends).toEqualTypeOf<Amends<Tx, "email" | "name">>();
+  const plain: Amends<Tx> = amends;
+  const any: Amends = amends;
+  expectTypeOf(plain.erasure).toEqualTypeOf<Erasure<Tx>>();
+  expectTypeOf(any).toEqualTypeOf<Amends>();
+  expectTypeOf(new Amends({ database })).toEqualTypeOf<Amends<Tx>>();
 });

@@ -1,5 +1,6 @@
-import { err, ok, saga, type ForwardSaga, type Saga } from "amends";
+import { err, ok, saga, type Saga } from "amends";
 import { transaction as inPostgres } from "amends/postgres";
+import type { ForwardSaga } from "amends/sagas";
 import { transaction as inSqlite, type SqliteHandle } from "amends/sqlite";
 import type pg from "pg";
 import * as v from "valibot";

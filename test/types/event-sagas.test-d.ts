@@ -176,7 +176,7 @@ it("[F-03][S-26] a handler whose work is a saga of steps gives it the input that
 });
 
 it("[F-14][P-02] a run tells how it stands, and whoever steers it says why", async () => {
-  const amends = new Amends({ database: sqlite(":memory:"), handlers: [createSchema] });
+  const amends = new Amends({ database: sqlite(":memory:"), events: [createSchema] });
   const [view] = await amends.events.runs("init", "c-1");
   expectTypeOf(view).toEqualTypeOf<FlowView | undefined>();
   expectTypeOf<FlowStatus>().toEqualTypeOf<"running" | "compensating" | "completed" | "failed" | "stalled">();

@@ -198,13 +198,13 @@ it("[F-03] an id that is no text needs to say how it is kept, and factories get 
 
 it("[F-05] events are published through the database's own kind of transaction", () => {
   expectTypeOf(Ready.type).toEqualTypeOf<"Ready">();
-  const amends = new Amends({ database: sqlite(":memory:"), handlers: [createSchema, createTables] });
-  void amends.events.publish(undefined, Registered({ srn: "c" }));
-  void amends.events.publish(null as unknown as SqliteHandle, [Registered({ srn: "c" })]);
+  const amends = new Amends({ database: sqlite(":memory:"), events: [createSchema, createTables] });
+  void amends.events.publish(Registered({ srn: "c" }));
+  void amends.events.publish([Registered({ srn: "c" })], { tx: null as unknown as SqliteHandle });
   // @ts-expect-error that is no transaction
-  void amends.events.publish("tx", Registered({ srn: "c" }));
+  void amends.events.publish(Registered({ srn: "c" }), { tx: "tx" });
   // @ts-expect-error that is no event
-  void amends.events.publish(undefined, { srn: "c" });
+  void amends.events.publish({ srn: "c" });
   // @ts-expect-error handlers are made by `handler`
-  void new Amends({ database: sqlite(":memory:"), handlers: [{ name: "h" }] });
+  void new Amends({ database: sqlite(":memory:"), events: [{ name: "h" }] });
 });

@@ -1,14 +1,8 @@
 /** What the compiler promises to whoever enqueues and calls. */
-import {
-  Calls,
-  defineCall,
-  SagaRunner,
-  type Amends,
-  type AnySink,
-  type NewOutboxEntry,
-  type Outbox,
-  type ResolverRegistry,
-} from "amends";
+import type { Amends } from "amends";
+import type { AnySink } from "amends/audit";
+import { defineCall, type QueuedCall } from "amends/calls";
+import { SagaRunner, type NewOutboxEntry, type Outbox, type ResolverRegistry } from "amends/erasure";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
@@ -31,16 +25,19 @@ describe("calls of the user's own", () => {
       expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
     },
   });
-  const calls = new Calls(amends, { calls: [mail] });
+  const { calls } = amends;
 
   it("[O-20] take what their schema takes, in the caller's own transaction", () => {
-    expectTypeOf(calls.enqueue(tx, mail, { to: "a" })).toEqualTypeOf<Promise<string>>();
+    expectTypeOf(calls.enqueue(mail, { to: "a" }, { tx })).toEqualTypeOf<Promise<QueuedCall>>();
+    expectTypeOf(calls.enqueue).toBeCallableWith(mail, { to: "a" }, { id: "m-1", delay: "10m" });
     // @ts-expect-error: `to` is a text
-    void calls.enqueue(tx, mail, { to: 1 });
+    void calls.enqueue(mail, { to: 1 }, { tx });
     // @ts-expect-error: `to` is missing
-    void calls.enqueue(tx, mail, {});
+    void calls.enqueue(mail, {}, { tx });
     // @ts-expect-error: not a transaction of this database
-    void calls.enqueue({ mine: false }, mail, { to: "a" });
+    void calls.enqueue(mail, { to: "a" }, { tx: { mine: false } });
+    // @ts-expect-error: an instant is a Date
+    void calls.enqueue(mail, { to: "a" }, { runAt: "tomorrow" });
   });
 });
 

@@ -1,4 +1,5 @@
-import { err, ok, saga, type ForwardGroup, type ForwardSaga, type Saga, type StepGroup } from "amends";
+import { err, ok, saga, type Saga } from "amends";
+import type { ForwardGroup, ForwardSaga, StepGroup } from "amends/sagas";
 import { transaction } from "amends/sqlite";
 import { expectTypeOf, it } from "vitest";
 import { z } from "zod";

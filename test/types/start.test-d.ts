@@ -1,5 +1,6 @@
-import { Amends, err, ok, saga, type SagaFailure, type Stored } from "amends";
+import { Amends, err, ok, saga, type SagaFailure } from "amends";
 import { postgres, type Database } from "amends/postgres";
+import type { Stored } from "amends/sagas";
 import { sqlite, type SqliteHandle } from "amends/sqlite";
 import type pg from "pg";
 import { expectTypeOf, it } from "vitest";

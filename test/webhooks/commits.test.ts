@@ -14,7 +14,7 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, webhooks: { sender: world } });
     await amends.webhooks.subscribe({ url: "https://a.example", events: ["*"], concurrency: 256 });
     const publish = (): Promise<unknown> =>
-      db.transaction((_, tx) => amends.webhooks.publish(tx, { type: "order.placed", data: {} }));
+      db.transaction((_, tx) => amends.webhooks.publish({ type: "order.placed", data: {} }, { tx }));
     await publish();
     commits();
     const worker = amends.worker();
@@ -34,7 +34,7 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: inner, webhooks: { sender: world } });
     await amends.webhooks.subscribe({ url: "https://a.example", events: ["*"] });
     const publish = (): Promise<unknown> =>
-      inner.transaction((_, tx) => amends.webhooks.publish(tx, { type: "order.placed", data: {} }));
+      inner.transaction((_, tx) => amends.webhooks.publish({ type: "order.placed", data: {} }, { tx }));
     // With one connection this could never end if the delivery held it.
     world.answer = async (_, nth) => (nth === 1 ? (await publish(), {}) : {});
     await publish();

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { type TestDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
-import { failed, NOTE, stage, type Stage } from "./support/stage.ts";
+import { failed, NOTE, onEachForm, stage, type Stage } from "./support/stage.ts";
 
 async function given(database: TestDatabase): Promise<Stage & { subscription: string; dead: string }> {
-  const on = await stage(database, { maxAttempts: 1 });
+  const on = await stage(database, { retry: { attempts: 1 } });
   on.world.answer = () => failed();
   const subscription = await on.subscribe("a");
   await on.publish("order.placed", { id: "e-1" });
@@ -13,7 +13,7 @@ async function given(database: TestDatabase): Promise<Stage & { subscription: st
   return { ...on, subscription, dead: letter?.deliveryId as string };
 }
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-12] a resend of a dead letter makes a brand-new delivery and leaves the dead one as it is", async () => {

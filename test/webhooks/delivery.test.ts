@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { sql } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
-import { failed, stage } from "./support/stage.ts";
 
-onEachDatabase((database) => {
+import { failed, onEachForm, stage } from "./support/stage.ts";
+
+onEachForm((database) => {
   it("[W-15][W-09] what is published arrives, with the exact bytes, and the delivery is completed", async () => {
     const { amends, subscribe, publish, work, world, states } = await stage(database);
     const subscription = await subscribe("a");
@@ -46,7 +46,7 @@ onEachDatabase((database) => {
 
   it("[W-08] a delivery that fails is tried again on the schedule, and then among the dead letters", async () => {
     const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
-      maxAttempts: 3,
+      retry: { attempts: 3 },
     });
     world.answer = () => failed();
     await subscribe("a");

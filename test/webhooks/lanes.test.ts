@@ -1,22 +1,22 @@
 import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { failed, stage, World } from "./support/stage.ts";
+import { failed, onEachForm, stage, World } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-19] a crowd in one lane takes only that lane's places", async () => {
-    const { db, subscribe, publish } = await stage(database);
+    const { db, subscribe, publish, isSplit } = await stage(database);
     const busy = await subscribe("busy", { events: ["busy"], concurrency: 3 });
     const calm = await subscribe("calm", { events: ["calm"] });
     for (let n = 0; n < 30; n++) await publish("busy");
     await publish("calm");
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const taken = await take(100);
     const of = (id: string): number => taken.filter(({ job }) => job.subscriptionId === id).length;
     expect([of(busy), of(calm)]).toEqual([3, 1]);
@@ -26,10 +26,10 @@ onEachDatabase((database) => {
   });
 
   it("[W-19] with less room than work, lanes take turns", async () => {
-    const { db, subscribe, publish } = await stage(database);
+    const { db, subscribe, publish, isSplit } = await stage(database);
     for (const name of ["a", "b", "c"]) await subscribe(name);
     for (let n = 0; n < 4; n++) await publish();
-    const { take } = parts(db);
+    const { take } = parts(db, { isSplit });
     const lanes = async (): Promise<string> =>
       (await take(3))
         .map(({ job }) => job.subscriptionId)
@@ -39,10 +39,10 @@ onEachDatabase((database) => {
   });
 
   it("[W-19] a lane that failed last gets one place until it answers again", async () => {
-    const { db, subscribe, publish } = await stage(database);
+    const { db, subscribe, publish, isSplit } = await stage(database);
     await subscribe("a");
     for (let n = 0; n < 9; n++) await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const taken = await take();
     expect(taken).toHaveLength(4);
     const sent = {
@@ -53,8 +53,8 @@ onEachDatabase((database) => {
       responseHeaders: null,
       responseBody: null,
     };
-    const { deliverySender, book } = parts(db);
-    for (const task of taken) await book(deliverySender.report(task, { ok: false, code: "http_500" }, sent));
+    const { deliverySender, write } = parts(db, { isSplit });
+    for (const task of taken) await write(deliverySender.report(task, { ok: false, code: "http_500" }, sent));
     const [probe, ...others] = await take();
     expect([probe !== undefined, others]).toEqual([true, []]);
     if (probe) await tell(probe, OK);
@@ -104,14 +104,15 @@ onEachDatabase((database) => {
     const rate = { max: 20, per: "1s" } as const;
     await amends.webhooks.subscribe({ url: "https://a.example/hook", events: ["*"], rate });
     await db.transaction(async (_, tx) => {
-      for (let n = 0; n < 4; n++) await amends.webhooks.publish(tx, { type: "order.placed", data: { n } });
+      for (let n = 0; n < 4; n++)
+        await amends.webhooks.publish({ type: "order.placed", data: { n } }, { tx });
     });
     await database.worker(amends, { poll: "1h" });
     await vi.waitFor(() => expect(world.sent).toHaveLength(4), { timeout: 20_000 });
   });
 
   it("[W-19] in order, the next one waits until the one before has arrived or is dead", async () => {
-    const { subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 2 });
+    const { subscribe, publish, work, later, world } = await stage(database, { retry: { attempts: 2 } });
     await subscribe("a", { ordered: true });
     world.answer = ({ id }, nth) => (id === "e-1" && nth === 1 ? failed() : id === "e-3" ? failed() : {});
     for (let n = 1; n <= 4; n++) await publish("order.placed", { id: `e-${n}` });

@@ -1,18 +1,31 @@
 import { expect, it } from "vitest";
-import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
 
-onEachDatabase((database) => {
+import { gate } from "../sagas/support/gate.ts";
+import { booksHold } from "./support/books.ts";
+import { parts } from "./support/parts.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
+
+const SENT = {
+  url: "https://a.example/hook",
+  sentAtMs: 1,
+  status: 410,
+  durationMs: 1,
+  responseHeaders: null,
+  responseBody: null,
+};
+
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-10] the limit counts all attempts; a subscription's own goes before the general one, and the one used is kept", async () => {
-    const { amends, subscribe, publish, work, later, world } = await stage(database, { maxAttempts: 3 });
+    const { amends, subscribe, publish, work, later, world } = await stage(database, {
+      retry: { attempts: 3 },
+    });
     world.answer = () => failed();
     const [general, own, once] = [
       await subscribe("a"),
-      await subscribe("b", { maxAttempts: 2 }),
-      await subscribe("c", { maxAttempts: 1 }),
+      await subscribe("b", { attempts: 2 }),
+      await subscribe("c", { attempts: 1 }),
     ];
     await publish();
     await work();
@@ -36,7 +49,7 @@ onEachDatabase((database) => {
     await work();
     await later(30_000);
     expect(await states()).toEqual(["PendingRetry 2"]);
-    await amends.webhooks.update(id, { maxAttempts: 2 });
+    await amends.webhooks.update(id, { attempts: 2 });
     expect(await later(59_999)).toBe(0);
     expect(await states()).toEqual(["PendingRetry 2"]);
     await later(1);
@@ -49,13 +62,13 @@ onEachDatabase((database) => {
 
   it("[W-03] a limit that is raised lets it go on", async () => {
     const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
-      maxAttempts: 2,
+      retry: { attempts: 2 },
     });
     world.answer = () => failed();
     const id = await subscribe("a");
     await publish();
     await work();
-    await amends.webhooks.update(id, { maxAttempts: 5 });
+    await amends.webhooks.update(id, { attempts: 5 });
     await later(30_000);
     expect(await states()).toEqual(["PendingRetry 2"]);
   });
@@ -93,7 +106,7 @@ onEachDatabase((database) => {
       url.includes("//a.") ? { ok: false, code: "gone", status: 410, gone: true } : {};
     await publish();
     await publish();
-    expect(await work()).toBe(3);
+    await work();
     // The second one is not sent, and ends as well.
     expect(world.calls).toEqual({ "https://a.example/hook": 1, "https://ops.example/hook": 1 });
     expect((await states()).toSorted()).toEqual(["Completed 1", "DeadLettered 1", "DeadLettered 1"]);
@@ -118,11 +131,56 @@ onEachDatabase((database) => {
     await amends.webhooks.unsubscribe(watcher, NOTE);
   });
 
+  it("[W-17] several calls that find out together that a receiver is gone disable it once, and nothing more is sent", async () => {
+    const signals: unknown[] = [];
+    const { amends, subscribe, publish, work, world, rows } = await stage(database, {
+      onDisabled: (signal) => void signals.push(signal),
+    });
+    await subscribe("ops", { events: ["amends.*"] });
+    const id = await subscribe("a", { events: ["order.*"], concurrency: 8 });
+    const all = gate();
+    let reached = 0;
+    world.answer = async ({ url }) => {
+      if (!url.includes("//a.")) return {};
+      // Nobody is answered before the eighth is there.
+      if ((reached += 1) === 8) all.open();
+      await all.pass();
+      return { ok: false, code: "gone", status: 410, gone: true };
+    };
+    for (let n = 0; n < 20; n++) await publish();
+    await work();
+    expect(world.calls).toEqual({ "https://a.example/hook": 8, "https://ops.example/hook": 1 });
+    const codes = (await rows("dead_letters")).map((row) => row["error_code"]);
+    const counts = ["gone", "subscription_disabled"].map(
+      (code) => codes.filter((one) => one === code).length,
+    );
+    expect([codes.length, ...counts]).toEqual([20, 8, 12]);
+    expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Disabled", reason: "gone" });
+    expect(signals).toEqual([{ subscriptionId: id, reason: "gone" }]);
+  });
+
+  it("[W-17] a subscription that is about to be disabled gets nothing more, also if nobody disables it yet", async () => {
+    const { amends, db, isSplit, subscribe, publish } = await stage(database);
+    const id = await subscribe("a", { concurrency: 2 });
+    for (let n = 0; n < 5; n++) await publish();
+    const { take, write, deliverySender } = parts(db, { isSplit });
+    const [first, second] = await take();
+    if (!first || !second) throw new Error("nothing was due");
+    const gone = { ok: false, code: "gone", final: true };
+    expect(await write(deliverySender.report(first, gone, SENT))).toBe("accepted");
+    expect(await take()).toEqual([]);
+    // A success that was under way does not take back what the receiver has said.
+    expect(await write(deliverySender.report(second, { ok: true, code: "http_200" }, SENT))).toBe("accepted");
+    expect(await take()).toEqual([]);
+    expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Active" });
+    await amends.webhooks.enable(id);
+    expect(await take()).toHaveLength(2);
+  });
+
   it("[W-19] a subscription that only fails for long enough is disabled, one that answers in between is not", async () => {
     const { amends, subscribe, publish, later, world } = await stage(database, {
-      maxAttempts: 100,
       disableAfter: "1h",
-      backoff: { base: "5m", cap: "5m" },
+      retry: { attempts: 100, base: "5m", cap: "5m" },
     });
     const dead = await subscribe("dead");
     const flaky = await subscribe("flaky");

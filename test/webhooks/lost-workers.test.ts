@@ -1,27 +1,27 @@
 import { nthClaim } from "../support/claims.ts";
 import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { forEver, gate } from "../sagas/support/gate.ts";
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { stage, World } from "./support/stage.ts";
+import { onEachForm, stage, World } from "./support/stage.ts";
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-11] a job whose worker vanished is leased again, then fails by itself, and its delivery goes on", async () => {
     const clock = virtualClock();
-    const { amends, db, subscribe, publish, work, later, world, states } = await stage(
+    const { amends, db, subscribe, publish, work, later, world, states, isSplit } = await stage(
       database,
-      { maxLeases: 3 },
+      { recoveries: 2 },
       clock,
     );
     await subscribe("a");
     await publish();
     // Three workers take it, one after the other, and never say anything again.
     for (let leases = 1; leases <= 3; leases++) {
-      expect(await parts(db).take()).toMatchObject([{ job: { leases, attempt: 1 } }]);
+      expect(await parts(db, { isSplit }).take()).toMatchObject([{ job: { leases, attempt: 1 } }]);
       expect(await work()).toBe(0);
       clock.jump(60_001);
     }
@@ -37,19 +37,42 @@ onEachDatabase((database) => {
 
   it("[W-11] a job that lost its worker comes before new ones, however many are due", async () => {
     const clock = virtualClock();
-    const { amends, db, subscribe, publish, world, rows } = await stage(database, { concurrency: 1 }, clock);
+    const { worker, db, subscribe, publish, world, rows, isSplit } = await stage(
+      database,
+      { concurrency: 1 },
+      clock,
+    );
     await subscribe("a");
     await publish("order.lost");
-    expect(await parts(db).take()).toMatchObject([{ job: { leases: 1 } }]);
+    expect(await parts(db, { isSplit }).take()).toMatchObject([{ job: { leases: 1 } }]);
     for (let n = 0; n < 5; n++) await publish("order.later");
     clock.jump(60_001);
-    expect(await amends.worker().runOnce()).toBeGreaterThan(0);
+    expect(await worker().runOnce()).toBeGreaterThan(0);
     expect(world.sent[0]?.body).toContain("order.lost");
     expect((await rows("webhook_jobs"))[0]).toMatchObject({
       status: "Completed",
       attempts: 2,
       token: nthClaim(2),
     });
+  });
+
+  it("[W-11][K-06] a worker that gives a job back after another one has leased it gives nothing back", async () => {
+    const clock = virtualClock();
+    const { db, isSplit, subscribe, publish, rows } = await stage(database, {}, clock);
+    await subscribe("a");
+    await publish();
+    const late = parts(db, { isSplit, owner: "late" });
+    const [lost] = await late.take();
+    clock.jump(60_001);
+    const next = parts(db, { isSplit, owner: "next" });
+    const [held] = await next.take();
+    if (!lost || !held) throw new Error("nothing was due");
+    const before = await rows("webhook_jobs");
+    expect(before).toMatchObject([{ status: "Leased", owner: "next", attempts: 2, token: nthClaim(2) }]);
+    await late.jobs.release(db, lost);
+    expect(await rows("webhook_jobs")).toEqual(before);
+    await next.jobs.release(db, held);
+    expect(await rows("webhook_jobs")).toMatchObject([{ status: "Pending", owner: null, attempts: 1 }]);
   });
 
   it("[W-11][K-08] a slow call keeps its lease, and nobody else calls", async () => {
@@ -61,7 +84,7 @@ onEachDatabase((database) => {
     const second = await stage(database, { sender: world, lease: "1s" }, clock);
     await first.subscribe("a");
     await first.publish();
-    const running = first.amends.worker().runOnce();
+    const running = first.worker().runOnce();
     await held.reached;
     const lease = async (): Promise<unknown> => (await first.rows("webhook_jobs"))[0]?.["next_attempt_at"];
     for (let beat = 0; beat < 40; beat++) {
@@ -87,7 +110,7 @@ onEachDatabase((database) => {
     const second = await stage(database, {}, clock);
     await first.subscribe("a");
     await first.publish();
-    const running = first.amends.worker().runOnce();
+    const running = first.worker().runOnce();
     await held.reached;
     second.world.answer = () => ({ ok: false, code: "http_500" });
     expect(await second.later(60_001)).toBe(1);
@@ -102,7 +125,7 @@ onEachDatabase((database) => {
   });
 
   it("[K-18] a call that a shutdown stops has no outcome: the job is given back and does not count", async () => {
-    const { amends, subscribe, publish, world, states, rows, work } = await stage(database);
+    const { worker: workers, subscribe, publish, world, states, rows, work } = await stage(database);
     const reached = gate();
     world.answer = ({ stop }) =>
       new Promise((resolve) => {
@@ -111,7 +134,7 @@ onEachDatabase((database) => {
       });
     await subscribe("a");
     await publish();
-    const worker = amends.worker();
+    const worker = workers();
     await worker.start();
     await reached.reached;
     await worker.stop({ deadline: 0 });
@@ -124,13 +147,13 @@ onEachDatabase((database) => {
   });
 
   it("[K-17] one receiver that never answers does not keep the others' results from being booked", async () => {
-    const { amends, subscribe, publish, world, states, clock } = await stage(database);
+    const { worker: workers, subscribe, publish, world, states, clock } = await stage(database);
     world.answer = ({ url }) => (url.includes("dead") ? forEver() : {});
     await subscribe("dead");
     await subscribe("a");
     await subscribe("b");
     await publish();
-    const worker = amends.worker();
+    const worker = workers();
     await worker.start();
     const arrived = async (): Promise<boolean> =>
       (await states()).filter((one) => one === "Completed 1").length === 2;
@@ -140,16 +163,15 @@ onEachDatabase((database) => {
   });
 
   it("[K-08][W-08] a sender of the user's own that does not return has timed out; its last attempt is waited for", async () => {
-    const { amends, clock, subscribe, publish, world, states } = await stage(database, {
-      maxAttempts: 2,
+    const { worker, clock, subscribe, publish, world, states } = await stage(database, {
       timeout: "5s",
-      backoff: { base: "1s" },
+      retry: { attempts: 2, base: "1s" },
     });
     const held = gate();
     world.answer = () => held.pass().then(() => ({}));
     await subscribe("a");
     await publish();
-    await database.worker(amends);
+    await worker().start();
     await held.reached;
     await expect
       .poll(

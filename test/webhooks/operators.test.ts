@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const DAY_MS = 86_400_000;
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-20] people see events, deliveries and attempts: request, status, duration, part of the response", async () => {
@@ -74,7 +74,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-20][W-12] a dead delivery that is resent settles its letter", async () => {
-    const { amends, subscribe, publish, work, world } = await stage(database, { maxAttempts: 1 });
+    const { amends, subscribe, publish, work, world } = await stage(database, { retry: { attempts: 1 } });
     world.answer = () => failed();
     await subscribe("a");
     await publish();
@@ -85,7 +85,9 @@ onEachDatabase((database) => {
   });
 
   it("[W-20] everything since an instant is sent again: what arrived, what died, and what was not routed", async () => {
-    const { amends, clock, subscribe, publish, work, world } = await stage(database, { maxAttempts: 1 });
+    const { amends, clock, subscribe, publish, work, world } = await stage(database, {
+      retry: { attempts: 1 },
+    });
     const id = await subscribe("a", { events: ["order.*"], filter: { region: "eu" } });
     const eu = { attributes: { region: "eu" } };
     await publish("order.early", eu);
@@ -117,7 +119,7 @@ onEachDatabase((database) => {
   });
 
   it("[P-02] dead letters and disabled subscriptions need attention, until somebody has seen to them", async () => {
-    const { amends, subscribe, publish, work, world } = await stage(database, { maxAttempts: 1 });
+    const { amends, subscribe, publish, work, world } = await stage(database, { retry: { attempts: 1 } });
     const id = await subscribe("a", { concurrency: 1 });
     await subscribe("b");
     world.answer = ({ url }) => (url.includes("//a.") ? { ok: false, code: "gone", gone: true } : failed());
@@ -126,9 +128,9 @@ onEachDatabase((database) => {
     const { items, next } = await amends.attention.list();
     expect(next).toBeUndefined();
     expect(items).toMatchObject([
-      { kind: "dead-letter", id: "1", error: "gone", subscriptionId: id, actions: ["resend", "dismiss"] },
-      { kind: "dead-letter", id: "2", error: "http_503", attempts: 1 },
-      { kind: "disabled-subscription", id, error: "gone", actions: ["enable", "unsubscribe"] },
+      { kind: "dead-letter", id: "1", error: "gone", subscription: { id }, actions: ["dismiss", "resend"] },
+      { kind: "dead-letter", id: "2", error: "http_503", attempts: 1, actions: ["resend", "dismiss"] },
+      { kind: "disabled-subscription", id, error: "gone", actions: ["unsubscribe", "enable"] },
     ]);
     const seen = [];
     for (let after: string | undefined; ;) {
@@ -145,7 +147,7 @@ onEachDatabase((database) => {
 
   it("[P-06] what ended long ago is forgotten in batches; what is open, and what needs a person, stays", async () => {
     const { amends, clock, subscribe, publish, work, world, rows } = await stage(database, {
-      maxAttempts: 1,
+      retry: { attempts: 1 },
     });
     world.answer = ({ url }) => (url.includes("bad") ? failed() : {});
     await subscribe("good");

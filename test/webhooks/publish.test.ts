@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { wants } from "../../src/core/delivery/filter.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
-import { stage } from "./support/stage.ts";
 
-onEachDatabase((database) => {
+import { booksHold } from "./support/books.ts";
+import { onEachForm, stage } from "./support/stage.ts";
+
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-15] the event and what it owes exist exactly if the caller's transaction commits", async () => {
@@ -17,7 +17,7 @@ onEachDatabase((database) => {
     const order = (id: string, end?: Error): Promise<void> =>
       db.transaction(async (session, tx) => {
         await session.query(sql`insert into ${dialect.table("orders")} (id) values (${id})`);
-        await amends.webhooks.publish(tx, { type: "order.placed", data: { id }, id });
+        await amends.webhooks.publish({ type: "order.placed", data: { id }, id }, { tx });
         if (end) throw end;
       });
     await expect(order("o-1", new Error("no"))).rejects.toThrow("no");
@@ -32,18 +32,18 @@ onEachDatabase((database) => {
   });
 
   it("[W-15] without a transaction the event and what it owes are durable when it resolves", async () => {
-    const { amends, db, subscribe, rows } = await stage(database);
+    const { amends, publisherDb, subscribe, rows } = await stage(database);
     await subscribe("a");
-    const { id, created } = await amends.webhooks.publish(undefined, { type: "order.placed", data: {} });
+    const { id, created } = await amends.webhooks.publish({ type: "order.placed", data: {} });
     expect(created).toBe(true);
     expect(await rows("webhook_events")).toMatchObject([{ event_key: id }]);
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
-    expect(await amends.webhooks.publish(undefined, { type: "order.placed", data: {}, id })).toEqual({
+    expect(await amends.webhooks.publish({ type: "order.placed", data: {}, id })).toEqual({
       id,
       created: false,
     });
-    const forgotten = db.transaction(
-      () => amends.webhooks.publish(undefined, { type: "order.placed", data: {} }),
+    const forgotten = publisherDb.transaction(
+      () => amends.webhooks.publish({ type: "order.placed", data: {} }),
       true,
     );
     await expect(forgotten).rejects.toMatchObject({ code: "NEEDS_TRANSACTION" });

@@ -1,9 +1,9 @@
 /** Several orchestrators on one database, as several processes have them. */
 import { expect, it } from "vitest";
-import { onDatabase, onEachDatabase } from "../support/databases.ts";
+import { onDatabase } from "../support/databases.ts";
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { stage } from "./support/stage.ts";
+import { onEachForm, stage } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 const BAD = { ok: false, code: "http_500" };
@@ -15,7 +15,7 @@ onDatabase("postgres", (database) => {
     const { db, publish, subscribe, rows, clock } = await stage(database);
     for (let n = 0; n < 3; n++) await subscribe(`s${n}`, { concurrency: 2 });
     const racers = await Promise.all(
-      [1, 2, 3, 4].map(async (n) => parts(await database.open({ clock }), `racer ${n}`)),
+      [1, 2, 3, 4].map(async (n) => parts(await database.open({ clock }), { owner: `racer ${n}` })),
     );
     const first = racers[0] as (typeof racers)[0];
     const seen = new Set<string>();
@@ -52,7 +52,7 @@ onDatabase("postgres", (database) => {
   });
 });
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-15][K-09] with several workers at once everything arrives, and nothing twice", async () => {

@@ -3,10 +3,10 @@ import { sql } from "../../src/storage/sql.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
 import { virtualClock } from "amends/testing";
 import { nthClaim } from "../support/claims.ts";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { stage } from "./support/stage.ts";
+import { onEachForm, stage } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 const BAD = { ok: false, code: "http_500" };
@@ -21,14 +21,14 @@ const SENT = {
 /** Errors after which nobody knows whether the commit happened, or that look like it. */
 const LOST = { postgres: { code: "ECONNRESET" }, sqlite: { code: "SQLITE_BUSY" } } as const;
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-07] a result counts once: told again, under the same report or another, it changes nothing", async () => {
-    const { db, subscribe, publish, rows, states } = await stage(database);
+    const { db, subscribe, publish, rows, states, isSplit } = await stage(database);
     await subscribe("a");
     await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const [task] = await take();
     if (!task) throw new Error("nothing was due");
     const report = newId();
@@ -47,10 +47,10 @@ onEachDatabase((database) => {
   });
 
   it("[W-07] the same report many times in one flush counts once", async () => {
-    const { db, subscribe, publish, states } = await stage(database);
+    const { db, subscribe, publish, states, isSplit } = await stage(database);
     await subscribe("a");
     await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const [task] = await take();
     if (!task) throw new Error("nothing was due");
     const report = newId();
@@ -62,10 +62,10 @@ onEachDatabase((database) => {
 
   it("[W-07][K-06] a result that comes after the lease was lost is noted as late", async () => {
     const clock = virtualClock();
-    const { db, subscribe, publish, states, rows } = await stage(database, {}, clock);
+    const { db, subscribe, publish, states, rows, isSplit } = await stage(database, {}, clock);
     await subscribe("a");
     await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const [lost] = await take();
     clock.jump(60_001);
     const [held] = await take();
@@ -85,10 +85,10 @@ onEachDatabase((database) => {
 
   it("[W-07] a result of an earlier attempt does not touch the next one", async () => {
     const clock = virtualClock();
-    const { db, subscribe, publish, states } = await stage(database, {}, clock);
+    const { db, subscribe, publish, states, isSplit } = await stage(database, {}, clock);
     await subscribe("a");
     await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const [first] = await take();
     if (!first) throw new Error("nothing was due");
     const report = newId();
@@ -103,11 +103,11 @@ onEachDatabase((database) => {
   });
 
   it("[W-07] a result of a job that does not exist, or of another delivery, is foreign", async () => {
-    const { db, subscribe, publish, states, rows } = await stage(database);
+    const { db, subscribe, publish, states, rows, isSplit } = await stage(database);
     await subscribe("a");
     await subscribe("b");
     await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const [one, two] = await take();
     if (!one || !two) throw new Error("nothing was due");
     expect(await tell({ ...one, job: { ...one.job, id: "999999" } }, OK)).toBe("foreign");
@@ -119,10 +119,10 @@ onEachDatabase((database) => {
 
   it("[W-07][K-05] a late, a repeated and a foreign result among good ones take nothing away from them", async () => {
     const clock = virtualClock();
-    const { db, subscribe, publish, rows } = await stage(database, {}, clock);
+    const { db, subscribe, publish, rows, isSplit } = await stage(database, {}, clock);
     for (const name of ["a", "b", "c", "d", "e"]) await subscribe(name);
     await publish();
-    const { take, tell } = parts(db);
+    const { take, tell } = parts(db, { isSplit });
     const [late] = await take(1);
     if (!late) throw new Error("nothing was due");
     clock.jump(60_001);
@@ -148,7 +148,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-07][K-12] a flush whose answer was lost is repeated, counts no failure twice, and tells of what is dead", async () => {
-    const { db, clock, subscribe, publish, rows } = await stage(database);
+    const { db, clock, subscribe, publish, rows, isSplit } = await stage(database);
     for (const name of ["a", "b"]) await subscribe(name);
     await publish();
     const told: string[] = [];
@@ -166,13 +166,13 @@ onEachDatabase((database) => {
         return name === "batch" ? (...given: unknown[]) => lose(async () => call(...given)) : call;
       },
     });
-    const { take } = parts(db);
-    const { book, deliverySender } = parts(lossy, "test", (ids) => told.push(...ids));
+    const { take } = parts(db, { isSplit });
+    const { write, deliverySender } = parts(lossy, { isSplit, onDead: (ids) => told.push(...ids) });
     const [failing, dying] = await take();
     if (!failing || !dying) throw new Error("nothing was due");
     const telling = Promise.all([
-      book(deliverySender.report(failing, BAD, SENT)),
-      book(deliverySender.report(dying, { ...BAD, final: true }, SENT)),
+      write(deliverySender.report(failing, BAD, SENT)),
+      write(deliverySender.report(dying, { ...BAD, final: true }, SENT)),
     ]);
     await vi.waitFor(async () => {
       await clock.advance(50);
@@ -187,14 +187,14 @@ onEachDatabase((database) => {
   });
 
   it("[W-19] a failure of something that was never sent says nothing about its subscription", async () => {
-    const { db, subscribe, publish } = await stage(database);
+    const { db, subscribe, publish, isSplit } = await stage(database);
     for (const name of ["a", "b"]) await subscribe(name);
     await publish();
-    const { take, tell, book, deliverySender } = parts(db);
+    const { take, tell, write, deliverySender } = parts(db, { isSplit });
     const [unsent, sent] = await take();
     if (!unsent || !sent) throw new Error("nothing was due");
     expect(await tell(unsent, { ok: false, code: "lease_expired" })).toBe("accepted");
-    expect(await book(deliverySender.report(sent, BAD, SENT))).toBe("accepted");
+    expect(await write(deliverySender.report(sent, BAD, SENT))).toBe("accepted");
     const lanes = await db.query(sql`select * from ${db.dialect.table("webhook_lanes")}`);
     expect(lanes.map((row) => String(row["subscription_id"]))).toEqual([sent.job.subscriptionId]);
   });

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { generateWebhookSecret } from "amends/webhooks";
-import { onEachDatabase } from "../support/databases.ts";
+
 import { booksHold } from "./support/books.ts";
 import { parts } from "./support/parts.ts";
-import { failed, NOTE, stage } from "./support/stage.ts";
+import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const KEY = "11".repeat(32);
 
-onEachDatabase((database) => {
+onEachForm((database) => {
   booksHold(database);
 
   it("[W-19] a subscription that is paused is owed what is published, and gets it once it is enabled", async () => {
@@ -28,7 +28,10 @@ onEachDatabase((database) => {
     const { amends, db, subscribe, publish, work, later, world, rows } = await stage(database);
     const id = await subscribe("a", { events: ["order.*"] });
     await publish();
-    await db.transaction((session) => parts(db).orchestrator.createJobs(session, 9));
+    const { orchestrator, jobs } = parts(db);
+    await db.transaction((session) =>
+      orchestrator.createJobs(session, 9, (inside, moved) => jobs.create(inside, moved)),
+    );
     expect((await rows("webhook_jobs")).map((row) => row["status"])).toEqual(["Pending"]);
     await amends.webhooks.pause(id, NOTE);
     expect(await later(120_000)).toBe(0);
@@ -133,13 +136,13 @@ onEachDatabase((database) => {
 
   it("[W-19] what is changed holds for what comes next; what is set to undefined returns to its default", async () => {
     const { amends, subscribe, publish, work, world } = await stage(database);
-    const id = await subscribe("a", { events: ["order.*"], rate: { max: 10, per: "1s" }, maxAttempts: 3 });
+    const id = await subscribe("a", { events: ["order.*"], rate: { max: 10, per: "1s" }, attempts: 3 });
     const changed = await amends.webhooks.update(id, {
       events: ["user.*"],
       url: "https://b.example/hook",
-      maxAttempts: undefined as never,
+      attempts: undefined as never,
     });
-    expect(changed).toMatchObject({ events: ["user.*"], intervalMs: 100, maxAttempts: undefined });
+    expect(changed).toMatchObject({ events: ["user.*"], intervalMs: 100, attempts: undefined });
     await publish("order.placed");
     await publish("user.born");
     await work();
@@ -152,7 +155,7 @@ onEachDatabase((database) => {
     ["no events", { events: [] }, "BAD_OPTION"],
     ["a pattern that is none", { events: ["*.placed"] }, "BAD_OPTION"],
     ["a filter that is none", { filter: { a: [] } }, "BAD_INPUT"],
-    ["no attempts", { maxAttempts: 0 }, "BAD_OPTION"],
+    ["no attempts", { attempts: 0 }, "BAD_OPTION"],
     ["too many at once", { concurrency: 257 }, "BAD_OPTION"],
     ["a rate of nothing", { rate: { max: 0, per: "1s" } }, "BAD_OPTION"],
     ["a secret that is too short", { secret: "whsec_AAAA" }, "BAD_SECRET"],
@@ -166,7 +169,7 @@ onEachDatabase((database) => {
   });
 
   it("[W-18][K-20] a URL that would never be called is refused when it is subscribed", async () => {
-    const amends = await database.amends({});
+    const amends = await database.amends({ webhooks: {} });
     for (const url of [
       "http://a.example",
       "https://127.0.0.1/x",

@@ -1,32 +1,44 @@
-/** One list of whatever needs a person, oldest first, with what each item needs and the actions that it allows. */
+/** All items that need an operator, with what each needs and the actions that it allows. */
 import type { JSX } from "preact";
-import type { AttentionLine } from "../../../src/console/contract.ts";
+import { useEffect, useRef } from "preact/hooks";
+import type { ActionLine, AttentionLine, Page } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
-import { Empty, Failed, Skeleton } from "../parts/empty.tsx";
+import { Empty, LoadError, Skeleton } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { useKeptFocus } from "../parts/kept-focus.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/time.tsx";
-import { specOf, type Target } from "../store/actions.ts";
-import { kindOf } from "../store/attention-kinds.ts";
-import { usePages } from "../store/pages.ts";
-import { place, refine } from "../store/route.ts";
+import { specOf } from "../store/actions.ts";
+import { recordAttentionList } from "../store/attention-count.ts";
+import { attentionKind, targetOf, titleOf } from "../store/attention-kinds.ts";
+import { usePagedList } from "../store/paged-list.ts";
+import { useResource } from "../store/resource.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
 
 const idOf = ({ kind, id }: AttentionLine): string => `${kind} ${id}`;
 
 export function AttentionPage(): JSX.Element {
-  const pages = usePages<AttentionLine>("attention?limit=50", { topics: ["attention"], idOf, whole: true });
+  const pages = usePagedList<AttentionLine>("attention?limit=50", {
+    topics: ["attention"],
+    idOf,
+    whole: true,
+  });
   const all = pages.items.value;
-  const failure = pages.trouble.value;
-  const chosen = place.value.query.get("kind") ?? "";
+  const failure = pages.loadError.value;
+  const chosen = route.value.query.get("kind") ?? "";
   const kinds = [...new Set(all?.map(({ kind }) => kind))];
   const items = all?.filter(({ kind }) => chosen === "" || kind === chosen);
+  const list = useRef<HTMLUListElement>(null);
+  useKeptFocus(list, all);
+  const length = pages.more.value ? undefined : all?.length;
+  useEffect(() => {
+    recordAttentionList(length);
+    return () => recordAttentionList(undefined);
+  }, [length]);
   return (
     <div class="page">
-      <PageHead title="Attention">
-        <p>
-          Whatever cannot finish by itself, oldest first. Each says what it needs; each action asks for a
-          reason and is audited.
-        </p>
+      <PageHead title="Needs attention">
+        <p>Items that cannot continue by themselves. Every action needs a reason and is audited.</p>
       </PageHead>
       {kinds.length > 1 && (
         <div class="chips" role="group" aria-label="Kind">
@@ -34,7 +46,7 @@ export function AttentionPage(): JSX.Element {
             type="button"
             class="chip"
             aria-pressed={chosen === ""}
-            onClick={() => refine({ kind: undefined })}
+            onClick={() => setQuery({ kind: undefined })}
           >
             All
           </button>
@@ -44,34 +56,24 @@ export function AttentionPage(): JSX.Element {
               type="button"
               class="chip"
               aria-pressed={chosen === kind}
-              onClick={() => refine({ kind: chosen === kind ? undefined : kind })}
+              onClick={() => setQuery({ kind: chosen === kind ? undefined : kind })}
             >
-              <Icon name={kindOf(kind).icon} size={13} />
-              {kindOf(kind).word}
+              <Icon name={attentionKind(kind).icon} size={13} />
+              {attentionKind(kind).word}
             </button>
           ))}
         </div>
       )}
       {all === undefined && failure && (
         <div class="card">
-          <Failed trouble={failure} retry={pages.reload} />
+          <LoadError error={failure} retry={pages.reload} />
         </div>
       )}
       {all === undefined && !failure && <Skeletons />}
-      {items?.length === 0 && (
-        <div class="card">
-          <Empty icon="check" title="Nothing needs you">
-            <p>
-              Stalled sagas and flows, abandoned entries, dead letters, abandoned events, disabled
-              subscriptions and overdue erasures gather here. Everything else finishes, or makes amends, by
-              itself.
-            </p>
-          </Empty>
-        </div>
-      )}
-      <ul class="cases">
+      {items?.length === 0 && <AllClear />}
+      <ul class="attention-list" ref={list}>
         {items?.map((item) => (
-          <Case key={idOf(item)} item={item} />
+          <AttentionCard key={idOf(item)} item={item} />
         ))}
       </ul>
       {pages.more.value && (
@@ -85,42 +87,54 @@ export function AttentionPage(): JSX.Element {
   );
 }
 
-function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
-  const { word, icon, needs, target, href } = kindOf(item.kind);
-  const aim: Target | undefined = target && {
-    kind: target,
-    id: item.id,
-    name: item.name,
-    skippable: item.skippable,
-  };
-  const known = aim ? item.actions.filter((action) => specOf(aim.kind, action)) : [];
+function AllClear(): JSX.Element {
+  const last = useResource<Page<ActionLine>>("audit?limit=1", ["audit"]).data.value?.items[0];
   return (
-    <li class="card case" data-kind={item.kind}>
+    <div class="card">
+      <Empty icon="check" title="All clear">
+        <p>Nothing needs an operator. Items that cannot continue by themselves appear here.</p>
+        {last && (
+          <p class="dim">
+            Last operator action: {last.action} {last.target.kind} <code>{last.target.id}</code>,{" "}
+            <Time at={last.at} />, by {last.by}.{" "}
+            <a class="link" href={hrefOf(["audit"])}>
+              Audit log
+            </a>
+          </p>
+        )}
+      </Empty>
+    </div>
+  );
+}
+
+function AttentionCard({ item }: { readonly item: AttentionLine }): JSX.Element {
+  const { word, icon, needs, href } = attentionKind(item.kind);
+  const target = targetOf(item);
+  const actions = target ? item.actions.filter((action) => specOf(target, action)) : [];
+  return (
+    <li class="card attention-card" data-kind={item.kind} data-item={idOf(item)}>
       <span class="need-icon" data-tone="rose">
         <Icon name={icon} />
       </span>
-      <div class="case-words">
-        <div class="case-title">
+      <div class="attention-words">
+        <div class="attention-title">
           <a class="row-link" href={href(item.id)} data-row>
-            {item.name}
+            {titleOf(item)}
           </a>
           <span class="tag" data-tone="rose">
             {word}
           </span>
         </div>
-        <p class="sentence">{item.reason}</p>
-        <p class="dim">{needs}</p>
-        <p class="case-id dim">
-          <code class="clip">{item.id}</code>
-        </p>
+        <p class={isAddress(item.reason) ? undefined : "sentence"}>{item.reason}</p>
+        <p class="dim">{needs(item)}</p>
       </div>
-      <div class="case-side">
+      <div class="attention-side">
         <Time at={item.since} class="dim" />
         <div class="row-actions">
-          {aim && <ActionButtons target={aim} actions={known} small />}
-          {known.length === 0 && (
+          {target && <ActionButtons target={target} actions={actions} small />}
+          {actions.length === 0 && (
             <a class="btn above" data-size="s" href={href(item.id)}>
-              Open it
+              Open
             </a>
           )}
         </div>
@@ -131,13 +145,18 @@ function Case({ item }: { readonly item: AttentionLine }): JSX.Element {
 
 function Skeletons(): JSX.Element {
   return (
-    <div class="cases" aria-busy="true">
+    <div class="attention-list" aria-busy="true">
       {[0, 1, 2, 3].map((index) => (
-        <div key={index} class="card case">
+        <div key={index} class="card attention-card">
           <span />
           <Skeleton width="50%" />
         </div>
       ))}
     </div>
   );
+}
+
+/** An address keeps its small first letter. */
+function isAddress(words: string): boolean {
+  return /^https?:/.test(words);
 }

@@ -1,4 +1,4 @@
-/** What people did here, and what is on record about subjects. Both are only ever added to. */
+/** Operator actions, and the recorded events of data subjects. Both are append-only. */
 import type { JSX } from "preact";
 import type { ActionLine } from "../../../src/console/contract.ts";
 import type { AuditEventLine } from "../../../src/console/contract-parts.ts";
@@ -10,9 +10,9 @@ import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { hasPart } from "../store/session.ts";
 import type { Look } from "../store/states.ts";
 import { eventWord } from "./subject.tsx";
@@ -21,14 +21,14 @@ export function AuditPage({ tab }: { readonly tab: "actions" | "subjects" }): JS
   return (
     <div class="page">
       <PageHead title="Audit">
-        <p>Who did what, and why. Nothing here can be changed or taken back.</p>
+        <p>Who did what, and why. Append-only: nothing here can be changed.</p>
       </PageHead>
       {hasPart("erasures") && (
         <Tabs
           label="Audit"
           tabs={[
-            { href: hrefOf(["audit"]), word: "Actions of people", on: tab === "actions" },
-            { href: hrefOf(["audit", "subjects"]), word: "Record of subjects", on: tab === "subjects" },
+            { href: hrefOf(["audit"]), word: "Operator actions", on: tab === "actions" },
+            { href: hrefOf(["audit", "subjects"]), word: "Data-subject log", on: tab === "subjects" },
           ]}
         />
       )}
@@ -38,13 +38,18 @@ export function AuditPage({ tab }: { readonly tab: "actions" | "subjects" }): JS
 }
 
 const outcomes: Readonly<Record<ActionLine["outcome"], Look>> = {
-  done: { word: "Done", tone: "sea", icon: "check", means: "It was carried out." },
-  refused: { word: "Refused", tone: "copper", icon: "cross", means: "It was not allowed, or came too late." },
+  done: { word: "Done", tone: "sea", icon: "check", meaning: "The action was carried out." },
+  refused: {
+    word: "Refused",
+    tone: "copper",
+    icon: "cross",
+    meaning: "The action was not allowed, or the item had changed.",
+  },
   asked: {
     word: "Unknown",
     tone: "stone",
     icon: "dots",
-    means: "The process went away before it could say.",
+    meaning: "The process ended before the outcome was known.",
   },
 };
 
@@ -58,6 +63,8 @@ const places: Readonly<Record<string, readonly string[]>> = {
   subscription: ["webhooks", "subscriptions"],
 };
 
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
 const actionId = ({ id }: ActionLine): string => id;
 
 const actionColumns: readonly Column<ActionLine>[] = [
@@ -65,9 +72,9 @@ const actionColumns: readonly Column<ActionLine>[] = [
     head: "Action",
     class: "phone-main",
     cell: ({ action, target, reason }) => {
-      const room = places[target.kind];
-      const words = `${action} ${target.kind} ${target.id}`;
-      if (!room) {
+      const section = places[target.kind];
+      const words = `${capital(action)} ${target.kind} ${target.id}`;
+      if (!section) {
         return (
           <span class="cell-2">
             <span class="clip">{words}</span>
@@ -76,7 +83,7 @@ const actionColumns: readonly Column<ActionLine>[] = [
         );
       }
       return (
-        <RowLink href={hrefOf([...room, target.id])} note={reason}>
+        <RowLink href={hrefOf([...section, target.id])} note={reason}>
           {words}
         </RowLink>
       );
@@ -87,7 +94,7 @@ const actionColumns: readonly Column<ActionLine>[] = [
     class: "w-state phone-end",
     cell: ({ outcome, code }) => {
       const look = outcomes[outcome];
-      return <State look={code === null ? look : { ...look, means: `${look.means} ${code}` }} />;
+      return <State look={code === null ? look : { ...look, meaning: `${look.meaning} ${code}` }} />;
     },
   },
   { head: "By", class: "w-name", label: "by", cell: ({ by }) => <span class="clip">{by}</span> },
@@ -95,9 +102,9 @@ const actionColumns: readonly Column<ActionLine>[] = [
 ];
 
 function Actions(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { by: query.get("by"), action: query.get("action"), target: query.get("target") };
-  const pages = usePages<ActionLine>(apiPath("audit", { ...filters, limit: "50" }), {
+  const pages = usePagedList<ActionLine>(apiPath("audit", { ...filters, limit: "50" }), {
     topics: ["audit"],
     idOf: actionId,
   });
@@ -106,8 +113,8 @@ function Actions(): JSX.Element {
     <>
       <div class="tools">
         <SearchBox
-          label="Find what was done to something"
-          placeholder="The id of what was acted on"
+          label="Search by id"
+          placeholder="Id of a saga, entry, flow, delivery or subscription"
           param="target"
         />
       </div>
@@ -119,12 +126,10 @@ function Actions(): JSX.Element {
           idOf={actionId}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No action fits" />
+              <Empty icon="search" tone="stone" title="No matching actions" />
             ) : (
-              <Empty icon="audit" title="Nobody has done anything yet">
-                <p>
-                  Each retry, skip, resend or reveal appears here with its reason, before it takes effect.
-                </p>
+              <Empty icon="audit" title="No operator actions yet">
+                <p>Every retry, skip, resend or reveal is recorded with its reason before it runs.</p>
               </Empty>
             )
           }
@@ -138,7 +143,7 @@ const eventId = ({ id }: AuditEventLine): string => id;
 
 const eventColumns: readonly Column<AuditEventLine>[] = [
   {
-    head: "Fact",
+    head: "Event",
     class: "w-fact phone-main",
     cell: ({ type, subjectId }) => (
       <RowLink href={hrefOf(["erasures", subjectId])} note={<code>{subjectId}</code>}>
@@ -151,26 +156,26 @@ const eventColumns: readonly Column<AuditEventLine>[] = [
 ];
 
 function Subjects(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { subject: query.get("subject"), type: query.get("type") };
-  const pages = usePages<AuditEventLine>(apiPath("audit/events", { ...filters, limit: "50" }), {
+  const pages = usePagedList<AuditEventLine>(apiPath("audit/events", { ...filters, limit: "50" }), {
     topics: ["audit", "erasures"],
     idOf: eventId,
   });
   return (
     <>
       <div class="tools">
-        <SearchBox label="Find a subject’s record" placeholder="A subject’s id" param="subject" />
+        <SearchBox label="Search by data subject" placeholder="Data subject id" param="subject" />
       </div>
       <div class="card">
         <Table
-          caption="Record of subjects"
+          caption="Data-subject log"
           columns={eventColumns}
           pages={pages}
           idOf={eventId}
           empty={
-            <Empty icon="audit" tone="stone" title="Nothing is on record">
-              <p>Facts about erasures and rectifications are kept here, without personal data.</p>
+            <Empty icon="audit" tone="stone" title="No events yet">
+              <p>Events of erasures and rectifications are recorded here, without personal data.</p>
             </Empty>
           }
         />

@@ -1,4 +1,4 @@
-/** One delivery: every try of it, what the endpoint answered, and sending it again. */
+/** One delivery: its attempts, what the endpoint answered, and the allowed actions. */
 import type { JSX } from "preact";
 import type { Attempt, DeliveryDetail } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
@@ -10,9 +10,9 @@ import { PageHead } from "../parts/page-head.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { go, hrefOf } from "../store/route.ts";
+import { navigate, hrefOf } from "../store/route.ts";
 import { deliveryLooks, lookOf } from "../store/states.ts";
-import { spanWord } from "../store/words.ts";
+import { formatDuration } from "../store/format.ts";
 
 const FROM = { href: hrefOf(["webhooks"]), word: "Webhooks" };
 
@@ -34,7 +34,7 @@ interface Props {
 }
 
 function Detail({ delivery, accept }: Props): JSX.Element {
-  const { id, eventType, attempts, deadLetter } = delivery;
+  const { id, eventType, attempts, deadLetter, subscription } = delivery;
   const secret = { kind: "delivery", id } as const;
   const link = (other: string | null): JSX.Element | string =>
     other === null ? (
@@ -55,30 +55,30 @@ function Detail({ delivery, accept }: Props): JSX.Element {
         }
         actions={
           <ActionButtons
-            target={{ kind: "delivery", id, name: eventType }}
+            target={{ kind: "delivery", id, name: eventType, subscription }}
             actions={delivery.actions}
             onDone={(answer) => {
               const after = answer as DeliveryDetail;
               if (after.id === id) accept(after);
-              else go(hrefOf(["webhooks", "deliveries", after.id]));
+              else navigate(hrefOf(["webhooks", "deliveries", after.id]));
             }}
           />
         }
       >
-        <CopyId id={id} label="delivery’s id" />
+        <CopyId id={id} label="delivery id" />
       </PageHead>
       <div class="split">
-        <section class="card" aria-label="Tries">
+        <section class="card" aria-label="Attempts">
           <div class="card-head">
-            <h2>Tries</h2>
+            <h2>Attempts</h2>
             <span class="dim">
               to <code>{delivery.url}</code>
             </span>
           </div>
           {attempts.length === 0 ? (
-            <Empty icon="webhooks" tone="stone" title="Not tried yet" small>
+            <Empty icon="webhooks" tone="stone" title="No attempt yet" small>
               <p>
-                The first try is due <Time at={delivery.nextAttemptAt} none="at once" />.
+                The first attempt is due <Time at={delivery.nextAttemptAt} none="now" />.
               </p>
             </Empty>
           ) : (
@@ -88,9 +88,9 @@ function Detail({ delivery, accept }: Props): JSX.Element {
               ))}
               {delivery.nextAttemptAt !== null && delivery.status === "PendingRetry" && (
                 <li class="trail-row" data-tone="stone">
-                  <i class="story-dot" />
+                  <i class="event-dot" />
                   <span class="dim">
-                    next try <Time at={delivery.nextAttemptAt} />
+                    next attempt <Time at={delivery.nextAttemptAt} />
                   </span>
                 </li>
               )}
@@ -113,14 +113,14 @@ function Detail({ delivery, accept }: Props): JSX.Element {
                       class="link"
                       href={hrefOf(["webhooks", "subscriptions", delivery.subscriptionId])}
                     >
-                      {delivery.subscriptionId}
+                      {subscription.name}
                     </a>,
                   ],
-                  ["Created", <Time key="c" at={delivery.createdAt} />],
-                  ["Last change", <Time key="u" at={delivery.updatedAt} />],
+                  ["Created", <Time key="c" at={delivery.createdAt} focusable />],
+                  ["Last change", <Time key="u" at={delivery.updatedAt} focusable />],
                   ["Dead letter", deadLetter ?? "–"],
-                  ["Sent again from", link(delivery.requeuedFrom)],
-                  ["Sent again as", link(delivery.requeuedAs)],
+                  ["Resent from", link(delivery.requeuedFrom)],
+                  ["Replacement", link(delivery.requeuedAs)],
                 ]}
               />
             </div>
@@ -150,13 +150,13 @@ function AttemptRow({
   const secret = { kind: "attempt", id: attempt.id } as const;
   return (
     <li class="trail-row" data-tone={attempt.ok ? "sea" : "rose"}>
-      <i class="story-dot" />
+      <i class="event-dot" />
       <div>
         <div class="trail-head">
-          <strong>{attempt.httpStatus === null ? "no answer" : `HTTP ${attempt.httpStatus}`}</strong>
+          <strong>{attempt.httpStatus === null ? "No answer" : `HTTP ${attempt.httpStatus}`}</strong>
           <code class="tag">{attempt.code}</code>
           <span class="dim num">
-            try {number} · {spanWord(attempt.durationMs)}
+            attempt {number} · {formatDuration(attempt.durationMs)}
           </span>
           {attempt.verdict !== "accepted" && (
             <span class="tag" data-tone="copper">

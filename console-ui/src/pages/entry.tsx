@@ -10,6 +10,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
+import { formatAttempts } from "../store/format.ts";
 import { hrefOf } from "../store/route.ts";
 import { entryLook } from "../store/states.ts";
 
@@ -43,20 +44,22 @@ function Detail({ entry, accept }: Props): JSX.Element {
         }
         actions={
           <ActionButtons
-            target={{ kind: "entry", id: entry.id, name: entry.name }}
+            target={{ kind: "entry", id: entry.id, name: entry.name, entryKind: entry.kind }}
             actions={entry.actions}
             onDone={(answer) => accept(answer as OutboxLine)}
           />
         }
       >
-        <CopyId id={entry.id} label="id, which is also the idempotency key," />
+        <CopyId id={entry.id} label="entry id (the idempotency key)" />
       </PageHead>
       {entry.lastError !== null && (
-        <section class="callout" data-tone={look.tone} aria-label="What went wrong">
+        <section class="callout" data-tone={look.tone} aria-label="Last error">
           <Icon name="attention" />
           <div>
-            <strong>The last try ended with {entry.lastError}</strong>
-            <p>{look.means}</p>
+            <strong>
+              Last error: <code class="tag">{entry.lastError}</code> after {formatAttempts(entry.attempts)}
+            </strong>
+            <p>{look.meaning}</p>
           </div>
         </section>
       )}
@@ -70,7 +73,7 @@ function Detail({ entry, accept }: Props): JSX.Element {
               rows={[
                 ["Kind", entry.operation === null ? entry.kind : `${entry.kind}, ${entry.operation}`],
                 [
-                  "Subject",
+                  "Data subject",
                   subjectId === null ? (
                     "–"
                   ) : (
@@ -90,21 +93,21 @@ function Detail({ entry, accept }: Props): JSX.Element {
                   ),
                 ],
                 [
-                  "Tries",
+                  "Attempts",
                   <span key="t" class="num">
                     {entry.attempts}
                   </span>,
                 ],
-                ["Enqueued", <Time key="e" at={entry.enqueuedAt} />],
-                ["Last try", <Time key="l" at={entry.lastAttemptAt} none="none yet" />],
-                ["Next try", <Time key="n" at={entry.nextAttemptAt} none="–" />],
+                ["Enqueued", <Time key="e" at={entry.enqueuedAt} focusable />],
+                ["Last attempt", <Time key="l" at={entry.lastAttemptAt} none="none yet" focusable />],
+                ["Next attempt", <Time key="n" at={entry.nextAttemptAt} none="none" focusable />],
               ]}
             />
           </div>
         </section>
-        <section class="card" aria-label="What it carries">
+        <section class="card" aria-label="Payload">
           <div class="card-head">
-            <h2>What it carries</h2>
+            <h2>Payload</h2>
             {(ref ?? payload) && <RevealButton secret={secret} />}
           </div>
           <div class="card-body values">
@@ -120,7 +123,7 @@ function Detail({ entry, accept }: Props): JSX.Element {
                 <SecretView secret={secret} masked={payload} path={["payload"]} />
               </div>
             )}
-            {!ref && !payload && <p class="dim">Nothing: what it carried was cleared when it was done.</p>}
+            {!ref && !payload && <p class="dim">None: it was cleared when the entry ended.</p>}
           </div>
         </section>
       </div>

@@ -1,4 +1,4 @@
-/** Requests of data subjects: to be erased, or to be corrected, everywhere. */
+/** Erasure and rectification requests of data subjects. */
 import type { JSX } from "preact";
 import type { ErasureLine } from "../../../src/console/contract-parts.ts";
 import { Chips } from "../parts/chips.tsx";
@@ -8,19 +8,28 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { hrefOf, route } from "../store/route.ts";
 import type { Look } from "../store/states.ts";
 
-export const erasureLooks: Readonly<Record<"overdue" | "open" | "completed", Look>> = {
-  overdue: { word: "Overdue", tone: "rose", icon: "alert", means: "The legal deadline has passed." },
-  open: { word: "Open", tone: "sky", icon: undefined, means: "Some system has yet to confirm." },
-  completed: { word: "Completed", tone: "sea", icon: "check", means: "Every system has confirmed." },
+const erasureLooks: Readonly<Record<"overdue" | "open" | "completed", Look>> = {
+  overdue: { word: "Overdue", tone: "rose", icon: "alert", meaning: "The legal deadline has passed." },
+  open: { word: "Open", tone: "sky", icon: undefined, meaning: "Some systems have not confirmed yet." },
+  completed: { word: "Completed", tone: "sea", icon: "check", meaning: "Every system has confirmed." },
 };
 
-export function erasureLook({ completedAt, overdue }: ErasureLine): Look {
-  return completedAt !== null ? erasureLooks.completed : overdue ? erasureLooks.overdue : erasureLooks.open;
+const blocked: Look = {
+  word: "Blocked",
+  tone: "rose",
+  icon: "alert",
+  meaning: "A system rejected the request or was unavailable: requeue it, or resolve it with evidence.",
+};
+
+export function erasureLook({ completedAt, overdue, abandoned }: ErasureLine): Look {
+  if (completedAt !== null) return erasureLooks.completed;
+  if (overdue) return erasureLooks.overdue;
+  return abandoned > 0 ? blocked : erasureLooks.open;
 }
 
 const idOf = ({ subjectId, operation, requestedAt }: ErasureLine): string =>
@@ -28,7 +37,7 @@ const idOf = ({ subjectId, operation, requestedAt }: ErasureLine): string =>
 
 const columns: readonly Column<ErasureLine>[] = [
   {
-    head: "Subject",
+    head: "Data subject",
     class: "phone-main",
     cell: ({ subjectId, operation }) => (
       <RowLink
@@ -41,7 +50,7 @@ const columns: readonly Column<ErasureLine>[] = [
   },
   { head: "State", class: "w-state phone-end", cell: (line) => <State look={erasureLook(line)} /> },
   {
-    head: "Still open",
+    head: "Open entries",
     class: "w-num end",
     label: "open entries",
     cell: ({ open }) => <span class="num">{open}</span>,
@@ -59,14 +68,14 @@ const columns: readonly Column<ErasureLine>[] = [
   },
 ];
 
-const EXAMPLE = `const erasure = new Erasure({ amends, dataMap, resolvers });
+const EXAMPLE = `const amends = new Amends({ database, erasure: { dataMap, resolvers } });
 await db.transaction((tx) =>
-  erasure.eraseSubject(tx, "user-7", [{ kind: "stripe", value: "cus_9" }]));`;
+  amends.erasure.eraseSubject("user-7", [{ kind: "stripe", value: "cus_9" }], { tx }));`;
 
 export function ErasuresPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { q: query.get("q"), status: query.get("status") };
-  const pages = usePages<ErasureLine>(apiPath("erasures", { ...filters, limit: "40" }), {
+  const pages = usePagedList<ErasureLine>(apiPath("erasures", { ...filters, limit: "40" }), {
     topics: ["erasures", "outbox"],
     idOf,
   });
@@ -74,13 +83,10 @@ export function ErasuresPage(): JSX.Element {
   return (
     <div class="page">
       <PageHead title="Erasures">
-        <p>
-          Who asked to be erased or corrected, which systems have confirmed it, and by when the law wants it
-          done.
-        </p>
+        <p>Erasure and rectification requests, which systems have confirmed them, and the legal deadline.</p>
       </PageHead>
       <div class="tools">
-        <SearchBox label="Find a subject" placeholder="A subject’s id" />
+        <SearchBox label="Search by data subject" placeholder="Data subject id" />
       </div>
       <Chips label="State" looks={erasureLooks} />
       <div class="card">
@@ -91,12 +97,12 @@ export function ErasuresPage(): JSX.Element {
           idOf={idOf}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No request fits">
-                <p>Search by the subject’s whole id.</p>
+              <Empty icon="search" tone="stone" title="No matching requests">
+                <p>Search needs the whole id of the data subject.</p>
               </Empty>
             ) : (
-              <Empty icon="erasures" title="Nobody has asked yet" code={EXAMPLE}>
-                <p>Each request leaves a trail here that shows, system by system, that it was carried out.</p>
+              <Empty icon="erasures" title="No requests yet" code={EXAMPLE}>
+                <p>Each request has a trail that shows, system by system, that it was carried out.</p>
               </Empty>
             )
           }

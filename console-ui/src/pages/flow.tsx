@@ -1,4 +1,4 @@
-/** One run of an event flow: its picture, its events in their order, and what can be done. */
+/** One run of an event flow: its graph, its events in order, and the allowed actions. */
 import type { JSX } from "preact";
 import type { FlowDetail, FlowEvent } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
@@ -8,13 +8,13 @@ import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { RunPicture } from "../parts/picture.tsx";
+import { RunGraph } from "../parts/run-graph.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { hrefOf } from "../store/route.ts";
-import { flowLooks, lookOf, outboxLooks } from "../store/states.ts";
-import { timesWord } from "../store/words.ts";
+import { eventLook, flowLooks, lookOf } from "../store/states.ts";
+import { formatAttempts } from "../store/format.ts";
 
 const FROM = { href: hrefOf(["flows"]), word: "Event flows" };
 
@@ -53,14 +53,10 @@ function Detail({ flow, accept, reload }: Props): JSX.Element {
         <CopyId id={flow.processId} label="process id" />
       </PageHead>
       {flow.errorLabel !== null && (
-        <section
-          class="callout"
-          data-tone={flow.status === "stalled" ? "rose" : "copper"}
-          aria-label="What went wrong"
-        >
+        <section class="callout" data-tone={flow.status === "stalled" ? "rose" : "copper"} aria-label="Error">
           <Icon name={flow.status === "stalled" ? "attention" : "undo"} />
           <div>
-            <strong>{flow.status === "stalled" ? "It waits for a person" : "It turned back"}</strong>
+            <strong>{flow.status === "stalled" ? "Stuck: action required" : "Failed, rolled back"}</strong>
             <p>
               <code class="tag">{flow.errorLabel}</code>
             </p>
@@ -71,20 +67,20 @@ function Detail({ flow, accept, reload }: Props): JSX.Element {
           {flow.error && <RevealButton secret={{ kind: "flow", id: flow.id }} />}
         </section>
       )}
-      <section class="card" aria-label="Picture of the run">
+      <section class="card" aria-label="Run">
         <div class="card-head">
-          <h2>The way it went</h2>
+          <h2>Run</h2>
         </div>
-        <RunPicture graph={flow.graph} label={`Steps of ${flow.type}`} />
+        <RunGraph graph={flow.graph} label={`Steps of ${flow.type}`} />
       </section>
       <div class="split">
         <section class="card" aria-label="Events">
           <div class="card-head">
-            <h2>Events, in their order</h2>
+            <h2>Events, oldest first</h2>
           </div>
           {flow.events.length === 0 ? (
-            <Empty icon="flows" tone="stone" title="No event is on record" small>
-              <p>They may have been pruned.</p>
+            <Empty icon="flows" tone="stone" title="No events" small>
+              <p>Retention may have removed them.</p>
             </Empty>
           ) : (
             <ol class="trail">
@@ -101,12 +97,12 @@ function Detail({ flow, accept, reload }: Props): JSX.Element {
           <div class="card-body">
             <Facts
               rows={[
-                ["Started", <Time key="s" at={flow.startedAt} />],
-                ["Last change", <Time key="u" at={flow.updatedAt} />],
-                ["Deadline", <Time key="d" at={flow.dueAt} none="none" />],
+                ["Started", <Time key="s" at={flow.startedAt} focusable />],
+                ["Last change", <Time key="u" at={flow.updatedAt} focusable />],
+                ["Deadline", <Time key="d" at={flow.dueAt} none="none" focusable />],
                 ["Run", String(flow.run)],
-                ["Now at", flow.currentStep ?? "–"],
-                ["Done", flow.completedSteps.join(", ") || "–"],
+                ["Current step", flow.currentStep ?? "–"],
+                ["Completed steps", flow.completedSteps.join(", ") || "–"],
               ]}
             />
           </div>
@@ -124,10 +120,10 @@ function EventRow({
   readonly onDone: () => void;
 }): JSX.Element {
   const secret = { kind: "event", id: event.id } as const;
-  const look = lookOf(outboxLooks, event.status);
+  const look = eventLook(event);
   return (
     <li class="trail-row" data-tone={look.tone}>
-      <i class="story-dot" />
+      <i class="event-dot" />
       <div>
         <div class="trail-head">
           <a class="link" href={hrefOf(["outbox", event.id])}>
@@ -141,7 +137,7 @@ function EventRow({
           <State look={look} />
           <Time at={event.at} class="dim" />
           <ActionButtons
-            target={{ kind: "entry", id: event.id, name: event.name }}
+            target={{ kind: "entry", id: event.id, name: event.name, entryKind: "event" }}
             actions={event.actions}
             small
             onDone={onDone}
@@ -150,7 +146,7 @@ function EventRow({
         {event.lastError !== null && (
           <p>
             <code class="tag">{event.lastError}</code>{" "}
-            <span class="dim">{timesWord(event.attempts, "try", "tries")}</span>
+            <span class="dim">{formatAttempts(event.attempts)}</span>
           </p>
         )}
         {event.data && (

@@ -1,6 +1,5 @@
 /** Event flows: processes in which handlers answer events with events. */
 import type { JSX } from "preact";
-import type { Overview } from "../../../src/console/contract.ts";
 import type { FlowLine } from "../../../src/console/contract-parts.ts";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -9,10 +8,10 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { useResource } from "../store/resource.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { useCounts } from "../store/counts.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { flowLooks, lookOf } from "../store/states.ts";
 
 const idOf = ({ id }: FlowLine): string => id;
@@ -41,9 +40,9 @@ const columns: readonly Column<FlowLine>[] = [
     cell: ({ status }) => <State look={lookOf(flowLooks, status)} />,
   },
   {
-    head: "Now at",
+    head: "Current step",
     class: "w-name phone-wide",
-    label: "at",
+    label: "step",
     cell: ({ currentStep, completedSteps }) => (
       <span
         class="clip"
@@ -54,7 +53,7 @@ const columns: readonly Column<FlowLine>[] = [
     ),
   },
   {
-    head: "Trouble",
+    head: "Last error",
     class: "w-name phone-off",
     cell: ({ errorLabel }) =>
       errorLabel ? <code class="tag">{errorLabel}</code> : <span class="dim">–</span>,
@@ -74,24 +73,24 @@ const EXAMPLE = `const conventionInit = eventSaga("convention_init", {
 });`;
 
 export function FlowsPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { q: query.get("q"), type: query.get("type"), status: query.get("status") };
-  const pages = usePages<FlowLine>(apiPath("flows", { ...filters, limit: "40" }), {
+  const pages = usePagedList<FlowLine>(apiPath("flows", { ...filters, limit: "40" }), {
     topics: ["flows"],
     idOf,
   });
-  const counts = useResource<Overview>("overview?window=1h", ["overview"]).data.value?.flows;
+  const counts = useCounts()?.flows;
   const narrowed = Object.values(filters).some(Boolean);
   return (
     <div class="page">
       <PageHead title="Event flows">
         <p>
-          Handlers take events and answer with events; the orchestrator keeps the thread and undoes it if it
-          must.
+          Handlers receive events and answer with events; the orchestrator tracks each process and rolls it
+          back if a step fails.
         </p>
       </PageHead>
       <div class="tools">
-        <SearchBox label="Search event flows" placeholder="A process, or a part of a type" />
+        <SearchBox label="Search event flows" placeholder="Process id, or part of a type" />
       </div>
       <Chips label="State" looks={flowLooks} counts={counts} />
       <div class="card">
@@ -102,12 +101,12 @@ export function FlowsPage(): JSX.Element {
           idOf={idOf}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No flow fits">
-                <p>Search looks at the beginning of process ids and at parts of types.</p>
+              <Empty icon="search" tone="stone" title="No matching flows">
+                <p>Search finds the beginning of a process id, or a part of a type.</p>
               </Empty>
             ) : (
-              <Empty icon="flows" title="No event flow has begun yet" code={EXAMPLE}>
-                <p>A flow begins when its trigger event is emitted, and is visible from that moment.</p>
+              <Empty icon="flows" title="No event flows yet" code={EXAMPLE}>
+                <p>A flow starts when its trigger event is published, and is visible from then on.</p>
               </Empty>
             )
           }

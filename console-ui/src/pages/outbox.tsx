@@ -1,6 +1,5 @@
-/** The outbox: every call and event that has yet to leave, or has left. */
+/** The outbox: calls and events that were sent, or are still to be sent. */
 import type { JSX } from "preact";
-import type { Overview } from "../../../src/console/contract.ts";
 import type { OutboxLine } from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { Chips } from "../parts/chips.tsx";
@@ -10,17 +9,17 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { useResource } from "../store/resource.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { useCounts } from "../store/counts.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { entryLook, outboxLooks } from "../store/states.ts";
 
 const idOf = ({ id }: OutboxLine): string => id;
 
 const columns: readonly Column<OutboxLine>[] = [
   {
-    head: "What",
+    head: "Entry",
     class: "phone-main",
     cell: ({ id, name, kind, operation, subjectId }) => (
       <RowLink
@@ -47,9 +46,9 @@ const columns: readonly Column<OutboxLine>[] = [
     cell: (entry) => <State look={entryLook(entry)} />,
   },
   {
-    head: "Tries",
+    head: "Attempts",
     class: "w-num end",
-    label: "tries",
+    label: "attempts",
     cell: ({ attempts }) => <span class="num">{attempts}</span>,
   },
   {
@@ -59,7 +58,7 @@ const columns: readonly Column<OutboxLine>[] = [
       lastError === null ? <span class="dim">–</span> : <code class="tag">{lastError}</code>,
   },
   {
-    head: "Next try",
+    head: "Next attempt",
     class: "w-time end phone-off",
     cell: ({ nextAttemptAt, status }) => (
       <Time at={status === "succeeded" || status === "superseded" ? null : nextAttemptAt} class="dim" />
@@ -73,36 +72,37 @@ const columns: readonly Column<OutboxLine>[] = [
   {
     head: "Action",
     class: "w-act end",
-    cell: ({ id, name, actions }) => (
-      <ActionButtons target={{ kind: "entry", id, name }} actions={actions} small />
+    cell: ({ id, name, kind, actions }) => (
+      <ActionButtons
+        target={{ kind: "entry", id, name, entryKind: kind }}
+        actions={actions.slice(0, 1)}
+        small
+      />
     ),
   },
 ];
 
 const EXAMPLE = `await db.transaction(async (tx) => {
   await tx.update(users).set({ deletedAt: now });
-  await erasure.eraseSubject(tx, "user-7", refs);
+  await amends.erasure.eraseSubject("user-7", refs, { tx });
 });`;
 
 export function OutboxPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { subject: query.get("subject"), status: query.get("status"), kind: query.get("kind") };
-  const pages = usePages<OutboxLine>(apiPath("outbox", { ...filters, limit: "40" }), {
+  const pages = usePagedList<OutboxLine>(apiPath("outbox", { ...filters, limit: "40" }), {
     topics: ["outbox"],
     idOf,
   });
-  const counts = useResource<Overview>("overview?window=1h", ["overview"]).data.value?.outbox;
+  const counts = useCounts()?.outbox;
   const narrowed = Object.values(filters).some(Boolean);
   return (
     <div class="page">
       <PageHead title="Outbox">
-        <p>
-          Calls and events that were written down in a transaction and leave after it: none is lost, none is
-          early.
-        </p>
+        <p>Calls and events that a transaction wrote: they are delivered after its commit, at least once.</p>
       </PageHead>
       <div class="tools">
-        <SearchBox label="Find a subject’s entries" placeholder="A subject’s id" param="subject" />
+        <SearchBox label="Search by data subject" placeholder="Data subject id" param="subject" />
       </div>
       <Chips label="State" looks={outboxLooks} counts={counts} />
       <div class="card">
@@ -113,13 +113,13 @@ export function OutboxPage(): JSX.Element {
           idOf={idOf}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No entry fits">
-                <p>The subject’s id must be the whole one.</p>
+              <Empty icon="search" tone="stone" title="No matching entries">
+                <p>Search needs the whole id of the data subject.</p>
               </Empty>
             ) : (
               <Empty icon="outbox" title="The outbox is empty" code={EXAMPLE}>
                 <p>
-                  What a transaction hands over is here from its commit until the other system has confirmed
+                  An entry appears with the commit of its transaction, and ends when the other system confirms
                   it.
                 </p>
               </Empty>

@@ -1,36 +1,36 @@
-/** How it goes, at a glance: is work finishing, how fast, does anything wait, does anything need a person. */
+/** The overview: throughput, latency, backlog and open issues. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Overview, OverviewHistory, Window } from "../../../src/console/contract.ts";
 import { AttentionPreview } from "../parts/attention-preview.tsx";
-import { Failed, Skeleton } from "../parts/empty.tsx";
+import { LoadError, Skeleton } from "../parts/empty.tsx";
 import { Meters } from "../parts/meters.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { BacklogPlot, LatencyPlot, ThroughputPlot } from "../parts/plots.tsx";
-import { remember } from "../store/history.ts";
-import { attentionCount } from "../store/live.ts";
+import { BacklogPlot, LatencyPlot, plotStart, ThroughputPlot } from "../parts/plots.tsx";
+import { recordBacklog } from "../store/backlog-samples.ts";
+import { attentionCount, recordAttention } from "../store/attention-count.ts";
 import { useResource } from "../store/resource.ts";
-import { hrefOf, place, refine } from "../store/route.ts";
-import { countWord, spanWord } from "../store/words.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
+import { formatCount, formatDuration, formatTimes } from "../store/format.ts";
 import type { Tone } from "../store/states.ts";
 
 const WINDOWS: readonly Window[] = ["15m", "1h", "6h", "24h"];
-/** Whoever opens it wants to know how it goes now; a young system has little more to show. */
+/** What happens now matters most, and a young system has little more to show. */
 const FIRST: Window = "15m";
-/** The overview is one answer that all browsers share: it is looked at now and then even if nothing is heard. */
+/** The server shares one answer among all browsers. It is read now and then even without a notice. */
 const LOOK_MS = 5_000;
 const HISTORY_MS = 15_000;
 
 export function OverviewPage(): JSX.Element {
-  const wanted = place.value.query.get("window");
+  const wanted = route.value.query.get("window");
   const window = WINDOWS.find((one) => one === wanted) ?? FIRST;
-  const { data, trouble, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
+  const { data, loadError, reload } = useResource<Overview>(`overview?window=${window}`, ["overview"]);
   const history = useResource<OverviewHistory>(`overview/history?window=${window}`);
   const overview = data.value;
   useEffect(() => {
     if (!overview) return;
-    remember(overview);
-    attentionCount.value = overview.attention;
+    recordBacklog(overview);
+    recordAttention(overview.attention, overview.at);
   }, [overview]);
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), LOOK_MS);
@@ -40,7 +40,8 @@ export function OverviewPage(): JSX.Element {
     const timer = setInterval(() => document.hidden || history.reload(), HISTORY_MS);
     return () => clearInterval(timer);
   }, [history.reload]);
-  const failure = trouble.value;
+  const failure = loadError.value;
+  const startMs = plotStart(overview);
   return (
     <div class="page">
       <PageHead
@@ -52,7 +53,7 @@ export function OverviewPage(): JSX.Element {
                 key={one}
                 type="button"
                 aria-pressed={one === window}
-                onClick={() => refine({ window: one === FIRST ? undefined : one })}
+                onClick={() => setQuery({ window: one === FIRST ? undefined : one })}
               >
                 {one.replace(/(\d+)/u, "$1 ")}
               </button>
@@ -60,19 +61,19 @@ export function OverviewPage(): JSX.Element {
           </div>
         }
       >
-        <p>Is work finishing, how fast, and does anything wait for you.</p>
+        <p>Throughput, latency and open issues.</p>
       </PageHead>
       {failure && !overview ? (
         <div class="card">
-          <Failed trouble={failure} retry={reload} />
+          <LoadError error={failure} retry={reload} />
         </div>
       ) : (
         <>
           <Tiles overview={overview} />
           <div class="plots">
             <ThroughputPlot overview={overview} />
-            <LatencyPlot history={history.data.value} />
-            <BacklogPlot history={history.data.value} />
+            <LatencyPlot history={history.data.value} startMs={startMs} />
+            <BacklogPlot history={history.data.value} startMs={startMs} />
           </div>
           <div class="split">
             <AttentionPreview />
@@ -88,16 +89,17 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   if (!overview) {
     return (
       <div class="tiles" aria-busy="true">
-        {["Needs a person", "Finished", "Latency", "Oldest due", "Open"].map((name) => (
+        {["Needs attention", "Finished", "Latency", "Oldest overdue", "Open"].map((name) => (
           <Tile key={name} name={name} figure={<Skeleton width="72px" />} note={<Skeleton width="110px" />} />
         ))}
       </div>
     );
   }
-  const { sagas, backlog, attention, bucketMs } = overview;
+  const { sagas, backlog, bucketMs } = overview;
+  const attention = attentionCount.value ?? overview.attention;
   const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
   const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
-  // A system that is younger than the window is not made slower by the time before it.
+  // The time before a young system's first saga does not count.
   const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
   const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
@@ -106,11 +108,11 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   return (
     <div class="tiles">
       <Tile
-        name="Needs a person"
+        name="Needs attention"
         href={hrefOf(["attention"])}
         tone={attention.value > 0 ? "rose" : undefined}
-        figure={`${countWord(attention.value)}${attention.exact ? "" : "+"}`}
-        note={attention.value === 0 ? "Nothing waits for you" : "See what each one needs"}
+        figure={`${formatCount(attention.value)}${attention.exact ? "" : "+"}`}
+        note={attention.value === 0 ? "All clear" : "Open the list"}
       />
       <Tile
         name="Finished"
@@ -119,23 +121,31 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
             {rate(ended / minutes)} <small>/ min</small>
           </>
         }
-        note={ended === 0 ? "None in this window" : `${percent(failed / ended)} made amends`}
+        note={ended === 0 ? "None in this window" : `${percent(failed / ended)} rolled back`}
       />
       <Tile
-        name="Latency, 95th percentile"
-        figure={p95Ms === null ? "–" : figureOf(spanWord(p95Ms))}
-        note={p50Ms === null ? "Nothing completed yet" : `median ${spanWord(p50Ms)}, of ${countWord(sample)}`}
+        name="Latency p95"
+        figure={p95Ms === null ? "–" : figureOf(formatDuration(p95Ms))}
+        note={
+          p50Ms === null
+            ? "None completed yet"
+            : `p50 ${formatDuration(p50Ms)}, ${formatTimes(sample, "saga", "sagas")}`
+        }
       />
       <Tile
-        name="Oldest due work waits"
-        figure={backlog.oldestMs === 0 ? "–" : figureOf(spanWord(backlog.oldestMs))}
-        note={`${countWord(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`}
+        name="Oldest overdue item"
+        figure={backlog.oldestMs === 0 ? "None" : figureOf(formatDuration(backlog.oldestMs))}
+        note={
+          backlog.due.value === 0
+            ? "No backlog"
+            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`
+        }
       />
       <Tile
         name="Open sagas"
         href={hrefOf(["sagas"])}
-        figure={countWord(open)}
-        note={`${countWord(sagas.byStatus.COMPENSATING.value)} compensating`}
+        figure={formatCount(open)}
+        note={`${formatCount(sagas.byStatus.COMPENSATING.value)} compensating`}
       />
     </div>
   );
@@ -177,5 +187,5 @@ function figureOf(word: string): JSX.Element {
   );
 }
 
-const rate = (value: number): string => (value < 10 ? value.toFixed(1) : countWord(Math.round(value)));
+const rate = (value: number): string => (value < 10 ? value.toFixed(1) : formatCount(Math.round(value)));
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;

@@ -1,4 +1,4 @@
-/** One saga: where it stands, what happened and when, what it holds, and what can be done. */
+/** One saga: its state, its run, its timeline, its values, and the allowed actions. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { SagaDetail } from "../../../src/console/contract.ts";
@@ -8,19 +8,19 @@ import { DetailFrame } from "../parts/detail-frame.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { RunPicture } from "../parts/picture.tsx";
+import { RunGraph } from "../parts/run-graph.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Span, Time } from "../parts/time.tsx";
-import { Story, TimeAxis } from "../parts/timeline.tsx";
+import { EventLog, TimeAxis } from "../parts/timeline.tsx";
 import type { Target } from "../store/actions.ts";
 import { watch } from "../store/live.ts";
 import { revealedOf } from "../store/reveal.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
-import { say } from "../store/toast.ts";
+import { showToast } from "../store/toast.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
-import { timesWord } from "../store/words.ts";
+import { formatAttempts, formatTimes } from "../store/format.ts";
 
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED"]);
 
@@ -47,8 +47,9 @@ function Detail({ saga, accept }: Props): JSX.Element {
     kind: "saga",
     id: saga.id,
     name: saga.saga,
-    version: saga.version,
+    revision: saga.revision,
     skippable: saga.skippable,
+    skips: saga.undoErrors.length > 0 ? "undo" : "act",
   };
   return (
     <>
@@ -67,12 +68,12 @@ function Detail({ saga, accept }: Props): JSX.Element {
           />
         }
       >
-        <CopyId id={saga.id} />
+        <CopyId id={saga.id} label="saga id" />
       </PageHead>
-      <Trouble saga={saga} />
-      <section class="card" aria-label="Picture of the run">
+      <FailureCallout saga={saga} />
+      <section class="card" aria-label="Run">
         <div class="card-head">
-          <h2>The way it went</h2>
+          <h2>Run</h2>
           <div class="legend">
             <span data-tone="sea">
               <i />
@@ -80,7 +81,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
             </span>
             <span data-tone="copper">
               <i />
-              way back
+              rollback
             </span>
             <span data-tone="rose">
               <i />
@@ -89,7 +90,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
           </div>
           <MermaidButton saga={saga} />
         </div>
-        <RunPicture graph={saga.graph} label={`Steps of ${saga.saga}`} />
+        <RunGraph graph={saga.graph} label={`Steps of ${saga.saga}`} />
       </section>
       <div class="split">
         <div class="stack">
@@ -116,44 +117,55 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   return (
     <Facts
       rows={[
-        ["Started", <Time key="s" at={saga.createdAt} />],
-        [ended ? "Ended" : "Last change", <Time key="u" at={saga.updatedAt} />],
+        ["Started", <Time key="s" at={saga.createdAt} focusable />],
+        [ended ? "Ended" : "Last change", <Time key="u" at={saga.updatedAt} focusable />],
         [
           ended ? "Took" : "Open for",
           <Span key="d" from={saga.createdAt} to={ended ? saga.updatedAt : null} />,
         ],
-        ["Next look", <Time key="n" at={saga.dueAt} none={ended ? "never again" : "–"} />],
-        ["Held by", saga.owner === null ? <span class="dim">nobody</span> : <code>{saga.owner}</code>],
-        ["Archived", <Time key="a" at={saga.archivedAt} none="no" />],
-        ["Taken over", timesWord(saga.recoveryAttempts, "time", "times")],
-        ["Definition", `version ${saga.definition}`],
-        [
-          "Change",
-          <span key="v" class="num">
-            {saga.version}
-          </span>,
-        ],
+        ...(ended
+          ? []
+          : ([
+              ["Next run", <Time key="n" at={saga.dueAt} none="none" focusable />],
+              ["Worker", saga.owner === null ? <span class="dim">none</span> : <code>{saga.owner}</code>],
+            ] as const)),
+        ...(saga.recoveries > 0
+          ? ([["Recovered after a crash", formatTimes(saga.recoveries, "time", "times")]] as const)
+          : []),
+        ...(saga.archivedAt === null
+          ? []
+          : ([["Archived", <Time key="a" at={saga.archivedAt} focusable />]] as const)),
+        ["Definition", `version ${saga.version}, revision ${saga.revision}`],
       ]}
     />
   );
 }
 
-function Trouble({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
+function FailureCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
   const { error, undoErrors, stalled } = saga;
   if (!error && undoErrors.length === 0 && stalled === null) return null;
   const tone = stalled === null ? "copper" : "rose";
+  const failedStep = saga.graph.nodes.findLast(
+    ({ kind, state }) => kind === "act" && state === "failed",
+  )?.step;
   const secret = { kind: "saga", id: saga.id } as const;
   return (
-    <section class="callout" data-tone={tone} aria-label="What went wrong">
+    <section class="callout" data-tone={tone} aria-label="Error">
       <Icon name={stalled === null ? "undo" : "attention"} />
       <div>
-        <strong>{stalled === null ? "It turned back" : "It waits for a person"}</strong>
-        {stalled !== null && <p class="sentence">{stalled}.</p>}
+        <strong>{headlineOf(saga)}</strong>
+        {stalled !== null && undoErrors.length === 0 && <p class="sentence">{stalled}.</p>}
         <ul>
           {error && (
             <li>
-              It turned back because of <code class="tag">{error.label}</code>
-              <span class="dim">{error.kind}</span>
+              Failed
+              {failedStep !== undefined && (
+                <>
+                  {" "}
+                  at <strong>{failedStep}</strong>
+                </>
+              )}
+              : <code class="tag">{error.label}</code> <span class="dim">{failureWord(error.kind)}</span>
               {error.value && revealedOf(secret) && (
                 <SecretView secret={secret} masked={error.value} path={["error"]} />
               )}
@@ -161,32 +173,66 @@ function Trouble({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
           )}
           {undoErrors.map(({ step, label, kind }) => (
             <li key={step}>
-              The undo of <strong>{step}</strong> ended with <code class="tag">{label}</code>
-              <span class="dim">{kind}</span>
+              Undoing <strong>{step}</strong> failed: <code class="tag">{label}</code>{" "}
+              <span class="dim">
+                {kind === "exhausted"
+                  ? `${formatAttempts(attemptsOf(saga, `undo:${step}`))} failed`
+                  : failureWord(kind)}
+              </span>
             </li>
           ))}
         </ul>
+        {(error ?? undoErrors.length > 0) && (
+          <p class="dim">
+            Only labels of errors are stored. The message is in the worker’s log under this saga’s id; with{" "}
+            <code>keepMessages</code> in the definition it is stored as well.
+          </p>
+        )}
       </div>
     </section>
   );
 }
 
+function headlineOf({ status, stalled }: SagaDetail): string {
+  if (stalled !== null) return "Stuck: action required";
+  if (status === "FAILED") return "Rolled back";
+  return status === "COMPENSATING" ? "Rolling back" : "Failed";
+}
+
+const failureWords: Readonly<Record<string, string>> = {
+  err: "business error",
+  terminal: "permanent error",
+  exhausted: "all attempts failed",
+  unfit: "result cannot be stored",
+  open: "circuit open",
+  deadline: "deadline exceeded",
+  cancelled: "cancelled",
+};
+
+function failureWord(kind: string): string {
+  return failureWords[kind] ?? kind;
+}
+
+function attemptsOf({ graph }: SagaDetail, node: string): number {
+  return graph.nodes.find(({ id }) => id === node)?.attempts ?? 0;
+}
+
 function History({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   const [words, setWords] = useState(false);
   return (
-    <section class="card" aria-label="What happened">
+    <section class="card" aria-label="Timeline">
       <div class="card-head">
-        <h2>What happened</h2>
-        <div class="segmented" role="group" aria-label="How it is shown">
+        <h2>Timeline</h2>
+        <div class="segmented" role="group" aria-label="View">
           <button type="button" aria-pressed={!words} onClick={() => setWords(false)}>
             Time axis
           </button>
           <button type="button" aria-pressed={words} onClick={() => setWords(true)}>
-            Line by line
+            Event log
           </button>
         </div>
       </div>
-      {words ? <Story saga={saga} /> : <TimeAxis saga={saga} />}
+      {words ? <EventLog saga={saga} /> : <TimeAxis saga={saga} />}
     </section>
   );
 }
@@ -213,7 +259,7 @@ function Values({ saga }: { readonly saga: SagaDetail }): JSX.Element {
             <SecretView secret={secret} masked={masked} path={["results", step]} />
           </div>
         ))}
-        {results.length === 0 && <p class="dim">No step has given a result yet.</p>}
+        {results.length === 0 && <p class="dim">No results yet.</p>}
       </div>
     </section>
   );
@@ -223,9 +269,9 @@ function MermaidButton({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(saga.mermaid.sequence);
-      say("good", "The run is on the clipboard as a Mermaid sequence diagram.");
+      showToast("good", "Copied the run as a Mermaid sequence diagram.");
     } catch {
-      say("bad", "This browser does not let the page write to the clipboard.");
+      showToast("bad", "The browser does not allow the page to write to the clipboard.");
     }
   };
   return (

@@ -1,23 +1,23 @@
-/** All sagas, newest first, found by whatever one remembers of them. */
+/** All sagas, newest first, with search and filters. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import type { Overview, SagaLine, SagaPage } from "../../../src/console/contract.ts";
+import type { SagaLine, SagaPage } from "../../../src/console/contract.ts";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
-import { Strip } from "../parts/strip.tsx";
+import { StepStrip } from "../parts/step-strip.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { changedSagas } from "../store/live.ts";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { useResource } from "../store/resource.ts";
-import { hrefOf, place, refine } from "../store/route.ts";
+import { useCounts } from "../store/counts.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
 import { sagaNames } from "../store/session.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
-import { spanWord, timesWord } from "../store/words.ts";
+import { formatDuration, formatTimes } from "../store/format.ts";
 
 const idOf = ({ id }: SagaLine): string => id;
 
@@ -45,23 +45,38 @@ const columns: readonly Column<SagaLine>[] = [
     cell: ({ status }) => <State look={lookOf(sagaLooks, status)} />,
   },
   {
-    head: "Steps",
+    head: "Steps, last error",
     class: "w-strip phone-wide",
-    cell: ({ steps, status }) => <Strip steps={steps} status={status} />,
+    cell: ({ steps, lastError }) => (
+      <span class="steps-cell">
+        <StepStrip steps={steps} />
+        {lastError !== null && (
+          <code class="last-error clip above" data-tip={`Last error: ${lastError}`}>
+            <span class="sr">Last error: </span>
+            {lastError}
+          </code>
+        )}
+      </span>
+    ),
   },
   {
     head: "Took",
     class: "w-num end",
     label: "took",
-    cell: ({ durationMs, recoveryAttempts }) => (
+    cell: ({ durationMs, recoveries }) => (
       <span
-        class="num nowrap"
+        class="num nowrap above"
         data-tip={
-          recoveryAttempts > 0 ? `taken over ${timesWord(recoveryAttempts, "time", "times")}` : undefined
+          recoveries > 0 ? `Recovered after a crash: ${formatTimes(recoveries, "time", "times")}` : undefined
         }
       >
-        {spanWord(durationMs)}
-        {recoveryAttempts > 0 ? " ↻" : ""}
+        {formatDuration(durationMs)}
+        {recoveries > 0 && (
+          <>
+            {" ↻"}
+            <span class="sr"> recovered after a crash</span>
+          </>
+        )}
       </span>
     ),
   },
@@ -77,25 +92,32 @@ const columns: readonly Column<SagaLine>[] = [
   },
 ];
 
+/** Live notices carry changed sagas: the list itself is read only to find newer ones. */
+const PACE_MS = 5_000;
+
 const EXAMPLE = `const run = await amends.start(placeOrder, {
   orderId: "o-1", sku: "tea", cents: 1200,
 }, { id: "o-1" });`;
 
 export function SagasPage(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const path = apiPath("sagas", { ...pick(query), limit: "40" });
-  const pages = usePages<SagaLine, SagaPage>(path, { topics: ["sagas"], idOf });
-  const overview = useResource<Overview>("overview?window=1h", ["overview"]).data.value;
+  const pages = usePagedList<SagaLine, SagaPage>(path, {
+    topics: ["sagas"],
+    idOf,
+    paceMs: PACE_MS,
+  });
+  const overview = useCounts();
   useEffect(() => pages.update(changedSagas.value), [changedSagas.value, pages]);
   const narrowed = Object.values(pick(query)).some(Boolean);
   const searchedTo = pages.last.value?.searchedTo ?? null;
   return (
     <div class="page">
       <PageHead title="Sagas">
-        <p>Processes of several steps: each finishes, or undoes what it did.</p>
+        <p>Multi-step processes that complete or roll back.</p>
       </PageHead>
       <div class="tools">
-        <SearchBox label="Search sagas" placeholder="An id, a name, a state, or field:value" />
+        <SearchBox label="Search sagas" placeholder="Id, name, state or field:value" />
         <NameFilter />
         <RangeFilter />
       </div>
@@ -108,31 +130,31 @@ export function SagasPage(): JSX.Element {
           idOf={idOf}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No saga fits">
+              <Empty icon="search" tone="stone" title="No matching sagas">
                 <p>
-                  Search looks at the beginning of ids, at parts of names, at states, and at fields of the
-                  input as <code>field:value</code>.
+                  Search finds the beginning of an id, a part of a name, a state, or a field of the input as{" "}
+                  <code>field:value</code>.
                 </p>
                 <button
                   type="button"
                   class="btn"
                   onClick={() =>
-                    refine({ q: undefined, status: undefined, name: undefined, range: undefined })
+                    setQuery({ q: undefined, status: undefined, name: undefined, range: undefined })
                   }
                 >
-                  Clear the filters
+                  Clear filters
                 </button>
               </Empty>
             ) : (
-              <Empty icon="sagas" title="No saga has been started yet" code={EXAMPLE}>
-                <p>Each one appears here the moment its start is committed.</p>
+              <Empty icon="sagas" title="No sagas yet" code={EXAMPLE}>
+                <p>A saga appears here as soon as its start is committed.</p>
               </Empty>
             )
           }
         />
         {searchedTo !== null && (
           <p class="more">
-            Searched back to <Time at={searchedTo} />. Show more to go on.
+            Searched back to <Time at={searchedTo} />. Show more to search further.
           </p>
         )}
       </div>
@@ -146,7 +168,7 @@ function pick(query: ReadonlyMap<string, string>): Readonly<Record<string, strin
     q: query.get("q"),
     name: query.get("name"),
     status: query.get("status"),
-    // Rounded to the minute, so that the list is not another one with every second.
+    // Rounded to the minute, so that the query stays the same for a while.
     from:
       rangeMs === undefined
         ? undefined
@@ -167,10 +189,10 @@ function NameFilter(): JSX.Element | null {
     <select
       class="select"
       aria-label="Saga"
-      value={place.value.query.get("name") ?? ""}
-      onChange={(event) => refine({ name: event.currentTarget.value })}
+      value={route.value.query.get("name") ?? ""}
+      onChange={(event) => setQuery({ name: event.currentTarget.value })}
     >
-      <option value="">Every saga</option>
+      <option value="">All sagas</option>
       {names.map((name) => (
         <option key={name} value={name}>
           {name}
@@ -185,8 +207,8 @@ function RangeFilter(): JSX.Element {
     <select
       class="select"
       aria-label="Changed"
-      value={place.value.query.get("range") ?? ""}
-      onChange={(event) => refine({ range: event.currentTarget.value })}
+      value={route.value.query.get("range") ?? ""}
+      onChange={(event) => setQuery({ range: event.currentTarget.value })}
     >
       <option value="">Any time</option>
       {RANGES.map(([name, word]) => (

@@ -1,4 +1,4 @@
-/** The door: a token opens it. Usually the printed address carries one, and nobody sees this page. */
+/** Sign-in with a token. The address that the server prints carries one, so that this page is rarely seen. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { begin, sessionState, signIn } from "../store/session.ts";
@@ -8,8 +8,8 @@ export function SignIn(): JSX.Element {
   const [token, setToken] = useState("");
   const [busy, setBusy] = useState(false);
   const { value } = sessionState;
-  const trouble = value.state === "out" ? value.trouble : undefined;
-  const silent = trouble?.status === 0;
+  const failure = value.state === "out" ? value.failure : undefined;
+  const silent = failure?.status === 0;
   const submit = async (): Promise<void> => {
     setBusy(true);
     await (silent && token.trim() === "" ? begin() : signIn(token.trim()));
@@ -29,10 +29,11 @@ export function SignIn(): JSX.Element {
             if (!busy) void submit();
           }}
         >
-          <h1>Open the console</h1>
+          <h1>Sign in to the console</h1>
           <p>
-            Paste the token that <code>amends console</code> printed, or open the address that it printed:
-            that signs you in by itself, once.
+            Open the address that <code>amends console</code> printed, or paste its token. An address of{" "}
+            <code>createConsole().listen()</code> works for one browser, within 15 minutes: start the server
+            again, or call <code>console.invite()</code>, for a new one.
           </p>
           <label class="label">
             Token
@@ -46,10 +47,10 @@ export function SignIn(): JSX.Element {
               onInput={(event) => setToken(event.currentTarget.value)}
             />
           </label>
-          {trouble && (
+          {failure && (
             <p class="form-error" role="alert">
               <Icon name={silent ? "offline" : "alert"} />
-              <span>{trouble.message}</span>
+              <span>{failure.message}</span>
             </p>
           )}
           <button type="submit" class="btn" data-kind="primary" disabled={busy} aria-busy={busy}>

@@ -1,4 +1,4 @@
-/** A subject's whole trail: what was asked, what each system answered, and every fact on record, oldest first. */
+/** The trail of a data subject: the requests, the answers of each system, and every recorded event. */
 import type { JSX } from "preact";
 import type {
   AuditEventLine,
@@ -17,7 +17,7 @@ import { Time } from "../parts/time.tsx";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { lookOf, outboxLooks, type Tone } from "../store/states.ts";
-import { timesWord } from "../store/words.ts";
+import { formatAttempts, formatTimes } from "../store/format.ts";
 import { erasureLook } from "./erasures.tsx";
 
 const FROM = { href: hrefOf(["erasures"]), word: "Erasures" };
@@ -28,18 +28,18 @@ export function SubjectPage({ id }: { readonly id: string }): JSX.Element {
     <DetailFrame resource={resource} from={FROM}>
       {(trail) => (
         <>
-          <PageHead from={FROM} title="Trail of a subject">
-            <CopyId id={trail.subjectId} label="subject’s id" />
+          <PageHead from={FROM} title="Data subject">
+            <CopyId id={trail.subjectId} label="data subject id" />
           </PageHead>
           <Requests requests={trail.requests} />
           <div class="split">
-            <section class="card" aria-label="On record">
+            <section class="card" aria-label="Audit trail">
               <div class="card-head">
-                <h2>On record</h2>
-                <span class="dim">oldest first, never changed, no personal data</span>
+                <h2>Audit trail</h2>
+                <span class="dim">oldest first, append-only, no personal data</span>
               </div>
               {trail.events.length === 0 ? (
-                <Empty icon="audit" tone="stone" title="Nothing is on record" small />
+                <Empty icon="audit" tone="stone" title="No events" small />
               ) : (
                 <ol class="trail">
                   {trail.events.map((event) => (
@@ -53,7 +53,7 @@ export function SubjectPage({ id }: { readonly id: string }): JSX.Element {
                 <h2>Systems</h2>
               </div>
               {trail.entries.length === 0 ? (
-                <Empty icon="outbox" tone="stone" title="No other system was concerned" small />
+                <Empty icon="outbox" tone="stone" title="No open entries" small />
               ) : (
                 <ul>
                   {trail.entries.map((entry) => (
@@ -84,14 +84,15 @@ function Requests({ requests }: { readonly requests: readonly ErasureLine[] }): 
             <State look={erasureLook(request)} />
           </div>
           <p class="dim">
-            asked <Time at={request.requestedAt} /> ·{" "}
+            requested <Time at={request.requestedAt} focusable /> ·{" "}
             {request.completedAt === null ? (
               <>
-                due <Time at={request.dueBy} /> · {request.open} open
+                due <Time at={request.dueBy} focusable /> ·{" "}
+                {formatTimes(request.open, "open entry", "open entries")}
               </>
             ) : (
               <>
-                completed <Time at={request.completedAt} />
+                completed <Time at={request.completedAt} focusable />
               </>
             )}
           </p>
@@ -109,13 +110,13 @@ function EntryRow({ entry }: { readonly entry: OutboxLine }): JSX.Element {
           {entry.name}
         </a>
         <small>
-          {entry.operation ?? entry.kind} · {timesWord(entry.attempts, "try", "tries")}
+          {entry.operation ?? entry.kind} · {formatAttempts(entry.attempts)}
           {entry.lastError === null ? "" : ` · ${entry.lastError}`}
         </small>
       </span>
       <span class="row-actions">
         <ActionButtons
-          target={{ kind: "entry", id: entry.id, name: entry.name }}
+          target={{ kind: "entry", id: entry.id, name: entry.name, entryKind: entry.kind }}
           actions={entry.actions}
           small
         />
@@ -128,7 +129,7 @@ function EntryRow({ entry }: { readonly entry: OutboxLine }): JSX.Element {
 function EventRow({ event }: { readonly event: AuditEventLine }): JSX.Element {
   return (
     <li class="trail-row" data-tone={eventTone(event.type)}>
-      <i class="story-dot" />
+      <i class="event-dot" />
       <div>
         <div class="trail-head">
           <strong>{eventWord(event.type)}</strong>
@@ -148,7 +149,7 @@ export function eventWord(type: string): string {
 
 export function eventTone(type: string): Tone {
   if (type.endsWith("FAILED")) return "rose";
-  if (/COMPLETED$|SUCCEEDED$|VERIFIED$/u.test(type)) return "sea";
+  if (/COMPLETED$|SUCCEEDED$|VERIFIED$|RESOLVED$/u.test(type)) return "sea";
   if (/REQUEUED$|SUPERSEDED$|SKIPPED$/u.test(type)) return "copper";
   return type.endsWith("REQUESTED") ? "sky" : "stone";
 }

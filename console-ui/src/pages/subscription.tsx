@@ -1,6 +1,11 @@
 /** One subscription: its health, its settings, its newest deliveries. */
 import type { JSX } from "preact";
-import type { DeliveryLine, Resent, Subscription } from "../../../src/console/contract-parts.ts";
+import type {
+  DeliveryLine,
+  Resent,
+  Subscription,
+  SubscriptionBrief,
+} from "../../../src/console/contract-parts.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { DetailPage } from "../parts/detail-frame.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -10,12 +15,10 @@ import { PageHead } from "../parts/page-head.tsx";
 import { State } from "../parts/state.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { hrefOf } from "../store/route.ts";
 import { lookOf, subscriptionLooks } from "../store/states.ts";
-import { say } from "../store/toast.ts";
-import { countWord } from "../store/words.ts";
 import { deliveryColumns } from "./webhooks.tsx";
 
 const FROM = { href: hrefOf(["webhooks", "subscriptions"]), word: "Subscriptions" };
@@ -40,40 +43,44 @@ interface Props {
 
 function Detail({ subscription, accept }: Props): JSX.Element {
   const { id, url, status, reason } = subscription;
-  const pages = usePages<DeliveryLine>(apiPath("webhooks/deliveries", { subscription: id, limit: "20" }), {
-    topics: ["webhooks"],
-    idOf,
-  });
+  const pages = usePagedList<DeliveryLine>(
+    apiPath("webhooks/deliveries", { subscription: id, limit: "20" }),
+    {
+      topics: ["webhooks"],
+      idOf,
+    },
+  );
   const onDone = (answer: unknown): void => {
     const after = answer as Subscription | Resent;
-    if ("deliveries" in after) say("good", `${countWord(after.deliveries)} deliveries were made.`);
-    else accept(after);
+    if (!("deliveries" in after)) accept(after);
   };
+  const name = subscription.description ?? url;
+  const brief: SubscriptionBrief = { id, name, status, gone: status === "Disabled" && reason === "gone" };
   return (
     <>
       <PageHead
         from={FROM}
         title={
           <span class="title-line">
-            {url} <State look={lookOf(subscriptionLooks, status)} />
+            {name} <State look={lookOf(subscriptionLooks, status)} />
           </span>
         }
         actions={
           <ActionButtons
-            target={{ kind: "subscription", id, name: url }}
+            target={{ kind: "subscription", id, name, subscription: brief }}
             actions={subscription.actions}
             onDone={onDone}
           />
         }
       >
-        {subscription.description !== null && <p>{subscription.description}</p>}
+        {subscription.description !== null && <p>{url}</p>}
       </PageHead>
       {reason !== null && (
-        <section class="callout" data-tone={status === "Disabled" ? "rose" : "stone"} aria-label="Why">
+        <section class="callout" data-tone={status === "Disabled" ? "rose" : "stone"} aria-label="Reason">
           <Icon name="attention" />
           <div>
             <strong>{lookOf(subscriptionLooks, status).word}</strong>
-            <p>{reason}</p>
+            <p>{whyWord(subscription, reason)}</p>
           </div>
         </section>
       )}
@@ -94,21 +101,18 @@ function Detail({ subscription, accept }: Props): JSX.Element {
                   ))}
                 </span>,
               ],
-              [
-                "Tries at most",
-                subscription.maxAttempts === null ? "as configured" : String(subscription.maxAttempts),
-              ],
-              ["At once", String(subscription.concurrency)],
-              ["In order", subscription.ordered ? "yes" : "no"],
+              ["Max attempts", subscription.attempts === null ? "default" : String(subscription.attempts)],
+              ["Concurrency", String(subscription.concurrency)],
+              ["Ordered", subscription.ordered ? "yes" : "no"],
               ["Live secrets", String(subscription.liveSecrets)],
-              ["Failing since", <Time key="f" at={subscription.failingSince} none="it does not" />],
+              ["Failing since", <Time key="f" at={subscription.failingSince} none="no" focusable />],
               [
-                "Failures in a row",
+                "Consecutive failures",
                 <span key="n" class="num">
                   {subscription.failures}
                 </span>,
               ],
-              ["Created", <Time key="c" at={subscription.createdAt} />],
+              ["Created", <Time key="c" at={subscription.createdAt} focusable />],
             ]}
           />
         </div>
@@ -125,9 +129,19 @@ function Detail({ subscription, accept }: Props): JSX.Element {
           columns={deliveryColumns}
           pages={pages}
           idOf={idOf}
-          empty={<Empty icon="webhooks" tone="stone" title="No delivery yet" small />}
+          empty={<Empty icon="webhooks" tone="stone" title="No deliveries yet" small />}
         />
       </section>
     </>
   );
+}
+
+/** The reason that the server stored, as a sentence. */
+function whyWord({ status }: Subscription, reason: string): string {
+  if (status !== "Disabled") return reason;
+  if (reason === "gone")
+    return "The endpoint answered HTTP 410 (gone for good). Nothing is sent. Unsubscribe it, or enable it if the endpoint was restored.";
+  if (reason === "failing")
+    return "No delivery has succeeded for a long time. Nothing is sent until the subscription is enabled.";
+  return reason;
 }

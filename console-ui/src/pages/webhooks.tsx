@@ -1,6 +1,5 @@
-/** Webhooks: what was sent to whom, and who listens. */
+/** Webhooks: deliveries and subscriptions. */
 import type { JSX } from "preact";
-import type { Overview } from "../../../src/console/contract.ts";
 import type { DeliveryLine, Subscription } from "../../../src/console/contract-parts.ts";
 import { Chips } from "../parts/chips.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -10,17 +9,17 @@ import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
-import { usePages } from "../store/pages.ts";
+import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
-import { useResource } from "../store/resource.ts";
-import { hrefOf, place } from "../store/route.ts";
+import { useCounts } from "../store/counts.ts";
+import { hrefOf, route } from "../store/route.ts";
 import { deliveryLooks, lookOf, subscriptionLooks } from "../store/states.ts";
 
 export function WebhooksPage({ tab }: { readonly tab: "deliveries" | "subscriptions" }): JSX.Element {
   return (
     <div class="page">
       <PageHead title="Webhooks">
-        <p>Events that leave as signed HTTP requests, tried until they are accepted.</p>
+        <p>Events sent as signed HTTP requests, retried until the endpoint accepts them.</p>
       </PageHead>
       <Tabs
         label="Webhooks"
@@ -40,10 +39,15 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
   {
     head: "Event",
     class: "phone-main",
-    cell: ({ id, eventType, url, generation }) => (
+    cell: ({ id, eventType, subscription, url, generation }) => (
       <RowLink
         href={hrefOf(["webhooks", "deliveries", id])}
-        note={`${url}${generation > 0 ? ` · sent again, ${generation}` : ""}`}
+        note={
+          <span data-tip={url}>
+            to {subscription.name}
+            {generation > 0 ? ` · resend ${generation}` : ""}
+          </span>
+        }
       >
         {eventType}
       </RowLink>
@@ -55,9 +59,9 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
     cell: ({ status }) => <State look={lookOf(deliveryLooks, status)} />,
   },
   {
-    head: "Tries",
+    head: "Attempts",
     class: "w-num end",
-    label: "tries",
+    label: "attempts",
     cell: ({ attemptCount }) => <span class="num">{attemptCount}</span>,
   },
   {
@@ -67,7 +71,7 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
       errorCode === null ? <span class="dim">–</span> : <code class="tag">{errorCode}</code>,
   },
   {
-    head: "Next try",
+    head: "Next attempt",
     class: "w-time end phone-off",
     cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} class="dim" />,
   },
@@ -79,28 +83,28 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
 ];
 
 const PUBLISH = `await db.transaction((tx) =>
-  amends.webhooks.publish(tx, { type: "order.placed", data: { orderId } }));`;
+  amends.webhooks.publish({ type: "order.placed", data: { orderId } }, { tx }));`;
 const SUBSCRIBE = `await amends.webhooks.subscribe({
-  url: "https://partner.example/hook", events: ["order.*"], maxAttempts: 12,
+  url: "https://partner.example/hook", events: ["order.*"], attempts: 12,
 });`;
 
 function Deliveries(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = {
     event: query.get("event"),
     status: query.get("status"),
     subscription: query.get("subscription"),
   };
-  const pages = usePages<DeliveryLine>(apiPath("webhooks/deliveries", { ...filters, limit: "40" }), {
+  const pages = usePagedList<DeliveryLine>(apiPath("webhooks/deliveries", { ...filters, limit: "40" }), {
     topics: ["webhooks"],
     idOf: deliveryId,
   });
-  const counts = useResource<Overview>("overview?window=1h", ["overview"]).data.value?.deliveries;
+  const counts = useCounts()?.deliveries;
   const narrowed = Object.values(filters).some(Boolean);
   return (
     <>
       <div class="tools">
-        <SearchBox label="Find an event’s deliveries" placeholder="An event’s id" param="event" />
+        <SearchBox label="Search by event" placeholder="Event id" param="event" />
       </div>
       <Chips label="State" looks={deliveryLooks} counts={counts} />
       <div class="card">
@@ -111,12 +115,12 @@ function Deliveries(): JSX.Element {
           idOf={deliveryId}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No delivery fits">
-                <p>Search by the whole id of an event.</p>
+              <Empty icon="search" tone="stone" title="No matching deliveries">
+                <p>Search needs the whole id of the event.</p>
               </Empty>
             ) : (
-              <Empty icon="webhooks" title="Nothing has been published yet" code={PUBLISH}>
-                <p>Each event makes one delivery per subscription that wants it.</p>
+              <Empty icon="webhooks" title="No deliveries yet" code={PUBLISH}>
+                <p>Each published event makes one delivery per matching subscription.</p>
               </Empty>
             )
           }
@@ -133,8 +137,11 @@ const subscriptionColumns: readonly Column<Subscription>[] = [
     head: "Endpoint",
     class: "phone-main",
     cell: ({ id, url, description }) => (
-      <RowLink href={hrefOf(["webhooks", "subscriptions", id])} note={description ?? `subscription ${id}`}>
-        {url}
+      <RowLink
+        href={hrefOf(["webhooks", "subscriptions", id])}
+        note={description === null ? `subscription ${id}` : url}
+      >
+        {description ?? url}
       </RowLink>
     ),
   },
@@ -166,9 +173,9 @@ const subscriptionColumns: readonly Column<Subscription>[] = [
 ];
 
 function Subscriptions(): JSX.Element {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = { q: query.get("q"), status: query.get("status") };
-  const pages = usePages<Subscription>(apiPath("webhooks/subscriptions", { ...filters, limit: "40" }), {
+  const pages = usePagedList<Subscription>(apiPath("webhooks/subscriptions", { ...filters, limit: "40" }), {
     topics: ["webhooks"],
     idOf: subscriptionId,
   });
@@ -176,7 +183,7 @@ function Subscriptions(): JSX.Element {
   return (
     <>
       <div class="tools">
-        <SearchBox label="Search subscriptions" placeholder="A part of an address" />
+        <SearchBox label="Search subscriptions" placeholder="Part of an address" />
       </div>
       <Chips label="State" looks={subscriptionLooks} />
       <div class="card">
@@ -187,10 +194,10 @@ function Subscriptions(): JSX.Element {
           idOf={subscriptionId}
           empty={
             narrowed ? (
-              <Empty icon="search" tone="stone" title="No subscription fits" />
+              <Empty icon="search" tone="stone" title="No matching subscriptions" />
             ) : (
-              <Empty icon="webhooks" title="Nobody listens yet" code={SUBSCRIBE}>
-                <p>A subscription names an address and the types of events that it wants.</p>
+              <Empty icon="webhooks" title="No subscriptions yet" code={SUBSCRIBE}>
+                <p>A subscription has an address and the event types that it receives.</p>
               </Empty>
             )
           }

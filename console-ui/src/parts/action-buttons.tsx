@@ -1,24 +1,26 @@
-/** The actions that the server says a thing allows, as buttons; for whoever may only read, what is missing. */
+/** The actions that the server allows on an item, as buttons. An operator without the role sees them disabled. */
 import type { JSX } from "preact";
-import { ask, specOf, type Target } from "../store/actions.ts";
+import { openAction, specOf, type Target } from "../store/actions.ts";
 import { has } from "../store/session.ts";
 import { Icon } from "./icon.tsx";
 
 interface Props {
   readonly target: Target;
+  /** The one that helps comes first. */
   readonly actions: readonly string[];
   readonly small?: boolean;
   readonly onDone?: (answer: unknown) => void;
 }
 
 export function ActionButtons({ target, actions, small = false, onDone }: Props): JSX.Element {
-  const may = has("operate");
+  const isAllowed = has("operate");
   return (
     <>
       {actions.map((action, index) => {
-        const spec = specOf(target.kind, action);
+        const spec = specOf(target, action);
         if (!spec) return null;
-        const kind = spec.danger ? "danger" : index === 0 ? "primary" : undefined;
+        const isFirst = index === 0;
+        const kind = spec.danger ? (isFirst ? "danger-primary" : "danger") : isFirst ? "primary" : undefined;
         return (
           <button
             key={action}
@@ -27,12 +29,12 @@ export function ActionButtons({ target, actions, small = false, onDone }: Props)
             data-size={small ? "s" : undefined}
             data-kind={kind}
             data-action={action}
-            disabled={!may}
-            data-tip={may ? undefined : "You may look, but not act: this needs the role operate."}
-            onClick={() => ask(target, action, onDone)}
+            disabled={!isAllowed}
+            data-tip={isAllowed ? undefined : "Read only: acting needs the role operate."}
+            onClick={() => openAction(target, action, onDone)}
           >
             <Icon name={spec.icon} size={small ? 12 : 14} />
-            {spec.verb}
+            {spec.label}
           </button>
         );
       })}

@@ -2,56 +2,59 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json } from "../../../src/console/contract.ts";
-import { actionPath, asked, closeAsked, touches, type Asked } from "../store/actions.ts";
-import { asTrouble, post, type Trouble } from "../store/api.ts";
-import { outdated } from "../store/live.ts";
-import { say } from "../store/toast.ts";
+import { closeAction, labelOf, openedAction, pathOf, touches, type OpenedAction } from "../store/actions.ts";
+import { post, toApiError, type ApiError } from "../store/api.ts";
+import { announce } from "../store/follow.ts";
+import { invalidateNow } from "../store/live.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { ReasonField } from "./reason-field.tsx";
 
 export function ActionDialog(): JSX.Element | null {
-  const { value } = asked;
-  return value ? <Asking key={`${value.target.id} ${value.action}`} {...value} /> : null;
+  const { value } = openedAction;
+  return value ? <ActionForm key={`${value.target.id} ${value.action}`} {...value} /> : null;
 }
 
-function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
+function ActionForm({ target, action, spec, onDone }: OpenedAction): JSX.Element {
   const [reason, setReason] = useState("");
   const [step, setStep] = useState(target.skippable?.[0] ?? "");
   const [result, setResult] = useState("");
-  const [ending, setEnding] = useState<"COMPLETED" | "FAILED" | "">("");
+  const [outcome, setOutcome] = useState<"COMPLETED" | "FAILED" | "">("");
   const [since, setSince] = useState(() => localMinute(Date.now() - 3_600_000));
   const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
+  const [failure, setFailure] = useState<ApiError | undefined>(undefined);
   const parsed = readResult(result);
+  const asksStep = spec.asks === "step" || spec.asks === "undo";
   const ready =
     reason.trim() !== "" &&
-    (spec.asks !== "ending" || ending !== "") &&
-    (spec.asks !== "step" || (step !== "" && parsed.ok)) &&
+    (spec.asks !== "outcome" || outcome !== "") &&
+    (!asksStep || (step !== "" && parsed.ok)) &&
     (spec.asks !== "since" || !Number.isNaN(Date.parse(since)));
 
   const submit = async (): Promise<void> => {
     setBusy(true);
-    setTrouble(undefined);
+    setFailure(undefined);
     try {
-      const answer = await post<unknown>(actionPath(target, action), {
+      const answer = await post<unknown>(`${pathOf(target.kind, target.id)}/${action}`, {
         reason: reason.trim(),
-        ...(target.version !== undefined && { version: target.version }),
-        ...(spec.asks === "step" && { step, ...(parsed.value !== undefined && { result: parsed.value }) }),
-        ...(spec.asks === "ending" && { as: ending }),
+        ...(target.revision !== undefined && { revision: target.revision }),
+        ...(asksStep && { step }),
+        ...(spec.asks === "step" && parsed.value !== undefined && { result: parsed.value }),
+        ...(spec.asks === "outcome" && { as: outcome }),
         ...(spec.asks === "since" && { since: new Date(since).toISOString() }),
+        ...spec.body,
       });
-      closeAsked();
-      say("good", spec.done);
-      outdated(...touches[target.kind]);
+      closeAction();
+      announce(target, spec.started, answer);
+      invalidateNow(...touches[target.kind]);
       onDone?.(answer);
     } catch (error) {
-      setTrouble(asTrouble(error));
+      setFailure(toApiError(error));
       setBusy(false);
     }
   };
   return (
-    <Dialog title={spec.title} onClose={closeAsked}>
+    <Dialog title={spec.title} onClose={closeAction}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -60,20 +63,20 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
       >
         <div class="dialog-body">
           <p class="dialog-target">
-            <span class="tag mono">{target.name}</span> <span class="mono dim">{target.id}</span>
+            <span class="tag mono">{labelOf(target)}</span>{" "}
+            {target.kind !== "saga" && <span class="mono dim">{target.id}</span>}
           </p>
           <p>{spec.explain}</p>
-          {spec.asks === "step" && (
-            <StepFields
+          {asksStep && (
+            <StepField
+              label={spec.asks === "undo" ? "Undo of step" : "Step"}
               steps={target.skippable ?? []}
               step={step}
               onStep={setStep}
-              result={result}
-              onResult={setResult}
-              bad={!parsed.ok}
             />
           )}
-          {spec.asks === "ending" && <EndingField value={ending} onChange={setEnding} />}
+          {spec.asks === "step" && <ResultField result={result} onResult={setResult} isBad={!parsed.ok} />}
+          {spec.asks === "outcome" && <OutcomeField value={outcome} onChange={setOutcome} />}
           {spec.asks === "since" && (
             <label class="label">
               Since
@@ -85,19 +88,19 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
               />
             </label>
           )}
-          <ReasonField value={reason} onInput={setReason} suggestions={spec.reasons} />
-          {trouble && (
+          <ReasonField value={reason} onInput={setReason} suggestions={spec.reasons} hint={spec.reasonHint} />
+          {failure && (
             <p class="form-error" role="alert">
               <Icon name="alert" />
               <span>
-                {trouble.message} <span class="mono">{trouble.code}</span>
+                {failure.message} <span class="mono">{failure.code}</span>
               </span>
             </p>
           )}
         </div>
         <div class="dialog-foot">
-          <button type="button" class="btn" data-kind="plain" onClick={closeAsked}>
-            Keep it as it is
+          <button type="button" class="btn" data-kind="plain" onClick={closeAction}>
+            {action === "cancel" ? "Close" : "Cancel"}
           </button>
           <button
             type="submit"
@@ -107,7 +110,7 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
             aria-busy={busy}
           >
             <Icon name={spec.icon} size={14} />
-            {spec.verb}
+            {action === "cancel" ? "Cancel the saga" : spec.label}
           </button>
         </div>
       </form>
@@ -116,69 +119,76 @@ function Asking({ target, action, spec, onDone }: Asked): JSX.Element {
 }
 
 interface StepProps {
+  readonly label: string;
   readonly steps: readonly string[];
   readonly step: string;
   readonly onStep: (step: string) => void;
-  readonly result: string;
-  readonly onResult: (text: string) => void;
-  readonly bad: boolean;
 }
 
-function StepFields({ steps, step, onStep, result, onResult, bad }: StepProps): JSX.Element {
+function StepField({ label, steps, step, onStep }: StepProps): JSX.Element {
   return (
-    <>
-      <label class="label">
-        Step
-        <select class="select" value={step} onChange={(event) => onStep(event.currentTarget.value)}>
-          {steps.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="label">
-        Its result, for the steps after it
-        <input
-          class="field mono"
-          value={result}
-          placeholder='Optional, as JSON: { "id": "r-1" }'
-          spellcheck={false}
-          aria-invalid={bad}
-          onInput={(event) => onResult(event.currentTarget.value)}
-        />
-        {bad && <small>This is not JSON yet.</small>}
-      </label>
-    </>
+    <label class="label">
+      {label}
+      <select class="select" value={step} onChange={(event) => onStep(event.currentTarget.value)}>
+        {steps.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
-function EndingField({
+interface ResultProps {
+  readonly result: string;
+  readonly onResult: (text: string) => void;
+  readonly isBad: boolean;
+}
+
+function ResultField({ result, onResult, isBad }: ResultProps): JSX.Element {
+  return (
+    <label class="label">
+      Result of the step, for the steps after it
+      <input
+        class="field mono"
+        value={result}
+        placeholder='Optional JSON: { "id": "r-1" }'
+        spellcheck={false}
+        aria-invalid={isBad}
+        onInput={(event) => onResult(event.currentTarget.value)}
+      />
+      {isBad && <small>Not valid JSON.</small>}
+    </label>
+  );
+}
+
+function OutcomeField({
   value,
   onChange,
 }: {
   readonly value: string;
   readonly onChange: (value: "COMPLETED" | "FAILED") => void;
 }): JSX.Element {
-  const endings = [
-    ["COMPLETED", "Completed", "Everything it stands for has happened."],
-    ["FAILED", "Failed, undone", "Nothing of it is left in any system."],
+  const outcomes = [
+    ["COMPLETED", "Completed", "All effects are in place."],
+    ["FAILED", "Rolled back", "All effects are reverted."],
   ] as const;
   return (
     <fieldset class="choices">
-      <legend>How has it really ended?</legend>
-      {endings.map(([ending, word, means]) => (
-        <label key={ending} class="choice">
+      <legend>What is the real outcome?</legend>
+      {outcomes.map(([outcome, word, meaning]) => (
+        <label key={outcome} class="choice">
           <input
             type="radio"
-            name="ending"
-            value={ending}
-            checked={value === ending}
-            onChange={() => onChange(ending)}
+            name="outcome"
+            value={outcome}
+            checked={value === outcome}
+            onChange={() => onChange(outcome)}
           />
           <span>
             <strong>{word}</strong>
-            <small>{means}</small>
+            <small>{meaning}</small>
           </span>
         </label>
       ))}
@@ -195,7 +205,7 @@ function readResult(text: string): { readonly ok: boolean; readonly value?: Json
   }
 }
 
-/** As `datetime-local` wants it, in the reader's zone. */
+/** As `datetime-local` wants it, in the reader's time zone. */
 function localMinute(atMs: number): string {
   const at = new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000);
   return at.toISOString().slice(0, 16);

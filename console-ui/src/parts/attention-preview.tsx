@@ -1,34 +1,41 @@
-/** The first of what needs a person, on the overview. Its space is kept whether there is anything or not. */
+/** The first items that need attention, on the overview. Its space is kept whether there are any or not. */
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import type { AttentionLine, Page } from "../../../src/console/contract.ts";
-import { kindOf } from "../store/attention-kinds.ts";
+import { recordAttentionList } from "../store/attention-count.ts";
+import { attentionKind, titleOf } from "../store/attention-kinds.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
-import { Empty, Failed, Skeleton } from "./empty.tsx";
+import { Empty, LoadError, Skeleton } from "./empty.tsx";
 import { Icon } from "./icon.tsx";
 import { Time } from "./time.tsx";
 
 const SHOWN = 5;
 
 export function AttentionPreview(): JSX.Element {
-  const { data, trouble, reload } = useResource<Page<AttentionLine>>(`attention?limit=${SHOWN}`, [
+  const { data, loadError, reload } = useResource<Page<AttentionLine>>(`attention?limit=${SHOWN}`, [
     "attention",
   ]);
   const items = data.value?.items;
-  const failure = trouble.value;
+  const failure = loadError.value;
+  const length = data.value?.next === null ? items?.length : undefined;
+  useEffect(() => {
+    recordAttentionList(length);
+    return () => recordAttentionList(undefined);
+  }, [length]);
   return (
-    <section class="card" aria-label="Needs a person">
+    <section class="card" aria-label="Needs attention">
       <div class="card-head">
-        <h2>Needs a person</h2>
+        <h2>Needs attention</h2>
         <a class="link" href={hrefOf(["attention"])}>
           See all
         </a>
       </div>
       <div class="needs">
-        {items === undefined && failure && <Failed trouble={failure} retry={reload} />}
+        {items === undefined && failure && <LoadError error={failure} retry={reload} />}
         {items?.length === 0 && (
-          <Empty icon="check" title="Nothing needs you" small>
-            <p>Whatever cannot finish by itself appears here, with what it needs.</p>
+          <Empty icon="check" title="All clear" small>
+            <p>Items that cannot continue by themselves appear here.</p>
           </Empty>
         )}
         <ul>
@@ -46,7 +53,7 @@ export function AttentionPreview(): JSX.Element {
 }
 
 function Need({ item }: { readonly item: AttentionLine }): JSX.Element {
-  const { word, icon, href } = kindOf(item.kind);
+  const { word, icon, href } = attentionKind(item.kind);
   return (
     <li class="need">
       <span class="need-icon" data-tone="rose">
@@ -54,7 +61,7 @@ function Need({ item }: { readonly item: AttentionLine }): JSX.Element {
       </span>
       <span class="cell-2">
         <a class="row-link clip" href={href(item.id)} data-row>
-          {item.name}
+          {titleOf(item)}
         </a>
         <small class="clip">
           {word}: {item.reason}

@@ -1,8 +1,8 @@
-/** Filters, one of which holds. Where the figures are known they stand beside the words. */
+/** Filters of which one is active, with counts where they are known. */
 import type { JSX } from "preact";
-import { place, refine } from "../store/route.ts";
+import { route, setQuery } from "../store/route.ts";
 import type { Look } from "../store/states.ts";
-import { countWord } from "../store/words.ts";
+import { formatCount } from "../store/format.ts";
 import type { Count } from "../../../src/console/contract.ts";
 
 interface Props {
@@ -13,18 +13,18 @@ interface Props {
 }
 
 export function Chips({ label, looks, counts, param = "status" }: Props): JSX.Element {
-  const chosen = place.value.query.get(param) ?? "";
+  const chosen = route.value.query.get(param) ?? "";
   return (
     <div class="chips" role="group" aria-label={label}>
       <button
         type="button"
         class="chip"
         aria-pressed={chosen === ""}
-        onClick={() => refine({ [param]: undefined })}
+        onClick={() => setQuery({ [param]: undefined })}
       >
         All
       </button>
-      {Object.entries(looks).map(([status, { word, tone, means }]) => {
+      {Object.entries(looks).map(([status, { word, tone, meaning }]) => {
         const count = counts?.[status];
         return (
           <button
@@ -32,13 +32,13 @@ export function Chips({ label, looks, counts, param = "status" }: Props): JSX.El
             type="button"
             class="chip"
             data-tone={tone}
-            data-tip={means}
+            data-tip={meaning}
             aria-pressed={chosen === status}
-            onClick={() => refine({ [param]: chosen === status ? undefined : status })}
+            onClick={() => setQuery({ [param]: chosen === status ? undefined : status })}
           >
             <span class="chip-dot" />
             {word}
-            {count && <span class="num">{`${countWord(count.value)}${count.exact ? "" : "+"}`}</span>}
+            {count && <span class="num">{`${formatCount(count.value)}${count.exact ? "" : "+"}`}</span>}
           </button>
         );
       })}

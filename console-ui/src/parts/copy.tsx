@@ -1,15 +1,15 @@
-/** An id that can be taken along. */
+/** An id with a button that copies it. */
 import type { JSX } from "preact";
-import { say } from "../store/toast.ts";
+import { showToast } from "../store/toast.ts";
 import { Icon } from "./icon.tsx";
 
 export function CopyId({ id, label = "id" }: { readonly id: string; readonly label?: string }): JSX.Element {
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(id);
-      say("good", `The ${label} is on the clipboard.`);
+      showToast("good", `Copied the ${label}.`);
     } catch {
-      say("bad", "This browser does not let the page write to the clipboard.");
+      showToast("bad", "The browser does not allow the page to write to the clipboard.");
     }
   };
   return (

@@ -1,8 +1,8 @@
-/** The frame of every page about one thing: a skeleton of about its size first, then it, or why it cannot be shown. */
+/** The frame of every page about one item: a skeleton of about its size first, then the item, or why it cannot be shown. */
 import type { ComponentChildren, JSX } from "preact";
 import type { Topic } from "../store/live.ts";
 import { useResource, type Resource } from "../store/resource.ts";
-import { Failed, Skeleton } from "./empty.tsx";
+import { LoadError, Skeleton } from "./empty.tsx";
 import { PageHead } from "./page-head.tsx";
 
 interface Props<T> {
@@ -19,7 +19,7 @@ interface PageProps<T> {
   readonly children: (data: T, resource: Resource<T>) => ComponentChildren;
 }
 
-/** Loads one thing, keeps it fresh, and frames it. */
+/** Loads one item, keeps it fresh, and frames it. */
 export function DetailPage<T>({ path, topics, from, children }: PageProps<T>): JSX.Element {
   const resource = useResource<T>(path, topics);
   return (
@@ -31,13 +31,13 @@ export function DetailPage<T>({ path, topics, from, children }: PageProps<T>): J
 
 export function DetailFrame<T>({ resource, from, children }: Props<T>): JSX.Element {
   const data = resource.data.value;
-  const trouble = resource.trouble.value;
+  const loadError = resource.loadError.value;
   if (data !== undefined) {
     return (
       <div class="page">
-        {trouble?.status === 404 && (
+        {loadError?.status === 404 && (
           <p class="form-error" role="alert">
-            It is no longer there. This is how it was.
+            This item no longer exists. You see its last known state.
           </p>
         )}
         {children(data)}
@@ -46,12 +46,12 @@ export function DetailFrame<T>({ resource, from, children }: Props<T>): JSX.Elem
   }
   return (
     <div class="page">
-      <PageHead from={from} title={trouble ? "Not found" : <Skeleton width="180px" />}>
-        {!trouble && <Skeleton width="260px" />}
+      <PageHead from={from} title={loadError ? "Not found" : <Skeleton width="180px" />}>
+        {!loadError && <Skeleton width="260px" />}
       </PageHead>
-      {trouble ? (
+      {loadError ? (
         <div class="card">
-          <Failed trouble={trouble} retry={resource.reload} />
+          <LoadError error={loadError} retry={resource.reload} />
         </div>
       ) : (
         <div class="stack" aria-busy="true">

@@ -1,4 +1,4 @@
-/** A dialog of the browser's own: it holds the focus, closes with Esc and gives the focus back. */
+/** The browser's own dialog: it holds the focus, closes with Esc and gives the focus back. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
@@ -7,7 +7,7 @@ interface Props {
   readonly title: string;
   readonly onClose: () => void;
   readonly class?: string;
-  /** The title is said, not shown. */
+  /** The title is read by a screen reader, not shown. */
   readonly bare?: boolean;
   readonly children: ComponentChildren;
 }
@@ -20,7 +20,8 @@ export function Dialog({ title, onClose, class: extra, bare = false, children }:
     current?.showModal();
     return () => {
       current?.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      const target = before instanceof HTMLElement && before.isConnected ? before : undefined;
+      (target ?? document.querySelector<HTMLElement>("#main"))?.focus({ preventScroll: true });
     };
   }, []);
   return (

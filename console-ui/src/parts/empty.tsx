@@ -1,7 +1,7 @@
-/** Nothing here, said in a way that helps: what would be here, and how it gets here. */
+/** An empty state: what would be shown here, and how it gets here. */
 import type { ComponentChildren, JSX } from "preact";
 import type { Tone } from "../store/states.ts";
-import type { Trouble } from "../store/api.ts";
+import type { ApiError } from "../store/api.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 interface Props {
@@ -30,22 +30,22 @@ export function Empty({ icon, title, tone = "sea", code, small = false, children
   );
 }
 
-export function Failed({
-  trouble,
+export function LoadError({
+  error,
   retry,
 }: {
-  readonly trouble: Trouble;
+  readonly error: ApiError;
   readonly retry: () => void;
 }): JSX.Element {
-  const lost = trouble.status === 404;
+  const lost = error.status === 404;
   return (
     <Empty
-      icon={trouble.status === 0 ? "offline" : lost ? "search" : "alert"}
+      icon={error.status === 0 ? "offline" : lost ? "search" : "alert"}
       tone={lost ? "stone" : "rose"}
-      title={lost ? "There is nothing under this id" : "This could not be loaded"}
+      title={lost ? "Not found" : "Could not be loaded"}
     >
-      <p>{trouble.message}</p>
-      <p class="dim mono">{trouble.code}</p>
+      <p>{error.message}</p>
+      <p class="dim mono">{error.code}</p>
       {!lost && (
         <button type="button" class="btn" onClick={retry}>
           <Icon name="retry" size={14} />

@@ -1,6 +1,6 @@
 /**
- * A stored value. Masked, it shows its shape and nothing else; revealed, it shows as text and only ever as text. Deep or
- * long values are cut short until somebody asks for more, so that a huge payload cannot make the page slow.
+ * A stored value. Masked, only its shape is shown; revealed, it is shown as text and never as markup. Deep or long values
+ * are cut until the reader asks for more, so that a huge payload cannot make the page slow.
  */
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";

@@ -1,9 +1,9 @@
-/** Each part of the system as one bar: how much of its work is in which state. */
+/** Each part of the system as one bar: how many of its items are in which state. */
 import type { JSX } from "preact";
 import type { Count, Overview, Part } from "../../../src/console/contract.ts";
 import { hrefOf } from "../store/route.ts";
 import { deliveryLooks, flowLooks, outboxLooks, sagaLooks, type Look } from "../store/states.ts";
-import { countWord } from "../store/words.ts";
+import { formatCount } from "../store/format.ts";
 import { Skeleton } from "./empty.tsx";
 
 interface Meter {
@@ -24,7 +24,7 @@ export function Meters({ overview }: { readonly overview: Overview | undefined }
   return (
     <section class="card" aria-label="Work by part">
       <div class="card-head">
-        <h2>Where the work stands</h2>
+        <h2>Work by state</h2>
       </div>
       <div class="card-body meters">
         {meters.map((meter) => {
@@ -53,7 +53,7 @@ function MeterRow({ meter: { part, word, looks }, counts }: RowProps): JSX.Eleme
       <div class="meter-head">
         <a href={hrefOf([part])}>{word}</a>
         <span class="num dim">
-          {counts ? `${countWord(total)}${exact ? "" : "+"}` : <Skeleton width="40px" />}
+          {counts ? `${formatCount(total)}${exact ? "" : "+"}` : <Skeleton width="40px" />}
         </span>
       </div>
       <div class="meter-bar" aria-hidden="true">
@@ -62,18 +62,18 @@ function MeterRow({ meter: { part, word, looks }, counts }: RowProps): JSX.Eleme
         ))}
       </div>
       <div class="meter-words">
-        {counts && rows.length === 0 && <span>Nothing yet</span>}
+        {counts && rows.length === 0 && <span>None yet</span>}
         {rows.map(({ status, look, count }) => (
           <a
             key={status}
             href={hrefOf([part], [["status", status]])}
             data-tone={look.tone}
-            data-tip={look.means}
+            data-tip={look.meaning}
           >
             <span>
               <span class="chip-dot" />
               {`${look.word} `}
-              <span class="num">{countWord(count?.value ?? 0)}</span>
+              <span class="num">{formatCount(count?.value ?? 0)}</span>
             </span>
           </a>
         ))}

@@ -4,7 +4,7 @@ import { Icon } from "./icon.tsx";
 interface Props {
   readonly title: ComponentChildren;
   readonly children?: ComponentChildren;
-  /** Where one comes from. */
+  /** The list that the item belongs to. */
   readonly from?: { readonly href: string; readonly word: string };
   readonly actions?: ComponentChildren;
 }
@@ -15,8 +15,8 @@ export function PageHead({ title, children, from, actions }: Props): JSX.Element
       <div>
         {from && (
           <nav class="crumbs" aria-label="Breadcrumb">
+            <Icon name="back" size={10} />
             <a href={from.href}>{from.word}</a>
-            <Icon name="next" size={10} />
           </nav>
         )}
         <h1>{title}</h1>

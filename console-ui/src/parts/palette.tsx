@@ -1,12 +1,12 @@
-/** Go anywhere: rooms by name, sagas by whatever one remembers of them. */
+/** Jump to a section by its name, or to a saga by its id, name, state or input. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SagaPage } from "../../../src/console/contract.ts";
 import { get } from "../store/api.ts";
 import { panel } from "../store/panels.ts";
-import { openRooms } from "../store/places.ts";
-import { go, hrefOf } from "../store/route.ts";
+import { availableSections } from "../store/sections.ts";
+import { navigate, hrefOf } from "../store/route.ts";
 import { hasPart } from "../store/session.ts";
 import { lookOf, sagaLooks } from "../store/states.ts";
 import { Dialog } from "./dialog.tsx";
@@ -51,7 +51,7 @@ export function Palette(): JSX.Element {
     };
   }, [text]);
 
-  const choices = [...roomsFor(text), ...found.value];
+  const choices = [...sectionsFor(text), ...found.value];
   const at = Math.min(chosen, choices.length - 1);
   const close = (): void => {
     panel.value = undefined;
@@ -59,12 +59,12 @@ export function Palette(): JSX.Element {
   const open = (choice: Choice | undefined): void => {
     if (!choice) return;
     close();
-    go(choice.href);
+    navigate(choice.href);
   };
   return (
-    <Dialog title="Search and go anywhere" onClose={close} class="palette" bare>
+    <Dialog title="Jump to" onClose={close} class="palette" bare>
       <label class="search">
-        <span class="sr">Search rooms and sagas</span>
+        <span class="sr">Search pages and sagas</span>
         <Icon name="search" />
         <input
           type="text"
@@ -78,7 +78,7 @@ export function Palette(): JSX.Element {
           spellcheck={false}
           maxLength={200}
           value={text}
-          placeholder="A room, an id, a name, field:value …"
+          placeholder="Jump to a page, id or name, or field:value"
           onInput={(event) => {
             setText(event.currentTarget.value);
             setChosen(0);
@@ -95,7 +95,7 @@ export function Palette(): JSX.Element {
           }}
         />
       </label>
-      <ul id="palette-list" role="listbox" aria-label="Places">
+      <ul id="palette-list" role="listbox" aria-label="Results">
         {choices.map((choice, index) => (
           <li
             key={choice.key}
@@ -115,12 +115,12 @@ export function Palette(): JSX.Element {
   );
 }
 
-function roomsFor(text: string): readonly Choice[] {
+function sectionsFor(text: string): readonly Choice[] {
   const wanted = text.trim().toLowerCase();
-  return openRooms()
+  return availableSections()
     .filter(({ word }) => word.toLowerCase().includes(wanted))
     .map(({ name, word, icon, key }) => ({
-      key: `room ${name}`,
+      key: `section ${name}`,
       href: hrefOf([name]),
       word,
       icon,

@@ -1,12 +1,14 @@
-/** The panels that lie over a page. */
+/** The panels over a page. */
 import type { JSX } from "preact";
 import { panel } from "../store/panels.ts";
-import { openRooms } from "../store/places.ts";
+import { availableSections } from "../store/sections.ts";
 import { hrefOf } from "../store/route.ts";
 import { sessionState, signOut } from "../store/session.ts";
+import { cycleTimes, timeStyle, timeStyleWords } from "../store/times.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { Palette } from "./palette.tsx";
+import { MODIFIER } from "./modifier.ts";
 
 const close = (): void => {
   panel.value = undefined;
@@ -23,20 +25,24 @@ export function Panels(): JSX.Element | null {
 const keys: readonly (readonly [string, readonly string[]])[] = [
   ["Search this page", ["/"]],
   ["Next row", ["j"]],
-  ["Row before", ["k"]],
+  ["Previous row", ["k"]],
   ["Open the row", ["Enter"]],
   ["Back to the list", ["u"]],
-  ["Show what is newer", ["r"]],
-  ["Go anywhere", ["Ctrl", "K"]],
-  ["Light, dark, system", ["t"]],
-  ["Close, clear", ["Esc"]],
-  ["These keys", ["?"]],
+  ["Show newer rows", ["r"]],
+  ["Jump to a page, id or name", [MODIFIER, "K"]],
+  ["Times: relative, local, UTC", ["z"]],
+  ["Theme: light, dark, system", ["t"]],
+  ["Close", ["Esc"]],
+  ["Shortcuts", ["?"]],
 ];
 
 function KeysPanel(): JSX.Element {
-  const rows = [...keys, ...openRooms().map(({ word, key }) => [`Go to ${word}`, ["g", key]] as const)];
+  const rows = [
+    ...keys,
+    ...availableSections().map(({ word, key }) => [`Go to ${word}`, ["g", key]] as const),
+  ];
   return (
-    <Dialog title="Keyboard" onClose={close}>
+    <Dialog title="Keyboard shortcuts" onClose={close}>
       <div class="dialog-body">
         <dl class="shortcuts">
           {rows.map(([word, stroke]) => (
@@ -58,16 +64,20 @@ function KeysPanel(): JSX.Element {
 function MenuPanel(): JSX.Element {
   const { value } = sessionState;
   return (
-    <Dialog title="Rooms" onClose={close} class="menu">
+    <Dialog title="Pages" onClose={close} class="menu">
       <div class="dialog-body">
-        <nav aria-label="All rooms">
-          {openRooms().map(({ name, word, icon }) => (
+        <nav aria-label="All pages">
+          {availableSections().map(({ name, word, icon }) => (
             <a key={name} class="rail-link" href={hrefOf([name])} onClick={close}>
               <Icon name={icon} />
               <span>{word}</span>
             </a>
           ))}
         </nav>
+        <button type="button" class="rail-link menu-switch" onClick={cycleTimes}>
+          <Icon name="clock" />
+          <span>Times: {timeStyleWords[timeStyle.value]}</span>
+        </button>
         {value.state === "in" && (
           <p class="dim">
             Signed in as {value.session.name}.{" "}

@@ -1,11 +1,10 @@
 /**
  * A live plot. uPlot draws on a canvas of a fixed height, so that new figures never move the page; its colours come from
- * the style sheet and change with the theme. The figures are also in the document, for those who cannot see a canvas.
+ * the style sheet and change with the theme. Its label has a summary for readers who cannot see the canvas.
  */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import { theme } from "../store/theme.ts";
 import type { Tone } from "../store/states.ts";
 
@@ -21,10 +20,10 @@ interface Props {
   readonly data: readonly (readonly (number | null)[])[];
   readonly series: readonly PlotSeries[];
   readonly height: number;
-  /** Each list holds what stands above it, too: the readout takes that off again. */
+  /** Each list includes the ones after it: the readout subtracts them. */
   readonly stacked?: boolean;
   readonly format: (value: number) => string;
-  /** What it says, in words. */
+  /** What the plot shows, in words. */
   readonly summary: string;
 }
 
@@ -102,7 +101,13 @@ function optionsOf(
       y: { range: (_plot, _min, max) => [0, niceTop(max)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 26, space: 70, values: (_plot, ticks) => ticks.map(clockWord) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 70,
+        values: (_plot, ticks) => ticks.map(formatClock),
+      },
       {
         ...axis,
         size: 52,
@@ -143,10 +148,10 @@ function tell(plot: UPlot, readout: HTMLDivElement | null, { format, series, dat
     const value = own === null || own === undefined ? own : own - above;
     return `${label} ${value === null || value === undefined ? "–" : format(value)}`;
   });
-  readout.textContent = `${clockWord(at)}  ${figures.join("  ·  ")}`;
+  readout.textContent = `${formatClock(at)}  ${figures.join("  ·  ")}`;
 }
 
-function clockWord(seconds: number): string {
+function formatClock(seconds: number): string {
   const at = new Date(seconds * 1_000);
   const two = (value: number): string => String(value).padStart(2, "0");
   const word = `${two(at.getHours())}:${two(at.getMinutes())}`;

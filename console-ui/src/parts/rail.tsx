@@ -1,53 +1,56 @@
-/** The way around: a rail at the side of a wide screen, a bar under the thumb on a phone. */
+/** Navigation: a rail at the side of a wide screen, a tab bar at the bottom of a phone. */
 import type { JSX } from "preact";
-import { attentionCount, liveState } from "../store/live.ts";
+import { attentionCount } from "../store/attention-count.ts";
+import { liveState } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
-import { openRooms, type Room } from "../store/places.ts";
+import { availableSections, type Section } from "../store/sections.ts";
 import { hrefOf, pageName } from "../store/route.ts";
 import { sessionState, signOut } from "../store/session.ts";
 import { cycleTheme, themeChoice, type ThemeChoice } from "../store/theme.ts";
-import { countWord } from "../store/words.ts";
+import { cycleTimes, timeStyle, timeStyleWords } from "../store/times.ts";
+import { formatCount } from "../store/format.ts";
 import { Icon, Mark, type IconName } from "./icon.tsx";
+import { MODIFIER } from "./modifier.ts";
 
 function Count(): JSX.Element {
   const count = attentionCount.value;
   const none = !count || count.value === 0;
   return (
     <span class="rail-count" data-none={none} data-testid="attention-count">
-      {none ? "" : `${countWord(count.value)}${count.exact ? "" : "+"}`}
-      {!none && <span class="sr"> need a person</span>}
+      {none ? "" : `${formatCount(count.value)}${count.exact ? "" : "+"}`}
+      {!none && <span class="sr"> need attention</span>}
     </span>
   );
 }
 
-function RailLink({ room }: { readonly room: Room }): JSX.Element {
+function RailLink({ section }: { readonly section: Section }): JSX.Element {
   return (
     <a
       class="rail-link"
-      href={hrefOf([room.name])}
-      aria-current={pageName.value === room.name ? "page" : undefined}
-      data-room={room.name}
+      href={hrefOf([section.name])}
+      aria-current={pageName.value === section.name ? "page" : undefined}
+      data-section={section.name}
     >
-      <Icon name={room.icon} />
-      <span>{room.word}</span>
-      {room.name === "attention" && <Count />}
+      <Icon name={section.icon} />
+      <span>{section.word}</span>
+      {section.name === "attention" && <Count />}
     </a>
   );
 }
 
 export function Rail(): JSX.Element {
-  const rooms = openRooms();
-  const groups = ["", "Work", "Record"];
+  const sections = availableSections();
+  const groups = ["", "Work", "Records"];
   return (
     <nav class="rail" aria-label="Console">
       <Brand />
       {groups.map((group) => (
-        <div key={group} role="group" aria-label={group || "Now"}>
+        <div key={group} role="group" aria-label={group || "Status"}>
           {group && <div class="rail-group">{group}</div>}
-          {rooms
-            .filter((room) => (room.group ?? "") === group)
-            .map((room) => (
-              <RailLink key={room.name} room={room} />
+          {sections
+            .filter((section) => (section.group ?? "") === group)
+            .map((section) => (
+              <RailLink key={section.name} section={section} />
             ))}
         </div>
       ))}
@@ -56,11 +59,12 @@ export function Rail(): JSX.Element {
         <Live />
         <div class="rail-tools">
           <ThemeButton />
+          <TimesButton />
           <button
             type="button"
             class="btn-icon"
-            aria-label="Search and go anywhere"
-            data-tip="Search  Ctrl K"
+            aria-label="Jump to a page, id or name"
+            data-tip={`Jump to …  ${MODIFIER} K`}
             onClick={() => (panel.value = "palette")}
           >
             <Icon name="search" />
@@ -69,7 +73,7 @@ export function Rail(): JSX.Element {
             type="button"
             class="btn-icon"
             aria-label="Keyboard shortcuts"
-            data-tip="Keys  ?"
+            data-tip="Shortcuts  ?"
             onClick={() => (panel.value = "keys")}
           >
             <Icon name="keyboard" />
@@ -94,7 +98,7 @@ function Person(): JSX.Element | null {
   if (value.state !== "in") return null;
   const { name, roles } = value.session;
   return (
-    <div class="live" data-tip={`You may: ${roles.join(", ")}`}>
+    <div class="live" data-tip={`Roles: ${roles.join(", ")}`}>
       <Icon name="person" size={13} />
       <span class="clip">{name}</span>
       <button type="button" class="json-more" onClick={() => void signOut()}>
@@ -125,17 +129,36 @@ const themeIcons: Readonly<Record<ThemeChoice, IconName>> = { system: "half", li
 
 function ThemeButton(): JSX.Element {
   const choice = themeChoice.value;
-  const word = choice === "system" ? "as the system" : choice;
+  const word = choice;
   return (
     <button
       type="button"
       class="btn-icon"
       aria-label={`Theme: ${word}`}
-      data-tip={`Theme: ${word}`}
+      data-tip={`Theme: ${word}  t`}
       data-testid="theme"
       onClick={cycleTheme}
     >
       <Icon name={themeIcons[choice]} />
+    </button>
+  );
+}
+
+function TimesButton(): JSX.Element {
+  const word = timeStyleWords[timeStyle.value];
+  return (
+    <button
+      type="button"
+      class="btn-icon"
+      aria-label={`Times: ${word}`}
+      data-tip={`Times: ${word}  z`}
+      data-testid="times"
+      onClick={cycleTimes}
+    >
+      <Icon name="clock" />
+      {timeStyle.value !== "relative" && (
+        <span class="times-word">{timeStyle.value === "utc" ? "UTC" : "local"}</span>
+      )}
     </button>
   );
 }
@@ -148,7 +171,7 @@ export function TopBar(): JSX.Element {
       <button
         type="button"
         class="btn-icon"
-        aria-label="Search and go anywhere"
+        aria-label="Jump to a page, id or name"
         onClick={() => (panel.value = "palette")}
       >
         <Icon name="search" />
@@ -161,20 +184,20 @@ export function TopBar(): JSX.Element {
 const TABS = 4;
 
 export function TabBar(): JSX.Element {
-  const rooms = openRooms();
-  const rest = rooms.slice(TABS).some((room) => room.name === pageName.value);
+  const sections = availableSections();
+  const rest = sections.slice(TABS).some((section) => section.name === pageName.value);
   return (
-    <nav class="tabbar" aria-label="Rooms">
-      {rooms.slice(0, TABS).map((room) => (
+    <nav class="tabbar" aria-label="Pages">
+      {sections.slice(0, TABS).map((section) => (
         <a
-          key={room.name}
+          key={section.name}
           class="tab"
-          href={hrefOf([room.name])}
-          aria-current={pageName.value === room.name ? "page" : undefined}
+          href={hrefOf([section.name])}
+          aria-current={pageName.value === section.name ? "page" : undefined}
         >
-          <Icon name={room.icon} size={18} />
-          {room.word}
-          {room.name === "attention" && <Count />}
+          <Icon name={section.icon} size={18} />
+          {section.word}
+          {section.name === "attention" && <Count />}
         </a>
       ))}
       <button

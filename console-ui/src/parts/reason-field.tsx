@@ -1,4 +1,4 @@
-/** Why somebody does what they do: asked for by everything that is audited, with a few words to start from. */
+/** The reason that every audited action needs, with a few suggestions to start from. */
 import type { JSX } from "preact";
 
 const REASON_MAX = 1_000;
@@ -7,9 +7,10 @@ interface Props {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly suggestions: readonly string[];
+  readonly hint?: string | undefined;
 }
 
-export function ReasonField({ value, onInput, suggestions }: Props): JSX.Element {
+export function ReasonField({ value, onInput, suggestions, hint }: Props): JSX.Element {
   return (
     <div class="label">
       <label for="reason">Reason</label>
@@ -21,7 +22,7 @@ export function ReasonField({ value, onInput, suggestions }: Props): JSX.Element
         required
         autofocus
         value={value}
-        placeholder="Why you do this. Whoever reads the audit log will thank you."
+        placeholder={hint ?? "Why? (shown in the audit log)"}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
       <div class="suggest">

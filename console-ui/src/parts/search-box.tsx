@@ -1,7 +1,7 @@
-/** A search field that follows the address: typing refines the page, Esc clears it. */
+/** A search field that follows the address: typing filters the page, Esc clears it. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { place, refine } from "../store/route.ts";
+import { route, setQuery } from "../store/route.ts";
 import { Icon } from "./icon.tsx";
 
 interface Props {
@@ -14,7 +14,7 @@ interface Props {
 const PAUSE_MS = 220;
 
 export function SearchBox({ label, placeholder, param = "q" }: Props): JSX.Element {
-  const written = place.value.query.get(param) ?? "";
+  const written = route.value.query.get(param) ?? "";
   const [text, setText] = useState(written);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const mine = useRef(written);
@@ -29,7 +29,7 @@ export function SearchBox({ label, placeholder, param = "q" }: Props): JSX.Eleme
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
       mine.current = value.trim();
-      refine({ [param]: value.trim() || undefined });
+      setQuery({ [param]: value.trim() || undefined });
     }, pauseMs);
   };
   return (

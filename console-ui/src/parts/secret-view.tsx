@@ -1,11 +1,11 @@
-/** A masked value with the way to see it, for whoever may. */
+/** A masked value, and the button that reveals it to operators with the role. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json, Masked } from "../../../src/console/contract.ts";
-import { asTrouble, type Trouble } from "../store/api.ts";
-import { hide, reveal, revealedOf, revealWanted, wantReveal, type Secret } from "../store/reveal.ts";
+import { toApiError, type ApiError } from "../store/api.ts";
+import { hide, reveal, revealedOf, requestedReveal, requestReveal, type Secret } from "../store/reveal.ts";
 import { has } from "../store/session.ts";
-import { say } from "../store/toast.ts";
+import { showToast } from "../store/toast.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
 import { JsonView, ShapeView } from "./json-view.tsx";
@@ -14,7 +14,7 @@ import { ReasonField } from "./reason-field.tsx";
 interface Props {
   readonly secret: Secret;
   readonly masked: Masked;
-  /** Where the value stands in what is revealed: `["results", "charge"]`. */
+  /** Where the value is in the answer: `["results", "charge"]`. */
   readonly path: readonly string[];
 }
 
@@ -37,7 +37,7 @@ function dig(fields: Readonly<Record<string, Json>>, path: readonly string[]): J
 export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Element {
   if (!has("reveal")) {
     return (
-      <span class="tag" data-tip="Values may be personal data. To see them, sign in with the role reveal.">
+      <span class="tag" data-tip="Values may be personal data. Showing them needs the role reveal.">
         <Icon name="lock" size={12} />
         Masked
       </span>
@@ -50,7 +50,7 @@ export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Eleme
       class="btn"
       data-size="s"
       aria-pressed={open}
-      onClick={() => (open ? hide(secret) : wantReveal(secret))}
+      onClick={() => (open ? hide(secret) : requestReveal(secret))}
     >
       <Icon name={open ? "lock" : "eye"} size={13} />
       {open ? "Hide" : "Reveal"}
@@ -59,22 +59,22 @@ export function RevealButton({ secret }: { readonly secret: Secret }): JSX.Eleme
 }
 
 export function RevealDialog(): JSX.Element | null {
-  const { value } = revealWanted;
-  return value ? <Asking key={value.id} secret={value} /> : null;
+  const { value } = requestedReveal;
+  return value ? <ActionForm key={value.id} secret={value} /> : null;
 }
 
-function Asking({ secret }: { readonly secret: Secret }): JSX.Element {
+function ActionForm({ secret }: { readonly secret: Secret }): JSX.Element {
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
-  const close = (): void => wantReveal(undefined);
+  const [failure, setFailure] = useState<ApiError | undefined>(undefined);
+  const close = (): void => requestReveal(undefined);
   const submit = async (): Promise<void> => {
     setBusy(true);
     try {
       await reveal(secret, reason.trim());
-      say("good", "Shown until you leave this page. It is on record that you looked.");
+      showToast("good", "Shown until you leave this page. Viewing was logged.");
     } catch (error) {
-      setTrouble(asTrouble(error));
+      setFailure(toApiError(error));
       setBusy(false);
     }
   };
@@ -87,22 +87,22 @@ function Asking({ secret }: { readonly secret: Secret }): JSX.Element {
         }}
       >
         <div class="dialog-body">
-          <p>What is stored here may be somebody’s personal data. That you look, and why, is written down.</p>
+          <p>Stored values may be personal data. Viewing is logged with your reason.</p>
           <ReasonField
             value={reason}
             onInput={setReason}
-            suggestions={["Looking into a failure", "The customer asked for it"]}
+            suggestions={["Investigating a failure", "The customer asked for it"]}
           />
-          {trouble && (
+          {failure && (
             <p class="form-error" role="alert">
               <Icon name="alert" />
-              <span>{trouble.message}</span>
+              <span>{failure.message}</span>
             </p>
           )}
         </div>
         <div class="dialog-foot">
           <button type="button" class="btn" data-kind="plain" onClick={close}>
-            Leave it masked
+            Cancel
           </button>
           <button
             type="submit"

@@ -1,16 +1,18 @@
-/** What surrounds every page, and the keys that work everywhere. */
+/** The frame around every page, and the shortcuts that work everywhere. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Overview } from "../../../src/console/contract.ts";
-import { get, unreachableSince } from "../store/api.ts";
+import { unreachableSince } from "../store/api.ts";
+import { attentionCount } from "../store/attention-count.ts";
+import { useCounts } from "../store/counts.ts";
 import { focusSearch, moveRow, useKeys, type Keys } from "../store/keys.ts";
-import { attentionCount } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
-import { openRooms } from "../store/places.ts";
-import { go, hrefOf, place } from "../store/route.ts";
+import { availableSections } from "../store/sections.ts";
+import { hrefOf, navigate, pageName, route } from "../store/route.ts";
 import { cycleTheme } from "../store/theme.ts";
-import { PageFor } from "../pages/page-for.tsx";
+import { cycleTimes } from "../store/times.ts";
+import { CurrentPage, DocumentTitle } from "../pages/router.tsx";
 import { ActionDialog } from "./action-dialog.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
 import { Icon } from "./icon.tsx";
 import { Panels } from "./panels.tsx";
 import { Rail, TabBar, TopBar } from "./rail.tsx";
@@ -22,25 +24,28 @@ const keys: Keys = {
   j: () => moveRow(1),
   k: () => moveRow(-1),
   u: () => {
-    const { path } = place.value;
-    if (path.length > 1) go(hrefOf(path.slice(0, 1)));
+    const { path } = route.value;
+    if (path.length > 1) navigate(hrefOf(path.slice(0, 1)));
   },
-  r: () => document.querySelector<HTMLButtonElement>("[data-fresh]")?.click(),
+  r: () => document.querySelector<HTMLButtonElement>("[data-newer]")?.click(),
   t: cycleTheme,
+  z: cycleTimes,
   "?": () => (panel.value = "keys"),
   "ctrl-k": () => (panel.value = panel.value === "palette" ? undefined : "palette"),
 };
 
-function journeys(): Keys {
-  return Object.fromEntries(openRooms().map(({ key, name }) => [`g ${key}`, () => go(hrefOf([name]))]));
+function goToKeys(): Keys {
+  return Object.fromEntries(
+    availableSections().map(({ key, name }) => [`g ${key}`, () => navigate(hrefOf([name]))]),
+  );
 }
 
 export function Shell(): JSX.Element {
   useKeys(keys);
-  useKeys(useMemo(journeys, []));
+  useKeys(useMemo(goToKeys, []));
   const main = useRef<HTMLElement>(null);
-  const where = place.value.path.join("/");
-  useFirstCount();
+  const { path } = route.value;
+  const where = path.join("/");
   const first = useRef(true);
   useEffect(() => {
     if (first.current) {
@@ -52,18 +57,24 @@ export function Shell(): JSX.Element {
   }, [where]);
   return (
     <>
-      <a class="skip" href={`#/${where}`} onClick={() => main.current?.focus()}>
-        Skip to the page
-      </a>
+      <nav class="skip-nav" aria-label="Skip">
+        <a class="skip" href={`#/${where}`} onClick={() => main.current?.focus()}>
+          Skip to the page
+        </a>
+      </nav>
       <div class="shell">
         <Rail />
         <TopBar />
         <main class="main" id="main" ref={main} tabIndex={-1}>
-          <PageFor />
+          <ErrorBoundary key={where}>
+            <CurrentPage path={path} />
+          </ErrorBoundary>
         </main>
         <TabBar />
-        <Lost />
+        <OfflineBanner />
       </div>
+      <DocumentTitle path={path} />
+      <FirstCount />
       <Panels />
       <ActionDialog />
       <RevealDialog />
@@ -71,18 +82,17 @@ export function Shell(): JSX.Element {
   );
 }
 
-/** How much needs a person is known before the first notice arrives. */
-function useFirstCount(): void {
-  useEffect(() => {
-    if (attentionCount.peek()) return;
-    void get<Overview>("overview?window=1h").then(
-      ({ attention }) => (attentionCount.value ??= attention),
-      () => undefined,
-    );
-  }, []);
+/** The badge needs a count before the first notice arrives. On the overview the page itself has it. */
+function FirstCount(): JSX.Element | null {
+  return attentionCount.value === undefined && pageName.value !== "overview" ? <Counts /> : null;
 }
 
-function Lost(): JSX.Element | null {
+function Counts(): null {
+  useCounts();
+  return null;
+}
+
+function OfflineBanner(): JSX.Element | null {
   const since = unreachableSince.value;
   if (since === undefined) return null;
   return (
@@ -90,8 +100,8 @@ function Lost(): JSX.Element | null {
       <div class="banner" data-tone="bad">
         <Icon name="offline" />
         <span>
-          The server has not answered for <Span from={since} />. What you see may be old; the page goes on by
-          itself.
+          The server has not answered for <Span from={since} />. The data may be old. Reconnecting
+          automatically.
         </span>
       </div>
     </div>

@@ -5,7 +5,7 @@ import { Icon } from "./icon.tsx";
 
 export function State({ look }: { readonly look: Look }): JSX.Element {
   return (
-    <span class="state" data-tone={look.tone} data-tip={look.means}>
+    <span class="state" data-tone={look.tone} data-tip={look.meaning}>
       {look.icon ? <Icon name={look.icon} size={12} /> : <span class="state-pulse" />}
       {look.word}
     </span>

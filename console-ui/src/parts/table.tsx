@@ -1,12 +1,14 @@
 /**
- * A list of things. Columns are data, so that the head, the rows and the skeleton cannot disagree; on a phone each row
+ * A list as a table. Columns are data, so that the head, the rows and the skeleton cannot disagree; on a phone each row
  * becomes a small card. The first column's link covers the whole row.
  */
 import type { ComponentChildren, JSX } from "preact";
-import type { Pages } from "../store/pages.ts";
-import { countWord } from "../store/words.ts";
-import { Failed, Skeleton } from "./empty.tsx";
+import { useRef } from "preact/hooks";
+import type { Pages } from "../store/paged-list.ts";
+import { formatCount } from "../store/format.ts";
+import { LoadError, Skeleton } from "./empty.tsx";
 import { Icon } from "./icon.tsx";
+import { useKeptFocus } from "./kept-focus.ts";
 
 export interface Column<Item> {
   readonly head: string;
@@ -30,12 +32,14 @@ const SKELETON_ROWS = 8;
 export function Table<Item>(props: Props<Item>): JSX.Element {
   const { pages, columns, caption } = props;
   const items = pages.items.value;
-  const trouble = pages.trouble.value;
-  if (items === undefined && trouble) return <Failed trouble={trouble} retry={pages.reload} />;
+  const loadError = pages.loadError.value;
+  const list = useRef<HTMLDivElement>(null);
+  useKeptFocus(list, items);
+  if (items === undefined && loadError) return <LoadError error={loadError} retry={pages.reload} />;
   if (items?.length === 0 && !pages.stale.value) return <>{props.empty}</>;
   return (
-    <div class="list" data-stale={pages.stale.value && items !== undefined}>
-      <Fresh pages={pages} />
+    <div class="list" ref={list} data-stale={pages.stale.value && items !== undefined}>
+      <NewerButton pages={pages} />
       <table class="table">
         <caption class="sr">{caption}</caption>
         <thead>
@@ -60,9 +64,14 @@ export function Table<Item>(props: Props<Item>): JSX.Element {
   );
 }
 
-function Row<Item>({ item, columns, linked = true }: Props<Item> & { readonly item: Item }): JSX.Element {
+function Row<Item>({
+  item,
+  columns,
+  idOf,
+  linked = true,
+}: Props<Item> & { readonly item: Item }): JSX.Element {
   return (
-    <tr data-linked={linked}>
+    <tr data-linked={linked} data-item={idOf(item)}>
       {columns.map(({ head, cell, class: extra, label }) => (
         <td key={head} class={extra} data-label={label}>
           {cell(item)}
@@ -88,24 +97,24 @@ function SkeletonRows<Item>({ columns }: { readonly columns: readonly Column<Ite
   );
 }
 
-/** Lies over the list's head, so that its coming and going moves nothing. */
-function Fresh<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | null {
-  const count = pages.fresh.value;
+/** Lies over the free part of the first column's head, so that its coming and going moves and hides nothing. */
+function NewerButton<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | null {
+  const count = pages.newer.value;
   if (count === 0) return null;
   return (
-    <button type="button" class="fresh" onClick={pages.reload} data-fresh>
+    <button type="button" class="newer" onClick={pages.reload} data-newer>
       <Icon name="retry" size={12} />
-      {countWord(count)} newer
+      {formatCount(count)} newer
     </button>
   );
 }
 
 function More<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | null {
-  const trouble = pages.trouble.value;
-  if (!pages.more.value && !trouble) return null;
+  const loadError = pages.loadError.value;
+  if (!pages.more.value && !loadError) return null;
   return (
     <div class="more">
-      {trouble && <span role="alert">{trouble.message}</span>}
+      {loadError && <span role="alert">{loadError.message}</span>}
       {pages.more.value && (
         <button type="button" class="btn" disabled={pages.busy.value} onClick={pages.loadMore}>
           Show more
@@ -115,7 +124,7 @@ function More<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | n
   );
 }
 
-/** The link that a row is: `data-row` lets j and k find it. */
+/** The link of a row: `data-row` lets the keys j and k find it. */
 export function RowLink({
   href,
   children,

@@ -1,4 +1,4 @@
-/** Two views of one room, as links: each has an address of its own. */
+/** Views of one section, as links: each has its own address. */
 import type { JSX } from "preact";
 
 interface Props {

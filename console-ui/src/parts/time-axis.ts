@@ -1,6 +1,6 @@
 /**
- * From a saga's lines to bars on a time axis. Stretches in which nothing ran (a sleep of three days, a wait for a person)
- * are cut short and marked, so that what took milliseconds can still be seen beside them. Pure.
+ * From a saga's timeline to bars on a time axis. Stretches without a call (a sleep of three days, a wait for an operator)
+ * are cut and marked, so that calls of milliseconds can still be seen beside them. Pure.
  */
 import type { TimelineLine } from "../../../src/console/contract.ts";
 
@@ -24,7 +24,7 @@ export interface Mark {
   readonly line: TimelineLine;
 }
 
-export interface Story {
+export interface TimelineModel {
   readonly lanes: readonly Lane[];
   readonly marks: readonly Mark[];
   readonly fromMs: number;
@@ -32,7 +32,7 @@ export interface Story {
   readonly running: boolean;
 }
 
-export function storyOf(timeline: readonly TimelineLine[], createdAt: string): Story {
+export function timelineModel(timeline: readonly TimelineLine[], createdAt: string): TimelineModel {
   const lanes = new Map<string, Lane & { bars: Bar[] }>();
   const marks: Mark[] = [];
   const fromMs = Date.parse(createdAt);
@@ -55,13 +55,13 @@ export function storyOf(timeline: readonly TimelineLine[], createdAt: string): S
       status: line.status,
       note: line.note,
     };
-    // A second STARTED means that the first was lost with its worker: it ended, nobody knows how, when this one began.
+    // A second STARTED means that the worker of the first was lost: when that call ended is unknown.
     if (open && line.status === "STARTED") {
       lane.bars[lane.bars.length - 1] = {
         ...open,
         toMs: atMs,
         status: "FAILED",
-        note: "lost with its worker",
+        note: "its worker was lost",
       };
       lane.bars.push(bar);
     } else if (open) lane.bars[lane.bars.length - 1] = bar;
@@ -88,7 +88,7 @@ export interface Scale {
 const CUT_SHARE = 0.07;
 const CUT_MIN_MS = 2_000;
 
-export function scaleOf({ lanes, marks, fromMs, toMs }: Story, nowMs: number): Scale {
+export function scaleOf({ lanes, marks, fromMs, toMs }: TimelineModel, nowMs: number): Scale {
   const busy = lanes
     .flatMap(({ bars }) => bars.map((bar) => [bar.fromMs, bar.toMs ?? nowMs] as const))
     .concat(marks.map(({ atMs }) => [atMs, atMs] as const))

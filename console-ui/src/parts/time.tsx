@@ -1,34 +1,50 @@
-/** An instant: how long ago, and exactly when on hover, on focus or by a tap. Its width does not change as it ticks. */
+/**
+ * An instant, as the reader chose to see times (store/times.ts). The exact instant in both zones is in its tip: on hover,
+ * by a tap, and on focus where it is focusable. Lists have too many times for a tab stop each: there the switch shows the
+ * exact times.
+ */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { now } from "../store/clock.ts";
-import { agoWord, exactWord, spanWord, zoneWord } from "../store/words.ts";
+import { formatAgo, formatDuration, formatInstant, formatShort, formatZone } from "../store/format.ts";
+import { timeStyle } from "../store/times.ts";
 
 interface Props {
   readonly at: string | number | null | undefined;
   /** What is shown where there is no instant. */
   readonly none?: string;
   readonly class?: string;
+  /** Can be reached with the Tab key. */
+  readonly focusable?: boolean;
 }
 
-export function Time({ at, none = "–", class: extra = "" }: Props): JSX.Element {
-  const [exact, setExact] = useState(false);
+export function Time({ at, none = "–", class: extra = "", focusable = false }: Props): JSX.Element {
   if (at === null || at === undefined) return <span class={`dim ${extra}`}>{none}</span>;
   const atMs = typeof at === "number" ? at : Date.parse(at);
-  const full = `${exactWord(atMs)} ${zoneWord(atMs)}`;
   return (
     <time
       class={`time num nowrap ${extra}`}
       dateTime={Number.isNaN(atMs) ? undefined : new Date(atMs).toISOString()}
-      data-tip={full}
-      onClick={() => setExact(!exact)}
+      data-tip={exactTip(atMs)}
+      tabIndex={focusable ? 0 : undefined}
     >
-      {exact ? exactWord(atMs).slice(0, 19) : agoWord(atMs, now.value)}
+      {shown(atMs)}
     </time>
   );
 }
 
-/** From then until then, or until now while it lasts. */
+function shown(atMs: number): string {
+  const style = timeStyle.value;
+  return style === "relative" ? formatAgo(atMs, now.value) : formatShort(atMs, now.value, style);
+}
+
+/** The exact instant in the reader's zone and, where that is another one, in UTC. */
+export function exactTip(atMs: number): string {
+  const zone = formatZone(atMs);
+  const utc = `${formatInstant(atMs, "utc")} UTC`;
+  return zone === "UTC+00:00" ? utc : `${formatInstant(atMs)} ${zone}\n${utc}`;
+}
+
+/** From one instant to another, or until now. */
 export function Span({
   from,
   to,
@@ -38,5 +54,5 @@ export function Span({
 }): JSX.Element {
   const start = typeof from === "number" ? from : Date.parse(from);
   const end = to === null || to === undefined ? now.value : typeof to === "number" ? to : Date.parse(to);
-  return <span class="num nowrap">{spanWord(end - start)}</span>;
+  return <span class="num nowrap">{formatDuration(end - start)}</span>;
 }

@@ -1,18 +1,19 @@
-/** What happened, on a time axis: a lane per act and per undo, a flag for what Amends or a person did in between. */
+/** The timeline: a lane per act and per undo, and a flag for each event of the system or of an operator. */
 import type { JSX } from "preact";
 import type { SagaDetail, TimelineLine } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import type { Tone } from "../store/states.ts";
-import { exactWord, spanWord } from "../store/words.ts";
-import { axisTicks, scaleOf, storyOf, type Bar, type Lane, type Scale } from "./time-axis.ts";
+import { formatDuration } from "../store/format.ts";
+import { exactTip } from "./time.tsx";
+import { axisTicks, scaleOf, timelineModel, type Bar, type Lane, type Scale } from "./time-axis.ts";
 
 const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;
 
 export function TimeAxis({ saga }: { readonly saga: SagaDetail }): JSX.Element {
-  const story = storyOf(saga.timeline, saga.createdAt);
-  const nowMs = story.running ? Math.max(now.value, story.toMs) : story.toMs;
-  const scale = scaleOf(story, nowMs);
-  const ticks = axisTicks(scale, story.fromMs, 6);
+  const model = timelineModel(saga.timeline, saga.createdAt);
+  const nowMs = model.running ? Math.max(now.value, model.toMs) : model.toMs;
+  const scale = scaleOf(model, nowMs);
+  const ticks = axisTicks(scale, model.fromMs, 6);
   return (
     <div class="axis" data-testid="axis">
       <div class="axis-head" aria-hidden="true">
@@ -20,25 +21,25 @@ export function TimeAxis({ saga }: { readonly saga: SagaDetail }): JSX.Element {
         <div class="axis-plot">
           {ticks.map((at) => (
             <span key={at} class="axis-tick num" style={{ left: percent(scale.at(at)) }}>
-              {at === story.fromMs ? "0" : `+${spanWord(at - story.fromMs)}`}
+              {at === model.fromMs ? "0" : `+${formatDuration(at - model.fromMs)}`}
             </span>
           ))}
         </div>
       </div>
       <ul class="axis-lanes">
-        {story.lanes.map((lane) => (
+        {model.lanes.map((lane) => (
           <LaneRow key={lane.key} lane={lane} scale={scale} nowMs={nowMs} ticks={ticks} />
         ))}
-        {story.marks.length > 0 && (
+        {model.marks.length > 0 && (
           <li class="lane" data-kind="marks">
-            <span class="lane-name dim">by Amends or a person</span>
+            <span class="lane-name dim">System and operator</span>
             <div class="axis-plot">
-              {story.marks.map(({ atMs, line }, index) => (
+              {model.marks.map(({ atMs, line }, index) => (
                 <span
                   key={index}
                   class="flag"
                   data-tone={flagTone(line)}
-                  data-tip={`${flagWord(line)}\n${exactWord(atMs)}`}
+                  data-tip={`${flagWord(line)}\n${exactTip(atMs)}`}
                   style={{ left: percent(scale.at(atMs)) }}
                 >
                   <span class="sr">{flagWord(line)}</span>
@@ -63,7 +64,7 @@ function LaneRow({ lane, scale, nowMs, ticks }: LaneProps): JSX.Element {
   const undo = lane.action === "compensate";
   return (
     <li class="lane" data-undo={undo}>
-      <span class="lane-name">
+      <span class="lane-name" data-tip={`${undo ? "undo of " : ""}${lane.name}`}>
         {undo && <span class="dim">undo </span>}
         {lane.name}
       </span>
@@ -78,7 +79,7 @@ function LaneRow({ lane, scale, nowMs, ticks }: LaneProps): JSX.Element {
               key={piece.fromMs}
               class="axis-cut"
               style={{ left: percent(piece.from), width: percent(piece.to - piece.from) }}
-              data-tip={`${spanWord(piece.toMs - piece.fromMs)} in which nothing ran`}
+              data-tip={`${formatDuration(piece.toMs - piece.fromMs)} without a call`}
             />
           ))}
         {lane.bars.map((bar, index) => (
@@ -99,7 +100,7 @@ interface BarProps {
 function BarMark({ bar, undo, scale, nowMs }: BarProps): JSX.Element {
   const from = scale.at(bar.fromMs);
   const to = scale.at(bar.toMs ?? nowMs);
-  const span = spanWord((bar.toMs ?? nowMs) - bar.fromMs);
+  const span = formatDuration((bar.toMs ?? nowMs) - bar.fromMs);
   const end = bar.toMs === undefined ? "running for" : bar.status === "FAILED" ? "failed after" : "done in";
   const note = bar.note === null ? "" : `: ${bar.note}`;
   return (
@@ -107,7 +108,7 @@ function BarMark({ bar, undo, scale, nowMs }: BarProps): JSX.Element {
       class="bar"
       data-tone={barTone(bar, undo)}
       data-live={bar.toMs === undefined}
-      data-tip={`${end} ${span}${note}\n${exactWord(bar.fromMs)}`}
+      data-tip={`${end} ${span}${note}\n${exactTip(bar.fromMs)}`}
       style={{ left: percent(from), width: percent(to - from) }}
     >
       <span class="bar-word num" data-side={to > 0.8 ? "left" : "right"}>
@@ -131,14 +132,16 @@ function flagTone({ name }: TimelineLine): Tone {
 }
 
 const flags: Readonly<Record<string, string>> = {
-  claim: "a worker took it",
-  release: "a worker let it go",
+  claim: "claimed by a worker",
+  release: "released by a worker that shut down",
   cancel: "cancelled",
-  turn: "turned back",
+  turn: "rollback started",
   stall: "stalled",
   retry: "retried",
   skip: "skipped",
   resolve: "resolved by hand",
+  expire: "deadline exceeded",
+  return: "an overdue call returned",
 };
 
 export function flagWord({ name, step, by, note }: TimelineLine): string {
@@ -146,26 +149,26 @@ export function flagWord({ name, step, by, note }: TimelineLine): string {
   return note ? `${parts}: ${note}` : parts;
 }
 
-/** The same, word by word, for reading and for screen readers. */
-export function Story({ saga }: { readonly saga: SagaDetail }): JSX.Element {
+/** The same as a list, for reading and for screen readers. */
+export function EventLog({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   const startMs = Date.parse(saga.createdAt);
   return (
-    <ol class="story">
+    <ol class="event-log">
       {saga.timeline.map((line, index) => {
         const atMs = Date.parse(line.at);
         return (
           <li key={index} data-tone={lineTone(line)}>
-            <span class="story-at num dim" data-tip={exactWord(atMs)}>
-              +{spanWord(atMs - startMs)}
+            <span class="event-at num dim" data-tip={exactTip(atMs)}>
+              +{formatDuration(atMs - startMs)}
             </span>
-            <i class="story-dot" />
-            <span class="story-word">
+            <i class="event-dot" />
+            <span class="event-word">
               {line.kind === "control" ? (
                 flagWord(line)
               ) : (
                 <>
                   {line.action === "compensate" ? "undo of " : ""}
-                  <strong>{line.name}</strong> {storyWords[line.status]}
+                  <strong>{line.name}</strong> {statusWords[line.status]}
                   {line.note && <code class="tag">{line.note}</code>}
                 </>
               )}
@@ -177,9 +180,9 @@ export function Story({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   );
 }
 
-const storyWords: Readonly<Record<TimelineLine["status"], string>> = {
-  STARTED: "began",
-  COMPLETED: "is done",
+const statusWords: Readonly<Record<TimelineLine["status"], string>> = {
+  STARTED: "started",
+  COMPLETED: "completed",
   FAILED: "failed",
 };
 

@@ -1,4 +1,4 @@
-/** One bubble for everything that has a `data-tip`: it follows the pointer, the finger and the focus, inside the window. */
+/** One tooltip for every element with a `data-tip`: on hover, by a tap and on focus, inside the window. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";

@@ -1,174 +1,242 @@
 /**
- * What a person can do, as a table: what it is called, what will happen, what it asks for. The server decides which
- * of them a thing allows; this only says them well. Each needs a reason, which is audited.
+ * What an operator can do, as a table: its label, what it does, what it asks for. The server decides which actions an
+ * item allows; this table describes them. Each action needs a reason, which is audited.
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
-import type { Topic } from "./live.ts";
+import type { SubscriptionBrief } from "../../../src/console/contract-parts.ts";
 import type { IconName } from "../parts/icon.tsx";
+import type { Topic } from "./live.ts";
 
 export type TargetKind = "saga" | "entry" | "flow" | "subscription" | "delivery";
 
 export interface Target {
   readonly kind: TargetKind;
   readonly id: string;
-  /** As people know it. */
   readonly name: string;
-  readonly version?: number;
+  readonly revision?: number;
+  /** Of a saga: the steps that may be skipped, and whether their acts or their undos failed. */
   readonly skippable?: readonly string[];
+  readonly skips?: "act" | "undo" | undefined;
+  /** Of an outbox entry: `erasure`, `event`, `delivery` or `call`. */
+  readonly entryKind?: string;
+  readonly subscription?: SubscriptionBrief | undefined;
 }
 
 export interface ActionSpec {
-  readonly verb: string;
+  readonly label: string;
   readonly icon: IconName;
   readonly title: string;
   readonly explain: string;
-  readonly done: string;
+  /** Follows the name of the target in the toast. */
+  readonly started: string;
+  /** It cannot be taken back. */
   readonly danger?: true;
   /** What it asks for beside the reason. */
-  readonly asks?: "step" | "ending" | "since";
+  readonly asks?: "step" | "undo" | "outcome" | "since";
   readonly reasons: readonly string[];
+  readonly reasonHint?: string;
+  /** Sent along with the reason. */
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
-const specs: Readonly<Record<`${TargetKind}.${string}`, ActionSpec>> = {
-  "saga.retry": {
-    verb: "Retry",
+type Spec = ActionSpec | ((target: Target) => ActionSpec);
+
+const BACK = ["The other system is available again", "The cause is fixed"];
+const BY_HAND = ["Done by hand", "No longer needed"];
+
+const skipAct: ActionSpec = {
+  label: "Skip step",
+  icon: "skip",
+  title: "Skip a step",
+  explain: "The step is marked as done without running it. Do its work by hand first.",
+  started: "step skipped",
+  asks: "step",
+  reasons: BY_HAND,
+};
+
+const skipUndo = ({ skippable = [] }: Target): ActionSpec => {
+  const [only, ...others] = skippable;
+  const step = only !== undefined && others.length === 0 ? only : "a step";
+  return {
+    label: "Skip undo",
+    icon: "skip",
+    title: `Skip the undo of ${step}`,
+    explain: `Amends records the undo of ${step} as done without calling it. If its effect was not reverted by other means, it stays: a payment that was not refunded stays taken.`,
+    started: "undo skipped",
+    danger: true,
+    asks: "undo",
+    reasons: ["Undone by hand in the other system", "Refunded in the provider’s dashboard"],
+  };
+};
+
+const resolveErasure = ({ name }: Target): ActionSpec => ({
+  label: "Resolve",
+  icon: "resolve",
+  title: "Confirm this request by hand",
+  explain: `Amends records the request as carried out in ${name} without calling it. Do this only with evidence: the reason becomes part of the data subject’s audit trail.`,
+  started: "confirmed by hand",
+  danger: true,
+  reasons: ["The provider confirmed it in writing", "The system no longer exists"],
+  reasonHint: "Evidence: who confirmed it, when, and where that is filed",
+});
+
+const resolveEvent: ActionSpec = {
+  label: "Resolve",
+  icon: "resolve",
+  title: "Resolve this event by hand",
+  explain:
+    "The event is closed and goes to no handler. If a flow waits for it, that step counts as failed and the flow rolls back.",
+  started: "resolved",
+  danger: true,
+  reasons: BY_HAND,
+};
+
+const resend = ({ subscription }: Target): ActionSpec => {
+  const base = {
+    icon: "retry",
+    started: "resend started",
+    reasons: ["The endpoint is available again", "The partner asked for it"],
+  } as const;
+  const again =
+    "A new delivery of the same event is made, with the same webhook-id and a new set of attempts.";
+  if (subscription?.status !== "Disabled")
+    return { ...base, label: "Resend", title: "Resend this delivery", explain: again };
+  const warning = subscription.gone
+    ? ` Its endpoint answered 410 (gone): unless it was restored, the delivery fails and the subscription is disabled again.`
+    : "";
+  return {
+    ...base,
+    label: "Enable and resend",
+    title: "Enable the subscription and resend",
+    explain: `The subscription ${subscription.name} is disabled, so it is enabled first. ${again}${warning}`,
+    body: { enable: true },
+  };
+};
+
+const enable = ({ subscription }: Target): ActionSpec => ({
+  label: "Enable",
+  icon: "play",
+  title: "Enable this subscription",
+  explain: `Waiting deliveries are sent, and new events are routed to it.${
+    subscription?.gone
+      ? " Its endpoint answered 410 (gone): unless it was restored, the next delivery disables the subscription again."
+      : ""
+  }`,
+  started: "enabled",
+  reasons: ["The endpoint is available again", "The partner has confirmed"],
+});
+
+const specs: Readonly<Record<`${TargetKind}.${string}`, Spec>> = {
+  "saga.retry": ({ skips, skippable = [] }) => ({
+    label: "Retry",
     icon: "retry",
     title: "Retry this saga",
     explain:
-      "A worker takes it up where it stopped, with a fresh budget of tries. Steps that are done stay done.",
-    done: "The saga goes on.",
-    reasons: ["The other system is back", "The cause is fixed"],
-  },
-  "saga.skip": {
-    verb: "Skip a step",
-    icon: "skip",
-    title: "Skip a step",
-    explain:
-      "The step counts as settled and is not called again. Do this when you have settled it by hand, or when it does not matter.",
-    done: "The step was skipped.",
-    asks: "step",
-    reasons: ["Settled by hand", "No longer needed"],
-  },
+      skips === "undo" && skippable.length > 0
+        ? `A worker calls the undo of ${skippable.join(", ")} again, with a new set of attempts. Completed undos are not repeated.`
+        : "A worker resumes at the failed step with a new set of attempts. Completed steps are not repeated.",
+    started: "retry started",
+    reasons: BACK,
+  }),
+  "saga.skip": (target) => (target.skips === "undo" ? skipUndo(target) : skipAct),
   "saga.resolve": {
-    verb: "Resolve by hand",
+    label: "Resolve",
     icon: "resolve",
     title: "Resolve this saga by hand",
     explain:
-      "The saga ends as you say, and no further step or undo is called. Be sure that the outside world agrees.",
-    done: "The saga has ended.",
+      "The saga ends with the outcome that you choose. No further step or undo is called: make sure the external systems match.",
+    started: "resolved",
     danger: true,
-    asks: "ending",
-    reasons: ["Settled by hand with the provider", "Refunded in the provider's dashboard"],
+    asks: "outcome",
+    reasons: ["Settled by hand with the provider", "Refunded in the provider’s dashboard"],
   },
   "saga.cancel": {
-    verb: "Cancel",
+    label: "Cancel",
     icon: "stop",
     title: "Cancel this saga",
-    explain: "It stops going forward and undoes what was done, in reverse order.",
-    done: "The saga turns back.",
+    explain: "The saga stops, and its completed steps are undone, the last one first.",
+    started: "cancelling, rolling back",
     danger: true,
     reasons: ["The customer asked for it", "Started by mistake"],
   },
   "entry.requeue": {
-    verb: "Requeue",
+    label: "Requeue",
     icon: "retry",
     title: "Requeue this entry",
-    explain: "It is tried again from the first attempt, under the same idempotency key.",
-    done: "The entry is due again.",
-    reasons: ["The other system is back", "The cause is fixed"],
+    explain: "The call is made again with a new set of attempts, under the same idempotency key.",
+    started: "queued for another attempt",
+    reasons: BACK,
   },
   "entry.retry": {
-    verb: "Retry",
+    label: "Retry",
     icon: "retry",
     title: "Retry this event",
-    explain: "It goes to its handler again, with a fresh budget of tries.",
-    done: "The event is due again.",
-    reasons: ["The cause is fixed", "The version that understands it is deployed"],
+    explain: "The event goes to its handler again, with a new set of attempts.",
+    started: "retry started",
+    reasons: ["The cause is fixed", "A version that can read it is deployed"],
   },
-  "entry.resolve": {
-    verb: "Resolve by hand",
-    icon: "resolve",
-    title: "Resolve this event by hand",
-    explain:
-      "It is done with and goes to no handler any more. Where a flow waits for it, that step counts as failed, and the flow undoes what was done.",
-    done: "The event is done with.",
-    danger: true,
-    reasons: ["Settled by hand", "No longer needed"],
-  },
+  "entry.resolve": (target) => (target.entryKind === "erasure" ? resolveErasure(target) : resolveEvent),
   "flow.retry": {
-    verb: "Retry",
+    label: "Retry",
     icon: "retry",
     title: "Retry this flow",
-    explain: "The undo that failed is asked for again.",
-    done: "The flow goes on.",
+    explain: "The failed undo is requested again.",
+    started: "retry started",
     reasons: ["The cause is fixed"],
   },
   "flow.resolve": {
-    verb: "Resolve by hand",
+    label: "Resolve",
     icon: "resolve",
     title: "Resolve this flow by hand",
     explain:
-      "The undo that failed counts as done, and the flow goes on with what is left to undo. Be sure that you have undone it.",
-    done: "The flow goes on without it.",
+      "The failed undo is marked as done, and the flow continues with the remaining undos. Make sure that you undid it by hand.",
+    started: "resolved, rolling back the rest",
     danger: true,
     reasons: ["Undone by hand"],
   },
   "subscription.pause": {
-    verb: "Pause",
+    label: "Pause",
     icon: "pause",
     title: "Pause this subscription",
-    explain: "Nothing is sent until it is enabled again. Deliveries wait; none is lost.",
-    done: "The subscription is paused.",
+    explain: "Nothing is sent until the subscription is enabled again. Deliveries wait; none is lost.",
+    started: "paused",
     reasons: ["The partner is under maintenance"],
   },
-  "subscription.enable": {
-    verb: "Enable",
-    icon: "play",
-    title: "Enable this subscription",
-    explain: "Deliveries that wait are sent, and new events are routed to it.",
-    done: "The subscription is active.",
-    reasons: ["The endpoint is back", "The partner has confirmed"],
-  },
+  "subscription.enable": enable,
   "subscription.unsubscribe": {
-    verb: "Unsubscribe",
+    label: "Unsubscribe",
     icon: "cross",
     title: "Unsubscribe this endpoint",
-    explain: "It receives nothing any more. What was delivered stays on record. This cannot be taken back.",
-    done: "The subscription has ended.",
+    explain:
+      "It receives nothing any more, and its open dead letters are dismissed. Past deliveries stay on record. This cannot be undone.",
+    started: "unsubscribed",
     danger: true,
-    reasons: ["The partner has left"],
+    reasons: ["The partner has left", "The endpoint is gone for good"],
   },
   "subscription.resend": {
-    verb: "Resend since …",
+    label: "Resend since …",
     icon: "retry",
-    title: "Resend everything since an instant",
+    title: "Resend all since …",
     explain: "Each event since then is delivered again as a new delivery, with the same webhook-id.",
-    done: "Deliveries were made.",
+    started: "resend started",
     asks: "since",
     reasons: ["The partner has lost data"],
   },
-  "delivery.resend": {
-    verb: "Resend",
-    icon: "retry",
-    title: "Resend this delivery",
-    explain:
-      "A new delivery of the same event is made, with the same webhook-id and a fresh budget of tries.",
-    done: "A new delivery was made.",
-    reasons: ["The endpoint is back", "The partner asked for it"],
-  },
+  "delivery.resend": resend,
   "delivery.dismiss": {
-    verb: "Dismiss",
+    label: "Dismiss",
     icon: "check",
     title: "Dismiss this dead letter",
     explain: "It leaves the attention list and is not sent again. It stays on record.",
-    done: "The dead letter was dismissed.",
+    started: "dismissed",
     danger: true,
     reasons: ["No longer needed", "Settled with the partner"],
   },
 };
 
-export function specOf(kind: TargetKind, action: string): ActionSpec | undefined {
-  return specs[`${kind}.${action}`];
+export function specOf(target: Target, action: string): ActionSpec | undefined {
+  const spec = specs[`${target.kind}.${action}`];
+  return typeof spec === "function" ? spec(target) : spec;
 }
 
 const paths: Readonly<Record<TargetKind, string>> = {
@@ -179,8 +247,15 @@ const paths: Readonly<Record<TargetKind, string>> = {
   delivery: "webhooks/deliveries",
 };
 
-export function actionPath({ kind, id }: Target, action: string): string {
-  return `${paths[kind]}/${encodeURIComponent(id)}/${action}`;
+/** Of the API. The pages have the same paths behind `#/`. */
+export function pathOf(kind: TargetKind, id: string): string {
+  return `${paths[kind]}/${encodeURIComponent(id)}`;
+}
+
+/** As a toast and a dialog name it. */
+export function labelOf({ kind, id, name, subscription }: Target): string {
+  if (kind === "saga") return `${name} ${id}`;
+  return kind === "delivery" && subscription ? `${name} → ${subscription.name}` : name;
 }
 
 /** What an action makes out of date. */
@@ -192,7 +267,7 @@ export const touches: Readonly<Record<TargetKind, readonly Topic[]>> = {
   delivery: ["webhooks", "attention", "audit", "overview"],
 };
 
-export interface Asked {
+export interface OpenedAction {
   readonly target: Target;
   readonly action: string;
   readonly spec: ActionSpec;
@@ -200,14 +275,15 @@ export interface Asked {
   readonly onDone: ((answer: unknown) => void) | undefined;
 }
 
-const open = signal<Asked | undefined>(undefined);
-export const asked: ReadonlySignal<Asked | undefined> = open;
+const opened = signal<OpenedAction | undefined>(undefined);
+/** The action whose dialog is open. */
+export const openedAction: ReadonlySignal<OpenedAction | undefined> = opened;
 
-export function ask(target: Target, action: string, onDone?: (answer: unknown) => void): void {
-  const spec = specOf(target.kind, action);
-  if (spec) open.value = { target, action, spec, onDone };
+export function openAction(target: Target, action: string, onDone?: (answer: unknown) => void): void {
+  const spec = specOf(target, action);
+  if (spec) opened.value = { target, action, spec, onDone };
 }
 
-export function closeAsked(): void {
-  open.value = undefined;
+export function closeAction(): void {
+  opened.value = undefined;
 }

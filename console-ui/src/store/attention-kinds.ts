@@ -1,14 +1,16 @@
-/** What each kind of trouble is called, what it needs, and where it is looked at. */
+/** The kinds of attention items: what each is called, what it needs, and where it is shown. */
 import type { AttentionLine } from "../../../src/console/contract.ts";
 import type { IconName } from "../parts/icon.tsx";
-import type { TargetKind } from "./actions.ts";
+import type { Target, TargetKind } from "./actions.ts";
 import { hrefOf } from "./route.ts";
 
 export interface AttentionKind {
   readonly word: string;
   readonly icon: IconName;
-  readonly needs: string;
+  readonly needs: (item: AttentionLine) => string;
   readonly target: TargetKind | undefined;
+  /** Of an outbox entry. */
+  readonly entryKind?: string;
   readonly href: (id: string) => string;
 }
 
@@ -16,73 +18,111 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
   "stalled-saga": {
     word: "Stalled saga",
     icon: "sagas",
-    needs:
-      "See what could not be undone. Mend the cause and retry, or settle it by hand and skip or resolve.",
+    needs: ({ skips }) =>
+      skips === "undo"
+        ? "Fix the cause and retry. Or undo it by hand, then skip the undo or resolve the saga."
+        : "Fix the cause and retry. Or do it by hand, then skip the step or resolve the saga.",
     target: "saga",
     href: (id) => hrefOf(["sagas", id]),
   },
   "abandoned-entry": {
-    word: "Abandoned entry",
-    icon: "outbox",
-    needs: "The other system refused or was away too long. Mend the cause, then requeue.",
+    word: "Abandoned erasure",
+    icon: "erasures",
+    needs: ({ actions }) =>
+      actions.includes("requeue")
+        ? "The other system rejected the request or was unavailable. Fix the cause, then requeue. If the system no longer exists, resolve it with evidence."
+        : "The corrections are cleared: issue the rectification again, or resolve this one with evidence.",
     target: "entry",
+    entryKind: "erasure",
     href: (id) => hrefOf(["outbox", id]),
   },
   "abandoned-call": {
     word: "Abandoned call",
     icon: "outbox",
-    needs: "A call of your own was refused, or failed too often. Mend the cause, then requeue.",
+    needs: () => "The call was rejected, or all attempts failed. Fix the cause, then requeue.",
     target: "entry",
+    entryKind: "call",
     href: (id) => hrefOf(["outbox", id]),
   },
   "dead-letter": {
     word: "Dead letter",
     icon: "webhooks",
-    needs: "The endpoint never accepted it. Talk to its owner, then resend or dismiss.",
+    needs: ({ subscription }) => {
+      if (subscription?.gone)
+        return "The endpoint is gone: dismiss the dead letter, or unsubscribe the endpoint, which dismisses all of them.";
+      return subscription?.status === "Disabled"
+        ? "The subscription is disabled: once its endpoint is available again, enable it and resend. Or dismiss."
+        : "All attempts failed. Contact the endpoint’s owner, then resend or dismiss.";
+    },
     target: "delivery",
     href: (id) => hrefOf(["webhooks", "deliveries", id]),
   },
   "abandoned-event": {
     word: "Abandoned event",
     icon: "flows",
-    needs:
-      "Its handler gave it up, or nobody could read it. Mend the cause, or deploy the version that understands it, then retry; or settle it by hand and resolve.",
+    needs: () =>
+      "All attempts of its handler failed, or no deployed version can read it. Fix the cause or deploy a version that can, then retry. Or resolve it by hand.",
     target: "entry",
+    entryKind: "event",
     href: (id) => hrefOf(["outbox", id]),
   },
   "stalled-run": {
     word: "Stalled run",
     icon: "flows",
-    needs: "An undo has failed for good. Mend the cause and retry, or settle it by hand and resolve.",
+    needs: () => "An undo failed permanently. Fix the cause and retry. Or undo it by hand and resolve.",
     target: "flow",
     href: (id) => hrefOf(["flows", id]),
   },
   "overdue-erasure": {
     word: "Overdue erasure",
     icon: "erasures",
-    needs: "The legal deadline has passed. Open the subject to see which entries block it.",
+    needs: () => "The legal deadline has passed. Open the data subject to see which entries block it.",
     target: undefined,
     href: (id) => hrefOf(["erasures", id]),
   },
   "disabled-subscription": {
     word: "Disabled subscription",
     icon: "webhooks",
-    needs: "The endpoint failed for too long, or is gone. Ask its owner, then enable it or unsubscribe it.",
+    needs: ({ subscription }) =>
+      subscription?.gone
+        ? "The endpoint is gone for good: unsubscribe it. Its dead letters are dismissed with it."
+        : "No delivery succeeds. Contact the endpoint’s owner, then enable it or unsubscribe it.",
     target: "subscription",
     href: (id) => hrefOf(["webhooks", "subscriptions", id]),
   },
 };
 
-/** A newer server may know kinds that this page does not: they are shown all the same, without actions. */
-export function kindOf(kind: string): AttentionKind {
+/** A newer server may know kinds that this page does not: they are shown without actions. */
+export function attentionKind(kind: string): AttentionKind {
   const known: Readonly<Record<string, AttentionKind>> = kinds;
   return (
     known[kind] ?? {
       word: kind,
       icon: "alert",
-      needs: "This page does not know this kind of trouble: load it again.",
+      needs: () => "This page does not know this kind of item. Reload the page.",
       target: undefined,
       href: () => hrefOf(["attention"]),
     }
   );
+}
+
+/** What the buttons of an item act on; undefined where it has none. */
+export function targetOf(item: AttentionLine): Target | undefined {
+  const { target, entryKind } = attentionKind(item.kind);
+  if (!target) return undefined;
+  return {
+    kind: target,
+    id: item.id,
+    name: item.name,
+    skippable: item.skippable,
+    skips: item.skips,
+    subscription: item.subscription,
+    ...(entryKind !== undefined && { entryKind }),
+  };
+}
+
+/** The title of an item: what it is about, as people call it. */
+export function titleOf({ kind, name, id, subscription }: AttentionLine): string {
+  if (kind === "stalled-saga") return `${name} ${id}`;
+  return kind === "dead-letter" && subscription ? `${name} → ${subscription.name}` : name;
 }

@@ -1,4 +1,4 @@
-/** One clock for everything that says how long ago something was: all of it moves in the same frame, once a second. */
+/** One clock for all relative times: they change in the same frame, once a second. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 
 const tick = signal(Date.now());

@@ -1,14 +1,14 @@
 /**
- * The keyboard. Two kinds of keys: single ones (`j`, `/`, `?`) and journeys that begin with `g`. A page adds its own
- * while it is shown; nothing fires while somebody types.
+ * Keyboard shortcuts: single keys (`j`, `/`, `?`) and sequences that begin with `g`. A component adds its own while it is
+ * shown; none fires while the reader types.
  */
 import { useEffect } from "preact/hooks";
 
 export type Keys = Readonly<Record<string, () => void>>;
 
 const layers: Keys[] = [];
-let journey = false;
-let journeyTimer: ReturnType<typeof setTimeout> | undefined;
+let inSequence = false;
+let sequenceTimer: ReturnType<typeof setTimeout> | undefined;
 
 export function useKeys(keys: Keys): void {
   useEffect(() => {
@@ -31,11 +31,11 @@ function onKey(event: KeyboardEvent): void {
     return;
   }
   if (typing(event.target) || document.querySelector("dialog[open]")) return;
-  const name = journey ? `g ${event.key}` : event.key;
-  endJourney();
+  const name = inSequence ? `g ${event.key}` : event.key;
+  endSequence();
   if (name === "g") {
-    journey = true;
-    journeyTimer = setTimeout(endJourney, 1_500);
+    inSequence = true;
+    sequenceTimer = setTimeout(endSequence, 1_500);
   } else if (run(name)) {
     event.preventDefault();
   }
@@ -52,9 +52,9 @@ function run(name: string): boolean {
   return false;
 }
 
-function endJourney(): void {
-  journey = false;
-  clearTimeout(journeyTimer);
+function endSequence(): void {
+  inSequence = false;
+  clearTimeout(sequenceTimer);
 }
 
 function typing(target: EventTarget | null): boolean {
@@ -64,7 +64,7 @@ function typing(target: EventTarget | null): boolean {
 
 document.addEventListener("keydown", onKey);
 
-/** Moves the focus along everything that is marked as a row: Enter then opens it, as with any link. */
+/** Moves the focus along the elements marked as rows: Enter opens one, as with any link. */
 export function moveRow(by: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")];
   if (rows.length === 0) return;

@@ -1,34 +1,41 @@
 /**
- * What changes, as it changes. One stream for the whole page; what arrives only says which figures are out of date, and
- * whoever shows them loads them again. The stream is closed while nobody looks, and everything counts as changed after it.
+ * Live updates. One stream serves the whole page; a notice only says which data is out of date, and the components that
+ * show that data load it again. The stream is closed while the tab is hidden, and everything counts as changed after it.
  */
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Count, LiveChange, Part, SagaLine } from "../../../src/console/contract.ts";
+import type { LiveChange, Part, SagaLine } from "../../../src/console/contract.ts";
 import { apiUrl, get } from "./api.ts";
+import { recordAttention } from "./attention-count.ts";
 
 export type Topic = Part | "attention" | "overview" | "audit" | "watched";
 export type LiveState = "live" | "waiting" | "offline" | "paused";
 
-const topics: Readonly<Record<Topic, Signal<number>>> = {
-  sagas: signal(0),
-  outbox: signal(0),
-  erasures: signal(0),
-  flows: signal(0),
-  webhooks: signal(0),
-  attention: signal(0),
-  overview: signal(0),
-  audit: signal(0),
-  watched: signal(0),
+/** How often a topic changed: by notices of the server, and by actions of this page, which are shown at once. */
+interface Revisions {
+  readonly notices: Signal<number>;
+  readonly actions: Signal<number>;
+}
+
+const revisions = (): Revisions => ({ notices: signal(0), actions: signal(0) });
+
+const topics: Readonly<Record<Topic, Revisions>> = {
+  sagas: revisions(),
+  outbox: revisions(),
+  erasures: revisions(),
+  flows: revisions(),
+  webhooks: revisions(),
+  attention: revisions(),
+  overview: revisions(),
+  audit: revisions(),
+  watched: revisions(),
 };
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 15_000;
 
 const state = signal<LiveState>("waiting");
-const attention = signal<Count | undefined>(undefined);
 const lines = signal<readonly SagaLine[]>([]);
 export const liveState: ReadonlySignal<LiveState> = state;
-export const attentionCount: Signal<Count | undefined> = attention;
-/** The sagas that the last notice spoke of. */
+/** The sagas of the last notice. */
 export const changedSagas: ReadonlySignal<readonly SagaLine[]> = lines;
 
 let source: EventSource | undefined;
@@ -37,13 +44,20 @@ let wanted = false;
 let retryMs = RETRY_MIN_MS;
 let retryTimer: ReturnType<typeof setTimeout> | undefined;
 
-export function ticks(topic: Topic): number {
-  return topics[topic].value;
+export function revisionOf(topic: Topic): { readonly notices: number; readonly actions: number } {
+  const { notices, actions } = topics[topic];
+  return { notices: notices.value, actions: actions.value };
 }
 
-/** Says that something is out of date; without a name, that everything is. */
-export function outdated(...names: readonly Topic[]): void {
-  for (const name of names.length === 0 ? (Object.keys(topics) as Topic[]) : names) topics[name].value += 1;
+/** The server changed something; without a name, everything. */
+export function invalidate(...names: readonly Topic[]): void {
+  for (const name of names.length === 0 ? (Object.keys(topics) as Topic[]) : names)
+    topics[name].notices.value += 1;
+}
+
+/** An action of this page changed something: the operator waits to see it. */
+export function invalidateNow(...names: readonly Topic[]): void {
+  for (const name of names) topics[name].actions.value += 1;
 }
 
 export function startLive(): void {
@@ -56,7 +70,7 @@ export function stopLive(): void {
   disconnect();
 }
 
-/** Also hears of one saga's every step; undefined ends that. */
+/** Also reports every step of one saga; undefined ends that. */
 export function watch(id: string | undefined): void {
   if (watched === id) return;
   watched = id;
@@ -68,16 +82,16 @@ function connect(): void {
   const query = watched === undefined ? "" : `?saga=${encodeURIComponent(watched)}`;
   source = new EventSource(apiUrl(`live${query}`));
   source.addEventListener("open", () => {
-    if (state.value === "offline" || state.value === "paused") outdated();
+    if (state.value === "offline" || state.value === "paused") invalidate();
     state.value = "live";
     retryMs = RETRY_MIN_MS;
   });
   source.addEventListener("change", (event: MessageEvent<string>) => onChange(event.data));
-  source.addEventListener("reset", () => outdated());
+  source.addEventListener("reset", () => invalidate());
   source.addEventListener("error", () => {
     state.value = "offline";
     disconnect();
-    // A stream does not say why it ended: a call does, whether nobody answers or the session is over.
+    // A stream does not say why it ended: a call does, whether the server is away or the session is over.
     void get("session").catch(() => undefined);
     retryTimer = setTimeout(connect, retryMs);
     retryMs = Math.min(RETRY_MAX_MS, retryMs * 2);
@@ -97,13 +111,13 @@ function onChange(data: string): void {
   } catch {
     return;
   }
-  if (attention.value?.value !== change.attention.value) outdated("attention");
-  attention.value = change.attention;
+  const hasStalled = change.sagas.some(({ status }) => status === "STALLED");
+  if (recordAttention(change.attention, change.at) || hasStalled) invalidate("attention");
   lines.value = change.sagas;
-  if (change.sagas.length > 0 || change.more) outdated("sagas");
-  if (change.watched.length > 0) outdated("watched");
-  if (change.parts.length > 0) outdated(...change.parts);
-  outdated("overview");
+  if (change.sagas.length > 0 || change.more) invalidate("sagas");
+  if (change.watched.length > 0) invalidate("watched");
+  if (change.parts.length > 0) invalidate(...change.parts);
+  invalidate("overview");
 }
 
 document.addEventListener("visibilitychange", () => {

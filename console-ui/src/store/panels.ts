@@ -1,4 +1,4 @@
-/** What lies over the page: the list of keys, the palette, the menu of the phone. At most one of them. */
+/** The panel over the page: the shortcuts, the palette or the menu of the phone. At most one is open. */
 import { signal, type Signal } from "@preact/signals";
 
 export const panel: Signal<"keys" | "palette" | "menu" | undefined> = signal(undefined);

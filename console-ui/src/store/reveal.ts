@@ -1,11 +1,11 @@
 /**
- * Values that somebody asked to see. They live as long as the page that shows them: leaving it forgets them, and the
- * next look is asked for and audited again.
+ * Revealed values. They live as long as the page that shows them: leaving it forgets them, and the next reveal needs a
+ * reason and is audited again.
  */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Json, RevealRequest, Revealed } from "../../../src/console/contract.ts";
 import { post } from "./api.ts";
-import { outdated } from "./live.ts";
+import { invalidateNow } from "./live.ts";
 
 export type RevealKind = RevealRequest["kind"];
 export interface Secret {
@@ -15,7 +15,7 @@ export interface Secret {
 
 const known = signal<ReadonlyMap<string, Revealed["fields"]>>(new Map());
 const wanted = signal<Secret | undefined>(undefined);
-export const revealWanted: ReadonlySignal<Secret | undefined> = wanted;
+export const requestedReveal: ReadonlySignal<Secret | undefined> = wanted;
 
 const keyOf = ({ kind, id }: Secret): string => `${kind} ${id}`;
 
@@ -23,7 +23,7 @@ export function revealedOf(secret: Secret): Readonly<Record<string, Json>> | und
   return known.value.get(keyOf(secret));
 }
 
-export function wantReveal(secret: Secret | undefined): void {
+export function requestReveal(secret: Secret | undefined): void {
   wanted.value = secret;
 }
 
@@ -31,7 +31,7 @@ export async function reveal(secret: Secret, reason: string): Promise<void> {
   const { fields } = await post<Revealed>("reveal", { ...secret, reason });
   known.value = new Map(known.value).set(keyOf(secret), fields);
   wanted.value = undefined;
-  outdated("audit");
+  invalidateNow("audit");
 }
 
 export function hide(secret: Secret): void {

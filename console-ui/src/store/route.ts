@@ -1,16 +1,16 @@
 /**
- * Where the reader is. The address lives in the fragment, so that the console needs nothing from the server that it is
- * mounted in, whatever the path; filters and search live in it too, so that a view can be sent to a colleague.
+ * The current page. Its address is in the fragment, so that the console works below any path of any server; filters and
+ * search are in it too, so that a view can be sent to a colleague.
  */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 
-export interface Place {
+export interface Route {
   /** `sagas/o-1` as `["sagas", "o-1"]`, decoded. */
   readonly path: readonly string[];
   readonly query: ReadonlyMap<string, string>;
 }
 
-export function readPlace(hash: string): Place {
+export function parseRoute(hash: string): Route {
   const [path, query] = splitOnce(hash.replace(/^#\/?/u, ""), "?");
   return {
     path: path.split("/").filter(Boolean).map(decode),
@@ -42,19 +42,19 @@ function decode(part: string): string {
 }
 
 const hash = signal(location.hash);
-export const place: ReadonlySignal<Place> = computed(() => readPlace(hash.value));
-export const pageName: ReadonlySignal<string> = computed(() => place.value.path[0] ?? "overview");
+export const route: ReadonlySignal<Route> = computed(() => parseRoute(hash.value));
+export const pageName: ReadonlySignal<string> = computed(() => route.value.path[0] ?? "overview");
 
 addEventListener("hashchange", () => (hash.value = location.hash));
 
-export function go(href: string): void {
+export function navigate(href: string): void {
   location.hash = href;
 }
 
 /** Changes the query of this page without leaving a step in the history for every letter typed. */
-export function refine(changes: Readonly<Record<string, string | undefined>>): void {
-  const query = new Map<string, string | undefined>(place.value.query);
+export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
+  const query = new Map<string, string | undefined>(route.value.query);
   for (const [name, value] of Object.entries(changes)) query.set(name, value);
-  history.replaceState(null, "", hrefOf(place.value.path, query));
+  history.replaceState(null, "", hrefOf(route.value.path, query));
   hash.value = location.hash;
 }

@@ -1,11 +1,11 @@
-/** Who is here, and what they may do. A token in the fragment is used once and taken out of the address bar. */
+/** Who is signed in, with which roles. A token in the fragment is used once and removed from the address bar. */
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Part, Role, Session } from "../../../src/console/contract.ts";
-import { asTrouble, get, post, remove, type Trouble } from "./api.ts";
+import { toApiError, get, post, remove, type ApiError } from "./api.ts";
 
 export type SessionState =
   | { readonly state: "loading" }
-  | { readonly state: "out"; readonly trouble: Trouble | undefined }
+  | { readonly state: "out"; readonly failure: ApiError | undefined }
   | { readonly state: "in"; readonly session: Session };
 
 const current = signal<SessionState>({ state: "loading" });
@@ -16,15 +16,15 @@ export async function begin(): Promise<void> {
   if (token !== undefined) {
     history.replaceState(null, "", "#/");
     dispatchEvent(new HashChangeEvent("hashchange"));
-    // Whoever is signed in already and opens an old link stays signed in.
+    // An operator who is signed in already and opens an old link stays signed in.
     if (await signIn(token)) return;
   }
-  const trouble = current.value.state === "out" ? current.value.trouble : undefined;
+  const failure = current.value.state === "out" ? current.value.failure : undefined;
   try {
     current.value = { state: "in", session: await get<Session>("session") };
   } catch (error) {
-    const failure = asTrouble(error);
-    current.value = { state: "out", trouble: failure.status === 401 ? trouble : failure };
+    const caught = toApiError(error);
+    current.value = { state: "out", failure: caught.status === 401 ? failure : caught };
   }
 }
 
@@ -34,7 +34,7 @@ export async function signIn(token: string): Promise<boolean> {
     current.value = { state: "in", session };
     return true;
   } catch (error) {
-    current.value = { state: "out", trouble: asTrouble(error) };
+    current.value = { state: "out", failure: toApiError(error) };
     return false;
   }
 }
@@ -43,7 +43,7 @@ export async function signOut(): Promise<void> {
   try {
     await remove("session");
   } finally {
-    current.value = { state: "out", trouble: undefined };
+    current.value = { state: "out", failure: undefined };
   }
 }
 

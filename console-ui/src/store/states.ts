@@ -1,4 +1,4 @@
-/** Every state that anything can be in: its word, its colour, its shape, and what it means. One table, read everywhere. */
+/** Every state that an item can be in: its label, its colour, its icon, and what it means. One table, read everywhere. */
 import type { SagaStatus } from "../../../src/console/contract.ts";
 import type {
   DeliveryStatus,
@@ -13,30 +13,30 @@ export type Tone = "sea" | "copper" | "rose" | "sky" | "stone";
 export interface Look {
   readonly word: string;
   readonly tone: Tone;
-  /** Without one it breathes: work is under way. */
+  /** Without one it pulses: work is in progress. */
   readonly icon: IconName | undefined;
-  readonly means: string;
+  readonly meaning: string;
 }
 
-const look = (word: string, tone: Tone, icon: IconName | undefined, means: string): Look => ({
+const look = (word: string, tone: Tone, icon: IconName | undefined, meaning: string): Look => ({
   word,
   tone,
   icon,
-  means,
+  meaning,
 });
 
 export const sagaLooks: Readonly<Record<SagaStatus, Look>> = {
-  STALLED: look("Stalled", "rose", "alert", "It cannot go on by itself and waits for a person."),
-  COMPENSATING: look("Compensating", "copper", undefined, "It turned back and is undoing what was done."),
-  RUNNING: look("Running", "sky", undefined, "Its steps are under way."),
+  STALLED: look("Stalled", "rose", "alert", "It cannot continue by itself and needs an operator."),
+  COMPENSATING: look(
+    "Compensating",
+    "copper",
+    undefined,
+    "A step failed, and its completed steps are being undone.",
+  ),
+  RUNNING: look("Running", "sky", undefined, "Its steps are running."),
   PENDING: look("Pending", "stone", "clock", "It waits for a worker, a time or a signal."),
   COMPLETED: look("Completed", "sea", "check", "Every step is done."),
-  FAILED: look(
-    "Failed, undone",
-    "copper",
-    "undo",
-    "It failed, and everything that may have happened was undone.",
-  ),
+  FAILED: look("Rolled back", "copper", "undo", "It failed, and all of its effects were undone."),
 };
 
 export const outboxLooks: Readonly<Record<OutboxStatus, Look>> = {
@@ -44,57 +44,69 @@ export const outboxLooks: Readonly<Record<OutboxStatus, Look>> = {
     "Abandoned",
     "rose",
     "alert",
-    "Its tries are used up, or it cannot succeed: it waits for a person.",
+    "All attempts failed, or the error is permanent: it needs an operator.",
   ),
-  failed: look("Retrying", "copper", "retry", "The last try failed; it is tried again."),
-  in_flight: look("In flight", "sky", undefined, "A worker is making the call now."),
+  failed: look("Retrying", "copper", "retry", "The last attempt failed; another one follows."),
+  in_flight: look("In flight", "sky", undefined, "A worker is making the call."),
   pending: look("Pending", "stone", "clock", "It waits for a worker."),
   scheduled: look(
     "Scheduled",
     "stone",
     "clock",
-    "The other system deletes it at a later time; it is checked then.",
+    "The other system deletes the data later; that is verified then.",
   ),
-  succeeded: look("Succeeded", "sea", "check", "The other system has confirmed it."),
-  superseded: look("Superseded", "stone", "skip", "A newer entry has taken its place."),
+  succeeded: look("Succeeded", "sea", "check", "The other system confirmed it."),
+  superseded: look("Superseded", "stone", "skip", "A newer entry replaced it."),
 };
 
 const unrouted = look(
-  "No handler",
+  "No subscriber",
   "stone",
-  "clock",
-  "No process here has a handler for this event: it is kept until one does.",
+  "check",
+  "No handler subscribes to this event: nothing is left to do. It is kept for handlers that are added later.",
 );
 
-/** An event that waits for nobody in particular is not late. */
+/** An event without a subscriber waits for nothing. */
 export function entryLook({ kind, status }: { readonly kind: string; readonly status: string }): Look {
   return kind === "event" && status === "pending" ? unrouted : lookOf(outboxLooks, status);
 }
 
+/** The same for an event of a flow: a row for a handler names it, the row of the event itself does not. */
+export function eventLook(event: { readonly handler: string | null; readonly status: string }): Look {
+  return entryLook({ kind: event.handler === null ? "event" : "delivery", status: event.status });
+}
+
 export const flowLooks: Readonly<Record<FlowStatus, Look>> = {
-  stalled: look("Stalled", "rose", "alert", "An undo has failed for good: it waits for a person."),
-  compensating: look("Compensating", "copper", undefined, "It turned back and is undoing what was done."),
-  running: look("Running", "sky", undefined, "Events are on their way from handler to handler."),
+  stalled: look("Stalled", "rose", "alert", "An undo failed permanently: it needs an operator."),
+  compensating: look(
+    "Compensating",
+    "copper",
+    undefined,
+    "A step failed, and its completed steps are being undone.",
+  ),
+  running: look("Running", "sky", undefined, "Its events are being handled."),
   completed: look("Completed", "sea", "check", "Every step was answered with its success event."),
-  failed: look("Failed, undone", "copper", "undo", "A step failed, and those before it were undone."),
+  failed: look("Rolled back", "copper", "undo", "A step failed, and the steps before it were undone."),
 };
 
 export const deliveryLooks: Readonly<Record<DeliveryStatus, Look>> = {
-  DeadLettered: look("Dead letter", "rose", "alert", "Its tries are used up: it waits for a person."),
-  PendingRetry: look("Retrying", "copper", "retry", "The last try failed; it is sent again."),
-  InProgress: look("Sending", "sky", undefined, "A worker is sending it now."),
-  Pending: look("Pending", "stone", "clock", "It waits for its turn."),
-  Completed: look("Delivered", "sea", "check", "The endpoint has accepted it."),
+  DeadLettered: look("Dead letter", "rose", "alert", "All attempts failed: it needs an operator."),
+  PendingRetry: look("Retrying", "copper", "retry", "The last attempt failed; another one follows."),
+  InProgress: look("Sending", "sky", undefined, "A worker is sending it."),
+  Pending: look("Pending", "stone", "clock", "It waits for a worker."),
+  Completed: look("Delivered", "sea", "check", "The endpoint accepted it."),
 };
 
 export const subscriptionLooks: Readonly<Record<SubscriptionStatus, Look>> = {
   Active: look("Active", "sea", "check", "Events are sent to it."),
-  Paused: look("Paused", "stone", "pause", "Somebody has paused it; events wait."),
+  Paused: look("Paused", "stone", "pause", "An operator paused it; deliveries wait."),
   Disabled: look("Disabled", "rose", "alert", "It failed for too long, or answered 410: nothing is sent."),
   Deleted: look("Deleted", "stone", "cross", "It is kept for the record only."),
 };
 
-/** For a word that a newer server may know and this page does not. */
+/** A newer server may know states that this page does not. */
 export function lookOf(looks: Readonly<Record<string, Look>>, status: string): Look {
-  return looks[status] ?? look(status, "stone", "dots", "This page does not know this state: load it again.");
+  return (
+    looks[status] ?? look(status, "stone", "dots", "This page does not know this state. Reload the page.")
+  );
 }

@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, until the reader says otherwise. */
+/** Light or dark: as the system says, until the reader chooses. */
 import { effect, signal, type ReadonlySignal } from "@preact/signals";
 
 export type Theme = "light" | "dark";
@@ -25,7 +25,7 @@ export function cycleTheme(): void {
   try {
     localStorage.setItem(KEY, choice.value);
   } catch {
-    // Storage may be closed to us; the choice then lasts as long as the page.
+    // The browser may forbid storage; the choice then lasts as long as the page.
   }
 }
 

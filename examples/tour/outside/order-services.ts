@@ -25,6 +25,8 @@ export class OrderServices {
     ["coffee", 100],
   ]);
   readonly charges: Map<string, Charge> = new Map();
+  /** How often the payment service was asked to charge. */
+  chargeCalls = 0;
   readonly #reservations = new Map<string, Reservation>();
   readonly #parcels = new Map<string, string>();
   readonly #down: ReadonlySet<Outage>;
@@ -80,6 +82,7 @@ export class OrderServices {
     const key = keyOf(headers);
     const charge = this.charges.get(key) ?? { id: this.#next("c"), calls: 0, refunded: false };
     charge.calls += 1;
+    this.chargeCalls += 1;
     keep(this.charges, key, charge);
     if (this.#held?.key === key) {
       this.#held.tell();

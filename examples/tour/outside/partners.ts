@@ -1,5 +1,5 @@
 /** Who gets webhooks: a ledger that is well, a warehouse in the east that may be down, a shop that has moved away for good. */
-import { verifyWebhook } from "amends/webhooks";
+import { verifyWebhook } from "amends/webhooks/receive";
 import type { Arrived, Outage, Reply, Service } from "./outside.ts";
 
 export class Partners {
@@ -22,8 +22,8 @@ export class Partners {
     return this.#services[name];
   }
 
-  #ledger({ headers, body }: Arrived): Reply {
-    verifyWebhook(headers, body, this.ledgerSecret);
+  async #ledger({ headers, body }: Arrived): Promise<Reply> {
+    await verifyWebhook(headers, body, this.ledgerSecret);
     this.taken += 1;
     return { status: 204 };
   }

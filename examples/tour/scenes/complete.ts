@@ -1,4 +1,4 @@
-/** Orders that go well. */
+/** Orders that complete. */
 import { playOrder, type Scene } from "../stage.ts";
 
 export const complete: Scene = async (stage, number) => {
@@ -11,4 +11,5 @@ export const complete: Scene = async (stage, number) => {
   await playOrder(stage, { customer: "u-ann", sku: "tea", cents: 1_200, address: "Lisbon" });
   await playOrder(stage, { customer: "u-ben", sku: "coffee", cents: 900, address: "Oslo" });
   await playOrder(stage, { customer: "u-cleo", sku: "tea", cents: 450, address: "Kyoto" });
+  screen.link("see", stage.door.page("sagas"));
 };

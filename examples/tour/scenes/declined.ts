@@ -1,9 +1,9 @@
-/** A card that is declined: what was done before is taken back. */
+/** A declined card: the steps before it are rolled back. */
 import { playOrder, type Scene } from "../stage.ts";
 
 export const declined: Scene = async (stage, number) => {
   const { screen, outside } = stage;
-  screen.scene(number, "An order that is declined, and undone");
+  screen.scene(number, "A declined order is rolled back");
   screen.say(
     'The card is good for 100 €, the order costs 250 €. The step answers err("card-declined"), so the steps before it are undone, last one first.',
   );
@@ -13,6 +13,7 @@ export const declined: Scene = async (stage, number) => {
   const after = outside.orders.stock.get("coffee");
   screen.gap();
   screen.say(
-    `FAILED is said only when everything that may have happened has been undone. The warehouse agrees: ${before} coffees before, ${after} after.`,
+    `FAILED means that every effect was undone. The warehouse agrees: ${before} coffees before, ${after} after.`,
   );
+  screen.link("see", stage.door.page("sagas/o-1004"));
 };

@@ -1,13 +1,13 @@
-/** People who ask to be forgotten: at once in the shop's tables, and in every system that knows them, sooner or later. */
+/** Erasure requests: at once in the shop's tables, and later in every other system that has the data. */
 import { until, type Scene } from "../stage.ts";
 
 const SYSTEMS = ["help-desk", "newsletter", "logs"];
 
 export const forgotten: Scene = async (stage, number) => {
   const { screen, outside, shop, figures } = stage;
-  screen.scene(number, "Three people ask to be forgotten");
+  screen.scene(number, "Three customers request erasure");
   screen.say(
-    "One commit erases them here and owes it to every system that knows them. Finn was known to the help desk only. The logs cannot erase: they expire in 30 days, and that is checked then. The newsletter is down: after three tries Ann's and Ben's entries are abandoned.",
+    "One commit erases them here and enqueues a call to every other system. Finn was known to the help desk only. The logs cannot erase: they expire in 30 days, and that is verified then. The newsletter is down: after 3 attempts Ann's and Ben's entries are abandoned.",
   );
   screen.gap();
   outside.down.add("newsletter");
@@ -33,4 +33,5 @@ export const forgotten: Scene = async (stage, number) => {
   screen.mark("good", `${succeeded} confirmed`);
   screen.mark("plain", `${scheduled} will expire`);
   screen.mark("bad", `${abandoned} abandoned`);
+  screen.link("see", stage.door.page("erasures/u-ann"));
 };

@@ -1,4 +1,4 @@
-/** A worker that is killed in the middle of a call, and another that takes its order over. */
+/** A worker that is killed in the middle of a call, and another worker that takes its order over. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,7 +10,7 @@ export const killed: Scene = async (stage, number) => {
   const { screen, outside, shop } = stage;
   screen.scene(number, "An order whose worker is killed");
   screen.say(
-    "A second process takes an order and calls the payment service. The money moves; before the answer is back, the process is killed (SIGKILL: it cannot tidy up).",
+    "A second process takes an order and calls the payment service. The money moves; before the answer is back, the process is killed (SIGKILL: it cannot clean up).",
   );
   screen.gap();
   const id = stage.nextId();
@@ -26,11 +26,16 @@ export const killed: Scene = async (stage, number) => {
   const charge = outside.orders.charges.get(key);
   screen.gap();
   screen.say(
-    `The payment service was called ${charge?.calls} times with the key ${key}, and moved money ${charge ? "once" : "never"}. That is the deal: an act may run more than once, always under the same key.`,
+    `The payment service was called ${charge?.calls} times with the key ${key}, and moved money ${charge ? "once" : "never"}. An act may run more than once, always under the same key.`,
   );
+  screen.link("see", stage.door.page(`sagas/${id}`));
 };
 
-async function runAndKill({ screen, folder, outside, shop }: Stage, id: string, key: string): Promise<void> {
+async function runAndKill(
+  { screen, folder, outside, shop, figures }: Stage,
+  id: string,
+  key: string,
+): Promise<void> {
   // Compiled beside this file: Node.js 20 does not run TypeScript.
   const script = fileURLToPath(new URL("../doomed-worker.js", import.meta.url));
   const charged = outside.orders.withholdAnswer(key);
@@ -50,21 +55,18 @@ async function runAndKill({ screen, folder, outside, shop }: Stage, id: string, 
   await pause(400);
   child.kill("SIGKILL");
   await gone;
+  figures.crashes += 1;
   screen.event("bad", `process ${child.pid} was killed`);
 }
 
-/** The order belongs to the dead process until its lease lapses. Then whoever looks first has it. */
+/** The order belongs to the dead process until its lease expires. Then the first worker that polls claims it. */
 async function waitForLease({ screen, shop }: Stage, id: string): Promise<void> {
   const before = (await shop.amends.inspect(id))?.owner;
   for (let look = 0; ; look++) {
     const view = await shop.amends.inspect(id);
     if (view?.owner !== before) return;
     const leftMs = (view?.dueAt?.getTime() ?? 0) - Date.now();
-    screen.countdown(
-      `the order stays its own until its lease of ${LEASE_MS / 1_000} s ends`,
-      leftMs,
-      look === 0,
-    );
+    screen.countdown(`the dead worker's lease expires in ${LEASE_MS / 1_000} s`, leftMs, look === 0);
     await pause(100);
   }
 }

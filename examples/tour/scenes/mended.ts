@@ -1,56 +1,35 @@
-/** For a tour without a person: everything that needs one is mended by the console's API, as its buttons would. */
+/** For a tour without an operator: every task is done through the console's API, as its buttons would do it. */
 import { until, type Scene, type Stage } from "../stage.ts";
-import { sentenceOf, waiting, type Waiting } from "./waiting.ts";
-
-interface Remedy {
-  readonly path: string;
-  readonly action: string;
-  readonly why: string;
-}
+import { tasksOf } from "./tasks.ts";
 
 export const mended: Scene = async (stage, number) => {
-  const { screen, outside } = stage;
-  screen.scene(number, "What needs a person is mended");
+  const { screen, outside, door } = stage;
+  const tasks = await tasksOf(stage);
+  screen.scene(number, "An operator resolves what is left");
   screen.say(
-    "The newsletter, the refunds and the warehouse in the east are back. An operator goes through the console's list: each action asks for a reason and is audited.",
+    "The newsletter, the refunds and the warehouse in the east are back. An operator goes through the console's attention list: each action needs a reason and is audited.",
   );
   screen.gap();
   outside.down.clear();
   const { counters } = stage.shop.amends;
-  const undoneBefore = counters.failed;
-  const items = await waiting(stage);
-  const stalled = items.filter(({ kind }) => kind === "stalled-saga").length;
-  for (const item of items) {
-    const { path, action, why } = remedyFor(item);
-    screen.fact(item.what, sentenceOf(item));
+  const failedBefore = counters.failed;
+  const stalled = tasks.filter(({ action }) => action === "retry").length;
+  for (const { number: of, name, problem, path, action, why } of tasks) {
+    screen.fact(`task ${of}`, `${name}: ${problem}`);
     screen.row("".padEnd(WIDTH));
-    await stage.door.call("POST", `${path}/${encodeURIComponent(item.id)}/${action}`, { reason: why });
+    await door.call("POST", `${path}/${action}`, { reason: why });
     screen.mark("good", action, `(${why})`);
   }
-  await until(async () => counters.failed - undoneBefore === stalled && (await nothingWaits(stage)));
+  await until(async () => counters.failed - failedBefore === stalled && (await nothingIsOpen(stage)));
   screen.gap();
-  screen.say("Nothing needs a person any more. Who did what, and why, is on the console's audit page.");
+  screen.say("All clear. Who did what, and why, is on the console's audit page.");
+  screen.link("see", door.page("audit"));
 };
 
 const WIDTH = 10;
 
-function remedyFor({ kind, reason }: Waiting): Remedy {
-  switch (kind) {
-    case "stalled-saga":
-      return { path: "sagas", action: "retry", why: "refunds work again" };
-    case "abandoned-entry":
-      return { path: "outbox", action: "requeue", why: "the newsletter is back" };
-    case "disabled-subscription":
-      return { path: "webhooks/subscriptions", action: "unsubscribe", why: "the old shop has moved away" };
-    default:
-      return reason.includes("gone for good")
-        ? { path: "webhooks/deliveries", action: "dismiss", why: "the old shop has moved away" }
-        : { path: "webhooks/deliveries", action: "resend", why: "the warehouse is back" };
-  }
-}
-
 /** Neither on the list, nor on its way back to it. */
-async function nothingWaits({ shop, figures }: Stage): Promise<boolean> {
+async function nothingIsOpen({ shop, figures }: Stage): Promise<boolean> {
   const { pending, in_flight, failed } = await shop.erasure.outbox.statusCounts();
   const open = await shop.amends.webhooks.deliveries({ status: "InProgress" });
   const stillRuns = pending + in_flight + failed + open.length > 0;

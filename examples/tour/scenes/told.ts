@@ -1,13 +1,13 @@
-/** Webhooks: one partner is well, one is down until its tries are used up, one has moved away for good. */
+/** Webhooks: one partner accepts them, one is down until all attempts failed, one is gone for good. */
 import { until, type Scene } from "../stage.ts";
 
 const WIDTH = 15;
 
 export const told: Scene = async (stage, number) => {
   const { screen, outside, shop } = stage;
-  screen.scene(number, "Partners are told: webhooks");
+  screen.scene(number, "Webhooks to partners");
   screen.say(
-    "Signed, retried, and given up loudly. The ledger is well. The warehouse in the east answers 500: after four tries its message is a dead letter. The old shop answers 410: its subscription is disabled.",
+    "Signed and retried. The ledger accepts. The warehouse in the east answers 500: dead-lettered after 4 attempts. The old shop answers 410 (gone): its subscription is disabled.",
   );
   screen.gap();
   outside.down.add("warehouse-east");
@@ -27,4 +27,5 @@ export const told: Scene = async (stage, number) => {
     }
     screen.ending(delivery.status, delivery.status === "Completed" ? "good" : "bad");
   }
+  screen.link("see", stage.door.page("webhooks"));
 };

@@ -3,8 +3,8 @@
  * one SQLite file. Waits are short, so that nobody has to wait for the tour; a real shop leaves them as they are.
  */
 import path from "node:path";
-import { Amends, BackoffPolicy } from "amends";
-import { Erasure, httpResolver, type ErasureReport } from "amends/erasure";
+import { Amends } from "amends";
+import { httpResolver, type Erasure, type ErasureReport } from "amends/erasure";
 import { openSqlite, sqlite, type SqliteHandle } from "amends/sqlite";
 import { customerNumber, TABLES, whereDataIs, type Customer } from "./customers.ts";
 import { placeOrder, type Order, type PlaceOrder } from "./place-order.ts";
@@ -29,31 +29,29 @@ export class Shop {
     this.amends = new Amends({
       database: sqlite(this.#file),
       sagas: [this.placeOrder],
-      eventSagas: [restock],
-      handlers: [cancelPurchase],
+      events: [restock, cancelPurchase],
       lease: LEASE_MS,
       webhooks: {
-        maxAttempts: 4,
-        backoff: { base: "200ms", cap: "2s" },
+        retry: { attempts: 4, base: "200ms", cap: "2s" },
         lease: "5s",
         // This machine is no public address: it has to be allowed.
         sending: { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] },
       },
+      erasure: {
+        dataMap: whereDataIs,
+        resolvers: [
+          httpResolver({ name: "newsletter", erase: { url: `${outsideUrl}/newsletter/{value}` } }),
+          httpResolver({ name: "help-desk", erase: { url: `${outsideUrl}/help-desk/{value}` } }),
+          httpResolver({
+            name: "logs",
+            schedule: { url: `${outsideUrl}/logs/about/{value}`, expiresAt: "expires_at" },
+          }),
+        ],
+        retry: { attempts: 3, base: "250ms", cap: "1s" },
+        lease: "5s",
+      },
     });
-    this.erasure = new Erasure({
-      amends: this.amends,
-      dataMap: whereDataIs,
-      resolvers: [
-        httpResolver({ name: "newsletter", erase: { url: `${outsideUrl}/newsletter/{value}` } }),
-        httpResolver({ name: "help-desk", erase: { url: `${outsideUrl}/help-desk/{value}` } }),
-        httpResolver({
-          name: "logs",
-          schedule: { url: `${outsideUrl}/logs/about/{value}`, expiresAt: "expires_at" },
-        }),
-      ],
-      maxAttempts: 3,
-      backoff: new BackoffPolicy({ baseDelay: "250ms", maxDelay: "1s", lease: "5s" }),
-    });
+    this.erasure = this.amends.erasure;
   }
 
   /** Makes the tables, and the first customers. */
@@ -106,19 +104,22 @@ export class Shop {
       await this.amends.start(this.placeOrder, order, { id, tx });
       const { sku, cents } = order;
       const data = { orderId: id, sku, cents };
-      await this.amends.webhooks.publish(tx, {
-        type: "order.placed",
-        id: `${id}-placed`,
-        data,
-        attributes: { region },
-      });
+      await this.amends.webhooks.publish(
+        {
+          type: "order.placed",
+          id: `${id}-placed`,
+          data,
+          attributes: { region },
+        },
+        { tx },
+      );
     });
   }
 
   /** Erased here at once, and in the systems named as soon as they answer: what they owe is in the same commit. */
   async forget(customer: string, systems: readonly string[]): Promise<ErasureReport> {
     const refs = systems.map((kind) => ({ kind, value: customer }));
-    return this.#transaction((tx) => this.erasure.eraseSubject(tx, customer, refs));
+    return this.#transaction((tx) => this.erasure.eraseSubject(customer, refs, { tx }));
   }
 
   async close(): Promise<void> {

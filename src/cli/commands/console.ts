@@ -1,7 +1,8 @@
 /** `amends console`: the web console on a database, without a worker. */
 import { command, number, text, type Command } from "../program/command.ts";
 import { logLines } from "../terminal/log-lines.ts";
-import { CONSOLE_PORT, readHosts, serve } from "../program/service.ts";
+import { CONSOLE_PORT } from "../../console/http/node-http.ts";
+import { readHosts, serve } from "../program/service.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { DATABASE, openLocal } from "../source/source.ts";
 
@@ -13,8 +14,8 @@ export const console: Command = command({
     "It needs no config: on a database alone, everything can be seen and steered. The token is that of AMENDS_TOKEN or of the config, or else one that lasts as long as the process.",
   options: {
     ...DATABASE,
-    port: number("N", `${CONSOLE_PORT} unless said otherwise; 0 takes one that is free.`, 0, 65_535),
-    host: text("ADDRESS", "127.0.0.1 unless said otherwise: from elsewhere nobody gets in."),
+    port: number("N", `Default: ${CONSOLE_PORT}. 0 takes a free one.`, 0, 65_535),
+    host: text("ADDRESS", "Default: 127.0.0.1, which is reachable from this machine only."),
     "allow-host": text(
       "A,B",
       "Further names under which it may be called, where it is not on this machine only.",

@@ -13,7 +13,8 @@ import { Trouble } from "../program/failure.ts";
 import { paint } from "../terminal/ink.ts";
 import { logLines } from "../terminal/log-lines.ts";
 import type { Output } from "../terminal/output.ts";
-import { CONSOLE_PORT, serve } from "../program/service.ts";
+import { CONSOLE_PORT } from "../../console/http/node-http.ts";
+import { serve } from "../program/service.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { DATABASE, openLocal } from "../source/source.ts";
 import { watchProject } from "../program/watch.ts";
@@ -21,12 +22,7 @@ import type { ExitCode, World } from "../program/world.ts";
 
 const OPTIONS = {
   ...DATABASE,
-  port: number(
-    "N",
-    `Of the console. ${CONSOLE_PORT} unless said otherwise; 0 takes one that is free.`,
-    0,
-    65_535,
-  ),
+  port: number("N", `Port of the console. Default: ${CONSOLE_PORT}. 0 takes a free one.`, 0, 65_535),
   "no-watch": flag("Runs once, without watching for changes."),
   ...JSON_OUT,
 } as const;

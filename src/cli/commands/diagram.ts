@@ -1,4 +1,5 @@
 /** `amends diagram`: Mermaid text of a definition, or of what happened to one run. */
+import { SagaDef } from "../../events/define/saga-def.ts";
 import { flowDiagram, flowRunDiagram } from "../../events/diagram.ts";
 import { sagaDiagram } from "../../sagas/view/definition-diagram.ts";
 import { SOURCE, withApi, type Api } from "../source/api.ts";
@@ -19,7 +20,7 @@ export const diagram: Command = command({
   ],
   options: {
     ...SOURCE,
-    as: text("FORM", "sequence unless said otherwise.", ["sequence", "state"]),
+    as: text("FORM", "Default: sequence.", ["sequence", "state"]),
     ...JSON_OUT,
   },
   examples: [
@@ -49,8 +50,8 @@ function ofDefinition(
   // Of several versions the newest is what new sagas begin with.
   const newest = sagas.toSorted((a, b) => b.version - a.version)[0];
   if (newest) return sagaDiagram(newest, form);
-  const flow = config?.eventSagas?.find((saga) => saga.name === name);
-  return flow && flowDiagram(flow);
+  const flow = (config?.events ?? []).find((one) => one.name === name);
+  return flow instanceof SagaDef ? flowDiagram(flow) : undefined;
 }
 
 async function ofRun(api: Api, id: string, form: "sequence" | "state"): Promise<string> {

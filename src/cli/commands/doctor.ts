@@ -9,8 +9,9 @@ import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
 import { plansOf } from "../doctor/plans.ts";
 import { clockOf, progressOf } from "../doctor/progress.ts";
-import { settingsOf } from "../doctor/settings.ts";
-import { failureOf, UsageError } from "../program/failure.ts";
+import { objectsOf } from "../doctor/objects.ts";
+import { fileOf, settingsOf } from "../doctor/settings.ts";
+import { failureOf, Trouble, UsageError } from "../program/failure.ts";
 import { ok, warn, wrong, type Finding } from "../doctor/finding.ts";
 import { ink, paint, type Colour } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
@@ -96,7 +97,7 @@ async function ofDatabase(
   try {
     local = await openLocal(options, world);
   } catch (error) {
-    return asFinding("config")(error);
+    return asFinding(isAboutDatabase(error) ? "database" : "config")(error);
   }
   const findings: Finding[] = [];
   if (local.configFile !== undefined) findings.push(ok("config", local.configFile));
@@ -109,6 +110,13 @@ async function ofDatabase(
     await local.amends.close();
   }
   return findings;
+}
+
+/** Whether the database itself was refused, not the config that names it. */
+function isAboutDatabase(error: unknown): boolean {
+  return (
+    error instanceof Trouble && ["NO_DATABASE", "DATABASE_MISSING", "DRIVER_MISSING"].includes(error.code)
+  );
 }
 
 function driverOf({ database }: Local): Finding {
@@ -134,7 +142,8 @@ function versionOf(require: NodeJS.Require, name: string): string {
 }
 
 async function examine(local: Local, findings: Finding[], world: World): Promise<void> {
-  const { database: db, config, erasure } = local;
+  const { database: db, config } = local;
+  const { erasure } = local.amends.parts;
   const { missing, applied } = await readMigrations(db);
   findings.push(ok("database", `${local.shown} answers`));
   const ask = async (check: string, look: () => Promise<Finding | readonly Finding[]>): Promise<void> => {
@@ -150,6 +159,11 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
     return;
   }
   findings.push(ok("schema", `${many(applied.length, "migration")}, none missing`));
+  await ask("file", () => fileOf(db));
+  const before = findings.length;
+  await ask("tables", () => objectsOf(db));
+  // Without a table or an index the plans are bad for a reason that is known.
+  if (findings.slice(before).some(({ level }) => level === "wrong")) return;
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
   if (erasure)
@@ -170,6 +184,6 @@ function show(output: Output, findings: readonly Finding[], count: number): void
   }
   output.say();
   output.say(
-    count === 0 ? paint("green", "All is well.") : paint("red", `${many(count, "thing")} must be mended.`),
+    count === 0 ? paint("green", "No problems found.") : paint("red", `${many(count, "problem")} found.`),
   );
 }

@@ -23,10 +23,10 @@ const SCRIPT = "amends";
 export const init: Command = command({
   name: "init",
   group: "Set up",
-  summary: "Puts a config with a first saga into this folder. Overwrites nothing.",
+  summary: "Create amends.config.* with an example saga. Overwrites nothing.",
   options: {
-    language: text("NAME", "As the project has it unless said otherwise.", ["ts", "js"]),
-    "dry-run": flag("Only says what it would write."),
+    language: text("NAME", "Default: the language of the project.", ["ts", "js"]),
+    "dry-run": flag("Print what would be written, and write nothing."),
     ...JSON_OUT,
   },
   examples: [
@@ -52,15 +52,20 @@ export const init: Command = command({
     }
     const steps = nextSteps(cwd, project);
     output.document({
+      dryRun: options["dry-run"],
       written: fresh.map(({ name }) => name),
       kept: [...kept.map(({ name }) => name), ...(known === undefined ? [] : [known])],
       script: script === true,
       next: steps,
     });
-    for (const { name } of fresh) output.say(ink`${paint("green", "written")}  ${name}`);
-    if (script) output.say(ink`${paint("green", "added")}    the script "${SCRIPT}" to package.json`);
+    const [wrote, added, keeps] = options["dry-run"]
+      ? ["would write", "would add", "would keep"]
+      : ["written", "added", "kept"];
+    const label = (word: string): string => word.padEnd(wrote.length + 2);
+    for (const { name } of fresh) output.say(ink`${paint("green", label(wrote))}${name}`);
+    if (script) output.say(ink`${paint("green", label(added))}the script "${SCRIPT}" to package.json`);
     for (const name of [...kept.map((file) => file.name), ...(known === undefined ? [] : [known])])
-      output.say(ink`${paint("dim", "kept")}     ${name}, as it is`);
+      output.say(ink`${paint("dim", label(keeps))}${name}, unchanged`);
     output.say();
     output.say(paint("bold", "Next:"));
     const width = Math.max(...steps.map(([line]) => line.length));
@@ -76,7 +81,7 @@ function readManifest(cwd: string): Manifest | undefined {
   const manifest = parsed(readFileSync(file, "utf8"));
   if (!isRecord(manifest) || !isRecord(manifest["scripts"] ?? {})) {
     const why = "package.json cannot be read: it must be a JSON object, and so must its scripts.";
-    throw new Trouble("PACKAGE_BROKEN", why, "Mend it first.");
+    throw new Trouble("PACKAGE_BROKEN", why, "Fix it first.");
   }
   return manifest;
 }

@@ -165,8 +165,8 @@ export const list: Command = command({
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
     ["amends list outbox --status abandoned", "what was given up"],
-    ["amends list attention --json", "what needs a person, for a program"],
-    ["amends list attention --name dead-letter", "one kind of it"],
+    ["amends list attention --json", "items that need attention, for a program"],
+    ["amends list attention --name dead-letter", "one kind of them"],
   ],
   run: async ({ args, options, output, world }) => {
     const part = args[0] ?? "sagas";
@@ -200,7 +200,7 @@ function listingOf(part: string): Listing<never> {
 function statesOf({ states }: Listing<never>, given: string | undefined): readonly string[] {
   if (given === undefined) return [];
   if (states.length === 0)
-    throw new UsageError("What needs a person has no states: leave --status out.", "list");
+    throw new UsageError("Attention items have no states: leave --status out.", "list");
   return given.split(",").map((word) => {
     const plain = (spelt: string): string => spelt.toLowerCase().replaceAll(/[^a-z]/g, "");
     const found = states.find((name) => plain(name) === plain(word));

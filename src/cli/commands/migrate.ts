@@ -14,7 +14,7 @@ export const migrate: Command = command({
   options: {
     ...DATABASE,
     roles: flag("PostgreSQL: also creates the roles of webhook delivery."),
-    "dry-run": flag("Only says what is missing; with --json, with its SQL. Ends with 1 if something is."),
+    "dry-run": flag("Only says what is missing; with --json, with its SQL. Ends with 3 if something is."),
     ...JSON_OUT,
   },
   examples: [
@@ -36,7 +36,7 @@ export const migrate: Command = command({
             ink`${paint("yellow", "missing")}  ${name} ${paint("dim", `(${many(statements.length, "statement")})`)}`,
           );
         if (missing.length === 0) output.say(ink`${paint("green", "up to date")}: ${shown}`);
-        return missing.length === 0 ? 0 : 1;
+        return missing.length === 0 ? 0 : 3;
       }
       const applied = await output.progress("migrating", () => apply(database, { roles: options.roles }));
       output.document({ applied, roles: options.roles });

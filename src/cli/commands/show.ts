@@ -11,14 +11,14 @@ import type { Output } from "../terminal/output.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
 import { timeline } from "../terminal/timeline.ts";
 import { visibleJson } from "../terminal/visible.ts";
-import { ago, span, state } from "../terminal/words.ts";
+import { ago, many, span, state } from "../terminal/words.ts";
 
 export const show: Command = command({
   name: "show",
   group: "Look",
   summary: "One saga with its timeline in the terminal; or a flow, an outbox entry, a delivery.",
   about:
-    "Stored values are somebody's data: they are shown by their form. --reveal shows them, and is audited.",
+    "Stored values may be personal data, so only their form is shown. --reveal shows them, and is audited.",
   args: [{ name: "ID", summary: "The id of a saga, flow, outbox entry or delivery.", required: true }],
   options: {
     ...SOURCE,
@@ -73,7 +73,7 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   if (isOver) fact(output, "took", span(saga.durationMs));
   if (!isOver && saga.dueAt !== null && saga.owner === null) fact(output, "due", ago(saga.dueAt, nowMs));
   if (saga.owner !== null && !isOver) fact(output, "worker", saga.owner);
-  if (saga.recoveryAttempts > 0) fact(output, "recovered", `${saga.recoveryAttempts} times`);
+  if (saga.recoveries > 0) fact(output, "recovered", `${many(saga.recoveries, "time")} after a crash`);
   fact(output, "steps", stepsText(saga));
   fact(output, "input", shapeText(saga.input.shape));
   if (saga.error) fact(output, "failed", ink`${paint("red", saga.error.label)} (${saga.error.kind})`);
@@ -93,7 +93,7 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
 function stepsText({ graph, steps }: SagaDetail): string {
   const groupOf = new Map(graph.nodes.map(({ step, group }) => [step, group]));
   const parts: { readonly group: string | null; readonly names: string[] }[] = [];
-  for (const step of steps) {
+  for (const { name: step } of steps) {
     const group = groupOf.get(step) ?? null;
     const last = parts.at(-1);
     if (last && group !== null && last.group === group) last.names.push(step);
@@ -208,7 +208,7 @@ function drawSubscription(output: Output, subscription: Subscription, nowMs: num
   fact(output, "since", `${ago(createdAt, nowMs)} (${createdAt})`);
   if (reason !== null) fact(output, "why", paint("red", reason));
   if (failingSince !== null) fact(output, "failing", `${ago(failingSince, nowMs)}, ${failures} in a row`);
-  if (status === "Disabled") helps(output, id, ["enable", "unsubscribe"]);
+  if (status === "Disabled") helps(output, id, subscription.actions);
 }
 
 function fact(output: Output, name: string, value: string | Ink): void {

@@ -14,9 +14,9 @@ export const start: Command = command({
   summary: "Starts a saga of the config. The same id with the same input is the same saga.",
   args: [
     { name: "NAME", summary: "The saga's name.", required: true },
-    { name: "INPUT", summary: "Its input as JSON. {} unless said otherwise.", required: false },
+    { name: "INPUT", summary: "Its input as JSON. Default: {}.", required: false },
   ],
-  options: { ...DATABASE, id: text("ID", "Its id. A new one is made unless said otherwise."), ...JSON_OUT },
+  options: { ...DATABASE, id: text("ID", "Its id. Default: a new one."), ...JSON_OUT },
   examples: [
     [
       `amends start place-order '{"sku":"tea"}' --id order-1`,

@@ -1,4 +1,4 @@
-/** `amends status`: all parts at a glance, and what needs a person. */
+/** `amends status`: all parts at a glance, and what needs attention. */
 import type { AttentionLine, Count, Health, Overview, Page } from "../../console/contract.ts";
 import { attentionTable } from "../terminal/attention-table.ts";
 import { SOURCE, withApi, type Api } from "../source/api.ts";
@@ -10,6 +10,8 @@ import type { Output } from "../terminal/output.ts";
 import type { ExitCode } from "../program/world.ts";
 
 const SHOWN = 5;
+/** A worker that runs takes due work within its poll interval: a few of them have passed. */
+const UNTAKEN_MS = 10_000;
 
 interface Status {
   readonly overview: Overview;
@@ -20,8 +22,9 @@ interface Status {
 export const status: Command = command({
   name: "status",
   group: "Look",
-  summary: "Counts of all parts, the age of the backlog, and what needs a person.",
-  about: "Ends with 1 if something needs a person or due work lies still: a cron job can watch it.",
+  summary: "Counts of all parts, the age of the backlog, and what needs attention.",
+  about:
+    "Exits with 3 if something needs attention, and with 1 if overdue work is not being processed: a cron job can watch it.",
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
     ["amends status", "of the database in amends.config.ts or DATABASE_URL"],
@@ -39,7 +42,8 @@ export const status: Command = command({
         needsPerson: found.attention.items,
       });
       show(output, api, found, world.nowMs());
-      return (isFine ? 0 : 1) satisfies ExitCode;
+      if (found.health.status !== "ok") return 1 satisfies ExitCode;
+      return (isFine ? 0 : 3) satisfies ExitCode;
     }),
 });
 
@@ -64,19 +68,22 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
   const { p50Ms, p95Ms, sample } = sagas.latency;
   if (p50Ms !== null && p95Ms !== null)
     output.say(
-      ink`  ${"latency".padEnd(12)}half within ${span(p50Ms)}, 95 % within ${span(p95Ms)} ${paint("dim", `(${many(sample, "saga")} of the last hour)`)}`,
+      ink`  ${"latency".padEnd(12)}p50 ${span(p50Ms)}, p95 ${span(p95Ms)} ${paint("dim", `(${many(sample, "saga")} of the last hour)`)}`,
     );
   if (health.status !== "ok") {
     const why = health.checks?.find(({ ok }) => !ok)?.detail;
     output.say(
-      ink`  ${"progress".padEnd(12)}${paint("red", "due work lies still")}${why === undefined ? "" : `: ${why}`}. Does a worker run?`,
+      ink`  ${"progress".padEnd(12)}${paint("red", "overdue work is not being processed")}${why === undefined ? "" : `: ${why}`}. Start a worker: amends worker`,
     );
-  }
+  } else if (backlog.due.value > 0 && backlog.oldestMs > UNTAKEN_MS)
+    output.say(
+      ink`  ${"progress".padEnd(12)}${paint("yellow", `no worker has taken the oldest due saga for ${span(backlog.oldestMs)}`)}. Is one running? amends worker`,
+    );
   output.say();
   const { value } = overview.attention;
-  if (value === 0) return output.say(ink`${paint("green", "Nothing needs a person.")}`);
+  if (value === 0) return output.say(ink`${paint("green", "Nothing needs attention.")}`);
   output.say(
-    ink`${paint("red", `${countText(overview.attention)} ${value === 1 ? "item needs" : "items need"} a person.`)}`,
+    ink`${paint("red", `${countText(overview.attention)} ${value === 1 ? "item needs" : "items need"} attention.`)}`,
   );
   attentionTable(output, attention.items, nowMs, "  ");
   if (value > attention.items.length)

@@ -41,7 +41,7 @@ function deed({ name, summary, about, on, id, more = {}, examples, body }: Deed)
     run: async ({ args, options, output, world }) => {
       const { reason } = options;
       if (reason === undefined || reason.trim() === "")
-        throw new UsageError(`Say why: --reason "…". It stands in the audit trail.`, name);
+        throw new UsageError(`A reason is required: --reason "…". It is recorded in the audit trail.`, name);
       return withApi(options, world, async (api) => {
         const found = await find(api, args[0] as string, options.kind, on);
         refuseOthers(found, name, on);
@@ -72,18 +72,18 @@ async function act(api: Api, path: string, body: unknown): Promise<Found["detail
 }
 
 const DONE: Readonly<Record<AttentionAction, string>> = {
-  cancel: "to be undone",
-  retry: "goes on",
-  skip: "goes on without the step",
-  requeue: "to be tried again",
-  resolve: "resolved",
-  resend: "to be sent again",
-  dismiss: "dismissed",
-  enable: "enabled",
-  unsubscribe: "unsubscribed",
+  cancel: "Cancelling",
+  retry: "Retrying",
+  skip: "Skipped",
+  requeue: "Requeued",
+  resolve: "Resolved",
+  resend: "Resending",
+  dismiss: "Dismissed",
+  enable: "Enabled",
+  unsubscribe: "Unsubscribed",
 };
 
-/** What the command is not for, with the actions that help. */
+/** Refuses what the command is not for, and names the actions that help. */
 function refuseOthers({ kind, detail }: Found, name: AttentionAction, on: readonly Kind[]): void {
   const allowed: readonly string[] = detail.actions;
   const advice = allowed.map((action) => `amends ${action} ${detail.id}`).join(", or ");
@@ -110,7 +110,7 @@ function describe(found: Found, detail: Found["detail"]): ReturnType<typeof ink>
   if (found.kind === "delivery" && detail.id !== found.detail.id)
     return ink`delivery ${found.detail.id}, as the new delivery ${detail.id}, which is ${state(detail.status)}`;
   if (found.kind === "delivery" && "deadLetter" in detail && detail.deadLetter === "Dismissed")
-    return ink`delivery ${detail.id} is not sent again, and needs no person any more`;
+    return ink`delivery ${detail.id} is not sent again`;
   return ink`${found.kind} ${detail.id} is ${state(detail.status)}`;
 }
 
@@ -175,11 +175,11 @@ export const requeue: Command = deed({
 
 export const resolve: Command = deed({
   name: "resolve",
-  summary: "Closes a stalled saga or flow, or an abandoned event, by hand.",
+  summary: "Closes a stalled saga or flow, or an abandoned erasure or event, by hand.",
   about:
-    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. You answer for the effects.",
+    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. An abandoned erasure counts as carried out: name the evidence in --reason.",
   on: ["saga", "flow", "entry"],
-  id: "The id of a stalled saga, a stalled flow or an abandoned event.",
+  id: "The id of a stalled saga or flow, or of an abandoned erasure or event.",
   more: { as: text("END", "How a saga ends.", ["COMPLETED", "FAILED"]) },
   examples: [['amends resolve order-1 --as FAILED --reason "refunded by hand"', "a saga"]],
   body: (found, { as }) => {

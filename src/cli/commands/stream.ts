@@ -16,7 +16,7 @@ export const stream: Command = command({
   group: "Look",
   summary: "Follows live what changes; with an ID, one saga until it ends.",
   about:
-    "One saga: ends with 0 if it completed, with 1 if it failed or stalled. With --json, one JSON text per line.",
+    "One saga: ends with 0 if it completed, with 1 if it failed, with 3 if it stalled. With --json, one JSON text per line.",
   args: [{ name: "ID", summary: "The id of a saga.", required: false }],
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
@@ -90,6 +90,7 @@ async function followOne(api: Api, id: string, output: Output, stop: AbortSignal
     if (!isAtRest(saga)) return ended(stop);
     output.event({ type: "end", id: saga.id, status: saga.status, stalled: saga.stalled });
     output.say(ink`${state(saga.status)}${saga.stalled === null ? "" : `: ${saga.stalled}`}`);
+    if (saga.status === "STALLED") return 3;
     return saga.status === "COMPLETED" ? 0 : 1;
   } finally {
     enough.abort();

@@ -16,9 +16,9 @@ export const worker: Command = command({
     "It works on what the config knows, and leaves other kinds alone. As many as you like may run on one database.",
   options: {
     ...DATABASE,
-    concurrency: number("N", "How many sagas at once. 100 unless the config says otherwise.", 1, 100_000),
-    poll: text("SPAN", "How often it looks when nobody told it to. 1s unless the config says otherwise."),
-    deadline: text("SPAN", "How long running calls may take after a stop. 25s unless said otherwise."),
+    concurrency: number("N", "Sagas that run at once. Default: that of the config, else 100.", 1, 100_000),
+    poll: text("SPAN", "Poll interval. Default: that of the config, else 1s."),
+    deadline: text("SPAN", "How long running calls may take after a stop. Default: 25s."),
     once: flag("Takes one batch of what is due, runs it, and ends: for cron."),
     migrate: flag("Brings the tables up to date first."),
     ...JSON_OUT,

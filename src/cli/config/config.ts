@@ -1,34 +1,25 @@
 /**
- * What `amends.config.ts` exports: the options of `new Amends`, and what is made on it. The command line puts the same
- * things together as an application would, and an application may use the same file with `createAmends`.
+ * What `amends.config.ts` exports: the options of `new Amends`, and how the command line runs it. The command line
+ * builds the same Amends as an application would, and an application may use the same file with `createAmends`.
  */
 import type { ConsoleOptions } from "../../console/options.ts";
 import type { ListenOptions } from "../../console/http/node-http.ts";
 import { AmendsError } from "../../core/errors.ts";
-import { Erasure, type ErasureOptions } from "../../erasure/erasure.ts";
 import { Amends } from "../../operate/amends.ts";
 import { OPTIONS, type DatabaseOptions } from "../../operate/amends-options.ts";
 import type { WorkerOptions } from "../../operate/worker.ts";
-import { Calls, type CallsOptions } from "../../outbox/calls.ts";
 import type { Database } from "../../storage/database.ts";
 import { nearest } from "../program/nearest.ts";
 
-/** `new Erasure` without its Amends, or a function that makes one on it, where it needs more: a chained trail, say. */
-export type ErasureConfig<Tx, Category extends string> =
-  | Omit<ErasureOptions<Tx, Category>, "amends">
-  | ((amends: Amends<Tx>) => Erasure<Tx, Category>);
-
+/** The options of `new Amends`, a database that may be a URL or a file, and settings of the command line. */
 export interface AmendsConfig<Tx = unknown, Category extends string = string> extends Omit<
-  DatabaseOptions<Tx>,
+  DatabaseOptions<Tx, Category>,
   "database"
 > {
   /** A database, a PostgreSQL URL, or a SQLite file beside this one. `--database` goes before it, DATABASE_URL after it. */
   readonly database?: Database<Tx> | string;
-  readonly erasure?: ErasureConfig<Tx, Category>;
-  /** `new Calls` without its Amends. */
-  readonly calls?: CallsOptions;
-  /** Whatever else is made on it before a worker starts, such as retention: `(amends) => new Retention({ amends, … })`. */
-  readonly attach?: (amends: Amends<Tx>) => unknown;
+  /** Called with the Amends before anything runs: the place for `observe` of `amends/opentelemetry`. */
+  readonly onCreate?: (amends: Amends<Tx, Category>) => unknown;
   /** For `amends worker` and `amends dev`. */
   readonly worker?: WorkerOptions;
   /** For `amends console` and `amends dev`. */
@@ -42,19 +33,10 @@ export function defineConfig<Tx = unknown, Category extends string = string>(
   return config;
 }
 
-/** What a config makes. */
-export interface Assembly<Tx = unknown, Category extends string = string> {
-  readonly amends: Amends<Tx>;
-  readonly erasure: Erasure<Tx, Category> | undefined;
-  readonly calls: Calls<Tx> | undefined;
-}
-
-/** A config has a database of ours, never a storage of the user's own, and what is made on it besides. */
+/** A config has a database of ours, never a storage of the user's own, and settings of the command line. */
 const KEYS: readonly string[] = [
   ...OPTIONS.filter((name) => name !== "storage" && name !== "clock"),
-  "erasure",
-  "calls",
-  "attach",
+  "onCreate",
   "worker",
   "console",
 ];
@@ -70,22 +52,19 @@ function refuseMisspelt(config: object): void {
   );
 }
 
-/** Puts a config together, for an application that uses the same file. */
+/** Builds the Amends of a config, for an application that uses the same file. */
 export function createAmends<Tx = unknown, Category extends string = string>(
   config: AmendsConfig<Tx, Category>,
-): Assembly<Tx, Category> {
+): Amends<Tx, Category> {
   refuseMisspelt(config);
-  const { database, erasure, calls, attach, worker: _worker, console: _console, ...options } = config;
+  const { database, onCreate, worker: _worker, console: _console, ...options } = config;
   if (database === undefined || typeof database === "string") {
     throw new AmendsError(
       "BAD_OPTION",
-      'Give `createAmends` a database, such as `sqlite("shop.db")` or `postgres(url)`.',
+      '`createAmends` needs a config with a database, such as `sqlite("shop.db")` or `postgres(url)`.',
     );
   }
-  const amends = new Amends<Tx>({ ...options, database });
-  const made =
-    typeof erasure === "function" ? erasure(amends) : erasure && new Erasure({ amends, ...erasure });
-  const attached = calls && new Calls<Tx>(amends, calls).attach();
-  attach?.(amends);
-  return { amends, erasure: made, calls: attached };
+  const amends = new Amends<Tx, Category>({ ...options, database });
+  onCreate?.(amends);
+  return amends;
 }

@@ -88,7 +88,7 @@ function refuseMissing({ at, shown }: Place, mayCreate: boolean): void {
   throw new Trouble(
     "DATABASE_MISSING",
     `There is no SQLite file ${shown}.`,
-    `Look at its name; to make a new one: amends migrate --database ${shown}`,
+    `Check the file name. To create a new one: amends migrate --database ${shown}`,
   );
 }
 
@@ -99,7 +99,7 @@ function refuseForeign({ at, shown }: Place): void {
   if (at === ":memory:" || !existsSync(at)) return;
   const stat = statSync(at);
   if (stat.isFile() && (stat.size === 0 || beginningOf(at) === MAGIC)) return;
-  throw new Trouble("NO_DATABASE", `${shown} is not a SQLite database.`, "Look at its name.");
+  throw new Trouble("NO_DATABASE", `${shown} is not a SQLite database.`, "Check the file name.");
 }
 
 function beginningOf(file: string): string {

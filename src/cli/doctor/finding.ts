@@ -1,4 +1,4 @@
-/** One thing that the doctor looked at. `wrong` must be mended, `warn` may be meant so. */
+/** One thing that the doctor looked at. `wrong` must be fixed, `warn` may be intended. */
 export interface Finding {
   readonly check: string;
   readonly level: "ok" | "warn" | "wrong";

@@ -1,14 +1,14 @@
 /** The statements that a worker repeats for as long as it runs. They are explained here, never carried out. */
 import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
-import { claimDeliveries } from "../../events/store/queries.ts";
+import { claimDeliveries } from "../../outbox/deliveries/claim-queries.ts";
 import { claimEntries } from "../../outbox/queries.ts";
 import { ENTRY } from "../../outbox/rows.ts";
 import { claimSagas } from "../../sagas/journal/queries.ts";
 import { selectDue } from "../../sagas/read/figure-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
-import { selectDue as selectDueWebhooks } from "../../webhooks/due-queries.ts";
-import { leaseJobs } from "../../webhooks/jobs/queries.ts";
+import { selectDue as selectDueWebhooks } from "../../webhooks/deliver/delivery-queries.ts";
+import { leaseJobs } from "../../webhooks/deliver/job-queries.ts";
 
 export function hotStatements(dialect: Dialect): readonly (readonly [name: string, statement: Sql])[] {
   const [limit, leaseMs, owner] = [10, 60_000, "doctor"];
@@ -25,8 +25,8 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
       "claim of events",
       claimDeliveries(dialect, { deliverable: ["any@1"], routable: ["any@1"] }, limit, leaseMs),
     ],
-    ["due webhooks", selectDueWebhooks(dialect)],
-    ["lease of webhook jobs", leaseJobs(dialect, limit, leaseMs, owner)],
+    ["due webhooks", selectDueWebhooks(dialect, ["deliveries", "jobs", "results"])],
+    ["lease of webhook jobs", leaseJobs(dialect, limit, { leaseMs, owner })],
     ["backlog", selectDue(dialect, limit)],
   ];
 }

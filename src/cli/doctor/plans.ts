@@ -28,8 +28,7 @@ export async function plansOf(db: Database): Promise<readonly Finding[]> {
 function planFinding(count: number, scans: readonly string[], large: readonly string[]): Finding {
   const check = "plans";
   if (scans.length === 0) return ok(check, `indexes serve all ${count} hot statements`);
-  const advice =
-    "An index is missing: compare the tables with `amends migrate --dry-run --json` of an empty database.";
+  const advice = "The planner does not use an index: run ANALYZE, then doctor again.";
   return large.length > 0 ? wrong(check, large.join("; "), advice) : warn(check, scans.join("; "), advice);
 }
 

@@ -35,7 +35,11 @@ export async function progressOf(
     due.value === 0
       ? "nothing is due"
       : `${due.value}${due.exact ? "" : "+"} due, the oldest for ${span(oldestMs)}`;
-  const detail = `${many(owners, "worker")} with sagas in hand; ${waiting}`;
+  const workers =
+    owners === 0
+      ? "no worker is processing a saga right now"
+      : `${many(owners, "worker")} processing sagas right now`;
+  const detail = `${workers}; ${waiting}`;
   const progress =
     oldestMs > STUCK_MS
       ? wrong(

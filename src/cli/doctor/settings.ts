@@ -2,12 +2,24 @@
 import type { Database } from "../../storage/database.ts";
 import {
   countConnections,
+  damageOf,
   readPragma,
   readSettings,
   sqliteVersion,
   type ServerSettings,
 } from "../../storage/read/diagnosis.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
+
+const PROBLEMS_MAX = 5;
+
+/** Reads every page of the file: damage that no statement has met yet is found here. */
+export async function fileOf(db: Database): Promise<readonly Finding[]> {
+  if (db.dialect.name !== "sqlite") return [];
+  const problems = await damageOf(db, PROBLEMS_MAX);
+  if (problems.length === 0) return [ok("file", "quick_check finds no damage")];
+  const advice = "The file is damaged: stop all workers, keep a copy, and restore a backup.";
+  return [wrong("file", problems.join("; ").replaceAll(/\s+/g, " ").slice(0, 300), advice)];
+}
 
 export async function settingsOf(db: Database, workerConcurrency: number): Promise<readonly Finding[]> {
   return db.dialect.name === "postgres" ? postgresSettings(db, workerConcurrency) : sqliteSettings(db);

@@ -5,7 +5,7 @@
 import { AmendsError, errorLabel, type ErrorCode } from "../../core/errors.ts";
 import type { ExitCode } from "./world.ts";
 
-/** The command was called wrongly. */
+/** Invalid usage of a command. */
 export class UsageError extends Error {
   /** Whose help tells more. */
   readonly command: string | undefined;
@@ -38,14 +38,13 @@ export interface Failure {
 export function failureOf(error: unknown): Failure {
   if (error instanceof UsageError) {
     const help = error.command === undefined ? "amends --help" : `amends ${error.command} --help`;
-    return { exit: 2, code: "USAGE", message: error.message, advice: `${help} shows how it is called.` };
+    return { exit: 2, code: "USAGE", message: error.message, advice: `See ${help}` };
   }
   if (error instanceof Trouble)
     return { exit: 1, code: error.code, message: error.message, advice: error.advice };
   if (error instanceof AmendsError) return refusal(error);
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (code === "EADDRINUSE")
-    return failed("PORT_TAKEN", "Another program listens on this port.", "Give another one: --port 7008");
+  const { code, message, port } = (error ?? {}) as { code?: unknown; message?: unknown; port?: unknown };
+  if (code === "EADDRINUSE") return portTaken(port);
   if (code === "EACCES" || code === "EPERM")
     return failed(code, "The system does not allow it.", "Look at the rights of the file or of the port.");
   const told = error instanceof SyntaxError && typeof message === "string" ? `: ${message}` : "";
@@ -54,6 +53,16 @@ export function failureOf(error: unknown): Failure {
     `Something unexpected happened: ${errorLabel(error)}${told}`,
     "AMENDS_DEBUG=1 shows where.",
   );
+}
+
+const PORT_MAX = 65_535;
+
+function portTaken(port: unknown): Failure {
+  if (typeof port !== "number")
+    return failed("PORT_TAKEN", "The port is in use by another program.", "Use a free one: --port 0");
+  const next = port < PORT_MAX ? port + 1 : port - 1;
+  const advice = `Use another one: --port ${next}, or --port 0 for any free one.`;
+  return failed("PORT_TAKEN", `Port ${port} is in use by another program.`, advice);
 }
 
 function failed(code: string, message: string, advice: string): Failure {

@@ -7,12 +7,13 @@ const WHERE = `Where it looks:
   --console URL, or AMENDS_CONSOLE    a running console, with --token or AMENDS_TOKEN
   --database URL|FILE                 a PostgreSQL URL, or a SQLite file
   amends.config.{ts,mts,js,mjs}       in this folder, or --config FILE
-  DATABASE_URL                        where none of these says otherwise`;
+  DATABASE_URL                        if none of the above is given`;
 
 const EXITS = `Exit codes:
   0  done
-  1  it failed, or something needs a person
-  2  it was called wrongly`;
+  1  an error
+  2  invalid usage
+  3  done, and something needs attention`;
 
 const ENVIRONMENT = `Environment:
   NO_COLOR      no colours

@@ -3,6 +3,7 @@
  * finish up to the deadline, and what is not finished is given back. Code of the user's that throws where nobody
  * catches ends the process as well, in the same orderly way: its state is no longer known.
  */
+import { CONSOLE_PORT } from "../../console/http/node-http.ts";
 import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { createConsole, type ConsoleServer } from "../../console.ts";
@@ -36,8 +37,6 @@ export interface ConsoleWishes {
   /** Stays the same over restarts, so that an address that was printed goes on to work. */
   readonly token: string | undefined;
 }
-
-export const CONSOLE_PORT = 7_007;
 
 export async function serve(
   local: Local,
@@ -101,10 +100,8 @@ async function openConsole(
       : needsToken
         ? randomBytes(24).toString("base64url")
         : undefined;
-  const outbox = options.outbox ?? local.erasure?.outbox;
   const console = createConsole(local.amends, {
     ...options,
-    ...(outbox && { outbox }),
     hosts: [...(options.hosts ?? []), ...wishes.hosts],
     tokens: [
       ...ownTokens,

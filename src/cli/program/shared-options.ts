@@ -7,5 +7,5 @@ export const JSON_OUT: { readonly json: FlagOption } = {
 
 export const NOTE: { readonly reason: TextOption; readonly by: TextOption } = {
   reason: text("TEXT", "Why. It is demanded, and stands in the audit trail."),
-  by: text("NAME", "Who is acting, for the audit trail. Your user name unless said otherwise."),
+  by: text("NAME", "Who is acting, for the audit trail. Default: your user name."),
 };

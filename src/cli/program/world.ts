@@ -16,5 +16,5 @@ export interface Terminal {
   readonly colours: boolean;
 }
 
-/** 0: done. 1: it failed, or something needs a person. 2: it was called wrongly. */
-export type ExitCode = 0 | 1 | 2;
+/** 0: done. 1: an error. 2: invalid usage. 3: done, and something needs attention. */
+export type ExitCode = 0 | 1 | 2 | 3;

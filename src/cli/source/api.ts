@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { userInfo } from "node:os";
-import { createConsole } from "../../console.ts";
+import { Console } from "../../console/console.ts";
 import type { Health, Problem } from "../../console/contract.ts";
 import { auditHead } from "../../audit/verify.ts";
 import { DatabaseAuditSink } from "../../audit/database-sink.ts";
@@ -94,11 +94,9 @@ export function whoami(): string {
 
 async function localApi(local: Local, by: string): Promise<Api> {
   const token = randomBytes(24).toString("base64url");
-  const outbox = local.erasure?.outbox ?? (await plainOutbox(local));
-  const console = createConsole(local.amends, {
-    tokens: [{ token, name: by, roles: ["read", "operate", "reveal"] }],
-    ...(outbox && { outbox }),
-  });
+  const requeues = local.amends.parts.erasure?.outbox ?? (await plainOutbox(local));
+  const tokens = [{ token, name: by, roles: ["read", "operate", "reveal"] } as const];
+  const console = new Console(local.amends, { tokens }, requeues);
   const fetch: Fetch = (path, init) => console.fetch(new Request(`http://localhost${path}`, init));
   return client(fetch, token, local.shown, {
     local,
@@ -110,9 +108,9 @@ async function localApi(local: Local, by: string): Promise<Api> {
 }
 
 /** A trail that is chained has a key, which only the application knows: without it nothing may be added. */
-async function plainOutbox({ amends }: Local): Promise<Outbox | undefined> {
-  const { link } = await auditHead(amends);
-  return link === 0 ? new Outbox(amends, { audit: new DatabaseAuditSink(amends) }) : undefined;
+async function plainOutbox({ database }: Local): Promise<Outbox | undefined> {
+  const { link } = await auditHead(database);
+  return link === 0 ? new Outbox(database, { audit: new DatabaseAuditSink(database) }) : undefined;
 }
 
 function remoteApi(address: string, choice: SourceChoice, world: World): Api {

@@ -76,11 +76,12 @@ function meant(found: readonly Found[], serves: readonly Kind[]): readonly Found
   const fitting = served.length > 0 ? served : found;
   const waiting = fitting.filter(needsPerson);
   if (waiting.length > 0) return waiting;
-  // Lists show the numbers of deliveries. Those of subscriptions are met where one needs a person.
+  // Lists show the numbers of deliveries. Those of subscriptions are met where one needs attention.
   const usual = fitting.filter(({ kind }) => kind !== "subscription");
   return usual.length > 0 ? usual.slice(0, 1) : fitting;
 }
 
+/** Whether it is on the attention list. */
 function needsPerson({ kind, detail }: Found): boolean {
   const state = kind === "delivery" ? (detail.deadLetter ?? "") : detail.status;
   return PLACES[kind].waits.includes(state);

@@ -3,13 +3,13 @@
  * that runs elsewhere. What was said on the command line goes before the config, the config before the environment.
  */
 import { dirname } from "node:path";
-import type { Assembly } from "../config/config.ts";
 import { createAmends, type AmendsConfig } from "../config/config.ts";
 import { text, type TextOption } from "../program/command.ts";
 import { Trouble, UsageError } from "../program/failure.ts";
 import { findConfig, loadConfig } from "../config/load-config.ts";
 import { openPlace, readPlace, type Place } from "../config/open-database.ts";
 import type { Database } from "../../storage/database.ts";
+import type { Amends } from "../../operate/amends.ts";
 import type { Logger } from "../../operate/logger.ts";
 import type { World } from "../program/world.ts";
 
@@ -20,12 +20,9 @@ export const DATABASE: {
   readonly prefix: TextOption;
 } = {
   database: text("URL|FILE", "A PostgreSQL URL or a SQLite file."),
-  config: text(
-    "FILE",
-    "The config file. amends.config.{ts,mts,js,mjs} in this folder unless said otherwise.",
-  ),
-  schema: text("NAME", "PostgreSQL: the schema of Amends' tables. amends unless said otherwise."),
-  prefix: text("TEXT", "SQLite: what the names of Amends' tables begin with. amends_ unless said otherwise."),
+  config: text("FILE", "The config file. Default: amends.config.{ts,mts,js,mjs} in this folder."),
+  schema: text("NAME", "PostgreSQL: the schema of Amends' tables. Default: amends."),
+  prefix: text("TEXT", "SQLite: what the names of Amends' tables begin with. Default: amends_."),
 };
 
 export interface DatabaseChoice {
@@ -43,7 +40,8 @@ export interface Wishes {
   readonly logger?: Logger;
 }
 
-export interface Local extends Assembly {
+export interface Local {
+  readonly amends: Amends;
   readonly database: Database;
   readonly config: AmendsConfig | undefined;
   readonly configFile: string | undefined;
@@ -64,9 +62,8 @@ export async function openLocal(choice: DatabaseChoice, world: World, wishes: Wi
   const place: Place | undefined = typeof given === "string" ? readPlace(given, folder) : undefined;
   const database = place ? await openPlace(place, choice, wishes.mayCreate ?? false) : (given as Database);
   const logger = config?.logger ?? wishes.logger;
-  const assembly = createAmends({ ...config, database, ...(logger && { logger }) });
   return {
-    ...assembly,
+    amends: createAmends({ events: [], ...config, database, ...(logger && { logger }) }),
     database,
     config,
     configFile: file,

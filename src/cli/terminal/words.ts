@@ -27,7 +27,7 @@ export function ago(instant: string, nowMs: number): string {
   return ms < 0 ? `in ${span(-ms)}` : `${span(ms)} ago`;
 }
 
-/** How a state of any part is shown: what needs a person in red, what was taken back in yellow. */
+/** How a state of any part is shown: red needs attention, yellow was rolled back. */
 const STATES: Readonly<Record<string, Colour>> = {
   COMPLETED: "green",
   RUNNING: "blue",

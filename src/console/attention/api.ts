@@ -1,10 +1,11 @@
 /** GET api/attention: what needs a person, in one list. */
 import { ATTENTION_KINDS, type AttentionItem } from "../../attention/item.ts";
-import type { AttentionCount, AttentionLine, Page } from "../contract.ts";
 import type { ConsoleContext } from "../context.ts";
+import type { AttentionCount, AttentionLine, Page } from "../contract.ts";
 import { after, toPage } from "../http/page.ts";
 import { limit, oneOf } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
+import { toBrief } from "../webhooks/lines.ts";
 
 export function attentionRoutes(context: ConsoleContext): readonly Route[] {
   const { amends } = context;
@@ -35,6 +36,18 @@ export function attentionRoutes(context: ConsoleContext): readonly Route[] {
 
 function toLine(item: AttentionItem): AttentionLine {
   const { kind, id, name, since, reason, actions } = item;
-  const skippable = item.kind === "stalled-saga" ? item.skippable : [];
-  return { kind, id, name, since: since.toISOString(), reason, actions, skippable };
+  const facts = { kind, id, name, since: since.toISOString(), reason, actions };
+  switch (item.kind) {
+    case "stalled-saga":
+      return {
+        ...facts,
+        skippable: item.skippable,
+        skips: item.undoErrors.length > 0 ? "undo" : "act",
+      };
+    case "dead-letter":
+    case "disabled-subscription":
+      return { ...facts, skippable: [], subscription: toBrief(item.subscription) };
+    default:
+      return { ...facts, skippable: [] };
+  }
 }

@@ -81,7 +81,7 @@ function nowOf({ db }: ConsoleContext): number {
 }
 
 function toErasure(request: ListedRequest, nowMs: number): ErasureLine {
-  const { subjectId, operation, requestedAtMs, completedAtMs, openEntries } = request;
+  const { subjectId, operation, requestedAtMs, completedAtMs, openEntries, abandonedEntries } = request;
   return {
     subjectId,
     operation,
@@ -90,6 +90,7 @@ function toErasure(request: ListedRequest, nowMs: number): ErasureLine {
     dueBy: iso(oneMonthAfter(requestedAtMs)),
     overdue: isOf(request, "overdue", nowMs),
     open: openEntries,
+    abandoned: abandonedEntries,
   };
 }
 

@@ -26,7 +26,7 @@ export function flowRoutes(context: ConsoleContext): readonly Route[] {
     answers: "FlowDetail",
     body: { reason: reason() },
   } as const;
-  const { events } = context.amends;
+  const { events } = context;
   return [
     route({
       method: "GET",
@@ -115,8 +115,8 @@ async function detailOf(context: ConsoleContext, id: string): Promise<FlowDetail
   return toFlowDetail(run, await readTrail(context.reader, run.trail), stepsOf(context, run));
 }
 
-function stepsOf({ amends }: ConsoleContext, { type }: ListedRun): ReturnType<typeof amends.events.steps> {
-  return amends.events.steps(type);
+function stepsOf({ events }: ConsoleContext, { type }: ListedRun): ReturnType<typeof events.steps> {
+  return events.steps(type);
 }
 
 /** A word is a part of types, if it fits some; else the beginning of a process's id, or a run's id. */

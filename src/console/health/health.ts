@@ -2,7 +2,6 @@
  * Health is progress, not life: a process that answers while its work lies still is not ready. The oldest due work must
  * not have waited too long, and a worker that runs here must have heard from the database lately.
  */
-import { HOST } from "../../runtime/part.ts";
 import type { Health } from "../contract.ts";
 import type { ConsoleContext } from "../context.ts";
 import { dueAges } from "../../operate/backlog.ts";
@@ -21,7 +20,7 @@ async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<
     return Object.entries(ages).map(([part, ageMs]) => ({
       name: `due ${part}`,
       ok: ageMs < stuckAfterMs,
-      detail: `the oldest has waited for ${seconds(ageMs)}`,
+      detail: `the oldest has waited for ${duration(ageMs)}`,
     }));
   } catch {
     return [{ name: "due work", ok: false, detail: "the database does not answer" }];
@@ -29,11 +28,29 @@ async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<
 }
 
 function workerCheck({ amends }: ConsoleContext, stuckAfterMs: number): readonly Check[] {
-  const agoMs = amends[HOST].answeredMsAgo();
+  const agoMs = amends.context.answeredMsAgo();
   if (agoMs === undefined) return [];
-  return [{ name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${seconds(agoMs)} ago` }];
+  return [
+    { name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${duration(agoMs)} ago` },
+  ];
 }
 
-function seconds(ms: number): string {
-  return `${Math.round(ms / 1_000)} s`;
+/** `7 s`, `24 m 56 s`, `5 h 12 m`: as the pages and the command line show durations. */
+function duration(ms: number): string {
+  const whole = Math.round(ms / 1_000);
+  const [hours, minutes, seconds] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  const parts =
+    hours > 0
+      ? [
+          [hours, "h"],
+          [minutes, "m"],
+        ]
+      : minutes > 0
+        ? [
+            [minutes, "m"],
+            [seconds, "s"],
+          ]
+        : [];
+  const shown = parts.filter(([count]) => count !== 0).map(([count, unit]) => `${count} ${unit}`);
+  return shown.length === 0 ? `${seconds} s` : shown.join(" ");
 }

@@ -8,7 +8,6 @@ import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
 import { countRuns } from "../../events/read/list.ts";
 import { dueAges } from "../../operate/backlog.ts";
 import { countEntries } from "../../outbox/read/figures.ts";
-import { HOST } from "../../runtime/part.ts";
 import { countSagas, dueSagas } from "../../sagas/read/figures.ts";
 import { countDeliveries } from "../../webhooks/read/list.ts";
 import type { ConsoleContext } from "../context.ts";
@@ -44,7 +43,7 @@ export async function metricsText(context: ConsoleContext): Promise<string> {
   const deliveries = await countDeliveries(reader, COUNT_MAX);
   const { kinds } = await context.attention();
   const counters = amends.counters as unknown as Readonly<Record<string, number>>;
-  const answeredMsAgo = amends[HOST].answeredMsAgo();
+  const answeredMsAgo = amends.context.answeredMsAgo();
   const metrics: Metric[] = [
     ...Object.entries(COUNTED).map(([name, help]): Metric => ({
       name: `amends_sagas_${name}_total`,

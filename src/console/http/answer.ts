@@ -2,6 +2,7 @@
  * Every answer leaves through here, so that each has all of the headers. JSON is sent as JSON and nothing else: whatever
  * somebody stored, no browser is ever asked to read it as markup.
  */
+import { createHash } from "node:crypto";
 import { AmendsError, type ErrorCode } from "../../core/errors.ts";
 import type { Problem } from "../contract.ts";
 
@@ -37,6 +38,17 @@ export function json(
   });
 }
 
+/**
+ * The answer to a read, with a tag of what it says: whoever has it already, by If-None-Match, is only told so. The browser
+ * still stores nothing: the pages remember the tags themselves.
+ */
+export function tagged(value: unknown, request: Request): Response {
+  const text = JSON.stringify(value);
+  const etag = `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
+  if (request.headers.get("if-none-match") === etag) return answer(null, 304, { etag });
+  return answer(text, 200, { etag, "content-type": "application/json; charset=utf-8" });
+}
+
 /** A request that is refused before a handler was asked, or by one. */
 export class Refused extends Error {
   readonly status: number;
@@ -56,7 +68,7 @@ export function badInput(field: string, why: string): Refused {
 }
 
 export function notFound(what: string): Refused {
-  return new Refused(404, { code: "NOT_FOUND", message: `There is no ${what} here.` });
+  return new Refused(404, { code: "NOT_FOUND", message: `No ${what}.` });
 }
 
 const STATUS: Partial<Record<ErrorCode, number>> = {
@@ -82,6 +94,11 @@ const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "SCHEMA_TOO_NEW",
 ]);
 
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  SCHEMA_MISSING:
+    "A table of Amends is missing, or older than this version. Run amends doctor, or amends migrate.",
+};
+
 /** What went wrong as an answer. Messages of refusals are written for people; of anything else nothing is told. */
 export function problemAnswer(error: unknown): Response {
   if (error instanceof Refused) return json(error.problem, error.status, error.headers);
@@ -89,12 +106,15 @@ export function problemAnswer(error: unknown): Response {
     const status = STATUS[error.code] ?? (error.code.endsWith("_NOT_FOUND") ? 404 : undefined);
     if (status !== undefined) return json(problemOf(error), status);
     if (UNAVAILABLE.has(error.code)) {
-      const message = "The database cannot be used at the moment. Try again.";
+      const message = MESSAGES[error.code] ?? "The database cannot be used at the moment. Try again.";
       return json({ code: error.code, message } satisfies Problem, 503);
     }
   }
   return json(
-    { code: "INTERNAL", message: "Something went wrong here. The log has it." } satisfies Problem,
+    {
+      code: "INTERNAL",
+      message: "The request failed unexpectedly. The log of the console's process has the error.",
+    } satisfies Problem,
     500,
   );
 }

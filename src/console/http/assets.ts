@@ -1,6 +1,7 @@
 /**
  * The built pages. All of them are listed and read once: a path in a request is looked up and never put together to a
- * path on the disk. Files whose name has a hash in it never change; the page itself is asked for every time.
+ * path on the disk. Files whose name has a hash in it never change; the page itself is asked for every time. The build
+ * writes compressed copies beside the files: a browser gets the smallest one that it accepts.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -26,10 +27,16 @@ const TYPES: Readonly<Record<string, string>> = {
 const HASHED = /^\/assets\/.+-[\w-]{8,}\.\w+$/;
 const FOR_EVER = "public, max-age=31536000, immutable";
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 interface Asset {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Bytes;
   readonly headers: Readonly<Record<string, string>>;
+  /** By the name of the encoding, the smallest first. */
+  readonly copies: ReadonlyMap<string, Bytes>;
 }
+
+const ENCODINGS = { br: ".br", gzip: ".gz" } as const;
 
 export class Assets {
   readonly #folder: string | undefined;
@@ -41,16 +48,37 @@ export class Assets {
       PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((one) => existsSync(one));
   }
 
-  /** Undefined where there is no such file. */
-  serve(path: string): Response | undefined {
+  /** Undefined where there is no such file. `accepts` is the request's Accept-Encoding. */
+  serve(path: string, accepts: string | null): Response | undefined {
     this.#files ??= this.#folder === undefined ? new Map<string, Asset>() : readFolder(this.#folder);
     const asset = this.#files.get(path === "/" ? "/index.html" : path);
-    if (asset) return answer(asset.bytes, 200, asset.headers);
+    if (asset) return send(asset, accepts ?? "");
     if (path !== "/") return undefined;
     const text =
       "The pages of the console are not built. Run `npm run build`, or use the API under ./api/.\n";
     return answer(text, 404, { "content-type": "text/plain; charset=utf-8" });
   }
+}
+
+function send({ bytes, headers, copies }: Asset, accepts: string): Response {
+  if (copies.size === 0) return answer(bytes, 200, headers);
+  const varied = { ...headers, vary: "accept-encoding" };
+  const [best] = [...copies].filter(([name]) => isAccepted(name, accepts));
+  if (!best) return answer(bytes, 200, varied);
+  const [encoding, copy] = best;
+  return answer(copy, 200, { ...varied, "content-encoding": encoding });
+}
+
+/** `gzip, br;q=0.5, *;q=0`: an encoding is accepted unless its weight is 0. */
+function isAccepted(encoding: string, accepts: string): boolean {
+  const weights = new Map(
+    accepts.split(",").map((part) => {
+      const [name = "", ...params] = part.split(";").map((text) => text.trim().toLowerCase());
+      const weight = params.find((param) => param.startsWith("q="));
+      return [name, weight === undefined ? 1 : Number(weight.slice(2))] as const;
+    }),
+  );
+  return (weights.get(encoding) ?? weights.get("*") ?? 0) > 0;
 }
 
 function readFolder(folder: string): ReadonlyMap<string, Asset> {
@@ -61,10 +89,18 @@ function readFolder(folder: string): ReadonlyMap<string, Asset> {
     const file = join(entry.parentPath, entry.name);
     const path = file.slice(folder.replace(/[\\/]+$/, "").length).replaceAll("\\", "/");
     const caching = HASHED.test(path) ? { "cache-control": FOR_EVER } : {};
+    const copies = Object.entries(ENCODINGS)
+      .filter(([, extension]) => existsSync(`${file}${extension}`))
+      .map(([encoding, extension]) => [encoding, bytesOf(`${file}${extension}`)] as const);
     files.set(path, {
-      bytes: new Uint8Array(readFileSync(file)),
+      bytes: bytesOf(file),
       headers: { "content-type": type, ...caching },
+      copies: new Map(copies),
     });
   }
   return files;
+}
+
+function bytesOf(file: string): Bytes {
+  return new Uint8Array(readFileSync(file));
 }

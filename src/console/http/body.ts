@@ -20,7 +20,7 @@ export async function readBody(request: Request): Promise<Readonly<Record<string
   try {
     value = JSON.parse(text, refuseUnsafe);
   } catch (error) {
-    throw error instanceof Refused ? error : badInput("The body", "is no JSON");
+    throw error instanceof Refused ? error : badInput("The body", "is not JSON");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw badInput("The body", "must be an object");
@@ -29,7 +29,10 @@ export async function readBody(request: Request): Promise<Readonly<Record<string
 }
 
 async function readText(request: Request): Promise<string> {
-  const tooLarge = new Refused(413, { code: "TOO_LARGE", message: `A body has at most ${BYTES_MAX} bytes.` });
+  const tooLarge = new Refused(413, {
+    code: "TOO_LARGE",
+    message: `The body is too large. The limit is ${BYTES_MAX} bytes.`,
+  });
   if (Number(request.headers.get("content-length") ?? 0) > BYTES_MAX) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -41,7 +44,7 @@ async function readText(request: Request): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
-    throw badInput("The body", "is no UTF-8");
+    throw badInput("The body", "is not UTF-8");
   }
 }
 
@@ -72,6 +75,6 @@ function measure(text: string): string | undefined {
 }
 
 function refuseUnsafe(key: string, value: unknown): unknown {
-  if (UNSAFE.has(key)) throw badInput("The body", `has a key named ${key}`);
+  if (UNSAFE.has(key)) throw badInput("The body", `has a key named ${key}, which is not allowed`);
   return value;
 }

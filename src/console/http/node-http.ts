@@ -132,10 +132,14 @@ function writable(outgoing: ServerResponse): Promise<void> {
   });
 }
 
+/** The port of every console that is not given another one. */
+export const CONSOLE_PORT = 7_007;
+
+/** Where a console listens. */
 export interface ListenOptions {
-  /** 7077 unless said otherwise; 0 takes one that is free. */
+  /** The port; 0 takes a free one. Default: 7007. */
   readonly port?: number;
-  /** 127.0.0.1 unless said otherwise: from elsewhere nobody gets in. */
+  /** The address to listen on. Default: 127.0.0.1, which only this machine reaches. */
   readonly host?: string;
 }
 
@@ -147,7 +151,7 @@ export interface ConsoleServer {
 }
 
 export async function listen(console: Console, path: string, options: ListenOptions): Promise<ConsoleServer> {
-  const { port = 7_077, host = "127.0.0.1" } = options;
+  const { port = CONSOLE_PORT, host = "127.0.0.1" } = options;
   const server = createServer(console.handler);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

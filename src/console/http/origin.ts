@@ -29,7 +29,7 @@ export class Origins {
     if (this.#isOurs(hostOf(request))) return;
     throw new Refused(403, {
       code: "HOST_REFUSED",
-      message: "This console is not known under this name. Add it to `hosts` if it should be.",
+      message: "The Host header is not allowed. Add the name to `hosts`, or set `origin`.",
     });
   }
 
@@ -49,13 +49,13 @@ export class Origins {
     if (!isOwnPage && !isNoPage) {
       throw new Refused(403, {
         code: "CROSS_SITE",
-        message: "Changes are only taken from the console's own page.",
+        message: "Cross-site requests may not change anything.",
       });
     }
     if (headers.get(WRITE_HEADER) === null) {
       throw new Refused(403, {
         code: "HEADER_MISSING",
-        message: `Send the header ${WRITE_HEADER}: 1 with changes.`,
+        message: `Send the header ${WRITE_HEADER}: 1 with every change.`,
       });
     }
   }

@@ -28,7 +28,7 @@ export function text(maxLength: number = TEXT_MAX): Param<string | undefined> {
 }
 
 function readText(value: unknown, field: string, maxLength: number): string {
-  if (typeof value !== "string") throw badInput(field, "must be a text");
+  if (typeof value !== "string") throw badInput(field, "must be a string");
   if (value.length > maxLength) throw badInput(field, `must have at most ${maxLength} characters`);
   if (value.includes("\0") || /\p{Surrogate}/u.test(value))
     throw badInput(field, "must be well-formed Unicode");
@@ -116,6 +116,17 @@ export function instant(): Param<number | undefined> {
   };
 }
 
+export function bool(): Param<boolean | undefined> {
+  return {
+    schema: { type: "boolean" },
+    required: false,
+    read: (value, field) => {
+      if (value === undefined || typeof value === "boolean") return value;
+      throw badInput(field, "must be true or false");
+    },
+  };
+}
+
 /** Any JSON: the body as a whole was within its limits. */
 export function anyJson(): Param<Json | undefined> {
   return { schema: {}, required: false, read: (value) => value as Json | undefined };
@@ -129,7 +140,7 @@ export function reason(): Param<string> {
     required: true,
     read: (value, field) => {
       const given = bounded.read(value, field);
-      if (given.trim() === "") throw badInput(field, "is missing: say why, it is audited");
+      if (given.trim() === "") throw badInput(field, "is missing: every action needs one, and it is audited");
       return given;
     },
   };
@@ -140,7 +151,7 @@ export function readAll<P extends Params>(params: P, given: Readonly<Record<stri
   const unknown = Object.keys(given).find((key) => !Object.hasOwn(params, key));
   if (unknown !== undefined) {
     const names = Object.keys(params).join(", ") || "none";
-    throw badInput(unknown.slice(0, 64), `is not known here. There are: ${names}`);
+    throw badInput(unknown.slice(0, 64), `is not a known parameter. Known: ${names}`);
   }
   const read = Object.entries(params).map(([name, param]) => [
     name,

@@ -21,7 +21,7 @@ export function liveRoutes(live: Live, clock: Clock, closing: AbortSignal): read
       query: { saga: text(255) },
       handle: async ({ query, request }) => {
         if (live.listeners >= LISTENERS_MAX) {
-          throw new Refused(503, { code: "TOO_MANY", message: "Too many browsers look at this already." });
+          throw new Refused(503, { code: "TOO_MANY", message: "Too many browsers are connected." });
         }
         const lastId = request.headers.get("last-event-id")?.slice(0, 100);
         const signals = [request.signal, closing];

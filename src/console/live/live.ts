@@ -15,8 +15,8 @@ import { changedSagas, sagaVersions, type SagaVersion } from "../../sagas/read/c
 import type { SagaSummary } from "../../sagas/read/summary.ts";
 import { webhookSign } from "../../webhooks/read/list.ts";
 import type { ConsoleContext } from "../context.ts";
-import type { LiveChange, Part, SagaLine } from "../contract.ts";
-import { iso, toLine } from "../sagas/lines.ts";
+import type { LiveChange, Part } from "../contract.ts";
+import { iso, toLines } from "../sagas/lines.ts";
 
 export interface LiveEvent {
   readonly id: string;
@@ -124,7 +124,7 @@ export class Live {
       },
     });
     const { nowMs } = figures.clock;
-    const changed = this.#fresh(await changedSagas(reader, this.#sinceMs ?? NEVER_MS, CHANGES_MAX + 1));
+    const fresh = this.#fresh(await changedSagas(reader, this.#sinceMs ?? NEVER_MS, CHANGES_MAX + 1));
     const watched = [...new Set([...this.#listeners].flatMap(({ saga }) => saga ?? []))];
     const versions = this.#moved(await sagaVersions(reader, watched));
     const { total: attention } = await this.#context.attention(figures.attention);
@@ -132,9 +132,11 @@ export class Live {
     const wasAttention = this.#attention;
     this.#attention = JSON.stringify(attention);
     const parts = this.#stirred(figures.signs);
-    const isCalm = changed.length + versions.length + parts.length === 0 && this.#attention === wasAttention;
+    const isCalm = fresh.length + versions.length + parts.length === 0 && this.#attention === wasAttention;
     if (first || isCalm) return;
-    this.#tell({ at: iso(nowMs), attention, ...cut(changed), watched: versions, parts });
+    const sagas = await toLines(reader, fresh.slice(0, CHANGES_MAX));
+    const more = fresh.length > CHANGES_MAX;
+    this.#tell({ at: iso(nowMs), attention, sagas, more, watched: versions, parts });
   }
 
   #stirred(signs: Readonly<Partial<Record<Part, string>>>): readonly Part[] {
@@ -144,16 +146,16 @@ export class Live {
     return stirred.map(([part]) => part);
   }
 
-  #fresh(sagas: readonly SagaSummary[]): readonly SagaLine[] {
+  #fresh(sagas: readonly SagaSummary[]): readonly SagaSummary[] {
     const fresh = sagas.filter(({ id, updatedAtMs }) => this.#told.get(id) !== updatedAtMs);
     this.#told = new Map(sagas.map(({ id, updatedAtMs }) => [id, updatedAtMs]));
-    return fresh.map(toLine);
+    return fresh;
   }
 
   #moved(versions: readonly SagaVersion[]): LiveChange["watched"] {
     const moved = versions.filter(({ id, version }) => this.#versions.get(id) !== version);
     this.#versions = new Map(versions.map(({ id, version }) => [id, version]));
-    return moved;
+    return moved.map(({ id, version }) => ({ id, revision: version }));
   }
 
   #tell(data: LiveChange): void {
@@ -165,8 +167,4 @@ export class Live {
   #idOf(number: number): string {
     return `${this.#epoch}-${number}`;
   }
-}
-
-function cut(sagas: readonly SagaLine[]): Pick<LiveChange, "sagas" | "more"> {
-  return { sagas: sagas.slice(0, CHANGES_MAX), more: sagas.length > CHANGES_MAX };
 }

@@ -16,15 +16,14 @@ import { limit, oneOf, reason, someOf, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { revealEntry, toOutboxLine } from "./lines.ts";
 
-export type Requeues = Pick<Outbox, "requeue">;
+/** What an operator may do to an abandoned entry of the application's outbox. */
+export type EntryActions = Pick<Outbox, "requeue" | "resolve">;
 
-const EVENT_ACTIONS = {
-  retry: "Gives an abandoned event new tries.",
-  resolve: "Closes an abandoned event; if a run waits for it, its step counts as failed.",
-} as const;
-
-export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undefined): readonly Route[] {
-  const toLine = (entry: ListedEntry): OutboxLine => toOutboxLine(entry, requeues !== undefined);
+export function outboxRoutes(
+  context: ConsoleContext,
+  entryActions: EntryActions | undefined,
+): readonly Route[] {
+  const toLine = (entry: ListedEntry): OutboxLine => toOutboxLine(entry, entryActions !== undefined);
   return [
     route({
       method: "GET",
@@ -62,28 +61,42 @@ export function outboxRoutes(context: ConsoleContext, requeues: Requeues | undef
       body: { reason: reason() },
       handle: async (call) => {
         await recorded(context, call, "requeue", "entry", (note) =>
-          requeue(context, requeues, call.id, note),
+          requeue(context, entryActions, call.id, note),
         );
         return toLine(await entryOf(context, call.id));
       },
     }),
-    ...(["retry", "resolve"] as const).map((action) =>
-      route({
-        method: "POST",
-        path: `/api/outbox/{id}/${action}`,
-        access: "operate",
-        summary: EVENT_ACTIONS[action],
-        answers: "OutboxLine",
-        body: { reason: reason() },
-        handle: async (call) => {
-          await recorded(context, call, action, "event", async (note) => {
-            await entryOf(context, call.id);
-            await context.amends.events[action](call.id, note);
-          });
-          return toLine(await entryOf(context, call.id));
-        },
-      }),
-    ),
+    route({
+      method: "POST",
+      path: "/api/outbox/{id}/retry",
+      access: "operate",
+      summary: "Gives an abandoned event new attempts.",
+      answers: "OutboxLine",
+      body: { reason: reason() },
+      handle: async (call) => {
+        await recorded(context, call, "retry", "event", async (note) => {
+          await entryOf(context, call.id);
+          await context.events.retry(call.id, note);
+        });
+        return toLine(await entryOf(context, call.id));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/api/outbox/{id}/resolve",
+      access: "operate",
+      summary:
+        "Confirms an abandoned erasure or rectification by hand, or closes an abandoned event; a run that waits for the event counts its step as failed.",
+      answers: "OutboxLine",
+      body: { reason: reason() },
+      handle: async (call) => {
+        const isErasure = (await readEntry(context.reader, call.id))?.kind === "erasure";
+        await recorded(context, call, "resolve", isErasure ? "entry" : "event", (note) =>
+          isErasure ? resolveErasure(entryActions, call.id, note) : resolveEvent(context, call.id, note),
+        );
+        return toLine(await entryOf(context, call.id));
+      },
+    }),
   ];
 }
 
@@ -93,29 +106,47 @@ export function entryRevealers(context: ConsoleContext): Revealers {
 
 async function requeue(
   context: ConsoleContext,
-  requeues: Requeues | undefined,
+  entryActions: EntryActions | undefined,
   id: string,
-  note: { readonly reason: string; readonly by: string },
+  note: Note,
 ): Promise<void> {
   const { kind } = await entryOf(context, id);
   if (kind === "call") return requeueCall(context, id);
-  if (!requeues) {
-    const message = "Give the console your outbox: createConsole(amends, { outbox: erasure.outbox }).";
-    throw new Refused(501, { code: "NOT_SUPPORTED", message });
-  }
-  const [entry] = await requeues.requeue([id], note);
-  if (!entry) throw notAbandoned();
+  const [entry] = await needed(entryActions).requeue([id], note);
+  if (!entry) throw notAbandoned("requeued");
+}
+
+interface Note {
+  readonly reason: string;
+  readonly by: string;
+}
+
+async function resolveErasure(entryActions: EntryActions | undefined, id: string, note: Note): Promise<void> {
+  const [entry] = await needed(entryActions).resolve([id], note);
+  if (!entry) throw notAbandoned("resolved");
+}
+
+async function resolveEvent(context: ConsoleContext, id: string, note: Note): Promise<void> {
+  await entryOf(context, id);
+  await context.events.resolve(id, note);
+}
+
+function needed(entryActions: EntryActions | undefined): EntryActions {
+  if (entryActions) return entryActions;
+  const message =
+    "Erasure is not configured in the console's process. Pass `erasure: { dataMap }` to its `new Amends`.";
+  throw new Refused(501, { code: "NOT_CONFIGURED", message });
 }
 
 /** A call needs nothing but its row: the process that makes such calls takes it up again. */
 async function requeueCall({ db }: ConsoleContext, id: string): Promise<void> {
   const requeuing = requeueCalls([id]);
   const done = await persist(db, () => db.transaction((session) => requeuing.run(session)));
-  if (done.length === 0) throw notAbandoned();
+  if (done.length === 0) throw notAbandoned("requeued");
 }
 
-function notAbandoned(): Refused {
-  return new Refused(409, { code: "NOT_ALLOWED_NOW", message: "Only an abandoned entry can be requeued." });
+function notAbandoned(what: "requeued" | "resolved"): Refused {
+  return new Refused(409, { code: "NOT_ALLOWED_NOW", message: `Only an abandoned entry can be ${what}.` });
 }
 
 async function entryOf({ reader }: ConsoleContext, id: string): Promise<ListedEntry> {

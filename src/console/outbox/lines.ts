@@ -38,8 +38,9 @@ function allowed({ kind, operation }: ListedEntry, canRequeue: boolean): OutboxL
     case "call":
       return ["requeue"];
     default:
-      // The corrections of a rectification are gone: it is asked for again instead.
-      return canRequeue && operation === "erase" ? ["requeue"] : [];
+      if (!canRequeue) return [];
+      // The corrections of an abandoned rectification are cleared: it can be issued again, but not requeued.
+      return operation === "erase" ? ["requeue", "resolve"] : ["resolve"];
   }
 }
 

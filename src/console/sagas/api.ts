@@ -12,7 +12,7 @@ import { route, type Route } from "../http/route.ts";
 import { detailOf } from "./detail.ts";
 import { pageOf } from "./page.ts";
 
-const NOTE = { reason: reason(), version: integer(1, Number.MAX_SAFE_INTEGER) };
+const NOTE = { reason: reason(), revision: integer(1, Number.MAX_SAFE_INTEGER) };
 
 export function sagaRoutes(context: ConsoleContext): readonly Route[] {
   return [
@@ -77,11 +77,11 @@ function actionRoutes({ amends, actions }: ConsoleContext): readonly Route[] {
     action: string,
     id: string,
     who: Operator,
-    given: { readonly reason: string; readonly version: number | undefined },
+    given: { readonly reason: string; readonly revision: number | undefined },
     work: (note: SagaNote) => Promise<SagaView>,
   ): Promise<SagaDetail> => {
-    const { reason: why, version } = given;
-    const note = { reason: why, by: who.name, ...(version !== undefined && { version }) };
+    const { reason: why, revision } = given;
+    const note = { reason: why, by: who.name, ...(revision !== undefined && { revision }) };
     const about = { by: who.name, action, target: { kind: "saga", id }, reason: why };
     return detailOf(await actions.around(about, () => work(note)));
   };

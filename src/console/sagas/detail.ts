@@ -4,22 +4,25 @@ import { runDiagram } from "../../sagas/view/run-diagram.ts";
 import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
 import type { Json, Revealed, SagaDetail, TimelineLine, Trouble } from "../contract.ts";
 import { mask } from "../http/mask.ts";
-import { graphOf } from "./graph.ts";
+import { graphOf, stepLines } from "./graph.ts";
+import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run-lines.ts";
 
 export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
+  const lines = linesOf(view);
   const results = Object.entries(view.results).map(([step, result]) => [step, mask(result)]);
   return {
     id: view.id,
-    saga: view.saga,
+    saga: view.name,
     status: view.status,
     createdAt: view.createdAt.toISOString(),
     updatedAt: view.updatedAt.toISOString(),
     durationMs: Math.max(0, view.updatedAt.getTime() - view.createdAt.getTime()),
-    recoveryAttempts: view.recoveryAttempts,
-    steps: view.plan.map(({ name }) => name),
+    recoveries: recoveriesOf(view.plan, lines),
+    steps: stepLines(view),
+    lastError: lastErrorOf(view.status, lines) ?? null,
     archivedAt: archivedAt?.toISOString() ?? null,
-    definition: view.definition,
     version: view.version,
+    revision: view.revision,
     input: mask(view.input),
     results: Object.fromEntries(results) as SagaDetail["results"],
     dueAt: view.dueAt?.toISOString() ?? null,

@@ -1,11 +1,18 @@
 /** A saga as a picture: the way forward, the way back, and which parts of them were gone. */
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
-import type { Graph, GraphNode } from "../contract.ts";
+import type { Graph, GraphNode, StepLine } from "../contract.ts";
 import { edgesOf, endNode } from "./run-graph.ts";
+import type { RunLine } from "../../sagas/read/run-lines.ts";
 
 type Seen = Pick<SagaView, "plan" | "timeline" | "status"> & Partial<Pick<SagaView, "error">>;
 type Action = TimelineEntry["action"];
+
+/** The same, from lines without instants. */
+interface Run<Line extends RunLine = RunLine> extends Pick<SagaView, "plan" | "status"> {
+  readonly timeline: readonly Line[];
+  readonly error?: unknown;
+}
 
 export function graphOf(view: Seen): Graph {
   const { plan, status } = view;
@@ -36,19 +43,45 @@ function callNode(view: Seen, step: PlannedStep, action: Action): GraphNode {
     label: step.name,
     pivot: !isUndo && step.pivot,
     group: step.group?.name ?? null,
-    state: wasSkipped(view, step, action) ? "skipped" : stateOf(view, last, action),
+    state: callState(view, step, action),
     attempts: lines.filter((line) => line.status === "STARTED").length,
     startedAt: started?.at.toISOString() ?? null,
     endedAt: last && last.status !== "STARTED" ? last.at.toISOString() : null,
   };
 }
 
-function callsOf({ timeline }: Seen, { name }: PlannedStep, action: Action): readonly TimelineEntry[] {
+/** The state of each step: of its undo where that has begun, else of its act. */
+export function stepLines(run: Run): readonly StepLine[] {
+  return run.plan.map((step) => {
+    const undo = callState(run, step, "compensate");
+    const state = undo === "none" ? callState(run, step, "act") : UNDO[undo];
+    return { name: step.name, state };
+  });
+}
+
+const UNDO: Readonly<Record<Exclude<GraphNode["state"], "none">, NonNullable<StepLine["state"]>>> = {
+  running: "undoing",
+  retrying: "undoing",
+  done: "undone",
+  failed: "undo-failed",
+  skipped: "skipped",
+};
+
+function callState(run: Run, step: PlannedStep, action: Action): GraphNode["state"] {
+  const last = callsOf(run, step, action).at(-1);
+  return wasSkipped(run, step, action) ? "skipped" : stateOf(run, last, action);
+}
+
+function callsOf<Line extends RunLine>(
+  { timeline }: Run<Line>,
+  { name }: PlannedStep,
+  action: Action,
+): readonly Line[] {
   return timeline.filter((line) => line.kind === "step" && line.name === name && line.action === action);
 }
 
 /** A person who skips a step takes over its undo, where that was begun, and else its act. */
-function wasSkipped(view: Seen, step: PlannedStep, action: Action): boolean {
+function wasSkipped(view: Run, step: PlannedStep, action: Action): boolean {
   const skips = view.timeline.some(
     (line) => line.kind === "control" && line.name === "skip" && line.step === step.name,
   );
@@ -56,11 +89,7 @@ function wasSkipped(view: Seen, step: PlannedStep, action: Action): boolean {
 }
 
 /** A call that began and was never heard of again has failed, as far as anybody knows, once nobody works on it. */
-function stateOf(
-  { status, error }: Seen,
-  last: TimelineEntry | undefined,
-  action: Action,
-): GraphNode["state"] {
+function stateOf({ status, error }: Run, last: RunLine | undefined, action: Action): GraphNode["state"] {
   if (!last) return "none";
   if (last.status === "COMPLETED") return "done";
   if (last.fallback !== undefined) return "failed";

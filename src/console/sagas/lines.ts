@@ -1,9 +1,19 @@
 /** Sagas as lines of a list. */
+import type { SagaStatus } from "../../core/saga/machine.ts";
+import type { Plan } from "../../core/saga/plan.ts";
+import { lastErrorOf, recoveriesOf, type RunLine } from "../../sagas/read/run-lines.ts";
+import { withLogs, type LoggedSaga } from "../../sagas/read/run-log.ts";
 import type { SagaSummary } from "../../sagas/read/summary.ts";
+import type { Reader } from "../../storage/read/reader.ts";
 import type { SagaLine } from "../contract.ts";
+import { stepLines } from "./graph.ts";
 
-export function toLine(saga: SagaSummary): SagaLine {
-  const { id, name, status, steps, recoveryAttempts, createdAtMs, updatedAtMs, archivedAtMs } = saga;
+export async function toLines(reader: Reader, sagas: readonly SagaSummary[]): Promise<readonly SagaLine[]> {
+  return (await withLogs(reader, sagas)).map(toLine);
+}
+
+function toLine(saga: LoggedSaga): SagaLine {
+  const { id, name, status, plan, log, createdAtMs, updatedAtMs, archivedAtMs } = saga;
   return {
     id,
     saga: name,
@@ -11,10 +21,24 @@ export function toLine(saga: SagaSummary): SagaLine {
     createdAt: iso(createdAtMs),
     updatedAt: iso(updatedAtMs),
     durationMs: Math.max(0, Math.round(updatedAtMs - createdAtMs)),
-    recoveryAttempts,
-    steps,
+    recoveries: log ? recoveriesOf(plan, log) : 0,
+    steps: log ? stepLines({ plan, status, timeline: log, error: failureIn(log) }) : ended(plan, status),
+    lastError: (log && lastErrorOf(status, log)) ?? null,
     archivedAt: archivedAtMs === undefined ? null : iso(archivedAtMs),
   };
+}
+
+/** A step that failed for good: the rest of its group is waited for before the saga turns back. */
+function failureIn(log: readonly RunLine[]): RunLine | undefined {
+  return log.find(
+    ({ action, status, isRetried, fallback }) =>
+      action === "act" && status === "FAILED" && isRetried === false && fallback === undefined,
+  );
+}
+
+function ended(plan: Plan, status: SagaStatus): SagaLine["steps"] {
+  const state = status === "COMPLETED" ? "done" : status === "PENDING" ? "none" : null;
+  return plan.map(({ name }) => ({ name, state }));
 }
 
 export function iso(ms: number): string {

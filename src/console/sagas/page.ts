@@ -1,10 +1,11 @@
 /** One page of sagas: which list answers what was typed. */
+import type { Page } from "../../core/cursor.ts";
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { listSagas, listSagasByPrefix, searchSagas, type SagaFilter } from "../../sagas/read/list.ts";
+import type { SagaSummary } from "../../sagas/read/summary.ts";
 import type { ConsoleContext } from "../context.ts";
 import type { SagaPage } from "../contract.ts";
-import { toPage } from "../http/page.ts";
-import { iso, toLine } from "./lines.ts";
+import { iso, toLines } from "./lines.ts";
 import { anyField, readSearch } from "./search.ts";
 
 export interface SagaQuestion {
@@ -37,15 +38,19 @@ export async function pageOf(context: ConsoleContext, question: SagaQuestion): P
   if (filter.statuses.length === 0 || filter.names?.length === 0)
     return { items: [], next: null, searchedTo: null };
   const { reader } = context;
+  const shown = async (found: Page<SagaSummary>, searchedToMs?: number): Promise<SagaPage> => ({
+    items: await toLines(reader, found.items),
+    next: found.next ?? null,
+    searchedTo: searchedToMs === undefined ? null : iso(searchedToMs),
+  });
   const { fields, prefix } = search;
-  if (fields.length === 0 && prefix === undefined)
-    return { ...toPage(await listSagas(reader, filter), toLine), searchedTo: null };
+  if (fields.length === 0 && prefix === undefined) return shown(await listSagas(reader, filter));
   if (fields.length === 0 && prefix !== undefined) {
     const found = await listSagasByPrefix(reader, prefix, filter);
-    if (found.items.length > 0) return { ...toPage(found, toLine), searchedTo: null };
+    if (found.items.length > 0) return shown(found);
   }
   // If no id begins like the word, it may be a value. On a later page the first page has decided.
   const sought = fields.length > 0 || prefix === undefined ? fields : [anyField(prefix)];
-  const { searchedToMs, ...found } = await searchSagas(reader, sought, filter);
-  return { ...toPage(found, toLine), searchedTo: searchedToMs === undefined ? null : iso(searchedToMs) };
+  const found = await searchSagas(reader, sought, filter);
+  return shown(found, found.searchedToMs);
 }

@@ -67,7 +67,8 @@ export class Tokens {
       this.#note(caller);
       throw new Refused(401, {
         code: "WRONG_TOKEN",
-        message: "This token is not valid, or was used before.",
+        message:
+          "This token is not valid, or was already used. An invitation works once: start the console again, or call console.invite(), for a new one.",
       });
     }
     this.#invitations = this.#invitations.filter((kept) => kept !== found);
@@ -86,7 +87,7 @@ export class Tokens {
 
   #refuseGuessing(caller: string): void {
     if (this.#recent(caller).length < FAILURES_MAX) return;
-    const message = "Too many wrong tokens. Wait a minute.";
+    const message = "Too many wrong tokens. Wait one minute.";
     throw new Refused(429, { code: "TOO_MANY_TRIES", message }, { "retry-after": "60" });
   }
 

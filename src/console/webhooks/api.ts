@@ -3,16 +3,18 @@ import { cursor } from "../../core/cursor.ts";
 import { deliveryMachine, subscriptionMachine } from "../../core/delivery/machine.ts";
 import { isSerial } from "../../core/delivery/serial.ts";
 import type { Delivery } from "../../webhooks/delivery-queries.ts";
-import { listDeliveryPage, readAftermath, readResponse, subscriptionUrls } from "../../webhooks/read/list.ts";
+import { listDeliveryPage, readAftermath, readResponse } from "../../webhooks/read/list.ts";
+import { readBriefs, type SubscriptionBrief } from "../../webhooks/read/subscription-brief.ts";
+import { deliveryActions } from "../../webhooks/helping-actions.ts";
 import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Revealers } from "../audit/api.ts";
-import { recorded, type ConsoleContext } from "../context.ts";
-import type { DeliveryDetail, DeliveryLine, Resent, Subscription } from "../contract-parts.ts";
+import { noteOf, recorded, type ConsoleContext } from "../context.ts";
+import type { DeliveryDetail, DeliveryLine, Resent, Subscription, Unsubscribed } from "../contract-parts.ts";
 import type { Json, Page } from "../contract.ts";
 import { badInput, notFound, Refused } from "../http/answer.ts";
 import { mask } from "../http/mask.ts";
 import { after, toPage } from "../http/page.ts";
-import { instant, limit, needed, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
+import { bool, instant, limit, needed, oneOf, reason, someOf, text, type Param } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { parsedPayload, toAttemptLine, toDeliveryLine, toSubscriptionLine } from "./lines.ts";
 
@@ -40,7 +42,7 @@ export function webhookRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
-  const { webhooks } = context.amends;
+  const { webhooks } = context;
   const shared = {
     method: "POST",
     access: "operate",
@@ -85,34 +87,25 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       ...shared,
       path: `${path}/{id}/pause`,
       summary: "Nothing is sent until it is enabled; what it is owed waits.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "pause", "subscription", (note) =>
-            webhooks.pause(checkSerial(call.id), note),
-          ),
-        ),
+      handle: async (call) => toSubscriptionLine(await webhooks.pause(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
       path: `${path}/{id}/enable`,
       summary: "Sending goes on.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "enable", "subscription", () =>
-            webhooks.enable(checkSerial(call.id)),
-          ),
-        ),
+      handle: async (call) => toSubscriptionLine(await webhooks.enable(checkSerial(call.id), noteOf(call))),
     }),
     route({
       ...shared,
       path: `${path}/{id}/unsubscribe`,
-      summary: "Ends the subscription for good.",
-      handle: async (call) =>
-        toSubscriptionLine(
-          await recorded(context, call, "unsubscribe", "subscription", (note) =>
-            webhooks.unsubscribe(checkSerial(call.id), note),
-          ),
-        ),
+      answers: "Unsubscribed",
+      summary: "Ends the subscription for good, and dismisses its open dead letters.",
+      handle: async (call): Promise<Unsubscribed> => {
+        const id = checkSerial(call.id);
+        const note = noteOf(call);
+        const ended = await webhooks.unsubscribe(id, note);
+        return { ...toSubscriptionLine(ended), dismissed: await dismissAll(context, id, note) };
+      },
     }),
     route({
       ...shared,
@@ -122,9 +115,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       body: { reason: reason(), since: needed(instant()) },
       handle: async (call): Promise<Resent> => {
         const since = new Date(call.body.since);
-        const deliveries = await recorded(context, call, "resend", "subscription", (note) =>
-          webhooks.resendSince(checkSerial(call.id), { since }, note),
-        );
+        const deliveries = await webhooks.resendSince(checkSerial(call.id), { since }, noteOf(call));
         return { deliveries };
       },
     }),
@@ -132,7 +123,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
 }
 
 function deliveryRoutes(context: ConsoleContext): readonly Route[] {
-  const { webhooks } = context.amends;
+  const { webhooks } = context;
   const shared = {
     method: "POST",
     access: "operate",
@@ -158,8 +149,8 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
         const { subscription: subscriptionId, status: statuses, event: eventId, limit: max } = query;
         const filter = { subscriptionId, statuses, eventId, limit: max, after: query.after };
         const found = await listDeliveryPage(context.reader, filter);
-        const urls = await urlsOf(context, found.items);
-        return toPage(found, (one) => toDeliveryLine(one, urls.get(one.subscriptionId) ?? ""));
+        const briefOf = await briefsOf(context, found.items);
+        return toPage(found, (one) => toDeliveryLine(one, briefOf(one)));
       },
     }),
     route({
@@ -173,12 +164,16 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
     route({
       ...shared,
       path: `${path}/{id}/resend`,
-      summary: "A delivery that has ended, once more: answers with the new one.",
+      summary: "Sends a delivery that has ended again, as a new one: answers with the new one.",
+      body: { reason: reason(), enable: bool() },
       handle: async (call) => {
-        const made = await recorded(context, call, "resend", "delivery", (note) =>
-          webhooks.resend(checkSerial(call.id), note),
-        );
-        return detailOf(context, made);
+        const id = checkSerial(call.id);
+        const note = noteOf(call);
+        const { refusal, enables } = await beforeResend(context, id, call.body.enable);
+        // What the library carries out is on record by itself. What is refused here is put on record here.
+        if (refusal) await recorded(context, call, "resend", "delivery", () => Promise.reject(refusal));
+        if (enables !== undefined) await webhooks.enable(enables, note);
+        return detailOf(context, await webhooks.resend(id, note));
       },
     }),
     route({
@@ -190,7 +185,7 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
           const { id } = await deliveryOf(context, call.id);
           const { deadLetter } = await readAftermath(context.reader, id);
           if (deadLetter !== "Open") {
-            const message = "Only a delivery with an open dead letter can be dismissed.";
+            const message = "The delivery has no open dead letter.";
             throw new Refused(409, { code: "NOT_ALLOWED_NOW", message });
           }
           await webhooks.dismiss(id, note);
@@ -199,6 +194,45 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
       },
     }),
   ];
+}
+
+const LETTERS_PAGE = 500;
+
+/** A deleted subscription receives nothing, so its dead letters have nobody to go to. */
+async function dismissAll(
+  { webhooks }: ConsoleContext,
+  subscriptionId: string,
+  note: { readonly reason: string; readonly by: string },
+): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const letters = await webhooks.deadLetters({ subscriptionId, limit: LETTERS_PAGE });
+    for (const { deliveryId } of letters) await webhooks.dismiss(deliveryId, note);
+    count += letters.length;
+    if (letters.length < LETTERS_PAGE) return count;
+  }
+}
+
+/** A delivery to a disabled or deleted subscription ends as a dead letter at once: the operator is told before. */
+async function beforeResend(
+  { webhooks }: ConsoleContext,
+  id: string,
+  enable: boolean | undefined,
+): Promise<{ readonly refusal?: Refused; readonly enables?: string }> {
+  const delivery = await webhooks.delivery(id);
+  // A resend of an unknown delivery is refused by the library.
+  if (!delivery) return {};
+  const { subscriptionId } = delivery;
+  const { status, description, url, reason: why } = await webhooks.subscription(subscriptionId);
+  const name = description ?? shownUrl(url);
+  if (status === "Deleted") {
+    const message = `The subscription ${name} was deleted: nothing can be sent to it. Dismiss the dead letter.`;
+    return { refusal: new Refused(409, { code: "SUBSCRIPTION_DELETED", message }) };
+  }
+  if (status !== "Disabled") return {};
+  if (enable === true) return { enables: subscriptionId };
+  const message = `The subscription ${name} is disabled (${why ?? "unknown reason"}): the delivery would fail at once. Enable subscription ${subscriptionId} first, or send \`enable: true\`.`;
+  return { refusal: new Refused(409, { code: "SUBSCRIPTION_DISABLED", message }) };
 }
 
 export function webhookRevealers(context: ConsoleContext): Revealers {
@@ -214,41 +248,43 @@ export function webhookRevealers(context: ConsoleContext): Revealers {
   };
 }
 
-async function deliveryOf({ amends }: ConsoleContext, id: string): Promise<Delivery> {
-  const delivery = await amends.webhooks.delivery(checkSerial(id));
+async function deliveryOf({ webhooks }: ConsoleContext, id: string): Promise<Delivery> {
+  const delivery = await webhooks.delivery(checkSerial(id));
   if (!delivery) throw notFound("delivery with this id");
   return delivery;
 }
 
-async function payloadOf({ amends }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
-  const event = await amends.webhooks.event(eventId);
+async function payloadOf({ webhooks }: ConsoleContext, { eventId }: Delivery): Promise<Json> {
+  const event = await webhooks.event(eventId);
   return event ? parsedPayload(event.payload) : null;
 }
 
-/** Where the subscriptions of deliveries lead, without what may be a secret. */
-async function urlsOf(
+/** The deliveries' subscriptions, by id. */
+async function briefsOf(
   { reader }: ConsoleContext,
   deliveries: readonly Delivery[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(deliveries.map(({ subscriptionId }) => subscriptionId))];
-  const urls = await subscriptionUrls(reader, ids);
-  return new Map([...urls].map(([id, url]) => [id, shownUrl(url)]));
+): Promise<(delivery: Delivery) => SubscriptionBrief> {
+  const briefs = await readBriefs(
+    reader,
+    deliveries.map(({ subscriptionId }) => subscriptionId),
+  );
+  return ({ subscriptionId }) => briefs.get(subscriptionId) as SubscriptionBrief;
 }
 
 async function detailOf(context: ConsoleContext, id: string): Promise<DeliveryDetail> {
-  const { amends, reader } = context;
+  const { reader, webhooks } = context;
   const delivery = await deliveryOf(context, id);
-  const urls = await urlsOf(context, [delivery]);
-  const attempts = await amends.webhooks.attempts(delivery.id);
+  const subscription = (await briefsOf(context, [delivery]))(delivery);
+  const attempts = await webhooks.attempts(delivery.id);
   const { deadLetter, resentAs } = await readAftermath(reader, delivery.id);
   const hasEnded = deliveryMachine.isTerminal(delivery.status);
   return {
-    ...toDeliveryLine(delivery, urls.get(delivery.subscriptionId) ?? ""),
+    ...toDeliveryLine(delivery, subscription),
     payload: mask(await payloadOf(context, delivery)),
     requeuedFrom: delivery.requeuedFrom ?? null,
     requeuedAs: resentAs ?? null,
     deadLetter: deadLetter ?? null,
-    actions: !hasEnded ? [] : deadLetter === "Open" ? ["resend", "dismiss"] : ["resend"],
+    actions: hasEnded ? deliveryActions(subscription, deadLetter === "Open") : [],
     attempts: attempts.map(toAttemptLine),
   };
 }

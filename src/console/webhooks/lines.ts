@@ -1,17 +1,26 @@
 /** Webhooks as the console shows them: payloads and responses are masked, addresses without what may be secret. */
 import type { Attempt as Tried, Delivery } from "../../webhooks/delivery-queries.ts";
-import type { Subscription as Subscribed } from "../../webhooks/subscriptions/rows.ts";
+import type { Subscription as Subscribed } from "../../webhooks/subscriptions/view.ts";
+import { disabledActions } from "../../webhooks/helping-actions.ts";
+import { GONE, type SubscriptionBrief as Brief } from "../../webhooks/read/subscription-brief.ts";
 import { shownUrl } from "../../webhooks/shown-url.ts";
 import type { Json } from "../contract.ts";
-import type { Attempt, DeliveryLine, Subscription } from "../contract-parts.ts";
+import type { Attempt, DeliveryLine, Subscription, SubscriptionBrief } from "../contract-parts.ts";
 import { mask } from "../http/mask.ts";
 
-const ACTIONS: Readonly<Record<Subscribed["status"], Subscription["actions"]>> = {
+const ACTIONS: Readonly<Record<Exclude<Subscribed["status"], "Disabled">, Subscription["actions"]>> = {
   Active: ["pause", "unsubscribe", "resend"],
   Paused: ["enable", "unsubscribe", "resend"],
-  Disabled: ["enable", "unsubscribe"],
   Deleted: [],
 };
+
+function actionsOf({ status, reason }: Subscribed): Subscription["actions"] {
+  return status === "Disabled" ? disabledActions({ gone: reason === GONE }) : ACTIONS[status];
+}
+
+export function toBrief({ id, name, status, gone }: Brief): SubscriptionBrief {
+  return { id, name, status, gone };
+}
 
 export function toSubscriptionLine(given: Subscribed): Subscription {
   return {
@@ -21,7 +30,7 @@ export function toSubscriptionLine(given: Subscribed): Subscription {
     status: given.status,
     reason: given.reason ?? null,
     events: given.events,
-    maxAttempts: given.maxAttempts ?? null,
+    attempts: given.attempts ?? null,
     concurrency: given.concurrency,
     ordered: given.ordered,
     liveSecrets: given.liveSecrets,
@@ -29,17 +38,18 @@ export function toSubscriptionLine(given: Subscribed): Subscription {
     failures: given.failures,
     createdAt: given.createdAt.toISOString(),
     updatedAt: given.updatedAt.toISOString(),
-    actions: ACTIONS[given.status],
+    actions: actionsOf(given),
   };
 }
 
-export function toDeliveryLine(given: Delivery, url: string): DeliveryLine {
+export function toDeliveryLine(given: Delivery, subscription: Brief): DeliveryLine {
   return {
     id: given.id,
     eventId: given.eventId,
     eventType: given.eventType,
     subscriptionId: given.subscriptionId,
-    url,
+    subscription: toBrief(subscription),
+    url: subscription.url,
     status: given.status,
     attemptCount: given.attemptCount,
     nextAttemptAt: given.nextAttemptAt?.toISOString() ?? null,

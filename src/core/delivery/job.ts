@@ -1,4 +1,4 @@
-/** The words that orchestrator, job layer and worker share: none of them reaches into another. */
+/** The words that the orchestrator, the job layer and the sender share. */
 import type { JobResult } from "./decide.ts";
 
 /** A job under a lease: one try of one delivery. */
@@ -10,14 +10,14 @@ export interface LeasedJob {
   readonly subscriptionId: string;
   /** Which attempt of its delivery it is: 1 for the first. */
   readonly attempt: number;
-  /** How often it was leased, this time included. */
+  /** How often the job was leased, this time included. */
   readonly leases: number;
 }
 
-/** What was sent and what came back, for whoever looks at the attempts. */
+/** What was sent and what came back, for people who look at the attempts. */
 export interface AttemptRecord {
   readonly url: string | null;
-  /** When the request was made, in milliseconds since the epoch; null where none was. */
+  /** When the request was made, in milliseconds since the epoch; null if none was made. */
   readonly sentAtMs: number | null;
   readonly status: number | null;
   readonly durationMs: number;
@@ -25,17 +25,24 @@ export interface AttemptRecord {
   readonly responseBody: string | null;
 }
 
-/** One result, reported under an id of its own, so that the same report counts once however often it arrives. */
-export interface JobReport {
+/** The result of one job, under an id of its own: the same report counts once however often it arrives. */
+export interface Report {
   readonly report: string;
-  readonly job: LeasedJob;
+  readonly job: Pick<LeasedJob, "id" | "deliveryId" | "subscriptionId" | "attempt">;
   readonly result: JobResult;
   /** The limit of the delivery as it was when the job was leased. */
   readonly attemptMax: number;
+  /** A request was made. A result of something that was never sent says nothing about its receiver. */
+  readonly wasSent: boolean;
+}
+
+/** A report with everything that is put on record about it. */
+export interface JobReport extends Report {
+  readonly job: LeasedJob;
   readonly attempt: AttemptRecord;
 }
 
-/** Why a result was booked, or was only noted. */
+/** Why a result was applied, or was only recorded. */
 export const VERDICTS = ["accepted", "repeated", "late", "foreign"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -43,17 +50,50 @@ export const LEASE_EXPIRED = "lease_expired";
 export const SUBSCRIPTION_DELETED = "subscription_deleted";
 export const SUBSCRIPTION_DISABLED = "subscription_disabled";
 
-/** The subscriptions that these are about, each once. */
-export function lanesOf(reports: readonly JobReport[]): readonly string[] {
+/** Why a subscription is disabled: its receiver answered 410, or it has only failed for too long. */
+export const DISABLE_REASONS = ["gone", "failing"] as const;
+export type DisableReason = (typeof DISABLE_REASONS)[number];
+
+/** The receiver itself said that it wants nothing more. */
+export function isGone({ result, wasSent }: Report): boolean {
+  return wasSent && !result.ok && result.final === true;
+}
+
+/** The subscriptions that these reports are about, each once. */
+export function lanesOf(reports: readonly Report[]): readonly string[] {
   return [...new Set(reports.map(({ job }) => job.subscriptionId))];
 }
 
-/** What the lanes' last answers were. What was never sent says nothing about who would have got it. */
-export function byHealth(
-  reports: readonly JobReport[],
-): Readonly<Record<"failed" | "succeeded", readonly JobReport[]>> {
+/** What these reports say about the health of their receivers. */
+export function byHealth<R extends Report>(
+  reports: readonly R[],
+): Readonly<Record<"failed" | "succeeded", readonly R[]>> {
   return {
-    failed: reports.filter(({ result, attempt }) => !result.ok && attempt.sentAtMs !== null),
+    failed: reports.filter(({ result, wasSent }) => !result.ok && wasSent),
     succeeded: reports.filter(({ result }) => result.ok),
   };
+}
+
+/** What a job keeps of its result until the orchestrator has applied it, as text. Its state says whether it succeeded. */
+interface KeptResult {
+  readonly code: string;
+  readonly final?: true;
+  readonly retryAfterMs?: number;
+  readonly wasSent: boolean;
+}
+
+export function encodeResult({ result, wasSent }: Pick<Report, "result" | "wasSent">): string {
+  const { code, final, retryAfterMs } = result;
+  const kept: KeptResult = {
+    code,
+    ...(final === true && { final }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    wasSent,
+  };
+  return JSON.stringify(kept);
+}
+
+export function decodeResult(text: string, ok: boolean): Pick<Report, "result" | "wasSent"> {
+  const { wasSent, ...result } = JSON.parse(text) as KeptResult;
+  return { result: { ok, ...result }, wasSent };
 }

@@ -11,6 +11,8 @@ export interface Lane {
   readonly concurrency: number;
   readonly ordered: boolean;
   readonly failing: boolean;
+  /** Its subscription is about to be disabled: until it is, nothing more goes there. */
+  readonly disabling: boolean;
   /** Jobs that are active now. */
   readonly active: number;
   /** At least so long lies between two jobs; 0 where there is no rate. */
@@ -26,14 +28,14 @@ export interface Lane {
 export const CLOSING_MAX = 64;
 
 /**
- * Who looks is always a little late. Where jobs follow one another closer than this, so much lateness is made up for;
- * whoever is later has been away, and the rate begins anew. What was missed in a pause is never sent at once.
+ * Polling is always a little late. Up to this much lateness is made up for where jobs follow one another closer than it;
+ * after a longer gap the rate starts over, so that what was missed in a pause is never sent at once.
  */
 const LATENESS_MAX_MS = 50;
 
 /** How many jobs a lane may get now. */
 export function roomOf(lane: Lane): number {
-  const { status, concurrency, ordered, failing, active } = lane;
+  const { status, concurrency, ordered, failing, disabling, active } = lane;
   switch (status) {
     case "Paused":
       return 0;
@@ -41,6 +43,7 @@ export function roomOf(lane: Lane): number {
     case "Disabled":
       return Math.max(0, CLOSING_MAX - active);
     default:
+      if (disabling) return 0;
       return Math.max(0, Math.min((ordered || failing ? 1 : concurrency) - active, dueByRate(lane)));
   }
 }

@@ -14,7 +14,7 @@ export type Strategy = (typeof STRATEGIES)[number];
 export type SurrogateValue = string | number | boolean;
 
 /** Why something must be kept although its subject asked for its erasure, and for how long. */
-export interface RetentionPolicy {
+export interface LegalRetention {
   /** For people: "invoices are kept for the tax office". */
   readonly reason: string;
   /** The law that demands it: "§ 147 AO", "Art. 6(1)(c) GDPR". */
@@ -43,7 +43,7 @@ export interface ErasedColumn<Category extends string = string> extends Personal
 
 export interface RetainedColumn<Category extends string = string> extends Personal<Category> {
   readonly strategy: "retain";
-  readonly policy: RetentionPolicy;
+  readonly policy: LegalRetention;
 }
 
 export type PersonalColumn<Category extends string = string> =

@@ -1,19 +1,19 @@
 /**
- * The orchestrator's decisions: what one result means for a run, and what is to be sent out. Whatever comes twice, or
- * too late, changes nothing; what comes too early is a breach of contract. Undoing goes backward, one answered command
- * at a time, and begins only when no handler of the run is at work any more.
+ * The orchestrator's decisions: what one result means for a run, and what is to be sent out. A result that comes twice or
+ * too late changes nothing; a result that comes too early is a breach of contract. Undoing goes backward, one answered
+ * command at a time, and begins only when no handler of the run is at work any more.
  */
 import { flowMachine, type FlowStatus } from "./machine.ts";
 import type { FlowFailure, FlowPlan, FlowState, FlowStep } from "./state.ts";
 
-/** How a handler ended: with its success event, its failure event, or (its tries used up) without any. */
+/** How a handler ended: with its success event, its failure event, or, its attempts used up, without any. */
 export type StepEnd = "ok" | "err" | "exhausted";
 
 export type FlowEvent =
   | { readonly kind: "act" | "undo"; readonly step: string; readonly end: StepEnd; readonly error: string }
-  /** Time is up. `delivery` says what is known of the handler that is waited for. */
+  /** Time is up. `delivery` says what is known of the handler that the run waits for. */
   | { readonly kind: "deadline"; readonly delivery: "unbegun" | "doubtful" | "running" }
-  /** A person wants the undo that failed tried again. */
+  /** A person wants the undo that failed to be tried again. */
   | { readonly kind: "retry" }
   /** A person has done by hand what the undo that failed should have done. */
   | { readonly kind: "resolve" };
@@ -26,19 +26,19 @@ export type FlowEmission =
   | { readonly kind: "completed" }
   | { readonly kind: "failed"; readonly failure: FlowFailure };
 
-export type FlowVerdict =
+export type FlowDecision =
   | { readonly kind: "applied"; readonly state: FlowState; readonly emit: readonly FlowEmission[] }
-  /** A repetition, or a result that nobody waits for any more. */
+  /** A repetition, or a result that the run does not wait for any more. */
   | { readonly kind: "ignored" }
   /** A result of a step that is not due yet. */
   | { readonly kind: "early" };
 
-const IGNORED: FlowVerdict = { kind: "ignored" };
+const IGNORED: FlowDecision = { kind: "ignored" };
 const RESULT: FlowEmission = { kind: "result" };
 const GO_ON: readonly FlowEmission[] = [RESULT];
 const FINISH: readonly FlowEmission[] = [RESULT, { kind: "completed" }];
 
-export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): FlowVerdict {
+export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): FlowDecision {
   switch (event.kind) {
     case "act":
       return decideAct(plan, state, event.step, event.end, event.error);
@@ -66,7 +66,13 @@ export function expects(plan: FlowPlan, state: FlowState, step: string): "due" |
   return index < state.currentStep ? "past" : index > state.currentStep ? "early" : "due";
 }
 
-function decideAct(plan: FlowPlan, state: FlowState, step: string, end: StepEnd, error: string): FlowVerdict {
+function decideAct(
+  plan: FlowPlan,
+  state: FlowState,
+  step: string,
+  end: StepEnd,
+  error: string,
+): FlowDecision {
   const due = expects(plan, state, step);
   if (due !== "due") return due === "early" ? { kind: "early" } : IGNORED;
   if (state.status === "running") {
@@ -74,14 +80,14 @@ function decideAct(plan: FlowPlan, state: FlowState, step: string, end: StepEnd,
     const failure = { step, error };
     return turnBack(plan, { ...state, failure }, end === "err" ? [] : [step], end === "err" ? [RESULT] : []);
   }
-  // It ended after the run had turned back: undoing begins now, with this step where it may have left something.
+  // It ended after the run had turned back: undoing begins now, with this step if it may have left something behind.
   const done = end === "ok" ? [...state.completedSteps, step] : state.completedSteps;
   const settled = { ...state, completedSteps: done, lateStep: undefined };
   const own = end === "err" ? [] : undoable(plan, [step]);
   return goBack(plan, settled, [...own, ...state.undoSteps], "undo", end === "err" ? [RESULT] : []);
 }
 
-function forward(plan: FlowPlan, state: FlowState, step: string): FlowVerdict {
+function forward(plan: FlowPlan, state: FlowState, step: string): FlowDecision {
   const completedSteps = [...state.completedSteps, step];
   const currentStep = state.currentStep + 1;
   const isLast = currentStep >= plan.steps.length;
@@ -92,7 +98,7 @@ function forward(plan: FlowPlan, state: FlowState, step: string): FlowVerdict {
   return { kind: "applied", state: next, emit };
 }
 
-function decideUndo(plan: FlowPlan, state: FlowState, step: string, end: StepEnd): FlowVerdict {
+function decideUndo(plan: FlowPlan, state: FlowState, step: string, end: StepEnd): FlowDecision {
   const isAwaited =
     state.status === "compensating" && state.lateStep === undefined && state.undoSteps[0] === step;
   if (!isAwaited) return IGNORED;
@@ -105,7 +111,7 @@ function decideDeadline(
   plan: FlowPlan,
   state: FlowState,
   delivery: "unbegun" | "doubtful" | "running",
-): FlowVerdict {
+): FlowDecision {
   const current = plan.steps[state.currentStep];
   if (state.status !== "running" || current === undefined) return IGNORED;
   const failure = { step: current.name, error: "DeadlinePassed" };
@@ -117,25 +123,25 @@ function decideDeadline(
   return { kind: "applied", state: { ...failed, status, undoSteps, lateStep: current.name }, emit: [] };
 }
 
-/** From running: everything that was done is undone, after what is in doubt. */
+/** From running: the steps in doubt are undone first, then all that were done. */
 function turnBack(
   plan: FlowPlan,
   state: FlowState,
   inDoubt: readonly string[],
   before: readonly FlowEmission[],
-): FlowVerdict {
+): FlowDecision {
   const undoSteps = undoable(plan, [...inDoubt, ...state.completedSteps.toReversed()]);
   return goBack(plan, state, undoSteps, "turnBack", before);
 }
 
-/** Sends the commands that nobody answers, up to the first one that is answered; without one, the run has failed. */
+/** Sends commands up to the first one that a handler answers. If no such command is left, the run has failed. */
 function goBack(
   plan: FlowPlan,
   state: FlowState,
   undoSteps: readonly string[],
   arrow: "turnBack" | "undo" | "resume",
   before: readonly FlowEmission[],
-): FlowVerdict {
+): FlowDecision {
   const emit = [...before];
   for (const [index, step] of undoSteps.entries()) {
     emit.push({ kind: "command", step });

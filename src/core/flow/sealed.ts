@@ -1,6 +1,6 @@
 /**
- * What an event carries besides its fields, out of sight of whoever reads it: its type, its version and its data as
- * they will be stored. Whoever holds a value can tell by this that it was made by `event(…)`, and by which.
+ * What an event carries besides its fields, under a symbol: its type, its version and its data as they will be stored. By
+ * this a value is known to be made by `event(…)`, and by which.
  */
 export const SEAL: unique symbol = Symbol.for("amends.event") as never;
 
@@ -8,9 +8,11 @@ export interface Sealed {
   readonly type: string;
   readonly version: number;
   readonly id: string;
+  /** The id was given, not drawn. */
+  readonly hasGivenId: boolean;
   /** The data as JSON. */
   readonly payload: string;
-  /** What the event belongs to, where whoever made it said so. */
+  /** What the event belongs to, if that was given. */
   readonly correlation: string | undefined;
 }
 
@@ -19,7 +21,7 @@ export function sealOf(value: unknown): Sealed | undefined {
   return (value as { readonly [SEAL]?: Sealed })[SEAL];
 }
 
-/** These belong to the event itself: no field of its data may have such a name. */
+/** These belong to the event itself: a field of its data cannot have such a name. */
 export const RESERVED_FIELDS = ["type", "id", "time", "correlation", "causation"] as const;
 export type ReservedField = (typeof RESERVED_FIELDS)[number];
 
@@ -31,8 +33,8 @@ export function isUuid(text: unknown): text is string {
 
 /**
  * The id of one event's delivery to one handler. It is the event's id with the handler's name mixed into its last 32
- * bits, which are random: the same for the same pair, always, so that the primary key alone books each pair once, and
- * in the order of the events, so that it stays cheap.
+ * bits, which are random. The same pair always has the same id, so that the primary key alone stores each pair once; and ids
+ * are in the order of the events, so that the key's index grows at its end.
  */
 export function deliveryId(eventId: string, handler: string): string {
   let hash = 0x811c9dc5;

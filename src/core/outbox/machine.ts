@@ -15,7 +15,7 @@ const table = {
   },
   failed: { claim: "in_flight", supersede: "superseded" },
   scheduled: { claim: "in_flight", supersede: "superseded" },
-  abandoned: { requeue: "pending", supersede: "superseded" },
+  abandoned: { requeue: "pending", resolve: "succeeded", supersede: "superseded" },
   succeeded: {},
   superseded: {},
 } as const;

@@ -2,7 +2,7 @@
  * The interpreter of step sagas: what to do next, and what an outcome means. Pure: instants come in as facts,
  * durations go out, and the engine at the edge does the rest.
  */
-import { delayMs, type Backoff } from "../backoff.ts";
+import { delayMs, type RetryPolicy } from "../backoff.ts";
 import type { Direction } from "../identity.ts";
 import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.ts";
 import { control, started } from "./entry.ts";
@@ -78,11 +78,6 @@ export type Outcome =
       /** It is one of the failures that the step's fallback is for. */
       readonly qualifies?: boolean | undefined;
     };
-
-export interface RetryPolicy extends Backoff {
-  /** All tries, the first one included. */
-  readonly attemptMax: number;
-}
 
 export interface Decision {
   readonly entry: Entry;

@@ -8,13 +8,14 @@ import { DEFAULT_LEASE_MS } from "../../core/backoff.ts";
 import { durationMs, positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError, ConfigurationError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
+import type { OperatorNote } from "../../core/operator-note.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { NewOutboxEntry, OutboxEntry } from "../../core/outbox/entry.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Database, Session } from "../../storage/database.ts";
 import { retrying } from "../../storage/read/reader.ts";
 import { readPage, sourceOf } from "../../storage/read/selection.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
-import { HOST, retryLimitsOf, type PartContext, type Hosting } from "../../runtime/part.ts";
+import { retryLimitsOf, standalone, type PartContext } from "../../runtime/part.ts";
 import { OutboxWriter } from "../../outbox/outcome-writer.ts";
 import { checkLimit, ENTRY_PLACE, type EntryPage, type PageOptions } from "../../outbox/read/entry-page.ts";
 import { checkUuid } from "../../core/identity.ts";
@@ -23,6 +24,7 @@ import { enqueueIn, tell } from "./enqueue.ts";
 import { abandonedRows, scheduledRows } from "../../outbox/read/list-queries.ts";
 import { completeIn } from "./complete.ts";
 import { requeue, type RequeueNote } from "./requeue.ts";
+import { resolve } from "./resolve.ts";
 import { ENTRY, toEntry } from "../../outbox/rows.ts";
 import type { Request } from "../../outbox/settle-queries.ts";
 import { settleIn, type Settlement } from "../../outbox/settle.ts";
@@ -30,7 +32,7 @@ import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./st
 import { cancelRectifications } from "./supersede.ts";
 
 export interface OutboxOptions {
-  /** Needed for `requeue`, and for superseding: each leaves an event. */
+  /** Needed for `requeue` and `resolve`, and for superseding: each leaves an event. */
   readonly audit?: AnySink;
   /** Counts in another way than by asking the database. */
   readonly statusCountsSource?: StatusCountsSource;
@@ -54,25 +56,32 @@ export type FailedOptions = { readonly error: string } & (
   | { readonly nextAttemptAt: Date; readonly waitMs?: never }
 );
 
+/** The transactional outbox of erasures and rectifications. */
 export class Outbox<Tx = unknown> {
-  /** What it was made on; not for users. */
+  /** Not for users: the runner reads it. */
   readonly host: PartContext<Tx>;
+  /** Not for users: the runner settles through it. */
   readonly books: OutboxWriter;
   readonly #audit: AnySink | undefined;
   readonly #counts: StatusCountsSource;
   readonly #retryLimits: RetryLimits;
   readonly #listeners: (() => void)[] = [];
 
-  constructor(amends: Hosting<Tx>, options: OutboxOptions = {}) {
+  constructor(
+    database: Database<Tx>,
+    options: OutboxOptions = {},
+    /** Not for users: what an Amends shares with its parts. */
+    context: PartContext<Tx> = standalone(database),
+  ) {
     refuseUnknown(options, ["audit", "statusCountsSource"], "new Outbox");
-    this.host = amends[HOST];
+    this.host = context;
     this.books = new OutboxWriter(this.host);
     this.#audit = options.audit;
     this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
     this.#retryLimits = retryLimitsOf(this.host);
   }
 
-  /** Calls back whenever something was enqueued here; not for users. */
+  /** Not for users: calls back whenever something was enqueued here. */
   onEnqueued(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -85,6 +94,7 @@ export class Outbox<Tx = unknown> {
     return this.enqueueIn(this.host.database.join(tx), entries);
   }
 
+  /** @internal */
   async enqueueIn(session: Session, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
     const { host } = this;
     const tools = {
@@ -188,6 +198,21 @@ export class Outbox<Tx = unknown> {
     return requeue(database, this.#retryLimits, audit, given, note);
   }
 
+  /**
+   * Confirms abandoned entries by hand: the reason names the evidence that the outside system no longer has the data.
+   * The entries count as succeeded, and a request with nothing else open completes. Ids that are unknown or not abandoned
+   * are skipped. Returns the entries that were resolved.
+   */
+  async resolve(ids: Iterable<string>, note: OperatorNote): Promise<readonly OutboxEntry[]> {
+    const sink = this.#sink("A resolve");
+    const { database } = this.host;
+    const given = [...new Set([...ids].map((id) => checkUuid(id, "An entry's id")))];
+    if (given.length === 0) return [];
+    database.refuseInside?.();
+    const tools = { database, retryLimits: this.#retryLimits, sink, newId: () => this.host.newId() };
+    return resolve(tools, given, note);
+  }
+
   /** Entries that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<EntryPage> {
     return this.#list(abandonedRows, options);
@@ -225,7 +250,7 @@ export class Outbox<Tx = unknown> {
   #sink(what: string): AnySink {
     if (this.#audit) return this.#audit;
     throw new ConfigurationError(
-      `${what} must leave an event, and this Outbox has no audit sink. Give it one: new Outbox(amends, { audit }).`,
+      `${what} must leave an event, and this Outbox has no audit sink. Give it one: new Outbox(database, { audit }).`,
     );
   }
 

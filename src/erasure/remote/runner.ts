@@ -1,7 +1,7 @@
 /**
  * Carries out what is due in the outbox: claim, call, decide, settle. It owns no loop and no schedule: `runOnce` is for
- * a cron job, a test or a serverless function, and `attach` lets the worker of the same Amends drive it. Both go through
- * one desk, so leases are renewed while calls run, and a claim that was lost is told so.
+ * a cron job, a test or a serverless function; `new Amends({ erasure })` lets a worker drive one. Both go through one
+ * lease pool, so leases are renewed while calls run, and a call whose claim was lost is told so.
  *
  * Cost: a claim of any size is one commit and one round trip; outcomes that arrive together share one commit.
  */
@@ -65,7 +65,6 @@ export class SagaRunner {
   readonly #isVerifiedFirst: boolean;
   readonly #onAbandoned: AbandonedHook | undefined;
   readonly #pool: LeasePool<ClaimedEntry<EntryRow>>;
-  #isAttached = false;
 
   constructor(
     registry: ResolverRegistry,
@@ -98,7 +97,7 @@ export class SagaRunner {
     outbox.onEnqueued(() => this.#pool.dueIn(COMMIT_SOON_MS));
   }
 
-  /** What a worker drives. */
+  /** Not for users: what a worker drives. */
   get duty(): Duty {
     return this.#pool;
   }
@@ -106,13 +105,6 @@ export class SagaRunner {
   /** Claims that were lost to another runner: the fence held. */
   get lost(): number {
     return this.#pool.lost;
-  }
-
-  /** The worker of the outbox's Amends drives it from its next start on. */
-  attach(): this {
-    if (!this.#isAttached) this.#host.addDuty(this.#pool);
-    this.#isAttached = true;
-    return this;
   }
 
   /** Claims one batch, makes its calls at once, books each outcome as it arrives, and returns how many there were. */

@@ -5,7 +5,14 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
-import { isUuid, RESERVED_FIELDS, SEAL, type ReservedField, type Sealed } from "../../core/flow/sealed.ts";
+import {
+  isUuid,
+  RESERVED_FIELDS,
+  SEAL,
+  sealOf,
+  type ReservedField,
+  type Sealed,
+} from "../../core/flow/sealed.ts";
 import { checkId, checkName } from "../../core/identity.ts";
 import { encodeJson, type Stored } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
@@ -105,7 +112,8 @@ export function event<const Name extends string, Input, Data>(
     const fields = parse(data);
     // What was given is stored, not what the schema made of it: reading it goes through the schema again.
     const payload = encodeJson(data, door) as string;
-    const seal = { type: name, version, id: id ?? newId(), payload, correlation };
+    const hasGivenId = id !== undefined;
+    const seal = { type: name, version, id: id ?? newId(), hasGivenId, payload, correlation };
     return valueOf(fields, seal, undefined, correlation, undefined);
   };
   const read = (payload: string | null, stored: number): unknown => {
@@ -181,6 +189,14 @@ export function valueOf(
   const { type, id } = seal;
   // The seal stands last: fields that were taken from another event may bring that one's along.
   return Object.freeze({ type, id, time, correlation, causation, ...fields, [SEAL]: seal });
+}
+
+/** The same event with an id that is later than all before it. An id that was given stays. */
+export function withLaterId(made: EventValue): EventValue {
+  const seal = sealOf(made);
+  if (!seal || seal.hasGivenId) return made;
+  const id = newId();
+  return Object.freeze({ ...made, id, [SEAL]: { ...seal, id } });
 }
 
 function bad(name: string, why: string): AmendsError {

@@ -2,16 +2,15 @@
  * A handler takes one event and answers with one of two: its success event in `ok`, or its failure event in `err`.
  * It knows nothing of sagas; whether it belongs to one is decided where sagas are registered.
  */
-import type { RetryPolicy } from "../../core/saga/interpreter.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { isErr, isOk, type Err, type Ok } from "../../core/result.ts";
-import type { AnySaga, RetryOptions, TransactionKind } from "../../sagas/define/definition.ts";
+import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
+import type { AnySaga, TransactionKind } from "../../sagas/define/definition.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
-import { DEFAULT_RETRY, readRetry } from "../../sagas/define/settings.ts";
 import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";
 import { SagaContractViolation } from "./violation.ts";
 
@@ -116,7 +115,7 @@ export function handler<
     on,
     ok,
     err,
-    retry: readRetry(options.retry, DEFAULT_RETRY, `${where}: retry`),
+    retry: readRetry(options.retry, ACT_RETRY, `${where}: retry`),
     timeoutMs: options.timeout === undefined ? undefined : positiveMs(options.timeout, `${where}: timeout`),
     transaction,
     handle: options.handle.bind(options),
@@ -128,23 +127,36 @@ export function isEventType(value: unknown): value is AnyEvent {
   return typeof type === "string" && typeof read === "function";
 }
 
-export type HandlerAnswer = { readonly end: "ok" | "err"; readonly event: EventValue };
+/** Checks the events that a handler returns. A step of a saga is one; a handler that is no step checks for itself. */
+export interface AnswerCheck {
+  checkSuccess(event: unknown): EventValue;
+  checkFailure(event: unknown): EventValue;
+}
 
-/** What a handler returned, or a SagaContractViolation where it is neither of the two events that it may return. */
-export function readAnswer({ name, ok, err }: AnyHandler, returned: unknown): HandlerAnswer {
-  const end = isOk(returned) ? "ok" : isErr(returned) ? "err" : undefined;
-  if (end === undefined) {
+/** What a handler returned. Throws a SagaContractViolation if it is neither of the two events that it promises. */
+export function readAnswer(
+  of: AnyHandler,
+  returned: unknown,
+  check: AnswerCheck = promiseOf(of),
+): { readonly kind: "ok" | "err"; readonly event: EventValue } {
+  if (isOk(returned)) return { kind: "ok", event: check.checkSuccess(returned.value) };
+  if (isErr(returned)) return { kind: "err", event: check.checkFailure(returned.error) };
+  const { name, ok, err } = of;
+  throw new SagaContractViolation(
+    `Handler ${name} returned neither \`ok(${ok.type}(…))\` nor \`err(${err.type}(…))\`.`,
+  );
+}
+
+function promiseOf({ name, ok, err }: AnyHandler): AnswerCheck {
+  const checked = (event: unknown, kind: string, promised: AnyEvent): EventValue => {
+    const given = sealOf(event)?.type;
+    if (given === promised.type) return event as EventValue;
     throw new SagaContractViolation(
-      `Handler ${name} returned neither \`ok(${ok.type}(…))\` nor \`err(${err.type}(…))\`.`,
+      `Handler ${name} promises \`${kind}(${promised.type}(…))\`, but returned \`${kind}\` of ${given ?? "a value that is not an event"}.`,
     );
-  }
-  const event: unknown = isOk(returned) ? returned.value : isErr(returned) ? returned.error : undefined;
-  const given = sealOf(event)?.type;
-  const wanted = end === "ok" ? ok.type : err.type;
-  if (given !== wanted) {
-    throw new SagaContractViolation(
-      `Handler ${name} returned \`${end}\` of ${given ?? "something that is no event"}, but promises ${wanted}.`,
-    );
-  }
-  return { end, event: event as EventValue };
+  };
+  return {
+    checkSuccess: (event) => checked(event, "ok", ok),
+    checkFailure: (event) => checked(event, "err", err),
+  };
 }

@@ -42,8 +42,12 @@ export function buildHandlerSagaMapping(sagas: readonly AnySagaDef[]): HandlerSa
 
 const NOBODY: readonly AnyHandler[] = [];
 
+/** What the option `events` of `new Amends` holds: handlers, and sagas over events with the handlers of their steps. */
+export type EventDefinition = AnyHandler | AnySagaDef;
+
 export class SagaRegistry {
   readonly mapping: HandlerSagaMapping;
+  readonly #dialect: Dialect["name"] | undefined;
   readonly #sagas: ReadonlyMap<string, AnySagaDef>;
   readonly #handlers = new Map<string, AnyHandler>();
   readonly #subscribers = new Map<string, AnyHandler[]>();
@@ -53,23 +57,26 @@ export class SagaRegistry {
   readonly #waits = new Map<string, Set<string>>();
 
   constructor(
-    handlers: readonly AnyHandler[],
-    sagas: readonly AnySagaDef[],
+    definitions: readonly EventDefinition[],
     dialect: Dialect["name"] | undefined,
     waiting: readonly AnySaga[] = [],
   ) {
-    for (const saga of sagas) {
-      if (!(saga instanceof SagaDef))
-        throw bad("Whatever is in `eventSagas` must be made by `eventSaga(…)`.");
-    }
-    this.#sagas = new Map(sagas.map((saga) => [saga.name, saga]));
-    if (this.#sagas.size < sagas.length) throw bad("Two sagas over events have the same name.");
+    if (!Array.isArray(definitions)) throw bad("`events` must be a list of handlers and event sagas.");
+    const isSaga = (one: EventDefinition): one is AnySagaDef => one instanceof SagaDef;
+    this.#dialect = dialect;
+    this.#sagas = byName(definitions.filter(isSaga));
+    const sagas = [...this.#sagas.values()];
     this.mapping = buildHandlerSagaMapping(sagas);
-    for (const handler of handlers) this.#addHandler(handler, dialect);
-    for (const saga of sagas) this.#addSaga(saga, dialect);
+    for (const one of definitions as readonly EventDefinition[]) if (!isSaga(one)) this.#addHandler(one);
+    for (const saga of sagas) this.#addSaga(saga);
     for (const saga of sagas) this.#plans.set(saga.name, this.#planOf(saga));
-    for (const { steps } of waiting)
-      for (const { interest } of steps) if (interest) this.#addWait(interest.event, interest.field, dialect);
+    for (const saga of waiting) this.addWaits(saga);
+    this.#refuseSameIds();
+  }
+
+  /** From now on events go to the sagas of this definition that wait for them. */
+  addWaits({ steps }: AnySaga): void {
+    for (const { interest } of steps) if (interest) this.#addWait(interest.event, interest.field);
     this.#refuseSameIds();
   }
 
@@ -111,45 +118,52 @@ export class SagaRegistry {
     );
   }
 
-  #addHandler(handler: AnyHandler, dialect: Dialect["name"] | undefined): void {
+  #addHandler(handler: AnyHandler): void {
     if (typeof handler !== "object" || typeof handler?.handle !== "function") {
-      throw bad("Whatever is in `handlers` must be made by `handler(…)`.");
+      throw bad("`events` takes what `handler(…)` and `eventSaga(…)` make, and nothing else.");
     }
-    const known = this.#handlers.get(handler.name);
-    if (known === handler) return;
-    if (known) throw bad(`Two handlers are named ${handler.name}. Give one of them another name.`);
-    const { transaction } = handler;
-    if (transaction && transaction.dialect !== dialect) {
+    const { name, on, ok, err, transaction } = handler;
+    const known = this.#handlers.get(name);
+    if (known && contractOf(known) !== contractOf(handler)) {
       throw bad(
-        `Handler ${handler.name} wants a transaction of ${transaction.dialect}, but the events are kept in ${dialect ?? "a storage without transactions"}.`,
+        `Two handlers are named ${name}: one is ${contractOf(known)}, the other one ${contractOf(handler)}. Rename one of them.`,
       );
     }
-    for (const event of [handler.on, handler.ok, handler.err]) this.#addEvent(event);
-    this.#handlers.set(handler.name, handler);
-    this.#subscribers.set(handler.on.type, [...this.subscribers(handler.on.type), handler]);
+    if (transaction && transaction.dialect !== this.#dialect) {
+      throw bad(
+        `Handler ${name} wants a transaction of ${transaction.dialect}, but the events are kept in ${this.#dialect ?? "a storage without transactions"}.`,
+      );
+    }
+    for (const event of [on, ok, err]) this.#addEvent(event);
+    // The same definition, loaded twice: two bundles, or a module that was loaded again. The newer one runs.
+    this.#handlers.set(name, handler);
+    const others = this.subscribers(on.type).filter((other) => other.name !== name);
+    this.#subscribers.set(on.type, [...others, handler]);
   }
 
-  #addWait(event: unknown, field: string, dialect: Dialect["name"] | undefined): void {
+  #addWait(event: unknown, field: string): void {
     if (!isEventType(event)) throw bad("Whatever a saga waits for as an event must be made by `event(…)`.");
     const handler = waitHandler(event);
     const fields = this.#waits.get(handler.name);
     if (fields) this.#addEvent(event);
-    else this.#addHandler(handler, dialect);
+    else this.#addHandler(handler);
     this.#waits.set(handler.name, new Set([...(fields ?? []), field]));
   }
 
   #addEvent(event: AnyEvent): void {
     const known = this.#events.get(event.type);
-    if (known && known !== event) {
-      throw bad(`Two events are named ${event.type}. Define it once, and give it a version when it changes.`);
+    if (known && known !== event && formOf(known) !== formOf(event)) {
+      throw bad(
+        `Two events are named ${event.type}: one is ${formOf(known)}, the other one ${formOf(event)}. Define it once, and give it a version when it changes.`,
+      );
     }
     this.#events.set(event.type, event);
   }
 
-  #addSaga(saga: AnySagaDef, dialect: Dialect["name"] | undefined): void {
+  #addSaga(saga: AnySagaDef): void {
     this.#addEvent(saga.trigger);
     for (const { handler, compensation } of saga.steps) {
-      this.#addHandler(handler, dialect);
+      this.#addHandler(handler);
       if (compensation) this.#addEvent(compensation);
     }
   }
@@ -187,6 +201,40 @@ export class SagaRegistry {
       seen.set(id, name);
     }
   }
+}
+
+/** What a handler promises: two with the same promise under one name are one definition. */
+function contractOf({ on, ok, err, transaction }: AnyHandler): string {
+  const kind = transaction ? ` in a transaction of ${transaction.dialect}` : "";
+  return `${on.type} → ${ok.type} | ${err.type}${kind}`;
+}
+
+/** As much of an event as can be compared: its version, and the fields that it needs. */
+function formOf(event: AnyEvent): string {
+  return `version ${event.version} with ${event.requires().join(", ") || "no required fields"}`;
+}
+
+/** Two with the same steps under one name are one definition, loaded twice; the newer one runs. */
+function byName(sagas: readonly AnySagaDef[]): ReadonlyMap<string, AnySagaDef> {
+  const known = new Map<string, AnySagaDef>();
+  for (const saga of sagas) {
+    const other = known.get(saga.name);
+    if (other && shapeOf(other) !== shapeOf(saga)) {
+      throw bad(
+        `Two event sagas are named ${saga.name}: one is ${shapeOf(other)}, the other one ${shapeOf(saga)}. Rename one of them.`,
+      );
+    }
+    known.set(saga.name, saga);
+  }
+  return known;
+}
+
+function shapeOf({ trigger, correlationField, steps }: AnySagaDef): string {
+  const names = steps.map(
+    ({ name, handler, compensation }) =>
+      `${name}: ${handler.name}${compensation ? ` undone by ${compensation.type}` : ""}`,
+  );
+  return `${trigger.type} by ${correlationField} (${names.join(", ")})`;
 }
 
 function versionsOf({ version }: AnyEvent): readonly number[] {

@@ -1,6 +1,6 @@
 /**
- * A saga over events: what starts it, by which field its events belong together, which handlers do its steps, and what
- * it says when it has ended. Handlers know nothing of it.
+ * A saga over events: what starts it, by which field its events belong together, which handlers do its steps, and which
+ * events it sends when it has ended. Handlers know nothing of it.
  */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -16,13 +16,18 @@ import { SagaContractViolation } from "./violation.ts";
 
 export type SagaSteps = readonly [SagaStep, ...SagaStep[]];
 
-/** How an id that is no text is kept. */
+/** How an id that is not a string is stored. */
 export interface IdSerialisation<Id> {
+  /** The id as text. Equal ids give equal texts. */
   serialize(id: Id): string;
+  /** The id that the text was made from. */
   deserialize(raw: string): Id;
 }
 
-type Compensator<Id> = (id: Id, step: SagaStep) => EventValue | undefined;
+/** What makes an event may take its time, for example to read what the event should say. */
+type Made<Event> = Event | Promise<Event>;
+
+type Compensator<Id> = (id: Id, step: SagaStep) => Made<EventValue | undefined>;
 
 interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps extends SagaSteps> {
   readonly trigger: Trigger;
@@ -30,20 +35,22 @@ interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps
   readonly correlate: Field;
   /** Each takes what the one before it gives. */
   readonly steps: Steps & Checked<Trigger, Field, Steps>;
-  /** What is said when all steps are done. */
-  onCompleted(id: IdOf<Trigger, Field>): EventValue;
-  /** What is said when everything that was done is undone. */
-  onFailed(id: IdOf<Trigger, Field>, failure: FlowFailure): EventValue;
-  /** Makes the command that undoes a step, where it needs more than the id. Undefined: there is nothing to undo. */
-  onCompensate?(id: IdOf<Trigger, Field>, step: SagaStep): EventValue | undefined;
-  /** The longest that the saga may take until its last step is done: then it turns back. */
+  /** Makes the event that is sent when all steps are done. */
+  onCompleted(id: IdOf<Trigger, Field>): Made<EventValue>;
+  /** Makes the event that is sent when everything that was done is undone. */
+  onFailed(id: IdOf<Trigger, Field>, failure: FlowFailure): Made<EventValue>;
+  /** Makes the command that undoes a step, if it needs more than the id. Undefined: there is nothing to undo. */
+  onCompensate?(id: IdOf<Trigger, Field>, step: SagaStep): Made<EventValue | undefined>;
+  /** How long the saga may take until its last step is done. After that it turns back. */
   readonly deadline?: Duration;
 }
 
+/** An id that is not a string needs a serialisation. */
 type Identified<Id> = [Id] extends [string]
   ? { readonly id?: IdSerialisation<Id> }
   : { readonly id: IdSerialisation<Id> };
 
+/** What a saga over events is made of. */
 export type EventSagaOptions<
   Trigger extends AnyEvent,
   Field extends FieldOf<Trigger>,
@@ -55,8 +62,8 @@ interface Given {
   readonly trigger: AnyEvent;
   readonly correlate: string;
   readonly steps: readonly SagaStep[];
-  onCompleted(id: unknown): EventValue;
-  onFailed(id: unknown, failure: FlowFailure): EventValue;
+  onCompleted(id: unknown): Made<EventValue>;
+  onFailed(id: unknown, failure: FlowFailure): Made<EventValue>;
   readonly onCompensate?: Compensator<unknown> | undefined;
   readonly id?: IdSerialisation<unknown>;
   readonly deadline?: Duration;
@@ -73,16 +80,23 @@ const OPTIONS = [
   "id",
 ];
 
+/** A saga over events, made by `eventSaga(…)`. */
 export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
+  /** The name under which its runs are stored. Do not change it while runs are open. */
   readonly name: string;
+  /** The event that begins a run. */
   readonly trigger: Trigger;
+  /** The field by which its events belong together. */
   readonly correlationField: string;
+  /** The steps, in their order. */
   readonly steps: readonly SagaStep[];
+  /** How long a run may take until its last step is done. */
   readonly deadlineMs: number | undefined;
   readonly #given: Given;
   /** Only for the compiler. */
   readonly types?: { readonly id: Id };
 
+  /** Use `eventSaga(…)`, which checks the types. */
   constructor(name: string, given: Given & { readonly trigger: Trigger }) {
     this.name = checkName(name, "A saga's name");
     const where = `Saga ${name}`;
@@ -106,31 +120,34 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     this.#checkChain(where);
   }
 
-  /** The commands that undo are made by a function of the saga's own. */
+  /** `onCompensate` makes the commands that undo. */
   get makesCommands(): boolean {
     return this.#given.onCompensate !== undefined;
   }
 
+  /** The step with this name. */
   step(name: string): SagaStep | undefined {
     return this.steps.find((one) => one.name === name);
   }
 
+  /** The id as it is stored. */
   serializeId(id: unknown): string {
-    const { id: kept } = this.#given;
-    const raw: unknown = kept ? kept.serialize(id) : id;
+    const { id: serialisation } = this.#given;
+    const raw: unknown = serialisation ? serialisation.serialize(id) : id;
     if (typeof raw !== "string") {
       throw new SagaContractViolation(
-        `Saga ${this.name}: ${this.correlationField} is no text. Give the saga \`id: { serialize, deserialize }\`.`,
+        `Saga ${this.name}: ${this.correlationField} is not a string. Give the saga \`id: { serialize, deserialize }\`.`,
       );
     }
     return checkId(raw, `Saga ${this.name}: ${this.correlationField}`);
   }
 
+  /** The id that was stored as this text. */
   deserializeId(raw: string): unknown {
     return this.#given.id ? this.#given.id.deserialize(raw) : raw;
   }
 
-  /** Which process an event of this saga belongs to, as it is stored. */
+  /** The id, as it is stored, of the process that an event of this saga belongs to. */
   getProcessId(event: object): string {
     const id = (event as Readonly<Record<string, unknown>>)[this.correlationField];
     if (id === undefined || id === null) {
@@ -149,20 +166,22 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
     );
   }
 
-  onCompleted(processId: string): EventValue {
-    return this.#made("onCompleted", this.#given.onCompleted(this.deserializeId(processId)));
+  /** The event that is sent when all steps are done. */
+  async onCompleted(processId: string): Promise<EventValue> {
+    return this.#made("onCompleted", await this.#given.onCompleted(this.deserializeId(processId)));
   }
 
-  onFailed(processId: string, failure: FlowFailure): EventValue {
-    return this.#made("onFailed", this.#given.onFailed(this.deserializeId(processId), failure));
+  /** The event that is sent when everything that was done is undone. */
+  async onFailed(processId: string, failure: FlowFailure): Promise<EventValue> {
+    return this.#made("onFailed", await this.#given.onFailed(this.deserializeId(processId), failure));
   }
 
-  /** The command that undoes a step; undefined where there is nothing to undo. */
-  onCompensate(processId: string, step: SagaStep): EventValue | undefined {
+  /** The command that undoes a step; undefined if there is nothing to undo. */
+  async onCompensate(processId: string, step: SagaStep): Promise<EventValue | undefined> {
     const id = this.deserializeId(processId);
     const { onCompensate } = this.#given;
     const command = onCompensate
-      ? onCompensate(id, step)
+      ? await onCompensate(id, step)
       : step.compensation?.({ [this.correlationField]: id } as never);
     if (command === undefined) return undefined;
     const made = this.#made("onCompensate", command);
@@ -176,7 +195,7 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
 
   #made(what: string, event: EventValue): EventValue {
     if (sealOf(event) !== undefined) return event;
-    throw new SagaContractViolation(`Saga ${this.name}: ${what} must return an event, made by \`event(…)\`.`);
+    throw new SagaContractViolation(`Saga ${this.name}: ${what} must make an event with \`event(…)\`.`);
   }
 
   #checkChain(where: string): void {
@@ -203,6 +222,7 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
   }
 }
 
+/** Any saga over events, whatever its trigger and its id. */
 export type AnySagaDef = SagaDef;
 
 function bad(where: string, why: string): AmendsError {

@@ -4,27 +4,34 @@ import { AmendsError } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import type { AnyEvent } from "./event.ts";
+import type { AnyEvent, EventValue } from "./event.ts";
 import { isEventType, type AnyHandler } from "./handler.ts";
 import { SagaContractViolation } from "./violation.ts";
 
+/** What a step may have besides its handler. */
 export interface SagaStepOptions<Compensation extends AnyEvent | undefined = AnyEvent | undefined> {
-  /** The command that undoes this step. It says which process, no more: whoever handles it looks at how things are now. */
+  /** The command that undoes this step. It says which process, and no more: its handler reads the current state. */
   readonly compensation?: Compensation;
-  /** The longest that the step may take, all tries and waits included: then the saga turns back. */
+  /** How long the step may take, with all attempts and waits. After that the saga turns back. */
   readonly deadline?: Duration;
 }
 
+/** One step of a saga over events, made by `step(…)`. It cannot be changed. */
 export class SagaStep<
   Name extends string = string,
   H extends AnyHandler = AnyHandler,
   Compensation extends AnyEvent | undefined = AnyEvent | undefined,
 > {
+  /** The name under which runs record that it is done. */
   readonly name: Name;
+  /** The handler that does it. */
   readonly handler: H;
+  /** The command that undoes it. */
   readonly compensation: Compensation;
+  /** How long it may take, with all attempts and waits. */
   readonly deadlineMs: number | undefined;
 
+  /** Use `step(…)`. */
   constructor(name: Name, handler: H, options: SagaStepOptions<Compensation> = {}) {
     checkName(name, "A step's name");
     refuseUnknown(options, ["compensation", "deadline"], `Step ${name}`);
@@ -39,35 +46,39 @@ export class SagaStep<
     this.handler = handler;
     this.compensation = compensation as Compensation;
     this.deadlineMs = deadline === undefined ? undefined : positiveMs(deadline, `Step ${name}: deadline`);
+    Object.freeze(this);
   }
 
+  /** The event of its success: what its handler promises. */
   get success(): H["ok"] {
     return this.handler.ok;
   }
 
+  /** The event of its failure: what its handler promises. */
   get failure(): H["err"] {
     return this.handler.err;
   }
 
-  /** Throws a SagaContractViolation unless this is the event of the step's success. */
-  checkSuccess(event: unknown): void {
-    this.#check(event, this.success);
+  /** Returns the event of the step's success. Throws a SagaContractViolation for anything else. */
+  checkSuccess(event: unknown): EventValue {
+    return this.#checked(event, this.success);
   }
 
-  checkFailure(event: unknown): void {
-    this.#check(event, this.failure);
+  /** Returns the event of the step's failure. Throws a SagaContractViolation for anything else. */
+  checkFailure(event: unknown): EventValue {
+    return this.#checked(event, this.failure);
   }
 
-  #check(event: unknown, wanted: AnyEvent): void {
+  #checked(event: unknown, promised: AnyEvent): EventValue {
     const given = sealOf(event)?.type;
-    if (given === wanted.type) return;
+    if (given === promised.type) return event as EventValue;
     throw new SagaContractViolation(
-      `Step ${this.name} promises ${wanted.type}, but its handler gave ${given ?? "something that is no event"}.`,
+      `Step ${this.name} promises ${promised.type}, but handler ${this.handler.name} returned ${given ?? "a value that is not an event"}.`,
     );
   }
 }
 
-/** Names a handler's place in a saga. */
+/** Makes a step of a saga: a name, the handler that does it, and the command that undoes it. */
 export function step<
   const Name extends string,
   H extends AnyHandler,

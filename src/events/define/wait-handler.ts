@@ -2,7 +2,7 @@
  * Sagas of steps that wait for an event are told by a handler of our own: the event goes to it as to any other, one
  * durable delivery, and it hands the event on to whichever sagas have said that they wait for it.
  */
-import { DEFAULT_RETRY } from "../../sagas/define/settings.ts";
+import { ACT_RETRY } from "../../core/backoff.ts";
 import type { AnyEvent } from "./event.ts";
 import type { AnyHandler } from "./handler.ts";
 
@@ -13,7 +13,7 @@ export function waitHandler(event: AnyEvent): AnyHandler {
     on: event,
     ok: event,
     err: event,
-    retry: DEFAULT_RETRY,
+    retry: ACT_RETRY,
     timeoutMs: undefined,
     transaction: undefined,
     handle: () => undefined,

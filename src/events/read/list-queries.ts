@@ -6,7 +6,7 @@ import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../../core/flow/machin
 import type { Dialect } from "../../storage/database.ts";
 import type { Selection } from "../../storage/read/selection.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { runColumns } from "../store/rows.ts";
+import { runColumns } from "../store/run-queries.ts";
 
 /** The last run of the previous page. */
 export type RunPlace = readonly [atMs: number, id: string];

@@ -9,7 +9,7 @@ import type { Reader } from "../../storage/read/reader.ts";
 import { scanned } from "../../storage/read/scan.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
 import { projection } from "../../storage/table.ts";
-import { selectRun } from "../store/queries.ts";
+import { selectRuns } from "../store/run-queries.ts";
 import {
   changeSign,
   countStatuses,
@@ -64,7 +64,7 @@ function pageOf(runs: readonly ListedRun[], limit: number): Page<ListedRun> {
 }
 
 export async function readRun(reader: Reader, id: string): Promise<ListedRun | undefined> {
-  const [row] = await reader.query(selectRun(reader.dialect, id));
+  const [row] = await reader.query(selectRuns(reader.dialect, [id]));
   return row && toListedRun(row);
 }
 

@@ -3,7 +3,7 @@ import type { FlowState } from "../../core/flow/state.ts";
 import { instant, int, optional, text } from "../../storage/column.ts";
 import type { Row } from "../../storage/database.ts";
 import { projection } from "../../storage/table.ts";
-import { toState, trailOf } from "../store/rows.ts";
+import { stateOf, STORED_RUN, trailOf } from "../store/run-row.ts";
 
 export interface ListedRun {
   readonly id: string;
@@ -31,18 +31,14 @@ const LISTED = projection({
   startedAtMs: instant("started_at"),
   updatedAtMs: instant("updated_at"),
   dueAtMs: optional(instant("due_at")),
+  trail: text("trail"),
 });
 
 export function toListedRun(row: Row): ListedRun {
-  const { status, currentStep, ...run } = LISTED.read(row);
-  return { ...run, state: stateOf(row, { status, currentStep }), trail: trailOf(row) };
-}
-
-/** A row that was changed by hand must not stop the list. */
-function stateOf(row: Row, known: Pick<FlowState, "status" | "currentStep">): FlowState {
-  try {
-    return toState(row);
-  } catch {
-    return { ...known, completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
-  }
+  const { status, currentStep, trail, ...run } = LISTED.read(row);
+  // A row that was changed by hand must not stop the list.
+  const stored = STORED_RUN.tryRead(row);
+  const unreadable = { completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
+  const state = stored ? stateOf(stored) : { status, currentStep, ...unreadable };
+  return { ...run, state, trail: trailOf({ trail }) };
 }

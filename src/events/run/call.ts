@@ -1,16 +1,16 @@
 /**
- * Calls a handler, which may hang, throw anything or return nonsense: whatever it does becomes an end, a wait, or (when
- * it was stopped from outside) nothing at all. No transaction is held meanwhile, unless the handler asked for one.
+ * Calls a handler, which may hang, throw anything or return nonsense: each becomes a result, or, if the call was stopped from
+ * outside, none at all. No transaction is held meanwhile, unless the handler asked for one.
  */
 import { delayMs } from "../../core/backoff.ts";
-import { AmendsError, classify, errorLabel, waitAfter } from "../../core/errors.ts";
+import { AmendsError, classify, errorLabel, errorMessage, waitAfter } from "../../core/errors.ts";
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { Call } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import { tellThrow, type Throw } from "../../runtime/throws.ts";
-import type { Delivery, RunRecord } from "./delivery.ts";
+import type { Delivery, RunRecord } from "./outcome.ts";
 import { valueOf, type EventValue } from "../define/event.ts";
 import {
   readAnswer,
@@ -19,44 +19,34 @@ import {
   type HandlerContext,
   type RunSaga,
 } from "../define/handler.ts";
-import type { HandlerEnd, Role } from "./orchestrator.ts";
-
-/** The label of a step whose run had no time left. */
-export const DEADLINE_PASSED = "DeadlinePassed";
-
-/** It is tried again after this long. */
-export interface Again {
-  readonly end: "again";
-  readonly waitMs: number;
-  readonly error: string;
-  /** Nothing went wrong: it only waits, and the claim does not count as a try. */
-  readonly uncounted?: boolean;
-}
+import type { Role } from "./decider.ts";
+import { DEADLINE_PASSED, type ExhaustedResult, type HandlerResult, type RetryResult } from "./result.ts";
 
 /** What all calls have in common. */
 export interface CallTools {
   readonly clock: Clock;
   readonly errorCodes: ReadonlySet<string>;
+  readonly keepMessages: boolean;
   readonly runSaga: RunSaga;
-  /** How long a call whose time is over may still take to return; undefined where it is waited for in any case. */
+  /** How long a call whose time is over may still take to return. Undefined: it is waited for in any case. */
   readonly graceMs: number | undefined;
 }
 
-/** A handler that is to be called, and what for. */
+/** A handler that is to be called, and the delivery that it is called for. */
 export interface Request {
   readonly handler: AnyHandler;
   readonly event: EventValue;
   readonly delivery: Delivery;
-  /** The run that it belongs to, and what it is to it. */
   readonly run: RunRecord | undefined;
+  /** What the delivery is to its run. */
   readonly role: Role;
   readonly lease: Lease;
 }
 
 export interface Called {
-  /** Undefined where it was stopped by a shutdown or a lost lease: that is not an outcome. */
-  readonly end: HandlerEnd | Again | undefined;
-  /** What was thrown, for whoever must tell trouble with the database from the handler's. Never stored. */
+  /** Undefined if a shutdown or a lost lease stopped the call: that is no outcome. */
+  readonly result: HandlerResult | undefined;
+  /** What was thrown, to tell trouble with the database from the handler's own. Never stored. */
   readonly thrown?: unknown;
   /** The handler answered after its run's time was up: the run turns back, and what was done is undone. */
   readonly expired?: boolean;
@@ -64,24 +54,31 @@ export interface Called {
   readonly late?: Promise<Called>;
 }
 
-/** The stored event as a value; undefined where it no longer fits what this process knows of it. */
+/** The stored event as a value; undefined if it no longer fits the schema that this process has for it. */
 export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | undefined {
   const { eventId, name, version, payload, correlation, causation, timeMs } = delivery;
   try {
-    const fields = on.read(payload, version) as object;
-    const seal = { type: name, version, id: eventId, payload: payload ?? "{}", correlation };
+    const fields = on.read(payload ?? null, version) as object;
+    const seal = {
+      type: name,
+      version,
+      id: eventId,
+      hasGivenId: true,
+      payload: payload ?? "{}",
+      correlation,
+    };
     return valueOf(fields, seal, new Date(timeMs), correlation ?? eventId, causation);
   } catch {
     return undefined;
   }
 }
 
-/** Thrown from inside a handler of our own to wait without holding a place. */
-export class Parked extends Error {
+/** Thrown from inside a handler of our own, to be called again later without holding a slot meanwhile. */
+export class WaitLonger extends Error {
   readonly #waitMs: number;
 
   constructor(waitMs: number) {
-    super("parked");
+    super("wait longer");
     this.#waitMs = waitMs;
   }
 
@@ -91,7 +88,7 @@ export class Parked extends Error {
   }
 }
 
-/** Calls it, in a transaction where it asked for one. */
+/** Calls the handler, with `tx` if it asked for a transaction. */
 export function callHandler(tools: CallTools, request: Request, tx: unknown): Promise<Called> {
   const { handler, run, role, lease } = request;
   const { clock, graceMs } = tools;
@@ -111,27 +108,26 @@ async function answerOf(tools: CallTools, request: Request, tx: unknown, call: C
   const extras: EventValue[] = [];
   const context = contextOf(tools, request, tx, call, extras);
   try {
-    const { end, event: answer } = readAnswer(
-      handler,
-      await handler.handle(event as never, context as never),
-    );
-    if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+    const returned: unknown = await handler.handle(event as never, context as never);
+    const answer = readAnswer(handler, returned, role.kind === "act" ? role.step : undefined);
+    if (role.kind === "act" && run) role.saga.checkProcess(answer.event, run.processId);
     const expired = call.stopReason === "deadline";
-    return { end: { end, event: answer, extras }, thrown: undefined, ...(expired && { expired }) };
+    return { result: { ...answer, extras }, thrown: undefined, ...(expired && { expired }) };
   } catch (thrown) {
     return failed(tools, request, thrown, call.stopReason);
   }
 }
 
 function failed(
-  { errorCodes }: CallTools,
+  tools: CallTools,
   { handler, delivery }: Request,
   thrown: unknown,
   reason: StopReason | undefined,
 ): Called {
-  const end = endOf(handler, delivery, thrown, reason, errorCodes);
-  if (end && Parked.waitOf(thrown) === undefined) tellThrow(() => throwOf(handler, delivery, thrown, end));
-  return { end, thrown };
+  const result = failureOf(handler, delivery, thrown, reason, tools);
+  if (result && WaitLonger.waitOf(thrown) === undefined)
+    tellThrow(() => throwOf(handler, delivery, thrown, result));
+  return { result, thrown };
 }
 
 /** Everything is the object's own, so that code that wraps a handler can copy it. Few handlers read their signal. */
@@ -154,7 +150,7 @@ function contextOf(
   };
 }
 
-function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, end: HandlerEnd | Again): Throw {
+function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, result: HandlerResult): Throw {
   const { id, attempts: attempt } = delivery;
   return {
     part: "handler",
@@ -162,7 +158,7 @@ function throwOf({ name }: AnyHandler, delivery: Delivery, error: unknown, end: 
     id,
     attempt,
     error,
-    waitMs: end.end === "again" ? end.waitMs : undefined,
+    waitMs: result.kind === "retry" ? result.waitMs : undefined,
   };
 }
 
@@ -171,19 +167,29 @@ function checkedEvent(event: EventValue): EventValue {
   throw new AmendsError("BAD_INPUT", "`outbox.append` takes events, made by `event(…)`.");
 }
 
-function endOf(
-  { retry }: AnyHandler,
+function failureOf(
+  handler: AnyHandler,
   { attempts }: Delivery,
   thrown: unknown,
   reason: StopReason | undefined,
-  errorCodes: ReadonlySet<string>,
-): HandlerEnd | Again | undefined {
-  const parkedMs = Parked.waitOf(thrown);
-  if (parkedMs !== undefined) return { end: "again", waitMs: parkedMs, error: "Waiting", uncounted: true };
-  if (reason === "deadline") return { end: "exhausted", error: DEADLINE_PASSED };
+  { errorCodes, keepMessages }: CallTools,
+): HandlerResult | undefined {
+  const waitMs = WaitLonger.waitOf(thrown);
+  if (waitMs !== undefined) return { kind: "retry", waitMs, error: "Waiting", uncounted: true };
+  if (reason === "deadline") return { kind: "exhausted", error: DEADLINE_PASSED };
   if (reason === "lost" || reason === "shutdown") return undefined;
-  const error = reason === "timeout" ? "TimedOut" : errorLabel(thrown, errorCodes);
-  const isOver = reason !== "timeout" && classify(thrown) === "permanent";
-  if (isOver || attempts >= retry.attemptMax) return { end: "exhausted", error };
-  return { end: "again", waitMs: waitAfter(thrown, delayMs(retry, Math.max(attempts, 1))), error };
+  if (reason === "timeout") return retryOrEnd(handler, attempts, undefined, "TimedOut");
+  const message = keepMessages ? errorMessage(thrown) : undefined;
+  return { ...retryOrEnd(handler, attempts, thrown, errorLabel(thrown, errorCodes)), message };
+}
+
+/** Another attempt, if one is left and can help. */
+export function retryOrEnd(
+  { retry }: AnyHandler,
+  attempts: number,
+  thrown: unknown,
+  error: string,
+): RetryResult | ExhaustedResult {
+  if (classify(thrown) === "permanent" || attempts >= retry.attemptMax) return { kind: "exhausted", error };
+  return { kind: "retry", waitMs: waitAfter(thrown, delayMs(retry, Math.max(attempts, 1))), error };
 }

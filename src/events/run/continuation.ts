@@ -1,32 +1,37 @@
 /**
- * What an outcome brings on goes on where it came about: places are kept at the desk before the outcome is written, the
- * rows are written as claimed, and begin once they are durable, with the run as it stands then.
+ * What an outcome causes goes on in the process that handled it. Slots are reserved before the outcome is written, the rows
+ * are written as claimed, and they begin once they are durable, with the run in the state that it has then. So a chain of
+ * handlers needs no claim and no read between two of them.
  */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { BEGUN } from "../../core/flow/state.ts";
-import type { Clock } from "../../storage/clock.ts";
+import type { NewDelivery } from "../../outbox/deliveries/row.ts";
 import type { LeasePool, Reservation } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
-import type { Delivery, NewRow, RunRecord, Settlement } from "./delivery.ts";
+import type { Clock } from "../../storage/clock.ts";
 import type { SagaRegistry } from "../define/registry.ts";
-import type { Settled } from "../store/settle.ts";
+import type { WriteAnswer } from "../store/outcome-writer.ts";
+import type { Delivery, Outcome, RunRecord } from "./outcome.ts";
 
-/** Exactly one of the two is called. */
+/** Exactly one of the two functions is called. */
 export interface Continuation {
   /** The rows that are to be written as claimed. */
-  readonly claims: readonly NewRow[];
-  accept(answer: Settled): void;
+  readonly claims: readonly NewDelivery[];
+  accept(answer: WriteAnswer): void;
   cancel(): void;
-  /** Cancels where the write fails. */
+  /** Cancels if the write fails. */
   writing<T>(write: Promise<T>): Promise<T>;
 }
+
+/** As much of an outcome as decides how it goes on; a publication has only `out`. */
+type Cause = Pick<Outcome, "out" | "move" | "queue">;
 
 interface Where {
   readonly pool: LeasePool<Delivery>;
   readonly registry: SagaRegistry;
 }
 
-const NO_ROWS: readonly NewRow[] = [];
+const NO_ROWS: readonly NewDelivery[] = [];
 const ENDS_HERE: Continuation = {
   claims: NO_ROWS,
   accept: () => undefined,
@@ -34,43 +39,44 @@ const ENDS_HERE: Continuation = {
   writing: (write) => write,
 };
 
+/** `from` is the lease of the delivery whose outcome this is: its slot is handed on. */
 export function continuation(
   { pool, registry }: Where,
   clock: Clock,
-  settlement: Settlement,
+  cause: Cause,
   from: Lease | undefined,
 ): Continuation {
-  const mine = settlement.out.rows.filter(({ handler }) => handler && registry.handler(handler));
-  if (mine.length === 0)
-    return settlement.queue ? new Following(pool, clock, settlement, mine, undefined) : ENDS_HERE;
-  return new Following(pool, clock, settlement, mine, pool.reserve(mine.length, from));
+  const known = cause.out.rows.filter(({ handler }) => handler && registry.handler(handler));
+  if (known.length === 0 && !cause.queue) return ENDS_HERE;
+  const slots = known.length === 0 ? undefined : pool.reserve(known.length, from);
+  return new Following(pool, clock, cause, known, slots);
 }
 
 class Following implements Continuation {
-  readonly claims: readonly NewRow[];
+  readonly claims: readonly NewDelivery[];
   readonly #pool: LeasePool<Delivery>;
   readonly #clock: Clock;
-  readonly #settlement: Settlement;
-  readonly #mine: readonly NewRow[];
-  readonly #places: Reservation<Delivery> | undefined;
+  readonly #cause: Cause;
+  readonly #known: readonly NewDelivery[];
+  readonly #slots: Reservation<Delivery> | undefined;
 
   constructor(
     pool: LeasePool<Delivery>,
     clock: Clock,
-    settlement: Settlement,
-    mine: readonly NewRow[],
-    places: Reservation<Delivery> | undefined,
+    cause: Cause,
+    known: readonly NewDelivery[],
+    slots: Reservation<Delivery> | undefined,
   ) {
-    this.claims = places ? mine : NO_ROWS;
+    this.claims = slots ? known : NO_ROWS;
     this.#pool = pool;
     this.#clock = clock;
-    this.#settlement = settlement;
-    this.#mine = mine;
-    this.#places = places;
+    this.#cause = cause;
+    this.#known = known;
+    this.#slots = slots;
   }
 
   cancel(): void {
-    this.#places?.cancel();
+    this.#slots?.cancel();
   }
 
   async writing<T>(write: Promise<T>): Promise<T> {
@@ -82,20 +88,21 @@ class Following implements Continuation {
     }
   }
 
-  accept({ applied, claimed, more }: Settled): void {
+  accept({ isWritten, claimed, hasMore }: WriteAnswer): void {
     const next: Delivery[] = [];
-    for (const row of applied ? this.claims : NO_ROWS) {
+    for (const row of isWritten ? this.claims : NO_ROWS) {
       const timeMs = claimed.get(row);
-      if (timeMs !== undefined) next.push(claimedRow(this.#clock, row, this.#settlement, timeMs));
+      if (timeMs !== undefined)
+        next.push(claimedDelivery(row, timeMs, runAfter(this.#clock, row, this.#cause)));
     }
-    if (next.length > 0) this.#places?.begin(next);
-    else this.#places?.cancel();
-    if (more || (applied && this.#mine.length > next.length)) this.#pool.dueIn(0);
+    if (next.length > 0) this.#slots?.begin(next);
+    else this.#slots?.cancel();
+    if (hasMore || (isWritten && this.#known.length > next.length)) this.#pool.dueIn(0);
   }
 }
 
-function claimedRow(clock: Clock, row: NewRow, settlement: Settlement, timeMs: number): Delivery {
-  const { id, eventId, name, version, payload, handler, correlation, causation, sagaId } = row;
+function claimedDelivery(row: NewDelivery, timeMs: number, run: RunRecord | undefined): Delivery {
+  const { id, eventId, name, version, payload, handler, correlation, causation, sagaId, trace } = row;
   return {
     id,
     token: FIRST_CLAIM,
@@ -109,13 +116,13 @@ function claimedRow(clock: Clock, row: NewRow, settlement: Settlement, timeMs: n
     sagaId,
     attempts: 1,
     timeMs,
-    run: runAfter(clock, row, settlement),
-    trace: settlement.trace,
+    run,
+    trace,
   };
 }
 
-/** The run that a row belongs to, as it stands when both are written. */
-function runAfter(clock: Clock, row: NewRow, { out, move }: Settlement): RunRecord | undefined {
+/** The run that a row belongs to, in the state in which it is once both are written. */
+function runAfter(clock: Clock, row: NewDelivery, { out, move }: Cause): RunRecord | undefined {
   if (row.opens) {
     const begun = out.runs.find((run) => run.sagaId === row.sagaId);
     if (!begun) return undefined;

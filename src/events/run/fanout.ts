@@ -1,7 +1,11 @@
-/** Who gets an event: one row for each handler that takes it, or one for whoever will, where nobody here does. */
+/**
+ * Which rows an event becomes: one for each handler in this process that takes it. Without such a handler it becomes one row
+ * that a process with handlers routes later.
+ */
 import { deliveryId, sealOf, type Sealed } from "../../core/flow/sealed.ts";
 import { newId } from "../../runtime/identifiers.ts";
-import type { Fanout, NewRow, NewRun } from "./delivery.ts";
+import type { NewDelivery } from "../../outbox/deliveries/row.ts";
+import type { Fanout, NewRun } from "./outcome.ts";
 import type { EventValue } from "../define/event.ts";
 import type { AnyHandler } from "../define/handler.ts";
 import type { SagaRegistry } from "../define/registry.ts";
@@ -11,24 +15,24 @@ import type { AnySagaDef } from "../define/saga-def.ts";
 export interface Origin {
   readonly correlation: string | undefined;
   readonly causation: string | undefined;
+  /** The traceparent that it belongs to. */
+  readonly trace: string | undefined;
   /** The run that it is sent out for. */
   readonly run?:
     | { readonly sagaId: string; readonly saga: AnySagaDef; readonly processId: string }
     | undefined;
 }
 
-export const FROM_OUTSIDE: Origin = { correlation: undefined, causation: undefined };
-
 export function fanOut(registry: SagaRegistry, events: readonly EventValue[], origin: Origin): Fanout {
-  const rows: NewRow[] = [];
+  const rows: NewDelivery[] = [];
   const runs: NewRun[] = [];
   for (const event of events) {
     const seal = sealOf(event) as Sealed;
-    const takers = registry.subscribers(seal.type);
-    if (takers.length === 0)
+    const subscribers = registry.subscribers(seal.type);
+    if (subscribers.length === 0)
       rows.push(rowOf(seal, undefined, origin, correlationOf(seal, origin), origin.run?.sagaId, false));
-    for (const taker of takers) {
-      const row = deliveryOf(registry, event, seal, taker, origin);
+    for (const subscriber of subscribers) {
+      const row = deliveryOf(registry, event, seal, subscriber, origin);
       rows.push(row);
       if (row.opens) runs.push(runOf(registry, row));
     }
@@ -42,13 +46,13 @@ function deliveryOf(
   seal: Sealed,
   { name }: AnyHandler,
   origin: Origin,
-): NewRow {
+): NewDelivery {
   const place = registry.mapping.get(name);
   if (!place) return rowOf(seal, name, origin, correlationOf(seal, origin), origin.run?.sagaId, false);
   const { saga, step } = place;
   const correlation = saga.getProcessId(event);
   if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true);
-  // Only what the saga itself sends belongs to its run; whoever sends the same event from outside finds no run waiting.
+  // Only an event that the saga itself sends belongs to its run: the same event from outside finds no run that waits for it.
   const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
   return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false);
 }
@@ -60,11 +64,11 @@ function correlationOf(seal: Sealed, origin: Origin): string | undefined {
 function rowOf(
   seal: Sealed,
   handler: string | undefined,
-  { causation }: Origin,
+  { causation, trace }: Origin,
   correlation: string | undefined,
   sagaId: string | undefined,
   opens: boolean,
-): NewRow {
+): NewDelivery {
   return {
     id: handler === undefined ? seal.id : deliveryId(seal.id, handler),
     eventId: seal.id,
@@ -76,10 +80,11 @@ function rowOf(
     causation,
     sagaId,
     opens,
+    trace,
   };
 }
 
-function runOf(registry: SagaRegistry, row: NewRow): NewRun {
+function runOf(registry: SagaRegistry, row: NewDelivery): NewRun {
   const { saga, step } = registry.mapping.get(row.handler as string) as NonNullable<
     ReturnType<SagaRegistry["mapping"]["get"]>
   >;

@@ -1,6 +1,6 @@
 /** The span of a handler's call, for whoever traces. */
 import type { SpanNote } from "../../runtime/trace.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Delivery } from "./outcome.ts";
 import type { AnyHandler } from "../define/handler.ts";
 
 export function spanOf({ name }: AnyHandler, { id, name: event, attempts, trace }: Delivery): SpanNote {

@@ -1,40 +1,44 @@
 /**
- * Handlers that do not return in time. One that has not returned keeps its place at the desk; where it was its last try,
- * or its run's time is up, its end is waited for with its lease renewed: nothing is given up or undone while it is known
- * to run.
+ * Handlers that do not return in time. A handler that has not returned keeps its slot. If it was its last attempt, or its
+ * run's time is up, its end is waited for with its lease renewed: nothing is given up or undone while it is known to run.
  */
-import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import { noteRunning } from "../../outbox/queries.ts";
-import { DEADLINE_PASSED, type Called, type Request } from "./call.ts";
-import type { RunRecord } from "./delivery.ts";
-import type { SagaOrchestrator } from "./orchestrator.ts";
-import type { SagaStore } from "../store/store.ts";
+import type { FlowStore } from "../store/store.ts";
+import type { Called, Request } from "./call.ts";
+import type { FlowDecider } from "./decider.ts";
+import type { RunRecord } from "./outcome.ts";
+import { DEADLINE_PASSED, type HandlerResult } from "./result.ts";
 
 interface Tools {
-  readonly store: SagaStore;
-  readonly orchestrator: SagaOrchestrator;
+  readonly store: FlowStore;
+  readonly decider: FlowDecider;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** How the handler ended. */
-export async function endInTime(tools: Tools, request: Request, called: Called): Promise<Called["end"]> {
+/** The result of the call, once it is known. Undefined if the delivery was lost meanwhile. */
+export async function resultInTime(
+  tools: Tools,
+  request: Request,
+  called: Called,
+): Promise<HandlerResult | undefined> {
   const { delivery, run, role, lease } = request;
-  const { end, late } = called;
-  if (end === undefined || (!late && !called.expired)) return end;
+  const { result, late } = called;
+  if (result === undefined || (!late && !called.expired)) return result;
   if (late) lease.keepOrphan(late);
-  if (late && end.end === "again") return end;
-  const isDeadline = called.expired === true || (end.end === "exhausted" && end.error === DEADLINE_PASSED);
+  if (late && result.kind === "retry") return result;
+  const isDeadline =
+    called.expired === true || (result.kind === "exhausted" && result.error === DEADLINE_PASSED);
   if (isDeadline && role.kind === "act" && run) await turnBack(tools, run);
-  if (!late) return end;
+  if (!late) return result;
   await tools.store.query(noteRunning(tools.store.dialect, delivery.id, delivery.token));
   const { id, handler } = delivery;
   tools.warn({ id, handler }, "amends: a handler has not returned although its time is over");
-  return (await lease.unlessLost(late))?.end;
+  return (await lease.unlessLost(late))?.result;
 }
 
-/** The time of a run is up while its handler runs: it turns back, and undoes once the handler has ended. */
-async function turnBack({ store, orchestrator }: Tools, run: RunRecord): Promise<void> {
-  const decided = orchestrator.steer(run, { kind: "deadline", delivery: "running" });
-  // Where the run has moved on, another process or the reaper was first.
-  if (decided) await store.steer({ delivery: undefined, to: SUPERSEDED, ...decided });
+/** The time of a run is up while its handler runs: the run turns back now, and undoes once the handler has ended. */
+async function turnBack({ store, decider }: Tools, run: RunRecord): Promise<void> {
+  const decided = await decider.steer(run, { kind: "deadline", delivery: "running" });
+  // If the run has moved on, another process or the reaper was first.
+  if (decided) await store.move(decided.move, decided.out);
 }

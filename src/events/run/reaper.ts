@@ -1,14 +1,15 @@
 /** Finds the runs whose time is up and turns them back, without anybody asking. */
 import { errorLabel } from "../../core/errors.ts";
 import type { FlowEvent } from "../../core/flow/decide.ts";
-import { SUPERSEDED, outboxMachine } from "../../core/outbox/machine.ts";
-import type { Dialect, Row } from "../../storage/database.ts";
+import { HELD } from "../../core/outbox/machine.ts";
+import { AWAITED, selectAwaited, type AwaitedDelivery } from "../../outbox/deliveries/claim-queries.ts";
+import type { Dialect } from "../../storage/database.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Duty, Leaving } from "../../runtime/duty.ts";
-import type { RunRecord } from "./delivery.ts";
+import type { RunRecord } from "./outcome.ts";
 import type { EventEngine } from "./engine.ts";
-import { selectAwaited, selectExpired } from "../store/queries.ts";
-import { toRun, trailOf } from "../store/rows.ts";
+import { selectExpired } from "../store/run-queries.ts";
+import { STORED_RUN, toRun, trailOf } from "../store/run-row.ts";
 
 const BATCH = 100;
 /** It holds no leases. */
@@ -22,7 +23,7 @@ export interface ReaperOptions {
 }
 
 export class Reaper implements Duty {
-  readonly name: string = "event-deadlines";
+  readonly name: string = "events:deadlines";
   readonly capacity: number = BATCH;
   readonly renewEveryMs: number = NEVER_MS;
   readonly #options: ReaperOptions;
@@ -61,7 +62,8 @@ export class Reaper implements Duty {
     const rows = await engine.store.query(selectExpired(dialect, limit));
     const hereMs = clock.monotonicMs();
     let turned = 0;
-    for (const row of rows) if (await this.#turn(toRun(row, hereMs), trailOf(row))) turned++;
+    for (const run of rows.flatMap((row) => STORED_RUN.tryRead(row) ?? []))
+      if (await this.#turn(toRun(run, hereMs), trailOf(run))) turned++;
     if (turned > 0) engine.pool.dueIn(0);
     return Array.from({ length: turned }, () => ({ gone: Promise.resolve() }));
   }
@@ -72,18 +74,15 @@ export class Reaper implements Duty {
     const step = engine.registry.saga(run.sagaType)?.steps[run.state.currentStep];
     if (!step) return false; // a saga that this process does not know is left to whoever does
     const [row] = await engine.store.query(selectAwaited(dialect, trail, step.handler.name));
-    const delivery = conditionOf(row);
+    const awaited = row && AWAITED.read(row);
+    const delivery = conditionOf(awaited);
     try {
-      const decided = engine.orchestrator.steer(run, { kind: "deadline", delivery });
+      const decided = await engine.decider.steer(run, { kind: "deadline", delivery });
       if (!decided) return false;
       // What nobody is working on must not begin any more; what runs is waited for.
-      const stopped = row && delivery !== "running" ? claimOf(row) : undefined;
-      return await engine.store.steer({
-        delivery: stopped,
-        to: SUPERSEDED,
-        error: "DeadlinePassed",
-        ...decided,
-      });
+      const { move, out } = decided;
+      if (!awaited || delivery === "running") return await engine.store.move(move, out);
+      return await engine.store.supersede(awaited, "DeadlinePassed", move, out);
     } catch (error) {
       const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };
       this.#options.warn(fields, "amends: a run whose time is up could not be turned back; trying again");
@@ -92,14 +91,11 @@ export class Reaper implements Duty {
   }
 }
 
-function conditionOf(row: Row | undefined): Extract<FlowEvent, { kind: "deadline" }>["delivery"] {
-  if (!row) return "doubtful";
-  const isHeld = row["status"] === outboxMachine.target("pending", "claim");
-  if (isHeld && Number(row["leased"]) === 1) return "running";
+function conditionOf(
+  awaited: AwaitedDelivery | undefined,
+): Extract<FlowEvent, { kind: "deadline" }>["delivery"] {
+  if (!awaited) return "doubtful";
+  if (HELD.includes(awaited.status) && awaited.isLeased) return "running";
   // Every claim raises the token, also one that is not counted because it was given back or only waited.
-  return Number(row["token"]) === 0 ? "unbegun" : "doubtful";
-}
-
-function claimOf(row: Row): { readonly id: string; readonly token: number } {
-  return { id: row["entry_id"] as string, token: Number(row["token"]) };
+  return awaited.token === 0 ? "unbegun" : "doubtful";
 }

@@ -1,41 +1,67 @@
-/** Runs and deliveries in a database: outcomes travel through the group writer, everything else is rare. */
+/** Runs and deliveries in a database. Publications and outcomes share commits; everything else is rare. */
+import { SUPERSEDED } from "../../core/outbox/machine.ts";
+import {
+  claimDeliveries,
+  renewDeliveries,
+  selectHeld,
+  selectSettled,
+  type KnownEvents,
+} from "../../outbox/deliveries/claim-queries.ts";
+import {
+  DELIVERY,
+  type DeliveryClaim,
+  type DeliveryRow,
+  type NewDelivery,
+} from "../../outbox/deliveries/row.ts";
+import { idOf } from "../../outbox/queries.ts";
+import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
+import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
-import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
-import type { Delivery, NewRow, RunRecord, Settlement } from "../run/delivery.ts";
-import { claimDeliveries, renewDeliveries, selectRunOf, selectRuns, type Known } from "./queries.ts";
-import { toDelivery, toRun } from "./rows.ts";
-import { settleTogether, type Item, type Settled } from "./settle.ts";
+import type { Delivery, Fanout, Move, Outcome, RunRecord } from "../run/outcome.ts";
+import {
+  trailOf,
+  writeInside,
+  writeTogether,
+  type WriteAnswer,
+  type WriteItem,
+  type WriteTools,
+} from "./outcome-writer.ts";
+import { moveRuns, selectRuns, selectRunsOf } from "./run-queries.ts";
+import { STORED_RUN, toRun } from "./run-row.ts";
 
-const NO_CLAIMS: readonly NewRow[] = [];
+const NO_CLAIMS: readonly NewDelivery[] = [];
 
-export interface SagaStoreOptions {
+export interface FlowStoreOptions {
   readonly db: Database;
   readonly leaseMs: number;
   readonly signal: AbortSignal;
   readonly onTrouble: (error: unknown, attempt: number) => void;
 }
 
-export class SagaStore {
+export class FlowStore {
   readonly #db: Database;
   readonly #leaseMs: number;
-  readonly #writer: OutcomeWriter<Item, Settled>;
+  readonly #tools: WriteTools;
+  readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
 
-  constructor({ db, leaseMs, signal, onTrouble }: SagaStoreOptions) {
+  constructor({ db, leaseMs, signal, onTrouble }: FlowStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
-    this.#writer = new OutcomeWriter<Item, Settled>({
+    this.#tools = { dialect: db.dialect, leaseMs, execute: (statements) => db.batch(statements) };
+    this.#writer = new OutcomeWriter<WriteItem, WriteAnswer>({
       db,
-      write: (items) => settleTogether(db.dialect, batched(db), items, leaseMs, true),
+      write: (items) => writeTogether(this.#tools, items),
       bytes: bytesOf,
       signal,
       onTrouble,
-      // A publication has somebody who waits for it; an outcome has not.
-      failFast: ({ settlement }) => settlement.delivery === undefined,
+      // A caller waits for a publication; nobody waits for an outcome.
+      failFast: ({ outcome }) => outcome === undefined,
     });
   }
 
+  /** Commits so far. */
   get flushes(): number {
     return this.#writer.flushes;
   }
@@ -48,102 +74,111 @@ export class SagaStore {
     return this.#writer.drained();
   }
 
-  settle(settlement: Settlement, claims: readonly NewRow[] = NO_CLAIMS): Promise<Settled> {
-    return this.#writer.submit({ settlement, claims });
+  /** Writes rows, and the runs that they begin. */
+  publish(out: Fanout, claims: readonly NewDelivery[] = NO_CLAIMS): Promise<WriteAnswer> {
+    return this.#writer.submit({ outcome: undefined, out, claims });
   }
 
-  /** In a transaction that is open already. Whoever is refused must roll it back. */
-  async settleIn(
-    session: Session,
-    settlement: Settlement,
-    claims: readonly NewRow[] = NO_CLAIMS,
-  ): Promise<Settled> {
-    const item = { settlement, claims };
-    const [settled] = await settleTogether(session.dialect, inTurn(session), [item], this.#leaseMs, false);
-    return settled as Settled;
+  /** The same in a transaction that is open already. */
+  async publishIn(session: Session, out: Fanout): Promise<void> {
+    await writeInside(this.#inside(session), { outcome: undefined, out, claims: NO_CLAIMS });
   }
 
-  /** One outcome in a transaction of its own: true where it holds. */
-  async steer(settlement: Settlement): Promise<boolean> {
-    const refused = Symbol("refused");
-    try {
-      await this.#writer.persist(() =>
-        this.#db.transaction(async (session) => {
-          const { applied } = await this.settleIn(session, settlement);
-          if (!applied) throw new Refused(refused);
-        }),
-      );
-      return true;
-    } catch (error) {
-      const cause = error instanceof Refused ? error : (error as { cause?: unknown } | undefined)?.cause;
-      if (cause instanceof Refused && cause.mark === refused) return false;
-      throw error;
-    }
+  settle(outcome: Outcome, claims: readonly NewDelivery[] = NO_CLAIMS): Promise<WriteAnswer> {
+    return this.#writer.submit({ outcome, out: outcome.out, claims });
+  }
+
+  /** In a transaction that is open already. If the answer says that nothing is written, it must be rolled back. */
+  settleIn(session: Session, outcome: Outcome, claims: readonly NewDelivery[]): Promise<WriteAnswer> {
+    return writeInside(this.#inside(session), { outcome, out: outcome.out, claims });
+  }
+
+  /** Closes a delivery that no claim holds, and moves its run. False if the one or the other has moved on. */
+  async supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
+    const item = { outcome: { delivery, to: SUPERSEDED, error, move, out }, out, claims: NO_CLAIMS };
+    const [answer] = await this.#writer.persist(() => writeTogether(this.#tools, [item]));
+    return answer?.isWritten === true;
+  }
+
+  /** Moves a run, whatever its deliveries do. False if it has moved on. */
+  move(move: Move, out: Fanout): Promise<boolean> {
+    const moves = [{ cause: undefined, move, trail: trailOf(move, out) }];
+    return this.#writer.persist(() =>
+      this.#db.transaction(async (session) => {
+        const moved = await session.query(moveRuns(session.dialect, moves, false));
+        if (moved.length > 0) await this.publishIn(session, out);
+        return moved.length > 0;
+      }),
+    );
   }
 
   /** Deliveries that are due, each with the run that waits for it. */
-  async claim(known: Known, limit: number, except: readonly string[] = []): Promise<readonly Delivery[]> {
-    const rows = await this.#writer.query(
-      claimDeliveries(this.#db.dialect, known, limit, this.#leaseMs, except),
-    );
-    const claimed = rows.map(toDelivery);
+  async claim(
+    known: KnownEvents,
+    limit: number,
+    except: readonly string[] = [],
+  ): Promise<readonly Delivery[]> {
+    const rows = await this.#writer.query(claimDeliveries(this.dialect, known, limit, this.#leaseMs, except));
+    const claimed = rows.map((row) => DELIVERY.read(row));
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
-    if (ids.length === 0) return claimed;
-    const runs = await this.runs(ids);
-    return claimed.map((one) => ({
-      ...one,
-      run: one.sagaId === undefined ? undefined : runs.get(one.sagaId),
-    }));
+    const runs = ids.length === 0 ? NO_RUNS : await this.runs(ids);
+    return claimed.map((row) => toDelivery(row, runs.get(row.sagaId ?? "")));
   }
 
-  async renew(held: readonly Delivery[]): Promise<ReadonlySet<string>> {
+  /** Answers with the ids that are still held. */
+  async renew(held: readonly DeliveryClaim[]): Promise<ReadonlySet<string>> {
     if (held.length === 0) return new Set();
-    const statement = renewDeliveries(this.#db.dialect, held, this.#leaseMs);
+    const statement = renewDeliveries(this.dialect, held, this.#leaseMs);
     const rows = await this.#writer.query(statement, renewalLimitMs(this.#leaseMs));
-    return new Set(rows.map((row) => row["entry_id"] as string));
+    return new Set(rows.map(idOf));
+  }
+
+  async isHeld(delivery: DeliveryClaim): Promise<boolean> {
+    return (await this.#writer.query(selectHeld(this.dialect, delivery))).length > 0;
+  }
+
+  async isSettled(delivery: DeliveryClaim): Promise<boolean> {
+    return (await this.#writer.query(selectSettled(this.dialect, delivery))).length > 0;
   }
 
   async runs(sagaIds: readonly string[]): Promise<ReadonlyMap<string, RunRecord>> {
-    const rows = await this.#writer.query(selectRuns(this.#db.dialect, sagaIds));
+    const rows = await this.#writer.query(selectRuns(this.dialect, sagaIds));
     const hereMs = this.#db.clock.monotonicMs();
-    return new Map(rows.map((row) => [row["saga_id"] as string, toRun(row, hereMs)]));
+    // A run that somebody changed by hand must not stop the others.
+    const runs = rows.flatMap((row) => STORED_RUN.tryRead(row) ?? []);
+    return new Map(runs.map((run) => [run.sagaId, toRun(run, hereMs)]));
   }
 
   /** The newest run of a process. */
-  async get(sagaType: string, processId: string): Promise<RunRecord | undefined> {
-    const [row] = await this.#writer.query(selectRunOf(this.#db.dialect, sagaType, processId));
-    return row && toRun(row, this.#db.clock.monotonicMs());
+  async newestRun(sagaType: string, processId: string): Promise<RunRecord | undefined> {
+    const [row] = await this.#writer.query(selectRunsOf(this.dialect, sagaType, processId, 1));
+    return row && toRun(STORED_RUN.read(row), this.#db.clock.monotonicMs());
   }
 
   query(statement: Sql): Promise<readonly Row[]> {
     return this.#writer.query(statement);
   }
-}
 
-/** Rolls the transaction back. */
-class Refused extends Error {
-  readonly mark: symbol;
-
-  constructor(mark: symbol) {
-    super("refused");
-    this.mark = mark;
+  #inside(session: Session): WriteTools {
+    return { ...this.#tools, execute: (statements) => inTurn(session, statements) };
   }
 }
 
-type Execute = (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
+const NO_RUNS: ReadonlyMap<string, RunRecord> = new Map();
 
-function batched(db: Database): Execute {
-  return async (statements) => (statements.length === 0 ? [] : db.batch(statements));
+export function toDelivery(row: DeliveryRow, run?: RunRecord): Delivery {
+  // What a saga of steps has emitted belongs to the trace of that saga.
+  const trace =
+    readTraceparent(row.trace) ?? (row.sagaId === undefined ? undefined : sagaTraceparent(row.sagaId));
+  return { ...row, run, trace };
 }
 
-export function inTurn(session: Pick<Session, "query">): Execute {
-  return async (statements) => {
-    const results: (readonly Row[])[] = [];
-    for (const statement of statements) results.push(await session.query(statement));
-    return results;
-  };
+async function inTurn(session: Session, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
+  const results: (readonly Row[])[] = [];
+  for (const statement of statements) results.push(await session.query(statement));
+  return results;
 }
 
-function bytesOf({ settlement: { out } }: Item): number {
+function bytesOf({ out }: WriteItem): number {
   return out.rows.reduce((sum, { payload }) => sum + payload.length + 200, 200);
 }

@@ -71,7 +71,8 @@ export function listOpenOf(dialect: Dialect, subjectId: string, limit: number): 
 
 /** How many entries the requests of these subjects still wait for, by subject and operation. */
 export function countOpenOf(dialect: Dialect, subjectIds: readonly string[]): Sql {
-  return sql`select c.subject_id, c.operation, count(*) as entries from ${dialect.table("outbox")} as c
+  return sql`select c.subject_id, c.operation, count(*) as entries,
+      sum(case when c.status = ${literals([settled("abandon")])} then 1 else 0 end) as abandoned from ${dialect.table("outbox")} as c
     where ${dialect.among(raw("c.subject_id"), subjectIds)} and c.kind = 'erasure' and c.status in (${literals(BLOCKING)})
     group by c.subject_id, c.operation`;
 }

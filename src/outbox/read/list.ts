@@ -77,12 +77,15 @@ const OPEN_COUNT = projection({
   subjectId: text("subject_id"),
   operation: text<OutboxOperation>("operation"),
   entries: int("entries"),
+  abandoned: int("abandoned"),
 });
 
 export interface OpenCount {
   readonly subjectId: string;
   readonly operation: OutboxOperation;
   readonly entries: number;
+  /** Of these, those that were abandoned. */
+  readonly abandoned: number;
 }
 
 /** How many entries the requests of these subjects still wait for; subjects without any are left out. */

@@ -9,6 +9,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import type { Stored } from "../../core/json.ts";
 import type { Err, Ok } from "../../core/result.ts";
+import type { RetryOptions } from "../../core/backoff.ts";
 import type { Plan } from "../../core/saga/plan.ts";
 import type { FallbackTerms } from "./fallback-options.ts";
 import { readStepAndFallback } from "./fallback-steps.ts";
@@ -18,18 +19,6 @@ import type { ForwardGroup, ParallelOptions, StepGroup, Together } from "./paral
 import { readParallel } from "./parallel-steps.ts";
 import type { EventWait, ForwardLimit, MatchField, OnTimeout, SignalWait, Waited } from "./wait-options.ts";
 import { readSleep, readWaitFor } from "./wait-steps.ts";
-
-/** How often a call is tried when it throws, and how long is waited in between. */
-export interface RetryOptions {
-  /** All tries, the first one included. 8 unless said otherwise. */
-  readonly attempts?: number;
-  /** The wait after the first failure; it doubles from there. 30 seconds unless said otherwise. */
-  readonly base?: Duration;
-  /** The longest wait. One hour unless said otherwise. */
-  readonly cap?: Duration;
-  /** By what the wait grows. 2 unless said otherwise. */
-  readonly factor?: number;
-}
 
 /** An event that a step sends out, durable together with the step. */
 export interface EmittedEvent {
@@ -302,7 +291,7 @@ export interface SagaOptions {
   readonly compensateRetry?: RetryOptions;
   /** How often the saga may lose its worker before it stalls. 5 unless said otherwise. */
   readonly recoveries?: number;
-  /** Also store the messages of what is thrown. They may carry personal data: off unless asked for. */
+  /** Also store the messages of what is thrown, which may carry personal data. Default: `keepMessages` of `new Amends`. */
   readonly keepMessages?: boolean;
 }
 

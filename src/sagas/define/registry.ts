@@ -1,5 +1,9 @@
-/** The sagas that this process knows, by name and version. */
+/**
+ * The sagas that this process knows, by name and version. Two definitions with the same name, version and plan are one:
+ * a module that was loaded again, or two bundles in one process, must not keep a saga from running.
+ */
 import { AmendsError } from "../../core/errors.ts";
+import { encodePlan } from "../../core/saga/plan.ts";
 import { waitFor } from "../../core/saga/wait.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
@@ -7,53 +11,79 @@ import type { Kind } from "../journal/journal.ts";
 
 export class Registry {
   readonly #sagas = new Map<string, AnySaga>();
+  readonly #dialect: Dialect["name"] | undefined;
 
   /** `dialect` is undefined for a storage of the user's own, which has no transactions to offer. */
   constructor(sagas: readonly AnySaga[], dialect: Dialect["name"] | undefined) {
-    for (const saga of sagas) {
-      const key = keyOf(saga.name, saga.version);
-      if (saga.steps.length === 0) throw bad(`Saga ${saga.name} has no steps.`);
-      if (this.#sagas.has(key)) {
-        throw bad(
-          `Saga ${saga.name} is registered twice with version ${saga.version}. Give one of them another version.`,
-        );
-      }
-      for (const { name, transaction, planned } of saga.steps) {
-        if (dialect === undefined && planned.wait && planned.wait.kind !== "sleep") {
-          throw bad(
-            `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a storage of your own cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
-          );
-        }
-        if (transaction && transaction.dialect !== dialect) {
-          throw bad(
-            `Saga ${saga.name}, step ${name}: it wants a transaction of ${transaction.dialect}, but the sagas are kept in ${dialect ?? "a storage without transactions"}.`,
-          );
-        }
-      }
-      this.#sagas.set(key, saga);
+    this.#dialect = dialect;
+    for (const saga of sagas) this.add(saga);
+  }
+
+  /** Takes the place of one with the same name, version and plan. */
+  add(saga: AnySaga): void {
+    this.#check(saga);
+    const key = keyOf(saga);
+    const known = this.#sagas.get(key);
+    if (known && !isSame(known, saga)) {
+      throw bad(
+        `Saga ${saga.name} is registered twice with version ${saga.version} and different steps: ${encodePlan(known.plan)}, and ${encodePlan(saga.plan)}. Give one of them another version.`,
+      );
     }
+    this.#sagas.set(key, saga);
   }
 
   get(name: string, version: number): AnySaga | undefined {
-    return this.#sagas.get(keyOf(name, version));
+    return this.#sagas.get(keyOf({ name, version }));
+  }
+
+  get all(): readonly AnySaga[] {
+    return [...this.#sagas.values()];
   }
 
   require(saga: AnySaga): void {
-    if (this.get(saga.name, saga.version) === saga) return;
-    const known = [...this.#sagas.keys()].join(", ") || "none";
+    const known = this.get(saga.name, saga.version);
+    if (known && isSame(known, saga)) return;
+    const { name, version } = saga;
+    const registered = [...this.#sagas.keys()].join(", ") || "none";
     throw new AmendsError(
       "UNKNOWN_SAGA",
-      `Saga ${saga.name} (version ${saga.version}) is not registered here. Add it to \`new Amends({ sagas: [...] })\`. Registered: ${known}.`,
-      { name: saga.name, version: saga.version },
+      known
+        ? `Saga ${name} (version ${version}) is registered in this process with other steps: ${encodePlan(known.plan)}, not ${encodePlan(saga.plan)}. Give one of them another version.`
+        : `Saga ${name} (version ${version}) is not registered in this process (registered: ${registered}). Pass it in \`sagas\`, or call \`amends.register\`.`,
+      { name, version },
     );
   }
 
   kinds(): readonly Kind[] {
-    return [...this.#sagas.values()].map(({ name, version }) => ({ name, version }));
+    return this.all.map(({ name, version }) => ({ name, version }));
+  }
+
+  #check(saga: AnySaga): void {
+    if (!Array.isArray((saga as Partial<AnySaga> | undefined)?.steps)) {
+      throw bad("`sagas` takes what `saga(…)` makes, and nothing else.");
+    }
+    if (saga.steps.length === 0) throw bad(`Saga ${saga.name} has no steps.`);
+    const dialect = this.#dialect;
+    for (const { name, transaction, planned } of saga.steps) {
+      if (dialect === undefined && planned.wait && planned.wait.kind !== "sleep") {
+        throw bad(
+          `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a storage of your own cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
+        );
+      }
+      if (transaction && transaction.dialect !== dialect) {
+        throw bad(
+          `Saga ${saga.name}, step ${name}: it wants a transaction of ${transaction.dialect}, but the sagas are kept in ${dialect ?? "a storage without transactions"}.`,
+        );
+      }
+    }
   }
 }
 
-function keyOf(name: string, version: number): string {
+function isSame(one: AnySaga, other: AnySaga): boolean {
+  return one === other || encodePlan(one.plan) === encodePlan(other.plan);
+}
+
+function keyOf({ name, version }: Kind): string {
   return `${name}@${version}`;
 }
 

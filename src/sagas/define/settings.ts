@@ -1,12 +1,11 @@
 /** Reads what a definition says into what the engine works with, and refuses what does not make sense. */
-import { checkBackoff, DEFAULT_BACKOFF } from "../../core/backoff.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import type { RetryPolicy } from "../../core/saga/interpreter.ts";
+import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { RetryOptions, SagaOptions, TransactionKind } from "./definition.ts";
+import type { SagaOptions, TransactionKind } from "./definition.ts";
 import type { FallbackSettings } from "./fallback-steps.ts";
 import type { EventInterest } from "./wait-steps.ts";
 
@@ -23,7 +22,8 @@ export interface SagaSettings {
   readonly retry: RetryPolicy;
   readonly compensateRetry: RetryPolicy;
   readonly recoveryMax: number;
-  readonly keepMessages: boolean;
+  /** Undefined: as `new Amends` says. */
+  readonly keepMessages: boolean | undefined;
 }
 
 /** A step as the engine sees it: the user's functions are called with a context and may return anything. */
@@ -43,10 +43,8 @@ export interface StepDefinition {
   readonly interest?: EventInterest | undefined;
 }
 
-export const DEFAULT_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 8 };
 const STEPS_MAX = 100;
 const SAGA_OPTIONS = ["version", "deadline", "retry", "compensateRetry", "recoveries", "keepMessages"];
-const RETRY_OPTIONS = ["attempts", "base", "cap", "factor"];
 
 export function readSagaOptions(name: string, options: SagaOptions): SagaSettings {
   const where = `Saga ${name}`;
@@ -58,9 +56,9 @@ export function readSagaOptions(name: string, options: SagaOptions): SagaSetting
     version,
     recoveryMax: recoveries,
     deadlineMs: optionalMs(options.deadline, `${where}: deadline`),
-    retry: readRetry(options.retry, DEFAULT_RETRY, `${where}: retry`),
-    compensateRetry: readRetry(options.compensateRetry, DEFAULT_RETRY, `${where}: compensateRetry`),
-    keepMessages: options.keepMessages === true,
+    retry: readRetry(options.retry, ACT_RETRY, `${where}: retry`),
+    compensateRetry: readRetry(options.compensateRetry, ACT_RETRY, `${where}: compensateRetry`),
+    keepMessages: options.keepMessages,
   };
 }
 
@@ -144,22 +142,6 @@ export function readStep(
     deadlineMs: optionalMs(given.deadline, `${where}: deadline`),
     transaction: given.transaction,
   };
-}
-
-export function readRetry(
-  given: RetryOptions | undefined,
-  fallback: RetryPolicy,
-  field: string,
-): RetryPolicy {
-  if (given === undefined) return fallback;
-  refuseUnknown(given, RETRY_OPTIONS, field);
-  const attemptMax = whole(given.attempts ?? fallback.attemptMax, 1, `${field}.attempts`);
-  const baseMs = given.base === undefined ? fallback.baseMs : positiveMs(given.base, `${field}.base`);
-  // Who gives a long base and no cap does not want it cut down to the usual cap.
-  const capMs =
-    given.cap === undefined ? Math.max(fallback.capMs, baseMs) : positiveMs(given.cap, `${field}.cap`);
-  checkBackoff({ baseMs, capMs, factor: given.factor ?? fallback.factor }, field);
-  return { attemptMax, baseMs, capMs, factor: given.factor ?? fallback.factor };
 }
 
 export function whole(value: number, least: number, field: string): number {

@@ -7,7 +7,7 @@
 import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { SagaHost, Lines, Pending } from "./host.ts";
+import type { SagaHost, Lines, Pending } from "./saga-host.ts";
 import { departed, factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
 import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
 import type { Departure, Run } from "./run.ts";

@@ -4,7 +4,7 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { advance, pivotBegun, type Facts, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState, StepState } from "../../core/saga/state.ts";
 import type { Emission } from "../journal/journal.ts";
-import type { SagaHost, Lines, Recorded, Rest } from "./host.ts";
+import type { SagaHost, Lines, Recorded, Rest } from "./saga-host.ts";
 import type { Departure, Run } from "./run.ts";
 
 /** What is to be written. */

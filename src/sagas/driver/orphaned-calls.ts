@@ -4,7 +4,7 @@
  * goes out is used, and a saga that stalled because a call still ran goes on once that has returned.
  */
 import { decide, isAwaited, returnLines, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { CallResult, SagaHost, Pending, Recorded } from "./host.ts";
+import type { CallResult, SagaHost, Pending, Recorded } from "./saga-host.ts";
 import { linesOf } from "./lines.ts";
 import type { Run } from "./run.ts";
 

@@ -9,7 +9,7 @@ import type { Arrival } from "../../core/saga/wait.ts";
 import type { AnySaga } from "../define/definition.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import { resultName } from "../view/outcome.ts";
-import type { Lines, PendingCall } from "./host.ts";
+import type { Lines, PendingCall } from "./saga-host.ts";
 import type { OrphanedCalls } from "./orphaned-calls.ts";
 
 /** How a run left this process: at its end, given back for later, or taken by another worker. */

@@ -8,7 +8,7 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { tellThrow } from "../../runtime/throws.ts";
-import type { CallResult, EndedCall, SagaHost, Lines, PendingCall } from "./host.ts";
+import type { CallResult, EndedCall, SagaHost, Lines, PendingCall } from "./saga-host.ts";
 import { departed, expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
 import type { Departure, Run } from "./run.ts";

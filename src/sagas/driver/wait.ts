@@ -15,7 +15,7 @@ import {
 } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
-import type { SagaHost, Rest } from "./host.ts";
+import type { SagaHost, Rest } from "./saga-host.ts";
 import { deadlineLeftMs, factsOf, write } from "./lines.ts";
 import type { Departure, Run } from "./run.ts";
 

@@ -2,7 +2,7 @@
  * Calls a step's own code, which may hang, throw anything or return nonsense: whatever it does becomes an outcome. No
  * transaction, lock or connection is held meanwhile, except for a step that asked for a transaction.
  */
-import { classify, errorLabel } from "../../core/errors.ts";
+import { classify, errorLabel, errorMessage } from "../../core/errors.ts";
 import { encodeJson } from "../../core/json.ts";
 import { isErr, isOk } from "../../core/result.ts";
 import type { Failure } from "../../core/saga/entry.ts";
@@ -11,7 +11,7 @@ import type { CallLimits } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import type { CallResult } from "../driver/host.ts";
+import type { CallResult } from "../driver/saga-host.ts";
 import type { Journal } from "../journal/journal.ts";
 import { CallContext, NO_EMISSIONS } from "./call-context.ts";
 import type { Run } from "../driver/run.ts";
@@ -34,6 +34,8 @@ export interface CallTools {
   readonly clock: Clock;
   readonly middleware: readonly Middleware[];
   readonly errorCodes: ReadonlySet<string>;
+  /** Whether messages are kept if a saga does not say. */
+  readonly keepMessages: boolean;
   /** How long a call whose time is over may still take to return. Undefined: it is waited for in any case. */
   readonly graceMs: number | undefined;
   newId(): string;
@@ -202,7 +204,8 @@ function failureOf(
       return { kind: "failed", transient: true, failure: { kind: "retry", label: "TimedOut" } };
     default: {
       const permanent = classify(thrown) === "permanent";
-      const message = run.definition.settings.keepMessages ? messageOf(thrown) : undefined;
+      const isKept = run.definition.settings.keepMessages ?? tools.keepMessages;
+      const message = isKept ? errorMessage(thrown) : undefined;
       const failure: Failure = {
         kind: permanent ? "terminal" : "retry",
         label: errorLabel(thrown, tools.errorCodes),
@@ -210,17 +213,5 @@ function failureOf(
       };
       return { kind: "failed", transient: !permanent, failure };
     }
-  }
-}
-
-const MESSAGE_MAX = 1_000;
-
-function messageOf(thrown: unknown): string | undefined {
-  try {
-    const message =
-      typeof thrown === "string" ? thrown : (thrown as { message?: unknown } | null | undefined)?.message;
-    return typeof message === "string" ? message.slice(0, MESSAGE_MAX) : undefined;
-  } catch {
-    return undefined; // a getter that throws, a revoked proxy
   }
 }

@@ -29,7 +29,7 @@ import type { Departure } from "../driver/run.ts";
 
 export interface EngineOptions extends Pick<
   HostTools,
-  "clock" | "middleware" | "errorCodes" | "graceMs" | "newId"
+  "clock" | "middleware" | "errorCodes" | "keepMessages" | "graceMs" | "newId"
 > {
   readonly journal: Journal;
   readonly database: Database | undefined;
@@ -196,10 +196,11 @@ export class Engine {
     const same =
       record.name === saga.name && canonicalJson(record.input) === canonicalJson(JSON.parse(saga.input));
     if (!same) {
-      const what = record.name === saga.name ? "other input" : `the name ${record.name}`;
       throw new AmendsError(
         "SAGA_CONFLICT",
-        `A saga with this id exists with ${what}. Use another id, or start it with the same name and input to get its outcome.`,
+        record.name === saga.name
+          ? "A saga with this id exists with other input. Use another id, or start it with the same input to get its outcome."
+          : `A saga of ${record.name} has this id, and ids are unique over all sagas. Use another id, such as one that begins with "${saga.name}-".`,
         { id: saga.id, name: record.name },
       );
     }

@@ -5,7 +5,7 @@ import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
 import { CallContext } from "./call-context.ts";
 import type { CallRequest } from "./call.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import type { CallEnd, Pending, PendingCall } from "../driver/host.ts";
+import type { CallEnd, Pending, PendingCall } from "../driver/saga-host.ts";
 import type { Run } from "../driver/run.ts";
 
 /** Something that has a value, or has failed, once it is over. */

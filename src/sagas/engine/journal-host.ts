@@ -16,7 +16,7 @@ import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.t
 import { failureText } from "../journal/move.ts";
 import { callStep } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
-import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/host.ts";
+import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/saga-host.ts";
 import type { HostedCall } from "./hosted-call.ts";
 import { StepCalls, type StepCallTools } from "./step-calls.ts";
 import { Run, type Departure } from "../driver/run.ts";

@@ -4,7 +4,7 @@
  */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
-import type { CallEnd, Pending, PendingCall } from "../driver/host.ts";
+import type { CallEnd, Pending, PendingCall } from "../driver/saga-host.ts";
 import type { Run } from "../driver/run.ts";
 import type { Breakers } from "./breakers.ts";
 import { callStep, type Called, type CallTools } from "./call.ts";

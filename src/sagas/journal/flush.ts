@@ -14,7 +14,8 @@ import { encodePlan } from "../../core/saga/plan.ts";
 import { isRefusal, type UniqueKey } from "../../storage/checked-write.ts";
 import type { Column, Dialect, Row } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { Checkpoint, Emission, Move, NewSaga } from "./journal.ts";
+import { insertEmissions, lineEmission, type LineEmission } from "./emission-queries.ts";
+import type { Checkpoint, Move, NewSaga } from "./journal.ts";
 import { contextOf, forgetInterests, insertInterests } from "./signal-queries.ts";
 
 export type Item = { readonly start: NewSaga } | { readonly checkpoint: Checkpoint };
@@ -64,14 +65,14 @@ interface Sorted {
   readonly starts: readonly NewSaga[];
   readonly appends: readonly Checkpoint[];
   readonly moves: readonly Checkpoint[];
-  readonly emissions: readonly (readonly unknown[])[];
+  readonly emissions: readonly LineEmission[];
 }
 
 function sort(items: readonly Item[]): Sorted {
   const starts: NewSaga[] = [];
   const appends: Checkpoint[] = [];
   const moves: Checkpoint[] = [];
-  const emissions: (readonly unknown[])[] = [];
+  const emissions: LineEmission[] = [];
   for (const item of items) {
     if ("start" in item) {
       starts.push(item.start);
@@ -79,7 +80,7 @@ function sort(items: readonly Item[]): Sorted {
     }
     const { checkpoint } = item;
     (checkpoint.move ? moves : appends).push(checkpoint);
-    for (const emission of checkpoint.emissions) emissions.push(emissionRow(checkpoint, emission));
+    for (const emission of checkpoint.emissions) emissions.push(lineEmission(checkpoint, emission));
   }
   // Rows are locked in this order, by every flush of every process.
   moves.sort((a, b) => (a.sagaId < b.sagaId ? -1 : 1));
@@ -341,31 +342,6 @@ function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: bool
     from ${dialect.rows(MOVE, rows)}
     where c.id = r.id and c.token = r.token and c.status = r.from_status and c.version < r.version
       ${written ? isWritten : empty}`;
-}
-
-const EMISSION: readonly Column[] = [
-  { name: "entry_id", type: "uuid" },
-  { name: "name", type: "text" },
-  { name: "saga_id", type: "text" },
-  { name: "payload", type: "text" },
-  { name: "version", type: "int" },
-  { name: "token", type: "bigint" },
-  { name: "event_version", type: "int" },
-];
-
-function emissionRow(
-  { sagaId, version, token }: Checkpoint,
-  { entryId, type, payload, version: eventVersion }: Emission,
-): readonly unknown[] {
-  return [entryId, type, sagaId, payload, version, token, eventVersion];
-}
-
-function insertEmissions(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
-  return sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, saga_id, payload, event_id, event_version, enqueued_at)
-    select r.entry_id, 'event', r.name, r.saga_id, r.payload, r.entry_id, r.event_version, ${dialect.now()} from ${dialect.rows(EMISSION, rows)}
-    where exists (
-      select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.saga_id and l.id = r.version and l.token = r.token)
-    on conflict do nothing`;
 }
 
 /** Finds the lines that an earlier commit of ours wrote, whose answer was lost. */

@@ -3,11 +3,7 @@ import { sagaMachine } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { SCAN_MAX, type SagaRange } from "./list-queries.ts";
-import { lineColumns } from "./summary.ts";
-
-function columns(dialect: Dialect, alias: string): Sql {
-  return sql`${lineColumns(dialect, alias)}, ${dialect.epochMs(raw(`${alias}.archived_at`))} as archived_at`;
-}
+import { archivedColumns } from "./summary.ts";
 
 /** Undefined where no archived saga can be in one of the states. */
 export function listArchived(dialect: Dialect, range: SagaRange, limit: number): Sql | undefined {
@@ -26,7 +22,7 @@ export function listArchived(dialect: Dialect, range: SagaRange, limit: number):
         ${newest("c")}) as walk`,
     ),
   );
-  return sql`select ${columns(dialect, "u")} from (${join(walks, " union all ")}) as u ${newest("u")}`;
+  return sql`select ${archivedColumns(dialect, "u")} from (${join(walks, " union all ")}) as u ${newest("u")}`;
 }
 
 /** Archived sagas whose id begins with the prefix, the last id first. */
@@ -37,7 +33,7 @@ export function listArchivedByPrefix(
   limit: number,
 ): Sql {
   const end = `${prefix}\u{10ffff}`;
-  return sql`select ${columns(dialect, "p")} from (
+  return sql`select ${archivedColumns(dialect, "p")} from (
       select * from ${dialect.table("saga_archive")} as c
       where c.id >= ${prefix} and c.id < ${after && after[1] < end ? after[1] : end}
       order by c.id desc, c.updated_at desc limit ${SCAN_MAX}) as p

@@ -55,7 +55,7 @@ const OPEN_SCAN_MAX = 5_000;
 
 /** Open sagas as a relation. They have one index, that of due sagas, and are read along it. */
 export function someOpen(dialect: Dialect, limit: number): Sql {
-  return sql`(select o.id, o.name, o.status, o.plan, o.recovery_attempts, o.created_at, o.updated_at
+  return sql`(select o.id, o.name, o.status, o.plan, o.token, o.created_at, o.updated_at
     from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)})
     order by o.recovery_attempts, ${gate(dialect, raw("o.next_attempt_at"))}, o.id limit ${limit})`;
 }
@@ -94,7 +94,7 @@ export function searchLines(
   const every = fields.map((fragments) => sql`(${join(fragments.map(has), " or ")})`);
   const columns = lineColumns(dialect, "s");
   return sql`with s as materialized (
-      select n.id, n.name, n.status, n.plan, n.recovery_attempts, n.created_at, n.updated_at,
+      select n.id, n.name, n.status, n.plan, n.token, n.created_at, n.updated_at,
         case when ${join(every, " and ")} then 1 else 0 end as hit
       from (${newest(dialect, range, SCAN_MAX)}) as k join ${dialect.table("saga_executions")} as n on n.id = k.id)
     select * from (select ${columns}, 0 as edge, 0 as looked from s where s.hit = 1

@@ -3,7 +3,9 @@
  * What happens in this process reaches them at once; what happens in another is found by looking.
  */
 import { sleep, type Clock } from "../../storage/clock.ts";
+import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
 import type { Failure } from "../../core/saga/entry.ts";
 import type { Entry } from "../../core/saga/entry.ts";
 import type { Plan, PlannedStep } from "../../core/saga/plan.ts";
@@ -30,9 +32,12 @@ export interface StepNews {
   readonly fallback?: string;
 }
 
+/** How long somebody waits for a saga. The saga goes on when the wait ends. */
 export interface WaitOptions {
-  /** Stops waiting; the saga goes on. */
+  /** Stops the wait, which then rejects with the code `STOPPED_WAITING`. */
   readonly signal?: AbortSignal;
+  /** The longest wait; after it, the wait rejects with the code `STOPPED_WAITING`. Default: none. */
+  readonly timeout?: Duration;
 }
 
 export interface HandleTools {
@@ -61,32 +66,19 @@ export class SagaRun<Results = unknown, E = unknown> {
 
   /** Waits for the end: COMPLETED, FAILED, or STALLED, which waits for a person. */
   async result(options: WaitOptions = {}): Promise<SagaOutcome<Results, E>> {
+    checkWait(options);
     const { run } = this.#started;
-    if (run && !options.signal) {
+    if (run && !options.signal && options.timeout === undefined) {
       await run.lease.goneOrLost;
       const outcome = run.departure === "ended" ? outcomeOf(this.id, run.state) : undefined;
       // A stalled saga may have been helped on since.
       if (outcome && outcome.status !== "STALLED") return outcome as SagaOutcome<Results, E>;
     }
-    for await (const { state } of this.#follow(Infinity, options.signal)) {
+    for await (const { state } of this.#follow(Infinity, options)) {
       const outcome = outcomeOf(this.id, state);
       if (outcome) return outcome as SagaOutcome<Results, E>;
     }
     throw stoppedWaiting();
-  }
-
-  /** The same, but not for longer than this: then undefined. */
-  async resultWithin(ms: number): Promise<SagaOutcome<Results, E> | undefined> {
-    const enough = new AbortController();
-    const cancel = this.#tools.clock.after(ms, () => enough.abort());
-    try {
-      return await this.result({ signal: enough.signal });
-    } catch (error) {
-      if (enough.signal.aborted) return undefined;
-      throw error;
-    } finally {
-      cancel();
-    }
   }
 
   /**
@@ -95,7 +87,7 @@ export class SagaRun<Results = unknown, E = unknown> {
    */
   async *stream(options: WaitOptions = {}): AsyncGenerator<StepNews, void, void> {
     let isFirst = this.#started.sinceVersion === 0;
-    for await (const { entries, state } of this.#follow(this.#started.sinceVersion, options.signal)) {
+    for await (const { entries, state } of this.#follow(this.#started.sinceVersion, options)) {
       if (isFirst) yield* firstNews(entries, state);
       isFirst = false;
       for (const entry of entries) yield* newsOf(entry, state.plan);
@@ -128,9 +120,10 @@ export class SagaRun<Results = unknown, E = unknown> {
   /** Yields whatever is new since a version, now and whenever there is more. */
   async *#follow(
     sinceVersion: number,
-    signal: AbortSignal | undefined,
+    options: WaitOptions,
   ): AsyncGenerator<{ entries: readonly Entry[]; state: SagaRecord["state"] }, void, void> {
     const { engine, clock } = this.#tools;
+    const { signal, release } = limitOf(clock, options);
     const heard: News[] = [];
     let wake: () => void = () => undefined;
     const unsubscribe = engine.sagaEvents.subscribe(this.id, (news) => {
@@ -168,6 +161,7 @@ export class SagaRun<Results = unknown, E = unknown> {
         }
       }
     } finally {
+      release();
       unsubscribe();
     }
   }
@@ -226,8 +220,33 @@ function endNews({ step: name, action, status, details }: Entry, { wait }: Plann
   return { name, action, status: "FAILED", error, ...(instead !== undefined && { fallback: instead }) };
 }
 
+function checkWait(options: WaitOptions): void {
+  refuseUnknown(options, ["signal", "timeout"], "The wait for a saga");
+}
+
+/** One signal for both ways in which a wait ends early. */
+function limitOf(
+  clock: Clock,
+  options: WaitOptions,
+): { readonly signal: AbortSignal | undefined; readonly release: () => void } {
+  checkWait(options);
+  const { signal, timeout } = options;
+  if (timeout === undefined) return { signal, release: () => undefined };
+  const ms = positiveMs(timeout, "timeout");
+  const over = new AbortController();
+  const stop = (): void => over.abort();
+  const cancel = clock.after(ms, stop);
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted) stop();
+  const release = (): void => {
+    cancel();
+    signal?.removeEventListener("abort", stop);
+  };
+  return { signal: over.signal, release };
+}
+
 function stoppedWaiting(): AmendsError {
-  return new AmendsError("CLOSED", "The wait for this saga was stopped. The saga goes on.");
+  return new AmendsError("STOPPED_WAITING", "The wait for this saga was stopped. The saga goes on.");
 }
 
 /** Too late to cancel: the reader's own error is what counts. */

@@ -15,7 +15,7 @@ export type { OperatorNote };
 /** An action on what somebody looked at. */
 export interface SagaNote extends OperatorNote {
   /** Refused if the saga has come further than what you looked at. */
-  readonly version?: number;
+  readonly revision?: number;
 }
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
@@ -108,8 +108,8 @@ export class Operators {
   ): Promise<SagaRecord> {
     const details: ControlDetails = checkNote(note, "the saga's log");
     const record = await this.#journal.appendByOperator(id, (found) => {
-      if (note.version !== undefined && note.version !== found.version)
-        throw new SagaConcurrencyError(id, note.version, found.version);
+      if (note.revision !== undefined && note.revision !== found.version)
+        throw new SagaConcurrencyError(id, note.revision, found.version);
       return decide(found, details);
     });
     // Whatever it is doing forward has become pointless; an undo under way is just what was asked for.

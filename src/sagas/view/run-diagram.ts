@@ -3,14 +3,14 @@ import type { SagaView, TimelineEntry } from "./view.ts";
 
 /** `sequence` shows every call in its order, `state` the way that the saga took. */
 export function runDiagram(
-  view: Pick<SagaView, "saga" | "id" | "status" | "plan" | "timeline">,
+  view: Pick<SagaView, "name" | "id" | "status" | "plan" | "timeline">,
   kind: "sequence" | "state" = "sequence",
 ): string {
   const lines = kind === "sequence" ? sequence(view) : states(view);
   return `${lines.join("\n")}\n`;
 }
 
-function sequence({ saga, plan, timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
+function sequence({ name: saga, plan, timeline, status }: Parameters<typeof runDiagram>[0]): string[] {
   const lines = ["sequenceDiagram", `  participant S as ${saga}`];
   const place = new Map(plan.flatMap(({ name, wait }, index) => (wait ? [] : [[name, index]])));
   for (const [name, index] of place) lines.push(`  participant P${index} as ${name}`);

@@ -50,34 +50,55 @@ export interface Waiting {
 
 /** A call that has not returned although its time is over. */
 export interface RunningCall {
+  /** The step whose act or undo was called. */
   readonly step: string;
   /** When the call began, by the clock of the worker that made it. */
   readonly since: Date;
 }
 
+/** One saga: its definition, its state, and everything that happened to it. */
 export interface SagaView {
+  /** The saga's id. */
   readonly id: string;
-  readonly saga: string;
-  readonly definition: number;
-  readonly status: SagaStatus;
+  /** The name of its definition. */
+  readonly name: string;
+  /** The version of its definition. */
   readonly version: number;
+  /** The number of changes so far: it grows by one with each line of the log. */
+  readonly revision: number;
+  /** The saga's state. */
+  readonly status: SagaStatus;
+  /** What it was started with. */
   readonly input: unknown;
+  /** What the steps returned so far, by the name of the step. */
   readonly results: Readonly<Record<string, unknown>>;
+  /** The steps of its definition, as recorded when it was started. */
   readonly plan: Plan;
+  /** When it was started, by the database's clock. */
   readonly createdAt: Date;
+  /** When it last changed, by the database's clock. */
   readonly updatedAt: Date;
   /** When a worker looks at it next, or loses it. */
   readonly dueAt: Date | undefined;
+  /** What it waits for instead of working; undefined if it does not wait. */
   readonly waiting: Waiting | undefined;
+  /** The process that runs it; undefined if none does. */
   readonly owner: string | undefined;
+  /** How often another worker took it over since it last made progress. */
   readonly recoveryAttempts: number;
+  /** Why it turned back; undefined if it did not. */
   readonly error: SagaFailure | undefined;
+  /** The undos that failed for good. */
   readonly undoErrors: readonly UndoFailure[];
+  /** Why it is stalled; undefined if it is not. */
   readonly stalled: string | undefined;
   /** A call that has outlived its time and that its worker still heard when it wrote last: it may still take effect. */
   readonly running: RunningCall | undefined;
+  /** What a person may do about it now. */
   readonly actions: readonly SagaAction[];
+  /** The steps that a person may skip. */
   readonly skippable: readonly string[];
+  /** Everything that happened to it, oldest first. */
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -85,10 +106,10 @@ export function viewOf(record: SagaRecord): SagaView {
   const { state } = record;
   return {
     id: record.id,
-    saga: record.name,
-    definition: record.definition,
+    name: record.name,
+    version: record.definition,
+    revision: record.version,
     status: state.status,
-    version: record.version,
     input: record.input,
     results: resultsOf(state),
     plan: record.plan,

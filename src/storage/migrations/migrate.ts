@@ -6,12 +6,13 @@ import { createHash } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
 import { int, text } from "../column.ts";
 import type { Database, Dialect, Session } from "../database.ts";
+import { grantRole } from "../postgres/rights.ts";
 import { persist } from "../retry.ts";
 import { raw, sql, type Sql } from "../sql.ts";
 import { table, type RowOf } from "../table.ts";
 import { initial } from "./0001-initial.ts";
 import { ddlOf } from "./ddl.ts";
-import { grantRoles } from "./webhook-roles.ts";
+import { RETENTION_ROLE, WEBHOOK_ROLES } from "./webhook-roles.ts";
 
 export interface Migration {
   readonly id: number;
@@ -30,7 +31,10 @@ type Applied = RowOf<typeof MIGRATION>;
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
 export interface MigrateOptions {
-  /** Creates roles with the rights that each part of webhook delivery needs. PostgreSQL only; who migrates must be allowed to. */
+  /**
+   * Creates roles with the rights that each part of webhook delivery, and retention, need. PostgreSQL only; the login that
+   * migrates must be allowed to create roles. Default: false.
+   */
   readonly roles?: boolean;
 }
 
@@ -45,6 +49,14 @@ export async function migrate(
   const applied = await persist(db, () => db.transaction((session) => apply(session, migrations)));
   if (roles) await persist(db, () => db.transaction((session) => grantRoles(session)));
   return applied;
+}
+
+async function grantRoles(session: Session): Promise<void> {
+  const { dialect } = session;
+  // Two that grant rights on one table at once: one of them would fail.
+  if (dialect.name === "postgres")
+    await session.query(sql`lock table ${MIGRATION.of(dialect)} in exclusive mode`);
+  for (const role of [...WEBHOOK_ROLES, RETENTION_ROLE]) await grantRole(session, role);
 }
 
 async function prepare(db: Database): Promise<void> {
@@ -94,6 +106,11 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   await persist(db, () => db.open());
   const rows = await persist(db, () => db.query(selectApplied(db.dialect)));
   return rows.map((row) => MIGRATION.read(row));
+}
+
+/** What all migrations execute, in their order: what there must be in a database that is up to date. */
+export function allStatements(dialect: Dialect): readonly string[] {
+  return MIGRATIONS.flatMap((migration) => migration.statements(dialect));
 }
 
 export interface MissingMigration {

@@ -1,112 +1,246 @@
 /**
- * Roles for webhook delivery and for retention, each with what its part needs and no more: the orchestrator reads no payload and no secret,
- * the worker touches jobs and attempts only, dead letters belong to their own part, and only retention deletes. They
- * cannot log in: grant them to the users that do. They are named after the schema, as roles belong to the whole server.
+ * Roles for webhook delivery and for retention, each with what its part needs and no more. The orchestrator reads no
+ * payload and no secret, writes no lease, and changes neither events nor subscriptions; the sender touches jobs and
+ * attempts only; a subscription is disabled by the administrator; only retention deletes. None of them can log in: grant
+ * them to the users that do. They are named after the schema, because roles belong to the whole server.
  */
-import { AmendsError } from "../../core/errors.ts";
-import type { Session } from "../database.ts";
-import { raw } from "../sql.ts";
+import { together, type Grants, type Rights, type Role } from "../postgres/rights.ts";
 
-const SUBSCRIPTION = "id, status, events, filter, attempt_max, concurrency, interval_ms, timeout_ms, ordered";
-const EVENT = "id, event_key, type, attributes, created_at";
+/** Every role reads which migrations were applied: a worker refuses a schema that it does not fit. */
+const SCHEMA: Grants = { migrations: { select: true } };
 
-interface Role {
-  readonly name: string;
-  /** Rights by table. */
-  readonly grants: Readonly<Record<string, string>>;
-}
+/** An event without its payload. */
+const EVENT: Rights = { select: ["id", "event_key", "type", "attributes", "created_at"] };
 
-export const WEBHOOK_ROLES: readonly Role[] = [
-  {
-    name: "webhook_orchestrator",
-    grants: {
-      webhook_delivery_sagas: "select, insert, update",
-      webhook_jobs: "select, insert",
-      webhook_lanes: "select, insert, update",
-      webhook_turn: "select, update",
-      webhook_events: `select (${EVENT})`,
-      webhook_subscriptions: `select (${SUBSCRIPTION})`,
-      webhook_subscription_types: "select",
-      webhook_subscription_filters: "select",
-    },
-  },
-  {
-    name: "webhook_worker",
-    grants: {
-      webhook_jobs: "select, update",
-      webhook_attempts: "select, insert",
-      webhook_targets: "select",
-      webhook_payloads: "select",
-      webhook_paused: "select",
-    },
-  },
-  {
-    name: "webhook_dead_letters",
-    grants: {
-      dead_letters: "select, insert, update",
-      webhook_delivery_sagas: "select",
-      webhook_events: `select (${EVENT})`,
-    },
-  },
-  {
-    name: "webhook_retention",
-    grants: {
-      webhook_delivery_sagas: "select, delete",
-      webhook_jobs: "select, delete",
-      webhook_attempts: "select, delete",
-      dead_letters: "select, delete",
-      webhook_events: "select, delete",
-    },
-  },
-  {
-    name: "webhook_reader",
-    grants: {
-      webhook_delivery_sagas: "select",
-      webhook_jobs: "select",
-      webhook_attempts: "select",
-      webhook_lanes: "select",
-      dead_letters: "select",
-      webhook_events: "select",
-      webhook_subscriptions: `select (${SUBSCRIPTION}, url, description, reason, created_at, updated_at)`,
-    },
-  },
+/** What deliveries are made by: neither the URL nor the secrets. */
+const PLAN: readonly string[] = [
+  "id",
+  "status",
+  "events",
+  "filter",
+  "attempt_max",
+  "concurrency",
+  "interval_ms",
+  "timeout_ms",
+  "ordered",
 ];
 
-/** For the policy of retention as a whole: what has ended, of all parts, and the archive. */
-const RETENTION: Role = {
-  name: "retention",
+/** A subscription as people see it: all but its secrets. */
+const VIEW: readonly string[] = [
+  ...PLAN,
+  "subscription_key",
+  "url",
+  "description",
+  "reason",
+  "secret_ends",
+  "created_at",
+  "updated_at",
+];
+
+/** A new delivery begins in the state that the table gives it: the state is not among these. */
+const NEW_DELIVERY: readonly string[] = [
+  "event_id",
+  "subscription_id",
+  "next_attempt_at",
+  "created_at",
+  "updated_at",
+];
+const DELIVERY_ANEW: readonly string[] = [...NEW_DELIVERY, "generation", "requeued_from"];
+
+const NEW_EVENT: readonly string[] = [
+  "event_key",
+  "type",
+  "attributes",
+  "payload",
+  "created_at",
+  "traceparent",
+];
+
+/** To route an event to the subscriptions that want it. */
+const ROUTING: Grants = {
+  webhook_subscription_types: { select: true },
+  webhook_subscription_filters: { select: true },
+};
+
+/** What people do is put on record. */
+const ON_RECORD: Grants = { operator_actions: { select: ["id", "outcome"], insert: true } };
+
+export const PUBLISHER: Role = {
+  name: "webhook_publisher",
   grants: {
-    saga_executions: "select, delete",
-    saga_logs: "select, delete",
-    saga_signals: "select, delete",
-    saga_archive: "select, insert, delete",
-    saga_state: "select, delete",
-    outbox: "select, delete",
-    webhook_delivery_sagas: "select, delete",
-    webhook_jobs: "select, delete",
-    webhook_attempts: "select, delete",
-    dead_letters: "select, delete",
-    webhook_events: "select, delete",
+    ...SCHEMA,
+    ...ROUTING,
+    // The same id again must be the same event: it is compared with the one that exists.
+    webhook_events: { select: true, insert: NEW_EVENT },
+    webhook_delivery_sagas: { insert: NEW_DELIVERY },
+    webhook_subscriptions: { select: ["id", "status"] },
   },
 };
 
-export async function grantRoles(session: Session): Promise<void> {
-  const { dialect } = session;
-  if (dialect.name !== "postgres") {
-    throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave `roles` out.");
-  }
-  const schema = dialect.table("").text.replace(".", "");
-  for (const { name, grants } of [...WEBHOOK_ROLES, RETENTION]) {
-    const role = `${schema}_${name}`;
-    // Another process, or another schema's migration, may create it at this very moment.
-    await session.query(
-      raw(
-        `do $$ begin create role ${role} nologin; exception when duplicate_object or unique_violation then null; end $$`,
-      ),
-    );
-    await session.query(raw(`grant usage on schema ${schema} to ${role}`));
-    await session.query(raw(`grant execute on function ${dialect.table("refuse").text}() to ${role}`));
-    for (const [table, rights] of Object.entries(grants))
-      await session.query(raw(`grant ${rights} on ${dialect.table(table).text} to ${role}`));
-  }
-}
+export const ORCHESTRATOR: Role = {
+  name: "webhook_orchestrator",
+  grants: {
+    ...SCHEMA,
+    ...ROUTING,
+    webhook_delivery_sagas: { select: true, insert: true, update: true },
+    webhook_jobs: {
+      select: [
+        "id",
+        "saga_id",
+        "event_id",
+        "subscription_id",
+        "attempt",
+        "status",
+        "report",
+        "result",
+        "created_at",
+        "finished_at",
+      ],
+      insert: ["saga_id", "event_id", "subscription_id", "attempt", "created_at", "next_attempt_at"],
+      update: ["result"],
+    },
+    webhook_lanes: { select: true, insert: true, update: true },
+    webhook_turn: { select: true, update: true },
+    webhook_events: EVENT,
+    webhook_subscriptions: { select: PLAN },
+    // A delivery and its dead letter are one transaction.
+    dead_letters: {
+      select: ["saga_id"],
+      insert: ["saga_id", "event_id", "subscription_id", "error_code", "attempt_count", "created_at"],
+    },
+  },
+};
+
+export const SENDER: Role = {
+  name: "webhook_sender",
+  grants: {
+    ...SCHEMA,
+    webhook_jobs: {
+      select: true,
+      update: [
+        "status",
+        "attempts",
+        "token",
+        "owner",
+        "next_attempt_at",
+        "last_attempt_at",
+        "report",
+        "result",
+        "finished_at",
+      ],
+    },
+    webhook_attempts: { select: true, insert: true },
+    webhook_targets: { select: true },
+    webhook_payloads: { select: true },
+    webhook_paused: { select: true },
+  },
+};
+
+export const ADMINISTRATOR: Role = {
+  name: "webhook_administrator",
+  grants: {
+    ...SCHEMA,
+    ...ROUTING,
+    webhook_lanes: { select: ["subscription_id", "disable_reason"], update: ["disable_reason"] },
+    webhook_subscriptions: {
+      select: ["id", "status", "updated_at"],
+      update: ["status", "reason", "updated_at"],
+    },
+    // The notice that a subscription was disabled.
+    webhook_events: { select: ["id", "event_key"], insert: NEW_EVENT },
+    webhook_delivery_sagas: { insert: NEW_DELIVERY },
+  },
+};
+
+export const SUBSCRIPTIONS: Role = {
+  name: "webhook_subscriptions",
+  grants: {
+    ...SCHEMA,
+    ...ON_RECORD,
+    webhook_subscriptions: { select: true, insert: true, update: true },
+    webhook_subscription_types: { select: true, insert: true, delete: true },
+    webhook_subscription_filters: { select: true, insert: true, delete: true },
+    webhook_lanes: { select: true, update: ["failing_since", "failures", "disable_reason"] },
+    // `ping` sends an event to one subscription.
+    webhook_events: { ...EVENT, insert: NEW_EVENT },
+    webhook_delivery_sagas: { select: true, insert: DELIVERY_ANEW },
+  },
+};
+
+export const DEAD_LETTERS: Role = {
+  name: "webhook_dead_letters",
+  grants: {
+    ...SCHEMA,
+    ...ON_RECORD,
+    dead_letters: { select: true, update: ["status", "settled_at", "reason", "settled_by"] },
+    webhook_delivery_sagas: { select: true, insert: DELIVERY_ANEW },
+    webhook_events: EVENT,
+    webhook_subscriptions: { select: VIEW },
+    webhook_lanes: { select: true },
+  },
+};
+
+export const RETENTION: Role = {
+  name: "webhook_retention",
+  grants: {
+    ...SCHEMA,
+    webhook_delivery_sagas: { select: true, delete: true },
+    webhook_jobs: { select: true, delete: true },
+    webhook_attempts: { select: true, delete: true },
+    dead_letters: { select: true, delete: true },
+    webhook_events: { select: true, delete: true },
+  },
+};
+
+export const READER: Role = {
+  name: "webhook_reader",
+  grants: {
+    ...SCHEMA,
+    webhook_delivery_sagas: { select: true },
+    webhook_jobs: { select: true },
+    webhook_attempts: { select: true },
+    webhook_lanes: { select: true },
+    dead_letters: { select: true },
+    webhook_events: { select: true },
+    webhook_subscriptions: { select: VIEW },
+  },
+};
+
+/** For a process that does all of delivery: it creates jobs leased, sends them, applies their results and disables. */
+export const DELIVERY: Role = {
+  name: "webhook_delivery",
+  grants: together(ORCHESTRATOR.grants, SENDER.grants, ADMINISTRATOR.grants, {
+    webhook_jobs: { select: true, insert: true, update: true },
+  }),
+};
+
+export const WEBHOOK_ROLES: readonly Role[] = [
+  PUBLISHER,
+  ORCHESTRATOR,
+  SENDER,
+  ADMINISTRATOR,
+  SUBSCRIPTIONS,
+  DEAD_LETTERS,
+  RETENTION,
+  READER,
+  DELIVERY,
+];
+
+/** For the policy of retention as a whole: what has ended, of all parts, and the archive. */
+export const RETENTION_ROLE: Role = {
+  name: "retention",
+  grants: {
+    ...SCHEMA,
+    saga_executions: { select: true, delete: true },
+    saga_logs: { select: true, delete: true },
+    saga_signals: { select: true, delete: true },
+    saga_archive: { select: true, insert: true, delete: true },
+    saga_state: { select: true, delete: true },
+    outbox: { select: true, delete: true },
+    webhook_delivery_sagas: { select: true, delete: true },
+    webhook_jobs: { select: true, delete: true },
+    webhook_attempts: { select: true, delete: true },
+    dead_letters: { select: true, delete: true },
+    webhook_events: { select: true, delete: true },
+  },
+};

@@ -6,6 +6,7 @@ const UNREACHABLE_UNKNOWN: Trouble = { kind: "unknown", code: "DATABASE_UNREACHA
 const BLOCKED: Trouble = { ...UNREACHABLE_TRANSIENT, blocked: true };
 const READ_ONLY: Trouble = { kind: "transient", code: "DATABASE_READ_ONLY" };
 const MISSING: Trouble = { kind: "permanent", code: "SCHEMA_MISSING" };
+const FORBIDDEN: Trouble = { kind: "permanent", code: "DATABASE_FORBIDDEN" };
 const REFUSED: Trouble = { kind: "permanent", code: "DATABASE_REFUSED" };
 
 /** Serialization failure, deadlock, lock not available, statement cancelled by its timeout. */
@@ -30,6 +31,7 @@ function judge(error: unknown): Trouble {
     if (TRANSIENT.has(code) || code.startsWith("53") || code === "57P03") return UNREACHABLE_TRANSIENT;
     if (code.startsWith("57P") || code.startsWith("08")) return UNREACHABLE_UNKNOWN;
     if (code === "25006") return READ_ONLY;
+    if (code === "42501") return FORBIDDEN;
     if (code === "42P01" || code === "3F000") return MISSING;
     return REFUSED;
   }

@@ -1,4 +1,4 @@
-/** What a database says about itself: its settings, its connections, and how it would carry a statement out. */
+/** What a database says about itself: its settings, its connections, its objects, and how it would run a statement. */
 import type { Reader } from "./reader.ts";
 import { literals, raw, sql, type Sql } from "../sql.ts";
 
@@ -46,6 +46,23 @@ export async function sqliteVersion(reader: Reader): Promise<string> {
   return String(row?.["version"]);
 }
 
+/** SQLite only: at most `max` problems in the file itself. It reads every page. */
+export async function damageOf(reader: Reader, max: number): Promise<readonly string[]> {
+  const rows = await reader.query(raw(`pragma quick_check(${max})`));
+  return rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
+}
+
+/** The names of the tables and indexes that exist. */
+export async function readObjects(reader: Reader): Promise<ReadonlySet<string>> {
+  const rows = await reader.query(
+    reader.dialect.name === "sqlite"
+      ? sql`select name from sqlite_master where type in ('table', 'index')`
+      : sql`select c.relname as name from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+          where n.nspname = ${schemaOf(reader)} and c.relkind in ('r', 'p', 'i', 'I')`,
+  );
+  return new Set(rows.map((row) => row["name"] as string));
+}
+
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
@@ -60,7 +77,8 @@ export async function scansOf(reader: Reader, statement: Sql): Promise<readonly 
   }
   const rows = await reader.query(sql`explain query plan ${statement}`);
   // If an index leads into a table, SQLite says SEARCH; a partial index may be walked.
-  return rows.flatMap((row) => /^SCAN (\S+)(?!.*USING)/.exec(String(row["detail"]))?.[1] ?? []);
+  const tables = rows.flatMap((row) => /^SCAN (\S+)(?!.*USING)/.exec(String(row["detail"]))?.[1] ?? []);
+  return [...new Set(tables)];
 }
 
 function scannedByPostgres(plan: unknown): readonly string[] {

@@ -10,7 +10,7 @@ import { initial } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { throughSchema } from "../../sagas/define/input.ts";
-import type { Lines } from "../../sagas/driver/host.ts";
+import type { Lines } from "../../sagas/driver/saga-host.ts";
 import { claimLines } from "../../sagas/journal/database-journal.ts";
 import {
   OPERATOR_TOKEN,

@@ -1,14 +1,14 @@
 /** A process that can be killed, and drives a saga in memory: nothing of the saga outlives it but the log. */
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { drive, stall } from "../../sagas/driver/drive.ts";
-import type { SagaHost, PendingCall } from "../../sagas/driver/host.ts";
+import type { SagaHost, PendingCall } from "../../sagas/driver/saga-host.ts";
 import { outlastCalls } from "../../sagas/driver/orphaned-calls.ts";
 import { Breakers } from "../../sagas/engine/breakers.ts";
 import { refusalOf } from "../../sagas/engine/refusal.ts";
 import type { StepCallTools } from "../../sagas/engine/step-calls.ts";
 import type { SagaRecord } from "../../sagas/journal/journal.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
-import { MemoryHost } from "../memory/host.ts";
+import { MemoryHost } from "../memory/saga-host.ts";
 import type { MemorySaga } from "../memory/saga.ts";
 import { Mortality } from "./mortality.ts";
 
@@ -29,6 +29,7 @@ export class MemoryProcess extends Mortality {
       clock: own,
       middleware: [],
       errorCodes: new Set(),
+      keepMessages: false,
       graceMs: GRACE_MS,
       breakers: new Breakers(own),
       newId: () => `event-${++ids}`,

@@ -1,26 +1,20 @@
 /** Figures about webhooks. Each looks at a bounded number of rows along an index. */
-import { ACTIVE, OPEN, WAITING, type DeliveryStatus } from "../../core/delivery/machine.ts";
-import { gate } from "../../storage/claim.ts";
+import { OPEN, WAITING, type DeliveryStatus } from "../../core/delivery/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { activeIn, oldestDueJob } from "../deliver/job-queries.ts";
 
 /** Of so many due deliveries it is looked at whether they may be sent. */
 const LOOK_MAX = 50;
 
 /**
  * Since when the oldest due delivery has waited: an instant, or null. Deliveries that wait for their turn, for a lane
- * that is full or pauses, or for a subscription that is paused, are not due.
+ * that is full or pauses, or for a subscription that is paused or about to be disabled, are not due.
  */
 export function oldestDue(dialect: Dialect): Sql {
-  const walks = [dueJobs(dialect), ...WAITING.map((status) => dueDeliveries(dialect, status))];
+  const walks = [oldestDueJob(dialect), ...WAITING.map((status) => dueDeliveries(dialect, status))];
   const each = walks.map((walk) => sql`select * from (${walk}) as walk`);
   return sql`(select min(u.since) from (${join(each, " union all ")}) as u)`;
-}
-
-function dueJobs(dialect: Dialect): Sql {
-  const dueAt = gate(dialect, raw("j.next_attempt_at"));
-  return sql`select coalesce(j.next_attempt_at, j.created_at) as since from ${dialect.table("webhook_jobs")} as j
-    where j.status in (${literals(ACTIVE)}) and ${dueAt} <= ${dialect.now()} order by ${dueAt}, j.id limit 1`;
 }
 
 function dueDeliveries(dialect: Dialect, status: DeliveryStatus): Sql {
@@ -32,8 +26,7 @@ function dueDeliveries(dialect: Dialect, status: DeliveryStatus): Sql {
     join ${dialect.table("webhook_subscriptions")} as p on p.id = d.subscription_id
     left join ${dialect.table("webhook_lanes")} as n on n.subscription_id = d.subscription_id
     where p.status = 'Active' and (n.next_due_at is null or n.next_due_at <= ${dialect.now()})
-      and not exists (select 1 from ${dialect.table("webhook_jobs")} as j
-        where j.subscription_id = d.subscription_id and j.finished_at is null)
+      and n.disable_reason is null and ${activeIn(dialect, raw("d.subscription_id"))} = 0
       and not (p.ordered ${dialect.pick({ postgres: empty, sqlite: raw("= 1") })} and exists (select 1 from ${deliveries} as b
         where b.subscription_id = d.subscription_id and b.status in (${literals(OPEN)}) and b.id < d.id))`;
 }

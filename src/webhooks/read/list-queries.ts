@@ -47,8 +47,9 @@ export function listNewest(dialect: Dialect, range: DeliveryRange, limit: number
     order by edge, id desc`;
 }
 
-export function selectUrls(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`select p.id, p.url from ${dialect.table("webhook_subscriptions")} as p
+/** What a delivery shows of its subscription. */
+export function selectBriefs(dialect: Dialect, ids: readonly string[]): Sql {
+  return sql`select p.id, p.url, p.description, p.status, p.reason from ${dialect.table("webhook_subscriptions")} as p
     where ${dialect.among(raw("p.id"), ids, "bigint")}`;
 }
 

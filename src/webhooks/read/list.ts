@@ -17,7 +17,6 @@ import {
   listNewest,
   selectAftermath,
   selectResponse,
-  selectUrls,
   type DeliveryRange,
 } from "./list-queries.ts";
 
@@ -37,17 +36,6 @@ export async function listDeliveryPage(reader: Reader, filter: DeliveryPageFilte
   const items = hits.slice(0, limit).map(toDelivery);
   const last = hits.length > limit ? items.at(-1) : cut && toDelivery(cut);
   return { items, next: last && PLACE.encode(last.id) };
-}
-
-const ADDRESS = projection({ id: id("id"), url: text("url") });
-
-/** Where subscriptions lead, by their ids. */
-export async function subscriptionUrls(
-  reader: Reader,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = ids.length === 0 ? [] : await reader.query(selectUrls(reader.dialect, ids));
-  return new Map(rows.map((row) => ADDRESS.read(row)).map((one) => [one.id, one.url]));
 }
 
 /** What became of a delivery after it had ended. */

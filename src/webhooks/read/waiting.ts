@@ -1,15 +1,15 @@
 /** Webhooks that need a person: deliveries that were given up, and subscriptions that were disabled. */
-import { id, optional, text } from "../../storage/column.ts";
+import { optional, text } from "../../storage/column.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
 import { projection } from "../../storage/table.ts";
 import { openLetters } from "../dead-letters/queries.ts";
 import { toDeadLetter, type DeadLetter } from "../dead-letters/rows.ts";
 import { disabledRows } from "../subscriptions/queries.ts";
-import { subscriptionUrls } from "./list.ts";
+import { readBriefs, toBrief, type SubscriptionBrief } from "./subscription-brief.ts";
 
 export interface AddressedLetter extends DeadLetter {
-  /** Where it was to go. It may hold a secret: `shownUrl` leaves that out. */
-  readonly url: string;
+  /** Where it was to go. */
+  readonly subscription: SubscriptionBrief;
 }
 
 /** Open dead letters, oldest first. */
@@ -17,26 +17,26 @@ export const openDeadLetters: Source<AddressedLetter> = {
   rows: (dialect) => openLetters(dialect),
   read: async (reader, rows) => {
     const letters = rows.map(toDeadLetter);
-    const ids = [...new Set(letters.map(({ subscriptionId }) => subscriptionId))];
-    const urls = await subscriptionUrls(reader, ids);
-    return letters.map((letter) => ({ ...letter, url: urls.get(letter.subscriptionId) ?? "" }));
+    const briefs = await readBriefs(
+      reader,
+      letters.map(({ subscriptionId }) => subscriptionId),
+    );
+    return letters.map((letter) => ({
+      ...letter,
+      subscription: briefs.get(letter.subscriptionId) as SubscriptionBrief,
+    }));
   },
 };
 
-const DISABLED = projection({
-  id: id("id"),
-  url: text("url"),
-  reason: optional(text("reason")),
-});
-
-export interface DisabledSubscription {
-  readonly id: string;
-  readonly url: string;
+export interface DisabledSubscription extends SubscriptionBrief {
   /** `failing`, or the code of the response that ended it. */
-  readonly reason: string | undefined;
+  readonly reason: string;
 }
 
+const REASON = projection({ reason: optional(text("reason")) });
+
 /** Disabled subscriptions, the longest disabled first. */
-export const disabledSubscriptions: Source<DisabledSubscription> = sourceOf(disabledRows, (row) =>
-  DISABLED.read(row),
-);
+export const disabledSubscriptions: Source<DisabledSubscription> = sourceOf(disabledRows, (row) => ({
+  ...toBrief(row),
+  reason: REASON.read(row).reason ?? "",
+}));

@@ -19,8 +19,8 @@ export interface SubscriptionSettings {
   /** The values of the event's attributes that it takes; an event must have all of them. */
   readonly filter?: Readonly<Record<string, string | readonly string[]>>;
   readonly description?: string;
-  /** How many attempts in all, the first included. */
-  readonly maxAttempts?: number;
+  /** All attempts of one delivery, the first one included. Default: `webhooks.retry.attempts`. */
+  readonly attempts?: number;
   /** How many deliveries may be under way at once. */
   readonly concurrency?: number;
   readonly rate?: Rate;
@@ -47,7 +47,7 @@ const KNOWN = [
   "events",
   "filter",
   "description",
-  "maxAttempts",
+  "attempts",
   "concurrency",
   "rate",
   "ordered",
@@ -56,7 +56,7 @@ const KNOWN = [
 const URL_MAX = 2_048;
 const EVENTS_MAX = 64;
 const DESCRIPTION_MAX = 255;
-const ATTEMPTS_MAX = 1_000;
+export const ATTEMPTS_MAX = 1_000;
 const TIMEOUT_MAX_MS = 60_000;
 export const CONCURRENCY_MAX = 256;
 
@@ -67,7 +67,7 @@ export interface Defaults {
 
 export function checkSettings(given: SubscriptionSettings, defaults: Defaults): CheckedSettings {
   refuseUnknown(given, KNOWN, "A subscription");
-  const { url, events, description = null, maxAttempts = null, concurrency = defaults.concurrency } = given;
+  const { url, events, description = null, attempts = null, concurrency = defaults.concurrency } = given;
   if (typeof url !== "string" || url.length > URL_MAX) refuse("url", `must be at most ${URL_MAX} characters`);
   defaults.checkUrl(url);
   if (!Array.isArray(events) || events.length === 0 || events.length > EVENTS_MAX) {
@@ -77,19 +77,35 @@ export function checkSettings(given: SubscriptionSettings, defaults: Defaults): 
     description === null ||
     (typeof description === "string" && description.length <= DESCRIPTION_MAX && isStorable(description));
   if (!isDescribed) refuse("description", `must be a text of at most ${DESCRIPTION_MAX} characters`);
-  if (maxAttempts !== null) checkCount(maxAttempts, ATTEMPTS_MAX, "maxAttempts");
+  if (attempts !== null) checkCount(attempts, ATTEMPTS_MAX, "attempts");
   checkCount(concurrency, CONCURRENCY_MAX, "concurrency");
   return {
     url,
     events: [...new Set(events.map(checkPattern))],
     filter: checkFilter(given.filter),
     description,
-    attemptMax: maxAttempts,
+    attemptMax: attempts,
     concurrency,
     intervalMs: given.rate === undefined ? 0 : intervalOf(given.rate),
     ordered: given.ordered === true,
     timeoutMs: given.timeout === undefined ? null : timeoutOf(given.timeout),
   };
+}
+
+/** Begins with a letter, so that it can never be taken for a number that Amends gave out. */
+const KEY = /^[A-Za-z][\w.:-]{0,127}$/;
+
+export function isSubscriptionKey(id: unknown): id is string {
+  return typeof id === "string" && KEY.test(id);
+}
+
+export function checkSubscriptionKey(id: unknown): string {
+  if (isSubscriptionKey(id)) return id;
+  throw new AmendsError(
+    "BAD_ID",
+    "The id of a subscription is a letter and up to 127 letters, digits, dots, dashes, underscores and colons.",
+    { field: "id" },
+  );
 }
 
 /** A positive whole number, or a refusal that names the option. */

@@ -1,6 +1,6 @@
 /** Rows that need a person, of every kind, written as their parts leave them. */
 import { randomUUID } from "node:crypto";
-import type { AttentionKind } from "amends";
+import type { AttentionKind } from "amends/attention";
 import type { Database } from "../../../src/storage/database.ts";
 import { sql, type Sql } from "../../../src/storage/sql.ts";
 

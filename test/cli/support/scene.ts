@@ -1,5 +1,7 @@
 /** A system in which something went wrong: what an operator finds at three in the morning. */
-import { DatabaseAuditSink, Outbox, type Amends } from "amends";
+import type { Amends } from "amends";
+import { DatabaseAuditSink } from "amends/audit";
+import { Outbox } from "amends/erasure";
 import type { Database } from "../../../src/storage/database.ts";
 import { orders } from "../../console/support/shop.ts";
 import type { TestDatabase } from "../../support/databases.ts";
@@ -25,14 +27,14 @@ export async function brokenSystem(database: TestDatabase): Promise<Scene> {
   const amends = await database.amends({
     database: db,
     sagas: [order],
-    webhooks: { maxAttempts: 1, sender: world },
+    webhooks: { retry: { attempts: 1 }, sender: world },
   });
   for (const end of ["COMPLETED", "FAILED", "STALLED"] as const) {
     const customer = { email: "ada@example.com" };
     await amends.start(order, { orderId: end, end, customer }, { id: `o-${end.toLowerCase()}` });
   }
   await amends.webhooks.subscribe({ url: "https://partner.example/hook?key=secret", events: ["order.*"] });
-  const outbox = new Outbox(amends, { audit: new DatabaseAuditSink(amends) });
+  const outbox = new Outbox(db, { audit: new DatabaseAuditSink(db) });
   const entries = ["u-1", "u-2"].map((subjectId) => ({
     subjectId,
     resolver: "stripe",
@@ -40,7 +42,7 @@ export async function brokenSystem(database: TestDatabase): Promise<Scene> {
   }));
   await db.transaction(async (session, tx) => {
     await outbox.enqueueIn(session, entries);
-    await amends.webhooks.publish(tx, { type: "order.placed", data: { email: "ada@example.com" } });
+    await amends.webhooks.publish({ type: "order.placed", data: { email: "ada@example.com" } }, { tx });
   });
   const claimed = await outbox.claimBatch();
   for (const entry of claimed) await outbox.markAbandoned(entry, { error: "NotAuthorised" });

@@ -10,6 +10,7 @@ import type {
   OutboxLine,
   OutboxStatus,
   Subscription,
+  SubscriptionBrief,
   SubscriptionStatus,
 } from "../../../src/console/contract-parts.ts";
 import { mask } from "../../../src/console/http/mask.ts";
@@ -28,7 +29,7 @@ export function entryOf(
   const trouble = status === "abandoned" || status === "failed";
   return {
     id,
-    kind: "subject",
+    kind: "erasure",
     name: "stripe",
     status,
     operation: "erase",
@@ -42,7 +43,7 @@ export function entryOf(
     lastAttemptAt: status === "pending" ? null : iso(nowMs - 4 * MINUTE),
     nextAttemptAt: status === "failed" ? iso(nowMs + 2 * MINUTE) : null,
     lastError: trouble ? "RateLimited" : null,
-    actions: status === "abandoned" ? ["requeue"] : [],
+    actions: status === "abandoned" ? ["requeue", "resolve"] : [],
     ...more,
   };
 }
@@ -61,6 +62,7 @@ export function erasureOf(
     dueBy: iso(requestedMs + 30 * DAY),
     overdue: end === "overdue",
     open: end === "completed" ? 0 : 1,
+    abandoned: 0,
   };
 }
 
@@ -193,9 +195,9 @@ export function subscriptionOf(
     url,
     description: failing ? "Warehouse partner, east" : "Ledger of the finance team",
     status,
-    reason: failing ? "It has failed for five days." : null,
+    reason: failing ? "failing" : null,
     events: ["order.*", "refund.created"],
-    maxAttempts: 12,
+    attempts: 12,
     concurrency: 4,
     ordered: false,
     liveSecrets: 1,
@@ -205,6 +207,10 @@ export function subscriptionOf(
     updatedAt: iso(nowMs - 20 * MINUTE),
     actions: failing ? ["enable", "unsubscribe"] : ["pause", "resend", "unsubscribe"],
   };
+}
+
+export function briefOf({ id, description, url, status, reason }: Subscription): SubscriptionBrief {
+  return { id, name: description ?? url, status, gone: status === "Disabled" && reason === "gone" };
 }
 
 export function deliveryOf(
@@ -222,6 +228,7 @@ export function deliveryOf(
     eventId: "9001",
     eventType: "order.placed",
     subscriptionId: "1",
+    subscription: { id: "1", name: "Ledger of the finance team", status: "Active", gone: false },
     url: "https://ledger.example/hooks/amends",
     status,
     attemptCount: tries,

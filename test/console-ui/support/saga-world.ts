@@ -8,7 +8,7 @@ import type {
   TimelineLine,
 } from "../../../src/console/contract.ts";
 import { mask } from "../../../src/console/http/mask.ts";
-import { graphOf } from "../../../src/console/sagas/graph.ts";
+import { graphOf, stepLines } from "../../../src/console/sagas/graph.ts";
 
 interface Step {
   readonly name: string;
@@ -112,7 +112,7 @@ export function playSaga(seed: SagaSeed): StoredSaga {
         line(step.name, "compensate", "FAILED", "BankClosed");
       } else line(step.name, "compensate", "COMPLETED");
     }
-    if (seed.ending === "STALLED") control("stall", done.at(-1)?.name ?? null, "undo exhausted its tries");
+    if (seed.ending === "STALLED") control("stall", done.at(-1)?.name ?? null, "BankClosed");
   }
   return store(seed, steps, lines, done, atMs);
 }
@@ -156,19 +156,18 @@ function store(
     createdAt: new Date(seed.startMs).toISOString(),
     updatedAt: new Date(endMs).toISOString(),
     durationMs: endMs - seed.startMs,
-    recoveryAttempts: stalled ? 1 : 0,
-    steps: steps.map(({ name }) => name),
-    definition: 1,
-    version: timeline.length + 1,
+    recoveries: stalled ? 1 : 0,
+    steps: stepLines({ plan, timeline: seen, status }),
+    lastError: stalled ? "BankClosed" : failed ? "card-declined" : null,
+    version: 1,
+    revision: timeline.length + 1,
     input: mask(seed.input),
     results: Object.fromEntries(Object.entries(results).map(([name, value]) => [name, mask(value)])),
     dueAt: status === "RUNNING" ? new Date(endMs + 300_000).toISOString() : null,
     owner: status === "RUNNING" || status === "COMPENSATING" ? "worker-eu-1.7f3a" : null,
-    error: failed
-      ? { kind: "business", label: "card-declined", value: mask({ code: "do_not_honor" }) }
-      : null,
+    error: failed ? { kind: "err", label: "card-declined", value: mask({ code: "do_not_honor" }) } : null,
     undoErrors: stalled ? [{ kind: "exhausted", label: "BankClosed", step: lastDone }] : [],
-    stalled: stalled ? `the undo of "${lastDone}" failed 2 times and its tries are used up` : null,
+    stalled: stalled ? `the undo of step ${lastDone} failed (BankClosed)` : null,
     actions,
     skippable: stalled ? [lastDone] : [],
     timeline,
@@ -191,6 +190,7 @@ function wobble(id: string, index: number, ms: number): number {
 }
 
 export function lineOf({ detail }: StoredSaga): SagaLine {
-  const { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps, archivedAt } = detail;
-  return { id, saga, status, createdAt, updatedAt, durationMs, recoveryAttempts, steps, archivedAt };
+  const { id, saga, status, createdAt, updatedAt, durationMs, recoveries, steps, lastError, archivedAt } =
+    detail;
+  return { id, saga, status, createdAt, updatedAt, durationMs, recoveries, steps, lastError, archivedAt };
 }

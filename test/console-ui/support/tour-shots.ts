@@ -21,7 +21,7 @@ const LOOKED_AT_MS = 30_000;
 export async function takeTourShots(window: Window, folder: string, assets: string): Promise<void> {
   const tour = await TourProcess.start("--port", "0", "--assets", assets);
   const [address] = await tour.hears(/http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}/);
-  await tour.hears(/are back: what waits can be mended/);
+  await tour.hears(/are back: you can now retry what failed/);
   const { page: first } = await window.tab();
   await first.goto(address);
   await first.waitForSelector("h1");

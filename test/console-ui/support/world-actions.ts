@@ -1,6 +1,7 @@
 /** What the fixture server does when somebody acts: about what the real one would, and as strict about the reason. */
 import { badInput, notFound, Refused } from "../../../src/console/http/answer.ts";
 import type { Json, Revealed } from "../../../src/console/contract.ts";
+import type { Unsubscribed, DeliveryDetail, Subscription } from "../../../src/console/contract-parts.ts";
 import { DELIVERY_SECRET } from "./parts-world.ts";
 import { actionOf, attentionOf, type World } from "./world.ts";
 
@@ -41,7 +42,8 @@ function act(world: World, parts: readonly string[], body: Body): unknown {
   if (room === "sagas") return sagaAction(world, id, action, body);
   if (room === "outbox") {
     const entry = world.outbox.get(id) ?? lost();
-    const after = { ...entry, status: "pending", attempts: 0, lastError: null, actions: [] } as const;
+    const status = action === "resolve" ? "succeeded" : "pending";
+    const after = { ...entry, status, attempts: 0, lastError: null, actions: [] } as const;
     world.outbox.set(id, after);
     return after;
   }
@@ -57,7 +59,7 @@ function act(world: World, parts: readonly string[], body: Body): unknown {
 
 function sagaAction(world: World, id: string, action: string, body: Body): unknown {
   const saga = world.sagas.get(id) ?? lost();
-  if (body["version"] !== undefined && body["version"] !== saga.detail.version) {
+  if (body["revision"] !== undefined && body["revision"] !== saga.detail.revision) {
     throw new Refused(409, { code: "CONFLICT", message: "More has happened since: load it again." });
   }
   const endings = {
@@ -67,7 +69,7 @@ function sagaAction(world: World, id: string, action: string, body: Body): unkno
     cancel: "COMPENSATING",
   };
   const status = endings[action as keyof typeof endings] as "FAILED";
-  const detail = { ...saga.detail, status, version: saga.detail.version + 1, actions: [], stalled: null };
+  const detail = { ...saga.detail, status, revision: saga.detail.revision + 1, actions: [], stalled: null };
   world.sagas.set(id, { ...saga, detail });
   return detail;
 }
@@ -79,17 +81,16 @@ function webhookAction(world: World, list: string, id: string, action: string, b
       return { deliveries: 12 };
     }
     const subscription = world.subscriptions.get(id) ?? lost();
-    const status = action === "enable" ? "Active" : action === "pause" ? "Paused" : "Deleted";
-    const actions = status === "Deleted" ? [] : (["enable", "unsubscribe"] as const);
-    const after = { ...subscription, status, actions, reason: null } as const;
-    world.subscriptions.set(id, after);
-    return after;
+    if (action === "unsubscribe") return deleteSubscription(world, subscription);
+    return setStatus(world, subscription, action === "enable" ? "Active" : "Paused");
   }
   const delivery = world.deliveries.get(id) ?? lost();
-  if (action === "dismiss") {
-    const after = { ...delivery, deadLetter: "Dismissed", actions: [] } as const;
-    world.deliveries.set(id, after);
-    return after;
+  if (action === "dismiss") return dismiss(world, delivery);
+  const subscription = world.subscriptions.get(delivery.subscriptionId);
+  if (subscription?.status === "Disabled") {
+    if (body["enable"] !== true)
+      throw new Refused(409, { code: "SUBSCRIPTION_DISABLED", message: "The subscription is disabled." });
+    setStatus(world, subscription, "Active");
   }
   const again = {
     ...delivery,
@@ -110,6 +111,28 @@ function webhookAction(world: World, list: string, id: string, action: string, b
   });
   world.deliveries.set(again.id, again);
   return again;
+}
+
+function setStatus(world: World, subscription: Subscription, status: "Active" | "Paused"): Subscription {
+  const after = { ...subscription, status, actions: ["enable", "unsubscribe"], reason: null } as const;
+  world.subscriptions.set(subscription.id, after);
+  return after;
+}
+
+function deleteSubscription(world: World, subscription: Subscription): Unsubscribed {
+  const after = { ...subscription, status: "Deleted", actions: [], reason: null } as const;
+  world.subscriptions.set(subscription.id, after);
+  const letters = [...world.deliveries.values()].filter(
+    ({ subscriptionId, deadLetter }) => subscriptionId === subscription.id && deadLetter === "Open",
+  );
+  for (const letter of letters) dismiss(world, letter);
+  return { ...after, dismissed: letters.length };
+}
+
+function dismiss(world: World, delivery: DeliveryDetail): DeliveryDetail {
+  const after = { ...delivery, deadLetter: "Dismissed", actions: [] } as const;
+  world.deliveries.set(delivery.id, after);
+  return after;
 }
 
 function reveal(world: World, body: Body): Revealed {

@@ -9,7 +9,15 @@ import type {
   Subscription,
 } from "../../../src/console/contract-parts.ts";
 import { HOSTILE } from "./hostile.ts";
-import { deliveryOf, entryOf, erasureOf, flowOf, subscriptionOf, trailEvents } from "./parts-world.ts";
+import {
+  briefOf,
+  deliveryOf,
+  entryOf,
+  erasureOf,
+  flowOf,
+  subscriptionOf,
+  trailEvents,
+} from "./parts-world.ts";
 import { DEFINITIONS, playSaga, type Ending, type StoredSaga } from "./saga-world.ts";
 
 export type Kind = "busy" | "empty" | "hostile";
@@ -21,7 +29,7 @@ export interface World {
   readonly parts: readonly Part[];
   readonly sagas: Map<string, StoredSaga>;
   readonly outbox: Map<string, OutboxLine>;
-  readonly erasures: readonly ErasureLine[];
+  readonly erasures: ErasureLine[];
   readonly trail: readonly AuditEventLine[];
   readonly flows: Map<string, FlowDetail>;
   readonly subscriptions: Map<string, Subscription>;
@@ -41,6 +49,9 @@ const ENDINGS: readonly (readonly [Ending, number])[] = [
   ["FAILED", 9],
   ["COMPLETED", 80],
 ];
+
+const EAST = (nowMs: number): Subscription =>
+  subscriptionOf("2", "Disabled", nowMs, "https://warehouse-east.example/in");
 
 const byId = <T extends { readonly id: string }>(list: readonly T[]): Map<string, T> =>
   new Map(list.map((item) => [item.id, item]));
@@ -131,12 +142,13 @@ function busy(world: World): World {
     ]),
     subscriptions: byId([
       subscriptionOf("1", "Active", nowMs, "https://ledger.example/hooks/amends"),
-      subscriptionOf("2", "Disabled", nowMs, "https://warehouse-east.example/in"),
+      EAST(nowMs),
       subscriptionOf("3", "Paused", nowMs, "https://staging.partner.example/hook"),
     ]),
     deliveries: byId([
       deliveryOf("501", "DeadLettered", nowMs, {
         subscriptionId: "2",
+        subscription: briefOf(EAST(nowMs)),
         url: "https://warehouse-east.example/in",
       }),
       deliveryOf("502", "PendingRetry", nowMs),
@@ -160,7 +172,7 @@ function busy(world: World): World {
         nowMs - 400_000,
         "reveal",
         { kind: "saga", id: "o-4711" },
-        "Looking into a failure",
+        "Investigating a failure",
         "done",
       ),
       actionOf(
@@ -189,84 +201,62 @@ export function actionOf(
 
 /** Recomputed after every action, as the real list would be. */
 export function attentionOf(world: World): readonly AttentionLine[] {
-  const lines: AttentionLine[] = [];
-  const add = (
-    kind: AttentionLine["kind"],
-    id: string,
-    name: string,
-    since: string,
-    reason: string,
-    actions: AttentionLine["actions"],
-    skippable: readonly string[] = [],
-  ): void => void lines.push({ kind, id, name, since, reason, actions, skippable });
-  for (const { detail } of world.sagas.values()) {
-    if (detail.status === "STALLED")
-      add(
-        "stalled-saga",
-        detail.id,
-        detail.saga,
-        detail.updatedAt,
-        detail.stalled ?? "",
-        detail.actions,
-        detail.skippable,
-      );
-  }
-  for (const entry of world.outbox.values()) {
-    if (entry.status === "abandoned")
-      add(
-        "abandoned-entry",
-        entry.id,
-        entry.name,
-        entry.enqueuedAt,
-        `it ended with ${entry.lastError ?? "an error"} after ${entry.attempts} tries`,
-        entry.actions,
-      );
-  }
-  for (const flow of world.flows.values()) {
-    if (flow.status === "stalled")
-      add(
-        "stalled-run",
-        flow.id,
-        flow.type,
-        flow.updatedAt,
-        "the undo of create_feature_tables failed for good",
-        flow.actions,
-      );
-  }
-  for (const delivery of world.deliveries.values()) {
-    if (delivery.deadLetter === "Open")
-      add(
-        "dead-letter",
-        delivery.id,
-        delivery.eventType,
-        delivery.updatedAt,
-        `the endpoint answered ${delivery.errorCode ?? "nothing"} 5 times`,
-        delivery.actions,
-      );
-  }
-  for (const subscription of world.subscriptions.values()) {
-    if (subscription.status === "Disabled")
-      add(
-        "disabled-subscription",
-        subscription.id,
-        subscription.url,
-        subscription.updatedAt,
-        subscription.reason ?? "",
-        ["enable", "unsubscribe"],
-      );
-  }
-  for (const erasure of world.erasures) {
-    if (erasure.overdue)
-      add(
-        "overdue-erasure",
-        erasure.subjectId,
-        erasure.subjectId,
-        erasure.dueBy,
-        "1 entry is still open, 4 days past the deadline",
-        [],
-      );
-  }
-  return lines;
+  const sagas = [...world.sagas.values()].flatMap(({ detail }): readonly AttentionLine[] => {
+    if (detail.status !== "STALLED") return [];
+    const { id, saga: name, updatedAt: since, actions, skippable } = detail;
+    const skips = detail.undoErrors.length > 0 ? "undo" : "act";
+    return [
+      { kind: "stalled-saga", id, name, since, reason: detail.stalled ?? "", actions, skippable, skips },
+    ];
+  });
+  const entries = [...world.outbox.values()].flatMap((entry): readonly AttentionLine[] => {
+    if (entry.status !== "abandoned") return [];
+    const { id, name, enqueuedAt: since, actions } = entry;
+    const reason = `for ${entry.subjectId}: ${name} did not erase: ${entry.lastError}, ${entry.attempts} attempts`;
+    return [{ kind: "abandoned-entry", id, name, since, reason, actions, skippable: [] }];
+  });
+  const flows = [...world.flows.values()].flatMap((flow): readonly AttentionLine[] => {
+    if (flow.status !== "stalled") return [];
+    const { id, type: name, updatedAt: since, actions } = flow;
+    const reason = "the undo of create_feature_tables failed (ConnectionRefused)";
+    return [{ kind: "stalled-run", id, name, since, reason, actions, skippable: [] }];
+  });
+  const letters = [...world.deliveries.values()].flatMap((delivery): readonly AttentionLine[] => {
+    if (delivery.deadLetter !== "Open") return [];
+    const { id, eventType: name, updatedAt: since, actions, subscription } = delivery;
+    const reason = `event ${delivery.eventId} to ${delivery.url}: it answered HTTP 503, 5 attempts`;
+    return [{ kind: "dead-letter", id, name, since, reason, actions, skippable: [], subscription }];
+  });
+  const subscriptions = [...world.subscriptions.values()].flatMap((one): readonly AttentionLine[] => {
+    if (one.status !== "Disabled") return [];
+    const { id, updatedAt: since } = one;
+    const actions = one.actions as AttentionLine["actions"];
+    const subscription = briefOf(one);
+    const why =
+      one.reason === "gone"
+        ? "it answered HTTP 410 (gone for good)"
+        : "no delivery has succeeded for a long time";
+    const reason = `${one.url}: ${why}`;
+    return [
+      {
+        kind: "disabled-subscription",
+        id,
+        name: subscription.name,
+        since,
+        reason,
+        actions,
+        skippable: [],
+        subscription,
+      },
+    ];
+  });
+  const overdue = world.erasures.flatMap((erasure): readonly AttentionLine[] => {
+    if (!erasure.overdue) return [];
+    const { subjectId: id, dueBy: since } = erasure;
+    const reason = "stripe is abandoned";
+    return [{ kind: "overdue-erasure", id, name: id, since, reason, actions: [], skippable: [] }];
+  });
+  return [...sagas, ...entries, ...flows, ...letters, ...subscriptions, ...overdue];
 }
 
 /** Every field that somebody could have stored holds something that must never run. */

@@ -97,7 +97,7 @@ export async function openFlows(
 ): Promise<FlowScene> {
   const mended: Mended = { undo: false, notice: false };
   const { saga, handlers } = flows(mended);
-  return sceneOf(await database.amends({ ...options, eventSagas: [saga], handlers }), mended);
+  return sceneOf(await database.amends({ ...options, events: [saga, ...handlers] }), mended);
 }
 
 /** On an Amends that knows `flows(mended)`. */
@@ -112,18 +112,15 @@ export function sceneOf(amends: Amends, mended: Mended): FlowScene {
     settle,
     async run(end, name = `${end}-1`, secret) {
       const given = { srn: name, end, ...(secret !== undefined && { secret }) };
-      const [begun] = await amends.events.publish(undefined, Registered(given));
+      const [begun] = await amends.events.publish(Registered(given));
       await settle();
       return begun?.id ?? "";
     },
     async publish(srn) {
-      await amends.events.publish(undefined, Registered({ srn, end: "completed" }));
+      await amends.events.publish(Registered({ srn, end: "completed" }));
     },
     async giveUp(secret) {
-      await amends.events.publish(
-        undefined,
-        Noticed({ srn: "n-1", ...(secret !== undefined && { secret }) }),
-      );
+      await amends.events.publish(Noticed({ srn: "n-1", ...(secret !== undefined && { secret }) }));
       await settle();
       const { items } = await amends.attention.list();
       return items.find(({ kind }) => kind === "abandoned-event")?.id ?? "";

@@ -7,6 +7,7 @@ const lane: Lane = {
   concurrency: 4,
   ordered: false,
   failing: false,
+  disabling: false,
   active: 0,
   intervalMs: 0,
   nextDueMs: 0,

@@ -23,6 +23,7 @@ const ARROWS: readonly (readonly [OutboxStatus, OutboxEvent, OutboxStatus])[] = 
   ["in_flight", "park", "scheduled"],
   ["in_flight", "abandon", "abandoned"],
   ["abandoned", "requeue", "pending"],
+  ["abandoned", "resolve", "succeeded"],
   ["pending", "supersede", "superseded"],
   ["in_flight", "supersede", "superseded"],
   ["failed", "supersede", "superseded"],

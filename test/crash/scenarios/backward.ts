@@ -1,5 +1,6 @@
 /** Sagas that turn back and make amends. */
-import { err, saga, Terminal, type TransactionKind } from "amends";
+import { err, saga, Terminal } from "amends";
+import type { TransactionKind } from "amends/sagas";
 import { anything, ID, type Scenario } from "../scenario.ts";
 import { untilStopped } from "../world.ts";
 

@@ -22,7 +22,7 @@ const failFast: Scenario = {
       concurrency: 2,
       async place({ amends, worker }) {
         await worker.start();
-        await amends.events.publish(undefined, Placed({ order: ORDER }));
+        await amends.events.publish(Placed({ order: ORDER }));
       },
     }),
 };
@@ -35,8 +35,8 @@ const routed: Scenario = {
   play: (world) =>
     journey(world, {
       async place({ database }) {
-        const stranger = new Amends({ database });
-        await stranger.events.publish(undefined, Placed({ order: ORDER }));
+        const stranger = new Amends({ database, events: [] });
+        await stranger.events.publish(Placed({ order: ORDER }));
       },
     }),
 };

@@ -1,6 +1,7 @@
 /** Requests that a caller makes in a transaction of its own, beside its own rows, and calls of the user's own. */
-import { Calls, defineCall, Terminal, type RectifyingResolver } from "amends";
-import { Erasure } from "amends/erasure";
+import { Terminal } from "amends";
+import { defineCall, type Calls } from "amends/calls";
+import type { RectifyingResolver, Erasure } from "amends/erasure";
 import { ATTEMPT_MAX, countRows, schedule, untilOver } from "../office.ts";
 import { CANARY, CORRECTED, SUBJECT, whereDataIs } from "../people.ts";
 import { anything, type Play, type Scenario, type Stage } from "../scenario.ts";
@@ -33,20 +34,17 @@ function request(world: World, { asks, isForeign = false, check }: Request): Pla
   });
   return {
     concurrency: 1,
-    addDuty(amends, leaseMs) {
-      const { dialect } = world.database;
-      erasure = new Erasure({
-        amends,
-        dataMap: whereDataIs((name) => dialect.table(name).text),
+    parts: (leaseMs) => ({
+      erasure: {
+        dataMap: whereDataIs((name) => world.database.dialect.table(name).text),
         resolvers: [resolver("stripe"), resolver("mail")],
-        maxAttempts: ATTEMPT_MAX,
         // Rebuilding the file comes as the clock wants, and is no part of a request.
         rebuildEvery: "never",
         ...(isForeign && { audit: world.sink }),
         ...schedule(leaseMs),
-      });
-      return erasure.runner;
-    },
+      },
+    }),
+    meet: (amends) => void ({ erasure } = amends),
     async run(stage: Stage) {
       for (const ask of asks) {
         await stage.database.transaction(async (_, tx) => {
@@ -125,7 +123,7 @@ const erasure: Scenario = {
   outbox: { attemptMax: ATTEMPT_MAX, personal },
   play: (world) =>
     request(world, {
-      asks: [(one, tx) => one.eraseSubject(tx, SUBJECT, [STRIPE, MAIL])],
+      asks: [(one, tx) => one.eraseSubject(SUBJECT, [STRIPE, MAIL], { tx })],
       check: (asked) => checkErased(world, asked, 2, inTrail(world)),
     }),
 };
@@ -140,7 +138,9 @@ const rectification: Scenario = {
       asks: [1, 2].map(
         (time): Ask =>
           (one, tx) =>
-            one.rectifySubject(tx, SUBJECT, [{ category: "email", value: `${CORRECTED}-${time}` }], [STRIPE]),
+            one.rectifySubject(SUBJECT, [{ category: "email", value: `${CORRECTED}-${time}` }], [STRIPE], {
+              tx,
+            }),
       ),
       check: (asked) => checkRectified(world, asked, inTrail(world)),
     }),
@@ -153,7 +153,7 @@ const foreign: Scenario = {
   outbox: { attemptMax: ATTEMPT_MAX, personal, isForeign: true },
   play: (world) =>
     request(world, {
-      asks: [(one, tx) => one.eraseSubject(tx, SUBJECT, [STRIPE])],
+      asks: [(one, tx) => one.eraseSubject(SUBJECT, [STRIPE], { tx })],
       isForeign: true,
       check: (asked) => {
         const types = world.sink.facts().map(({ type }) => type as string);
@@ -170,7 +170,6 @@ const called: Scenario = {
   play(world) {
     const greet = defineCall("greet", {
       schema: anything,
-      maxAttempts: ATTEMPT_MAX,
       timeout: "5m",
       handle: (_, call) =>
         world.visit("greet", "call", call, () => {
@@ -188,15 +187,15 @@ const called: Scenario = {
     };
     return {
       concurrency: 1,
-      addDuty(amends, leaseMs) {
-        const { backoff } = schedule(leaseMs);
-        calls = new Calls(amends, { calls: [greet], backoff }).attach();
-        return calls;
+      parts(leaseMs) {
+        const { retry, lease } = schedule(leaseMs);
+        return { calls: { define: [greet], retry, lease } };
       },
+      meet: (amends) => void ({ calls } = amends),
       async run(stage) {
         await stage.database.transaction(async (_, tx) => {
           await world.write(tx, "asked");
-          await calls?.enqueue(tx, greet, { name: CANARY });
+          await calls?.enqueue(greet, { name: CANARY }, { tx });
         });
         await stage.worker.start();
         await untilOver(stage);

@@ -1,5 +1,5 @@
 /** Entries that a runner carries out: each way in which one can come to its end. */
-import { ResolverError, type ResolverCall, type ResolverErasure } from "amends";
+import { ResolverError, type ResolverCall, type ResolverErasure } from "amends/erasure";
 import { ATTEMPT_MAX, countRows, errand, pause } from "../office.ts";
 import type { Play, Scenario } from "../scenario.ts";
 import type { World } from "../world.ts";
@@ -53,7 +53,8 @@ const abandoned: Scenario = {
     errand(world, {
       resolvers: [flaky(world, "stripe", Infinity)],
       entries: [{ resolver: "stripe" }],
-      options: { maxAttempts: 2, onAbandoned: () => world.stop("hook") },
+      attempts: 2,
+      options: { onAbandoned: () => world.stop("hook") },
     }),
 };
 

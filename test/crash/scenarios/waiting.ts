@@ -46,10 +46,9 @@ const told: Scenario = {
       });
     return {
       sagas: [order],
-      addDuty(amends) {
+      meet(amends) {
         peer = amends;
         void tellWhenAsked(amends);
-        return { lost: 0 };
       },
       async run({ amends, worker }) {
         await worker.start();

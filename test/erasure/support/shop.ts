@@ -1,6 +1,6 @@
 /** A shop with people in it, on each database: its tables, its data map, and a caller with a connection of their own. */
 import type { Amends } from "amends";
-import { Erasure, dataMap, type ErasureOptions } from "amends/erasure";
+import { dataMap, type Erasure, type ErasureOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import pg from "pg";
 import { onTestFinished } from "vitest";
@@ -114,7 +114,7 @@ export interface Shop {
   trail(subjectId: string): Promise<readonly string[]>;
 }
 
-export interface ShopOptions extends Partial<Omit<ErasureOptions<unknown, string>, "amends">> {
+export interface ShopOptions extends Partial<ErasureOptions> {
   readonly clock?: VirtualClock;
   readonly connections?: number;
   readonly tables?: string;
@@ -124,8 +124,12 @@ export interface ShopOptions extends Partial<Omit<ErasureOptions<unknown, string
 export async function openShop(database: TestDatabase, options: ShopOptions = {}): Promise<Shop> {
   const { clock, connections, tables = shopTables(database.name), logger, ...given } = options;
   const db = await database.open({ clock, ...(connections !== undefined && { connections }) });
-  const amends = await database.amends({ database: db, ...(logger && { logger }) });
-  const erasure = new Erasure({ amends, dataMap: shopMap, ...given });
+  const amends = await database.amends({
+    database: db,
+    erasure: { dataMap: shopMap, ...given },
+    ...(logger && { logger }),
+  });
+  const { erasure } = amends;
   const own = await caller(database);
   if (tables !== "") await own.exec(tables);
   return {

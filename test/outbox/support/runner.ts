@@ -1,4 +1,4 @@
-import { ResolverRegistry, SagaRunner, type AnyResolver, type SagaRunnerOptions } from "amends";
+import { ResolverRegistry, SagaRunner, type AnyResolver, type SagaRunnerOptions } from "amends/erasure";
 import type { Shop } from "./shop.ts";
 
 export function runnerOn(

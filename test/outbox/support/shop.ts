@@ -1,12 +1,7 @@
 /** An outbox with its audit trail on a test's database, and a way to write in a transaction of the caller's. */
-import {
-  type Amends,
-  AuditTrail,
-  DatabaseAuditSink,
-  Outbox,
-  type NewOutboxEntry,
-  type OutboxOptions,
-} from "amends";
+import type { Amends } from "amends";
+import { AuditTrail, DatabaseAuditSink } from "amends/audit";
+import { Outbox, type NewOutboxEntry, type OutboxOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw, sql } from "../../../src/storage/sql.ts";
@@ -36,8 +31,8 @@ export async function shop(database: TestDatabase, options: ShopOptions = {}): P
   const { clock, connections, database: given, ...outboxOptions } = options;
   const db = given ?? (await database.open({ clock, ...(connections !== undefined && { connections }) }));
   const amends = await database.amends({ database: db });
-  const audit = new DatabaseAuditSink(amends);
-  const outbox = new Outbox(amends, { audit, ...outboxOptions });
+  const audit = new DatabaseAuditSink(db);
+  const outbox = new Outbox(db, { audit, ...outboxOptions });
   const table = db.dialect.table("outbox");
   const gate = db.dialect.epochMs(raw("next_attempt_at"));
   return {
@@ -47,7 +42,7 @@ export async function shop(database: TestDatabase, options: ShopOptions = {}): P
     audit,
     enqueue: (...entries) => db.transaction((_session, tx) => outbox.enqueue(tx, entries)),
     async trail(subjectId) {
-      const page = await new AuditTrail(amends).list({
+      const page = await new AuditTrail(db).list({
         limit: 1_000,
         ...(subjectId !== undefined && { subjectId }),
       });

@@ -8,7 +8,7 @@ import type {
   RetentionOnlyResolver,
   SubjectRef,
   VerifyingResolver,
-} from "amends";
+} from "amends/erasure";
 
 export interface NotedCall {
   readonly method: "erase" | "rectify" | "verify" | "schedule";

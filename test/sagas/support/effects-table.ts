@@ -1,6 +1,6 @@
 /** A table of the user's own in the database of the sagas, written through the transaction that a step was given. */
-import type { TransactionKind } from "amends";
 import { transaction as ofPostgres } from "amends/postgres";
+import type { TransactionKind } from "amends/sagas";
 import { transaction as ofSqlite, type SqliteHandle } from "amends/sqlite";
 import type pg from "pg";
 import type { Database } from "../../../src/storage/database.ts";

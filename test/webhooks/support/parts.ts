@@ -4,88 +4,93 @@ import type { JobReport, Verdict } from "../../../src/core/delivery/job.ts";
 import type { JobResult } from "../../../src/core/delivery/decide.ts";
 import { newId } from "../../../src/runtime/identifiers.ts";
 import type { Database, Session } from "../../../src/storage/database.ts";
-import { Booking } from "../../../src/webhooks/booking.ts";
-import { DeadLetters } from "../../../src/webhooks/dead-letters/dead-letters.ts";
-import { JobLayer } from "../../../src/webhooks/jobs/job-layer.ts";
-import { Orchestrator } from "../../../src/webhooks/orchestrator/orchestrator.ts";
-import { Publisher } from "../../../src/webhooks/publishing.ts";
-import { secretBox } from "../../../src/webhooks/sending/secret-box.ts";
+import { Jobs } from "../../../src/webhooks/deliver/jobs.ts";
+import { Orchestrator } from "../../../src/webhooks/deliver/orchestrator.ts";
+import {
+  applyWaiting,
+  createJobs,
+  type Orchestrating,
+} from "../../../src/webhooks/deliver/orchestrator-duty.ts";
+import { ResultWriter } from "../../../src/webhooks/deliver/result-writer.ts";
+import { DeliverySender, type DeliveryTask } from "../../../src/webhooks/deliver/sender.ts";
+import { secretBox } from "../../../src/webhooks/http/secret-box.ts";
 import { readSettings } from "../../../src/webhooks/settings.ts";
-import { Subscriptions } from "../../../src/webhooks/subscriptions/subscriptions.ts";
-import { DeliverySender, type DeliveryTask } from "../../../src/webhooks/worker/courier.ts";
 import { World } from "./stage.ts";
 
 export interface Parts {
   readonly orchestrator: Orchestrator;
-  readonly jobs: JobLayer;
+  readonly jobs: Jobs;
   readonly deliverySender: DeliverySender;
-  readonly deadLetters: DeadLetters;
-  /** Creates jobs for what is due and leases them. */
+  /** Creates jobs for what is due, and leases them in a second statement, as another process would. */
   take(limit?: number): Promise<readonly DeliveryTask[]>;
-  /** Tells a result; under the same report id where one is given. */
+  /** Reports a result; under the same report id if one is given. */
   tell(task: DeliveryTask, result: JobResult, report?: string): Promise<Verdict>;
-  book(report: JobReport): Promise<Verdict>;
+  write(report: JobReport): Promise<Verdict>;
 }
 
-export function parts(
-  db: Database,
-  owner: string = "test",
-  onDead: (deliveryIds: readonly string[]) => void = () => undefined,
-): Parts {
-  const { policy, attemptMax, leaseMs, leaseMax, timeoutMs, payloadMax } = readSettings({
+export interface PartsOptions {
+  readonly owner?: string;
+  /** The sender only settles its jobs; the orchestrator applies their results in a transaction of its own. */
+  readonly isSplit?: boolean;
+  readonly onDead?: (deliveryIds: readonly string[]) => void;
+}
+
+export function parts(db: Database, options: PartsOptions = {}): Parts {
+  const { owner = "test", isSplit = false, onDead = () => undefined } = options;
+  const { policy, attemptMax, leaseMs, leaseMax, timeoutMs } = readSettings({
     spread: 0,
-    maxAttempts: 3,
+    retry: { attempts: 3 },
   });
-  const sender = new World();
-  const box = secretBox(undefined, "");
-  const orchestrator = new Orchestrator({ policy, attemptMax, concurrencyMax: 256 });
-  const jobs = new JobLayer({ leaseMs, leaseMax, owner });
+  const nothing = (): void => undefined;
+  const orchestrator = new Orchestrator({
+    policy,
+    attemptMax,
+    concurrencyMax: 256,
+    lastingFailure: { afterMs: 1_000_000, failures: 10 },
+  });
+  const jobs = new Jobs({ leaseMs, leaseMax, owner });
   const deliverySender = new DeliverySender({
     tracer: untraced,
-    sender,
-    box,
+    sender: new World(),
+    box: secretBox(undefined, ""),
     clock: db.clock,
     timeoutMs,
     attemptMax,
     newId,
   });
-  const deadLetters = new DeadLetters((session, ids) => orchestrator.requeue(session, ids));
-  const subscriptions = new Subscriptions({
-    defaults: { concurrency: 4, checkUrl: () => undefined },
-    box,
-    disableAfterMs: 1_000_000,
-    disableAfterFailures: 10,
-  });
-  const nothing = (): void => undefined;
-  const booking = new Booking({
+  const orchestrating: Orchestrating = {
+    db,
+    jobs,
+    orchestrator,
+    attemptMax,
+    onDue: nothing,
+    onDisable: nothing,
+    onDead,
+  };
+  const writer = new ResultWriter({
     db,
     signal: new AbortController().signal,
-    jobs,
-    deliverySender,
-    orchestrator,
-    deadLetters,
-    subscriptions,
-    publisher: new Publisher(orchestrator, payloadMax, newId),
     onTrouble: nothing,
-    onDue: nothing,
-    onDead,
-    onDisabled: nothing,
+    applying: isSplit ? undefined : orchestrating,
   });
   const takeIn = async (session: Session, limit: number): Promise<readonly DeliveryTask[]> => {
-    const created = await orchestrator.createJobs(session, limit);
-    await deadLetters.record(session, created.dead);
+    await createJobs(session, orchestrator, limit, (inside, moved) => jobs.create(inside, moved));
     return deliverySender.read(session, await jobs.lease(session, limit));
+  };
+  const write = async (report: JobReport): Promise<Verdict> => {
+    const verdict = await writer.write(report);
+    if (isSplit) await applyWaiting(orchestrating);
+    return verdict;
   };
   return {
     orchestrator,
     jobs,
     deliverySender,
-    deadLetters,
     take: (limit = 100) => db.transaction((session) => takeIn(session, limit)),
     tell(task, result, report) {
       const told = deliverySender.report(task, result);
-      return booking.book(report === undefined ? told : { ...told, report });
+      return write(report === undefined ? told : { ...told, report });
     },
-    book: (report) => booking.book(report),
+    write,
   };
 }

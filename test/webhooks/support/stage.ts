@@ -1,11 +1,13 @@
 /** Webhooks under test: an Amends, its tables seen from outside, and a world of receivers that do what the test says. */
-import type { Amends } from "amends";
+import type { Amends, StopOptions, Worker } from "amends";
 import { virtualClock, type VirtualClock } from "amends/testing";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../../src/storage/sql.ts";
-import type { Sender, SendRequest, SendResult } from "../../../src/webhooks/sending/send.ts";
+import type { Sender, SendRequest, SendResult } from "../../../src/webhooks/http/send.ts";
 import type { WebhooksOptions } from "../../../src/webhooks/settings.ts";
-import type { TestDatabase } from "../../support/databases.ts";
+import { describe } from "vitest";
+import { onDatabase, onEachDatabase, type TestDatabase } from "../../support/databases.ts";
+import { divided, loginAs, PARTS, type Part } from "./logins.ts";
 
 export interface Sent {
   readonly url: string;
@@ -47,14 +49,45 @@ export class World implements Sender {
 
 export const failed = (code: string = "http_503"): Partial<SendResult> => ({ ok: false, code, status: 503 });
 
+/** One login for everything, or a login for each part, in a process of its own. */
+export type Form = "one login" | "a login for each part";
+
+/** A test's database, with the form in which webhooks are delivered there. */
+export interface FormedDatabase extends TestDatabase {
+  readonly form?: Form;
+}
+
+/** The same tests on each database, and on PostgreSQL with a login for each part as well. */
+export function onEachForm(tests: (database: FormedDatabase) => void): void {
+  onEachDatabase(tests);
+  onDatabase("postgres", (database) => {
+    const form = "a login for each part";
+    describe(form, () => {
+      tests({ ...database, form });
+    });
+  });
+}
+
+/** All the workers that delivery takes in this form. */
+export interface StageWorker {
+  start(): Promise<void>;
+  stop(options?: StopOptions): Promise<void>;
+  runOnce(): Promise<number>;
+}
+
 export interface Stage {
   readonly amends: Amends;
   readonly db: Database;
   readonly clock: VirtualClock;
   readonly world: World;
+  /** The connection of the process that publishes. */
+  readonly publisherDb: Database;
+  /** Results are applied by another process than the one that sends. */
+  readonly isSplit: boolean;
   publish(type?: string, more?: object): Promise<string>;
   subscribe(name: string, more?: object): Promise<string>;
-  /** Works until nothing is due. Returns how many deliveries were worked on. */
+  worker(): StageWorker;
+  /** Works until nothing is due. Returns how many results that led to. */
   work(): Promise<number>;
   /** Lets time pass, and works. */
   later(ms: number): Promise<number>;
@@ -67,19 +100,34 @@ export interface Stage {
 
 export const NOTE = { reason: "the test wants it" };
 
+/** Who delivers in this form, who publishes, and what operators call. */
+interface Cast {
+  readonly amends: Amends;
+  readonly publisher: { readonly amends: Amends; readonly db: Database };
+  worker(): StageWorker;
+}
+
 export async function stage(
-  database: TestDatabase,
+  database: FormedDatabase,
   options: WebhooksOptions = {},
   clock: VirtualClock = virtualClock(),
 ): Promise<Stage> {
   const world = (options.sender as World | undefined) ?? new World();
   const db = await database.open({ clock });
-  const amends = await database.amends({ database: db, webhooks: { spread: 0, ...options, sender: world } });
-  const worker = amends.worker();
+  const webhooks = { spread: 0, ...options, sender: world };
+  const isSplit = database.form === "a login for each part";
+  const { amends, publisher, worker } = isSplit
+    ? await castOfMany(database, db, webhooks, clock)
+    : await castOfOne(database, db, webhooks);
+  const driver = worker();
+  const count = async (): Promise<number> => {
+    const [row] = await db.query(sql`select count(*) as n from ${db.dialect.table("webhook_attempts")}`);
+    return Number(row?.["n"]);
+  };
   const work = async (): Promise<number> => {
-    let total = 0;
-    for (let count = await worker.runOnce(); count > 0; count = await worker.runOnce()) total += count;
-    return total;
+    const before = await count();
+    while ((await driver.runOnce()) > 0);
+    return (await count()) - before;
   };
   const rows = (table: string): Promise<readonly Row[]> =>
     db.query(sql`select * from ${db.dialect.table(table)} order by ${raw("id")}`);
@@ -88,13 +136,16 @@ export async function stage(
     db,
     clock,
     world,
+    isSplit,
+    publisherDb: publisher.db,
+    worker,
     work,
     rows,
     query: (statement) => db.query(statement),
     publish: (type = "order.placed", more = {}) =>
-      db.transaction(async (_, tx) => {
+      publisher.db.transaction(async (_, tx) => {
         const event = { type, data: { n: 1 }, ...more };
-        return (await amends.webhooks.publish(tx, event)).id;
+        return (await publisher.amends.webhooks.publish(event, { tx })).id;
       }),
     subscribe: async (name, more = {}) =>
       (await amends.webhooks.subscribe({ url: `https://${name}.example/hook`, events: ["*"], ...more })).id,
@@ -106,5 +157,50 @@ export async function stage(
       (await rows("webhook_delivery_sagas")).map(
         (row) => `${String(row["status"])} ${Number(row["attempt_count"])}`,
       ),
+  };
+}
+
+async function castOfOne(database: FormedDatabase, db: Database, webhooks: WebhooksOptions): Promise<Cast> {
+  const amends = await database.amends({ database: db, webhooks });
+  return { amends, publisher: { amends, db }, worker: () => amends.worker() };
+}
+
+async function castOfMany(
+  database: FormedDatabase,
+  db: Database,
+  webhooks: WebhooksOptions,
+  clock: VirtualClock,
+): Promise<Cast> {
+  const owner = await database.amends({ database: db, webhooks });
+  const logins = new Map<Part, { readonly amends: Amends; readonly db: Database }>();
+  for (const part of PARTS.filter((one) => one !== "delivery")) {
+    const own = await loginAs(database, [part], clock);
+    logins.set(part, { db: own, amends: await database.amends({ database: own, webhooks }) });
+  }
+  const of = (part: Part): { readonly amends: Amends; readonly db: Database } =>
+    logins.get(part) as { readonly amends: Amends; readonly db: Database };
+  return {
+    amends: divided(owner, (part) => of(part).amends),
+    publisher: of("publisher"),
+    worker: () => {
+      const [orchestrator, sender, administrator] = (
+        ["orchestrator", "sender", "administrator"] as const
+      ).map((part) => of(part).amends.worker({ only: [`webhooks:${part}`] })) as [Worker, Worker, Worker];
+      const workers = [orchestrator, sender, administrator];
+      return {
+        start: async () => {
+          for (const one of workers) await one.start();
+        },
+        stop: async (how) => {
+          await Promise.all(workers.map((one) => one.stop(how)));
+        },
+        runOnce: async () => {
+          let total = 0;
+          // Who decides comes before who sends, and again after it.
+          for (const one of [orchestrator, sender, orchestrator, administrator]) total += await one.runOnce();
+          return total;
+        },
+      };
+    },
   };
 }

@@ -22,7 +22,6 @@ export function events({ instant, uuid, id, table, index, uniqueIndex, end, refu
       error text,
       error_label text,
       version integer not null default 1,
-      mark ${uuid},
       trigger_id ${uuid} not null,
       trail text not null,
       deadline_at ${instant},

@@ -33,6 +33,7 @@ export function outbox(ddl: Ddl): string[] {
       handler ${id},
       correlation ${id},
       causation ${uuid},
+      dedupe_key text, dedupe_input text,
       payload text,
       generation integer not null default 0,
       verification text check (${oneOf("verification", VERIFICATIONS)}),
@@ -59,6 +60,8 @@ export function outbox(ddl: Ddl): string[] {
     ),
     // Of two corrections of one thing, the newer is the only open one: a writer that does not see the other waits here.
     uniqueIndex("outbox_slot", `${name} (slot) where slot is not null and ${open}`),
+    // Of two calls with the caller's own id, one is enqueued.
+    uniqueIndex("outbox_call", `${name} (name, dedupe_key) where kind = 'call' and dedupe_key is not null`),
     index(
       "outbox_abandoned",
       `${name} (kind, enqueued_at, entry_id) where ${isState("status", outboxMachine, "abandoned")}`,

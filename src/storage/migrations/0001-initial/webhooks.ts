@@ -3,7 +3,7 @@
  * delivery, an attempt is what became of one call. There are no foreign keys: they would lock the event's and the
  * subscription's row for every delivery. What they would guard, the statements guard themselves.
  */
-import { VERDICTS } from "../../../core/delivery/job.ts";
+import { DISABLE_REASONS, VERDICTS } from "../../../core/delivery/job.ts";
 import {
   ACTIVE,
   deadLetterMachine,
@@ -52,11 +52,12 @@ function events({ serial, id, instant, table, index, uniqueIndex, end, refuse }:
 
 /** Patterns and filters stand in rows of their own, so that routing finds subscriptions instead of trying each. */
 function subscriptions(ddl: Ddl): string[] {
-  const { serial, bigint, id, instant, bool, no, table, index, end, refuse } = ddl;
+  const { serial, bigint, id, instant, bool, no, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("webhook_subscriptions");
   return [
     `create table ${name} (
       id ${serial},
+      subscription_key ${id},
       url text not null,
       description text,
       status text not null check (${oneOf("status", subscriptionMachine.states)}),
@@ -64,6 +65,7 @@ function subscriptions(ddl: Ddl): string[] {
       events text not null,
       filter text not null,
       secrets text not null,
+      secret_ends text not null default '[]',
       attempt_max integer check (attempt_max >= 1),
       concurrency integer not null check (concurrency >= 1),
       interval_ms integer not null default 0 check (interval_ms >= 0),
@@ -72,6 +74,7 @@ function subscriptions(ddl: Ddl): string[] {
       created_at ${instant} not null,
       updated_at ${instant} not null
     ${end()}`,
+    uniqueIndex("webhook_subscriptions_key", `${name} (subscription_key) where subscription_key is not null`),
     index(
       "webhook_subscriptions_disabled",
       `${name} (updated_at, id) where ${isState("status", subscriptionMachine, "Disabled")}`,
@@ -104,7 +107,7 @@ function deliveries(ddl: Ddl): string[] {
       id ${serial},
       event_id ${bigint} not null,
       subscription_id ${bigint} not null,
-      status text not null check (${oneOf("status", deliveryMachine.states)}),
+      status text not null default 'Pending' check (${oneOf("status", deliveryMachine.states)}),
       attempt_count integer not null default 0 check (attempt_count >= 0),
       next_attempt_at ${instant},
       final_error_code ${code},
@@ -145,13 +148,15 @@ function deliveries(ddl: Ddl): string[] {
       when: oneOf("old.status", OPEN),
       message: "amends: a delivery that has not ended cannot be deleted",
     }),
-    // What the orchestrator knows of each subscription: its pace and its health.
+    // What the orchestrator knows of each subscription: its pace, its health, and whether it is to be disabled.
     `create table ${lanes} (
       subscription_id ${bigint} primary key,
       next_due_at ${instant},
       failing_since ${instant},
-      failures integer not null default 0
+      failures integer not null default 0,
+      disable_reason text check (${oneOf("disable_reason", DISABLE_REASONS)})
     ${end()}`,
+    index("webhook_lanes_to_disable", `${lanes} (subscription_id) where disable_reason is not null`),
     // One row: whoever holds it may create jobs.
     `create table ${table("webhook_turn")} (id integer primary key check (id = 1)${end()}`,
     `insert into ${table("webhook_turn")} (id) values (1)`,
@@ -176,20 +181,25 @@ function jobs(ddl: Ddl): string[] {
       next_attempt_at ${instant},
       last_attempt_at ${instant},
       report ${uuid},
+      result text,
       created_at ${instant} not null,
       finished_at ${instant},
-      check ((finished_at is null) = (${active}))
+      check ((finished_at is null) = (${active})),
+      check (result is null or finished_at is not null)
     ${end("changing")}`,
     index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
     // The same rows under other conditions, so that no planner takes one of these indexes for another.
     uniqueIndex("webhook_jobs_active", `${name} (saga_id) where ${oneOf("('' || status)", ACTIVE)}`),
     index("webhook_jobs_lane", `${name} (subscription_id) where finished_at is null`),
     uniqueIndex("webhook_jobs_attempt", `${name} (saga_id, attempt)`),
+    index("webhook_jobs_result", `${name} (id) where result is not null`),
     ...refuse({
       name: "webhook_jobs_terminal",
       table: "webhook_jobs",
       on: "update",
-      when: oneOf("old.status", jobMachine.terminal),
+      // A job that has ended loses its result once the orchestrator has applied it, and nothing else.
+      when: `${oneOf("old.status", jobMachine.terminal)}
+        and (old.result is null or new.result is not null or new.status <> old.status or new.report <> old.report)`,
       message: "amends: a job that has ended never changes",
     }),
   ];
@@ -258,15 +268,18 @@ function deadLetters(ddl: Ddl): string[] {
   ];
 }
 
-/** All that a worker sees of where jobs go, so that it needs no rights on anything but jobs and attempts. */
+/** All that a sender sees of where jobs go, so that it needs no rights on anything but jobs and attempts. */
 function views({ table }: Ddl): string[] {
   return [
     `create view ${table("webhook_targets")} as
       select j.id as job_id, p.id as subscription_id, p.status, p.url, p.secrets, p.timeout_ms, p.attempt_max
       from ${table("webhook_jobs")} as j
       join ${table("webhook_subscriptions")} as p on p.id = j.subscription_id`,
+    // Nothing is sent to these: a person has paused them, or they are about to be disabled.
     `create view ${table("webhook_paused")} as
-      select id as subscription_id from ${table("webhook_subscriptions")} where ${isState("status", subscriptionMachine, "Paused")}`,
+      select id as subscription_id from ${table("webhook_subscriptions")} where ${isState("status", subscriptionMachine, "Paused")}
+      union all
+      select subscription_id from ${table("webhook_lanes")} where disable_reason is not null`,
     `create view ${table("webhook_payloads")} as
       select id as event_id, event_key, type, payload, traceparent from ${table("webhook_events")}`,
   ];

@@ -1,4 +1,5 @@
 /** How lines reach the store, and what a worker does with the answer: the protocol of the engine, without its I/O. */
+import type { RetryPolicy } from "../../../../src/core/backoff.ts";
 import { control, type Entry } from "../../../../src/core/saga/entry.ts";
 import {
   advance,
@@ -11,7 +12,6 @@ import {
   timeOver,
   turnEntry,
   type Outcome,
-  type RetryPolicy,
   type WaitCommand,
 } from "../../../../src/core/saga/interpreter.ts";
 import { evolve } from "../../../../src/core/saga/evolve.ts";

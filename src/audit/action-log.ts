@@ -1,0 +1,44 @@
+/**
+ * Every action of a person is on record before it is carried out, and its end after it: an action that nobody could
+ * record is not carried out. Each has an id of its own, so that the same thing done twice is on record twice.
+ */
+import type { NewAction } from "../core/action.ts";
+import { errorLabel } from "../core/errors.ts";
+import type { Database } from "../storage/database.ts";
+import { persist } from "../storage/retry.ts";
+import { insertAction } from "./action-queries.ts";
+
+export class ActionLog {
+  readonly #db: Database;
+  readonly #newId: () => string;
+
+  constructor(db: Database, newId: () => string) {
+    this.#db = db;
+    this.#newId = newId;
+  }
+
+  /** Carries it out, between its two lines. What it throws is told by its label alone. */
+  async around<T>(action: NewAction, work: () => Promise<T>): Promise<T> {
+    const id = this.#newId();
+    await this.#write(id, action, "asked", null);
+    let result: T;
+    try {
+      result = await work();
+    } catch (error) {
+      await this.#write(id, action, "refused", errorLabel(error));
+      throw error;
+    }
+    await this.#write(id, action, "done", null);
+    return result;
+  }
+
+  async #write(
+    id: string,
+    action: NewAction,
+    outcome: "asked" | "done" | "refused",
+    code: string | null,
+  ): Promise<void> {
+    const { dialect } = this.#db;
+    await persist(this.#db, () => this.#db.query(insertAction(dialect, id, action, outcome, code)));
+  }
+}

@@ -1,0 +1,13 @@
+/** The storage contract in memory: SQLite without a file. */
+import { systemClock } from "../storage/clock.ts";
+import { SqliteDatabase } from "../storage/sqlite/connection.ts";
+import { sqliteDialect } from "../storage/sqlite/dialect.ts";
+import { SqlSagaStorage } from "./sql-storage.ts";
+
+/** Sagas in memory, gone with the process: SQLite in memory behind the storage contract. */
+export class MemorySagaStorage extends SqlSagaStorage {
+  constructor() {
+    const dialect = sqliteDialect("amends_", systemClock);
+    super(new SqliteDatabase({ path: ":memory:", dialect, clock: systemClock }));
+  }
+}

@@ -1,0 +1,260 @@
+/**
+ * What a handler's result means. The event of a handler that belongs to no saga goes out. For a handler that does a step,
+ * or undoes one, the saga alone says what goes out: the step's event, the commands that undo, and the event of the saga as a
+ * whole. Nothing is read or written here. The saga's own functions make events, which may take time, so a decision is made
+ * before the transaction that writes it is opened (K-10).
+ */
+import { labelWithMessage } from "../../core/errors.ts";
+import { decide, expects, type FlowEmission, type FlowEvent } from "../../core/flow/decide.ts";
+import type { FlowPlan, FlowState } from "../../core/flow/state.ts";
+import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
+import type { Clock } from "../../storage/clock.ts";
+import { withLaterId, type EventValue } from "../define/event.ts";
+import type { Place, SagaRegistry } from "../define/registry.ts";
+import type { AnySagaDef } from "../define/saga-def.ts";
+import { SagaContractViolation } from "../define/violation.ts";
+import { fanOut, type Origin } from "./fanout.ts";
+import {
+  NOTHING_OUT,
+  type Delivery,
+  type Fanout,
+  type Move,
+  type Outcome,
+  type RunRecord,
+} from "./outcome.ts";
+import type { FinalResult } from "./result.ts";
+
+/** What a delivery is to the run that it belongs to. */
+export type Role =
+  | { readonly kind: "plain" }
+  | ({ readonly kind: "act" | "undo" } & Place)
+  /** The run does not wait for it any more. */
+  | { readonly kind: "past" }
+  /** It is a breach of contract that it is here. */
+  | { readonly kind: "early" };
+
+/** The next state of a run, and what is sent for it. `undefined` stands for the event that the handler returned. */
+export interface Decided {
+  readonly state: FlowState;
+  readonly events: readonly (EventValue | undefined)[];
+}
+
+/** A decision about one delivery, made for one kind of result: with the result it is an outcome. */
+export interface Prepared {
+  readonly role: Role;
+  readonly decided: Decided | "ignored" | "early" | undefined;
+}
+
+const SUCCEEDED = settled("succeed");
+const ABANDONED = settled("abandon");
+const PLAIN: Role = { kind: "plain" };
+
+/** How long a saga's own function may take to make an event. */
+const MAKE_MS = 30_000;
+
+/** A saga's own function did not make its event in time. The name is the label that is stored. */
+class TimedOut extends Error {}
+
+export class FlowDecider {
+  readonly #registry: SagaRegistry;
+  readonly #clock: Clock;
+
+  constructor(registry: SagaRegistry, clock: Clock) {
+    this.#registry = registry;
+    this.#clock = clock;
+  }
+
+  /** What this delivery is, in the current state of its run. */
+  roleOf({ handler, sagaId, name }: Delivery, run: RunRecord | undefined): Role {
+    const place = this.#registry.mapping.get(handler ?? "");
+    if (place) {
+      if (run === undefined || run.sagaType !== place.saga.name) return { kind: "early" };
+      const due = expects(this.#registry.plan(place.saga), run.state, place.step.name);
+      return due === "due" ? { kind: "act", saga: place.saga, step: place.step } : { kind: due };
+    }
+    const saga = sagaId === undefined || run === undefined ? undefined : this.#registry.saga(run.sagaType);
+    if (!saga || !run || !saga.steps.some((step) => step.compensation?.type === name)) return PLAIN;
+    const next = saga.step(run.state.undoSteps[0] ?? "");
+    const isAwaited =
+      run.state.status === "compensating" &&
+      run.state.lateStep === undefined &&
+      next?.compensation?.type === name;
+    return isAwaited ? { kind: "undo", saga, step: next } : { kind: "past" };
+  }
+
+  /** Decides what a result of this kind means. Rejects with what the saga's own functions throw. */
+  async prepare(
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    result: Pick<FinalResult, "kind"> & { readonly error?: string; readonly unbegun?: boolean },
+  ): Promise<Prepared> {
+    const role = this.roleOf(delivery, run);
+    if (!run || (role.kind !== "act" && role.kind !== "undo")) return { role, decided: undefined };
+    const { kind, saga, step } = role;
+    const end = result.unbegun ? "err" : result.kind;
+    const error = result.error ?? (end === "err" ? step.failure.type : "");
+    const decided = await this.decide(saga, run, { kind, step: step.name, end, error });
+    return { role, decided };
+  }
+
+  /** Everything that is written for this result. */
+  outcomeOf(
+    delivery: Delivery,
+    run: RunRecord | undefined,
+    { role, decided }: Prepared,
+    result: FinalResult,
+  ): Outcome {
+    if (role.kind === "plain") return this.#plainOutcome(delivery, result);
+    if (decided === "early" || role.kind === "early")
+      return { delivery, to: ABANDONED, error: SagaContractViolation.name, out: NOTHING_OUT };
+    if (!run || decided === undefined || decided === "ignored" || role.kind === "past")
+      return { delivery, to: SUPERSEDED, out: NOTHING_OUT };
+    const { saga } = role;
+    const isExhausted = result.kind === "exhausted";
+    const events = isExhausted
+      ? decided.events.flatMap((one) => one ?? [])
+      : inOrder(decided.events, result.event);
+    const own = this.#fanOut(saga, run, events, delivery);
+    const extras =
+      isExhausted || result.extras.length === 0 ? NOTHING_OUT : this.#extras(delivery, result.extras);
+    return {
+      delivery,
+      // A step that was not done has not succeeded; and a superseded delivery cannot be requeued past its run.
+      to: isExhausted ? SUPERSEDED : SUCCEEDED,
+      waitMs: undefined,
+      error: isExhausted ? labelWithMessage(result.error, result.message) : undefined,
+      uncounted: undefined,
+      move: { run, state: decided.state, stepMs: saga.steps[decided.state.currentStep]?.deadlineMs },
+      queue: undefined,
+      out: extras === NOTHING_OUT ? own : both(extras, own),
+    };
+  }
+
+  /** The time of a run is up, or a person steers it. Undefined if that changes nothing. */
+  async steer(
+    run: RunRecord,
+    event: FlowEvent,
+    note?: string,
+  ): Promise<{ readonly move: Move; readonly out: Fanout } | undefined> {
+    const saga = this.#registry.saga(run.sagaType);
+    const decided = saga && (await this.decide(saga, run, event));
+    if (!saga || typeof decided !== "object") return undefined;
+    const events = decided.events.flatMap((one) => one ?? []);
+    return {
+      move: { run, state: decided.state, stepMs: undefined, note },
+      out: this.#fanOut(saga, run, events, undefined),
+    };
+  }
+
+  /** Rejects with what the saga's own functions throw. */
+  async decide(
+    saga: AnySagaDef,
+    { processId, state }: Pick<RunRecord, "processId" | "state">,
+    event: FlowEvent,
+  ): Promise<Decided | "ignored" | "early"> {
+    const commands = new Map<string, EventValue | undefined>();
+    for (;;) {
+      const decision = decide(withCommands(this.#registry.plan(saga), commands), state, event);
+      if (decision.kind !== "applied") return decision.kind;
+      const isNew = (one: FlowEmission): one is Command => one.kind === "command" && !commands.has(one.step);
+      const made = await this.#commands(saga, processId, decision.emit.filter(isNew));
+      for (const [step, command] of made) commands.set(step, command);
+      // A step without a command has nothing to undo: then the decision is another one.
+      if (made.some(([, command]) => command === undefined)) continue;
+      const events: (EventValue | undefined)[] = [];
+      for (const emission of decision.emit) {
+        const command = emission.kind === "command" ? commands.get(emission.step) : undefined;
+        if (command) events.push(command);
+        if (emission.kind === "result") events.push(undefined);
+        if (emission.kind === "completed") events.push(await this.#made(saga.onCompleted(processId)));
+        if (emission.kind === "failed")
+          events.push(await this.#made(saga.onFailed(processId, emission.failure)));
+      }
+      return { state: decision.state, events };
+    }
+  }
+
+  async #commands(
+    saga: AnySagaDef,
+    processId: string,
+    emissions: readonly Command[],
+  ): Promise<readonly (readonly [step: string, command: EventValue | undefined])[]> {
+    const made: (readonly [string, EventValue | undefined])[] = [];
+    for (const { step: name } of emissions) {
+      const step = saga.step(name);
+      made.push([name, step && (await this.#made(saga.onCompensate(processId, step)))]);
+    }
+    return made;
+  }
+
+  /** An event that a saga's own function makes. */
+  #made<Event>(making: Promise<Event>): Promise<Event> {
+    return new Promise((resolve, reject) => {
+      const cancel = this.#clock.after(MAKE_MS, () => reject(new TimedOut()));
+      making.then(resolve, reject).finally(cancel);
+    });
+  }
+
+  #plainOutcome(delivery: Delivery, result: FinalResult): Outcome {
+    if (result.kind === "exhausted")
+      return {
+        delivery,
+        to: ABANDONED,
+        error: labelWithMessage(result.error, result.message),
+        out: NOTHING_OUT,
+      };
+    const { handler, correlation } = delivery;
+    return {
+      delivery,
+      to: SUCCEEDED,
+      waitMs: undefined,
+      error: undefined,
+      uncounted: undefined,
+      move: undefined,
+      queue: handler === undefined || correlation === undefined ? undefined : { handler, correlation },
+      out: this.#extras(delivery, [...result.extras, result.event]),
+    };
+  }
+
+  /** Events that a handler sends outside a run. */
+  #extras({ correlation, eventId, trace }: Delivery, events: readonly EventValue[]): Fanout {
+    const origin: Origin = { correlation: correlation ?? eventId, causation: eventId, trace };
+    return fanOut(this.#registry, events, origin);
+  }
+
+  #fanOut(
+    saga: AnySagaDef,
+    { sagaId, processId }: RunRecord,
+    events: readonly EventValue[],
+    delivery: Delivery | undefined,
+  ): Fanout {
+    return fanOut(this.#registry, events, {
+      correlation: processId,
+      causation: delivery?.eventId,
+      trace: delivery?.trace,
+      run: { sagaId, saga, processId },
+    });
+  }
+}
+
+type Command = Extract<FlowEmission, { readonly kind: "command" }>;
+
+/** The plan without the steps for which the saga made no command. */
+function withCommands(plan: FlowPlan, commands: ReadonlyMap<string, EventValue | undefined>): FlowPlan {
+  if (commands.size === 0) return plan;
+  const isNothing = (name: string): boolean => commands.has(name) && commands.get(name) === undefined;
+  return {
+    steps: plan.steps.map((step) => (isNothing(step.name) ? { name: step.name, undo: "none" } : step)),
+  };
+}
+
+/** Ids are in the order of events: what was made before the answer, but goes out after it, gets a later one. */
+function inOrder(events: readonly (EventValue | undefined)[], answer: EventValue): readonly EventValue[] {
+  return events.map((event) =>
+    event === undefined ? answer : event.id < answer.id ? withLaterId(event) : event,
+  );
+}
+
+function both(first: Fanout, second: Fanout): Fanout {
+  return { rows: [...first.rows, ...second.rows], runs: [...first.runs, ...second.runs] };
+}

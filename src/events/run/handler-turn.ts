@@ -1,0 +1,211 @@
+/**
+ * One delivery at its handler: find its run, call the handler if the run waits for it, decide what the result means, and
+ * write all of it at once. If the run moves on meanwhile, the decision is made anew on its new state; the handler is not
+ * called again for that.
+ */
+import { claimCount } from "../../core/claim-token.ts";
+import { errorLabel, labelWithMessage } from "../../core/errors.ts";
+import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { graceInTransaction } from "../../runtime/own-transaction.ts";
+import { untraced } from "../../runtime/trace.ts";
+import type { AnyHandler } from "../define/handler.ts";
+import { callHandler, readEvent, retryOrEnd, type Request } from "./call.ts";
+import type { Prepared, Role } from "./decider.ts";
+import type { EventEngine } from "./engine.ts";
+import { spanOf } from "./handler-span.ts";
+import { resultInTime } from "./late-handler.ts";
+import { NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
+import { DEADLINE_PASSED, type FinalResult, type HandlerResult, type RetryResult } from "./result.ts";
+import { handleInTransaction } from "./transactional.ts";
+
+/** Of a delivery that its run does not wait for: it changes nothing, whatever its handler would have answered. */
+const NOT_CALLED: FinalResult = { kind: "exhausted", error: "NotAwaited" };
+
+export class HandlerTurn {
+  readonly #engine: EventEngine;
+  readonly #handler: AnyHandler;
+  readonly #lease: Lease;
+  #delivery: Delivery;
+  #run: RunRecord | undefined;
+  /** No process has called the handler for this delivery. Every claim raises the token, also one that was given back. */
+  #isUnbegun: boolean;
+
+  constructor(engine: EventEngine, handler: AnyHandler, delivery: Delivery, lease: Lease) {
+    this.#engine = engine;
+    this.#handler = handler;
+    this.#lease = lease;
+    this.#delivery = delivery;
+    this.#run = delivery.run;
+    this.#isUnbegun = claimCount(delivery.token) <= 1;
+  }
+
+  async take(): Promise<void> {
+    this.#run ??= await this.#engine.runOf(this.#delivery);
+    while (!(await this.#attempt()));
+  }
+
+  /** True once the delivery is settled or lost. False if its run has moved on, and is read again. */
+  async #attempt(): Promise<boolean> {
+    const run = this.#run;
+    const delivery = this.#delivery;
+    const { clock, decider, tracer } = this.#engine;
+    const role = decider.roleOf(delivery, run);
+    if (role.kind === "past" || role.kind === "early") return this.#conclude(NOT_CALLED);
+    if (role.kind === "act" && run) {
+      // Its run has turned back. The process that had the delivery is gone, and may have done the step or not.
+      if (run.state.status !== "running")
+        return this.#conclude({ kind: "exhausted", error: "LeaseExpired", unbegun: this.#isUnbegun });
+      if (run.dueAtMs !== undefined && run.dueAtMs <= clock.monotonicMs()) return this.#expire(run);
+    }
+    if (delivery.attempts > this.#handler.retry.attemptMax)
+      return this.#conclude({ kind: "exhausted", error: "TriesUsedUp" });
+    const event = readEvent(this.#handler, delivery);
+    if (!event) return this.#giveUp("UnreadableEvent");
+    const request = { handler: this.#handler, event, delivery, run, role, lease: this.#lease };
+    if (tracer === untraced) return this.#call(request);
+    let failed: string | undefined;
+    return tracer.run(
+      () => spanOf(this.#handler, delivery),
+      (trace) => {
+        // What the handler causes belongs below its own span.
+        if (trace !== undefined) this.#delivery = { ...delivery, trace };
+        return this.#call({ ...request, delivery: this.#delivery }, (label) => void (failed = label));
+      },
+      () => failed,
+    );
+  }
+
+  async #call(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
+    const { callTools } = this.#engine;
+    if (this.#handler.transaction) return this.#callInTransaction(request, onFailure);
+    const called = await callHandler(callTools, request, undefined);
+    return this.#finish(await resultInTime(this.#engine, request, called), request.role, onFailure);
+  }
+
+  async #callInTransaction(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
+    const { db, decider, store, callTools } = this.#engine;
+    const { delivery, run, role, lease } = request;
+    let prepared: Prepared;
+    try {
+      prepared = await decider.prepare(delivery, run, { kind: "ok" });
+    } catch (thrown) {
+      return this.#notMade(thrown);
+    }
+    const tools = { ...callTools, graceMs: graceInTransaction(db, callTools.graceMs) };
+    const result = await handleInTransaction({
+      db,
+      signal: lease.signal,
+      call: (tx) => callHandler(tools, request, tx),
+      onLate: (late) => lease.keepOrphan(late),
+      write: async (session, ok) => {
+        const outcome = decider.outcomeOf(delivery, run, prepared, ok);
+        const next = this.#engine.continuation(outcome, lease);
+        const answer = await next.writing(store.settleIn(session, outcome, next.claims));
+        if (!answer.isWritten) {
+          next.cancel();
+          return undefined;
+        }
+        const accept = (): void => {
+          next.accept(answer);
+          this.#engine.announce(outcome, delivery, lease);
+        };
+        return { accept, cancel: () => next.cancel() };
+      },
+      isSettled: () => store.isSettled(delivery),
+    });
+    if (result === "settled") return true;
+    if (result !== "refused") return this.#finish(result, role, onFailure);
+    this.#isUnbegun = false;
+    if (!(await store.isHeld(delivery))) return this.#lost();
+    this.#run = await this.#engine.runOf(delivery);
+    return false;
+  }
+
+  async #finish(
+    result: HandlerResult | undefined,
+    role: Role,
+    onFailure?: (label: string) => void,
+  ): Promise<boolean> {
+    // A call that was stopped has no outcome: the delivery is given back, or another process has it.
+    if (result === undefined) return true;
+    this.#isUnbegun = false;
+    if (result.kind === "retry" || result.kind === "exhausted") onFailure?.(result.error);
+    if (result.kind === "retry") return this.#retry(result, role);
+    // The handler has run and must not run again: only the decision is made anew.
+    while (!(await this.#conclude(result)));
+    return true;
+  }
+
+  async #conclude(result: FinalResult): Promise<boolean> {
+    const { decider } = this.#engine;
+    let outcome: Outcome;
+    try {
+      const prepared = await decider.prepare(this.#delivery, this.#run, result);
+      outcome = decider.outcomeOf(this.#delivery, this.#run, prepared, result);
+    } catch (thrown) {
+      return this.#notMade(thrown);
+    }
+    return this.#settle(outcome);
+  }
+
+  /** A function of the saga's own failed. That is tried again like a failure of the handler, and then given up. */
+  #notMade(thrown: unknown): Promise<boolean> {
+    const label = errorLabel(thrown, this.#engine.callTools.errorCodes);
+    const result = retryOrEnd(this.#handler, this.#delivery.attempts, thrown, label);
+    const role = this.#engine.decider.roleOf(this.#delivery, this.#run);
+    return result.kind === "retry" ? this.#retry(result, role) : this.#giveUp(label);
+  }
+
+  /** The time of the run was up before the handler was called: it is not called any more. */
+  async #expire(run: RunRecord): Promise<boolean> {
+    const before = this.#isUnbegun ? "unbegun" : "doubtful";
+    let decided: Awaited<ReturnType<EventEngine["decider"]["steer"]>>;
+    try {
+      decided = await this.#engine.decider.steer(run, { kind: "deadline", delivery: before });
+    } catch (thrown) {
+      return this.#notMade(thrown);
+    }
+    const delivery = this.#delivery;
+    return this.#settle({ delivery, to: SUPERSEDED, error: DEADLINE_PASSED, out: NOTHING_OUT, ...decided });
+  }
+
+  /**
+   * An attempt of a step that is to come again moves its run as well, to the state in which it is: if the run has turned
+   * back meanwhile, it does not wait for the step any longer.
+   */
+  async #retry({ waitMs, error, message, uncounted }: RetryResult, role: Role): Promise<boolean> {
+    const delivery = this.#delivery;
+    const run = role.kind === "act" ? this.#run : undefined;
+    const isSettled = await this.#settle({
+      delivery,
+      to: settled(uncounted ? "park" : "fail"),
+      waitMs,
+      ...(uncounted ? { uncounted } : { error: labelWithMessage(error, message) }),
+      move: run && { run, state: run.state, stepMs: "rest" },
+      out: NOTHING_OUT,
+    });
+    if (isSettled && this.#lease.stopped !== "lost") this.#engine.pool.dueIn(waitMs);
+    return isSettled;
+  }
+
+  #giveUp(error: string): Promise<boolean> {
+    return this.#settle({ delivery: this.#delivery, to: settled("abandon"), error, out: NOTHING_OUT });
+  }
+
+  /** True if the outcome is written, or the delivery is another process's. False if its run has moved on. */
+  async #settle(outcome: Outcome): Promise<boolean> {
+    const { isWritten } = await this.#engine.settle(outcome, this.#delivery, this.#lease);
+    if (isWritten) return true;
+    const run = outcome.move && (await this.#engine.runOf(this.#delivery));
+    if (!run || run.version === this.#run?.version) return this.#lost();
+    this.#run = run;
+    return false;
+  }
+
+  /** Another process has the delivery: nothing was written here, and that is counted. */
+  #lost(): true {
+    this.#lease.stop("lost");
+    return true;
+  }
+}

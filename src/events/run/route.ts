@@ -1,0 +1,72 @@
+/** Deliveries without a handler of the user's: events that are still to be routed, and those that sagas of steps wait for. */
+import { delayMs } from "../../core/backoff.ts";
+import { errorLabel } from "../../core/errors.ts";
+import { settled } from "../../core/outbox/machine.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { matchValue } from "../../sagas/define/interests.ts";
+import type { AnyHandler } from "../define/handler.ts";
+import { readEvent } from "./call.ts";
+import type { EventEngine } from "./engine.ts";
+import { fanOut } from "./fanout.ts";
+import { NOTHING_OUT, type Delivery, type Outcome } from "./outcome.ts";
+
+/** An event that was published in a process without handlers for it: this process has some. */
+export async function routeEvent(engine: EventEngine, delivery: Delivery, lease: Lease): Promise<void> {
+  const [subscriber] = engine.registry.subscribers(delivery.name);
+  const event = subscriber && readEvent(subscriber, delivery);
+  if (!event) return settle(engine, unreadable(delivery), delivery, lease);
+  let outcome: Outcome;
+  try {
+    const { correlation, causation, trace } = delivery;
+    const out = fanOut(engine.registry, [event], { correlation, causation, trace });
+    outcome = { delivery, to: settled("succeed"), out };
+  } catch (error) {
+    const label = errorLabel(error, engine.callTools.errorCodes);
+    outcome = { delivery, to: settled("abandon"), error: label, out: NOTHING_OUT };
+  }
+  return settle(engine, outcome, delivery, lease);
+}
+
+/** Sagas of steps that wait for this event: each gets it once, however often this is tried. */
+export async function notifySagas(
+  engine: EventEngine,
+  handler: AnyHandler,
+  fields: ReadonlySet<string>,
+  delivery: Delivery,
+  lease: Lease,
+): Promise<void> {
+  const event = readEvent(handler, delivery);
+  if (!event) return settle(engine, unreadable(delivery), delivery, lease);
+  const { eventId: id, name: type, version, payload = null, attempts, correlation } = delivery;
+  const values = [...fields].flatMap((field) => {
+    const value = matchValue((event as unknown as Record<string, unknown>)[field]);
+    return value === undefined ? [] : [[field, value] as const];
+  });
+  try {
+    await engine.notifySagas({ id, type, version, payload }, values);
+  } catch (thrown) {
+    const error = errorLabel(thrown, engine.callTools.errorCodes);
+    const isLast = attempts >= handler.retry.attemptMax;
+    const waitMs = isLast ? undefined : delayMs(handler.retry, attempts);
+    const to = settled(isLast ? "abandon" : "fail");
+    await settle(engine, { delivery, to, waitMs, error, out: NOTHING_OUT }, delivery, lease);
+    if (waitMs !== undefined) engine.pool.dueIn(waitMs);
+    return;
+  }
+  const queue = correlation === undefined ? undefined : { handler: handler.name, correlation };
+  await settle(engine, { delivery, to: settled("succeed"), queue, out: NOTHING_OUT }, delivery, lease);
+}
+
+function unreadable(delivery: Delivery): Outcome {
+  return { delivery, to: settled("abandon"), error: "UnreadableEvent", out: NOTHING_OUT };
+}
+
+async function settle(
+  engine: EventEngine,
+  outcome: Outcome,
+  delivery: Delivery,
+  lease: Lease,
+): Promise<void> {
+  const { isWritten } = await engine.settle(outcome, delivery, lease);
+  if (!isWritten) lease.stop("lost");
+}

@@ -1,0 +1,218 @@
+/**
+ * Writes publications and the outcomes of deliveries, many in one commit. Each outcome is all or nothing: its claim must
+ * still hold, its run must be as the decision found it, and only then is anything of it written. An outcome that does not
+ * hold costs the others nothing. Cost: one statement on PostgreSQL, one per stage on SQLite (outcome-queries.ts).
+ *
+ * Safe to repeat after a commit whose answer was lost: an outcome that is written already is found by its claim.
+ */
+import { FIRST_CLAIM } from "../../core/claim-token.ts";
+import {
+  CLAIMED_ROW,
+  DELIVERY_KEY,
+  findClaimed,
+  type DeliveryInsert,
+} from "../../outbox/deliveries/insert-queries.ts";
+import { findSettled } from "../../outbox/deliveries/outcome-queries.ts";
+import { DELIVERY_CLAIM, type DeliveryClaim, type NewDelivery } from "../../outbox/deliveries/row.ts";
+import { checkedWrite, isRefusal, type WriteMode } from "../../storage/checked-write.ts";
+import type { Dialect, Row } from "../../storage/database.ts";
+import { ALL_EXPECTED } from "../../storage/stages.ts";
+import type { Sql } from "../../storage/sql.ts";
+import type { Fanout, Move, Outcome } from "../run/outcome.ts";
+import { ANSWER, writeStatements, type Contents } from "./outcome-queries.ts";
+import type { RunInsert, RunMove } from "./run-queries.ts";
+
+/** One thing to write: an outcome with what it sends, or, without an outcome, a publication. */
+export interface WriteItem {
+  readonly outcome: Outcome | undefined;
+  readonly out: Fanout;
+  /** Of the rows that go out, those that this process wants to claim as they are written. */
+  readonly claims: readonly NewDelivery[];
+}
+
+export interface WriteAnswer {
+  readonly isWritten: boolean;
+  /** The rows of the whole commit that this process claimed, and since when they exist. */
+  readonly claimed: ReadonlyMap<NewDelivery, number>;
+  /** A delivery waits behind one that was settled in this commit, and may be claimed now. */
+  readonly hasMore: boolean;
+}
+
+const NOT_WRITTEN: WriteAnswer = { isWritten: false, claimed: new Map(), hasMore: false };
+
+export interface WriteTools {
+  readonly dialect: Dialect;
+  readonly leaseMs: number;
+  /** Runs statements in one transaction and returns the rows of each. */
+  readonly execute: (statements: readonly Sql[]) => Promise<readonly (readonly Row[])[]>;
+}
+
+export async function writeTogether(
+  tools: WriteTools,
+  items: readonly WriteItem[],
+): Promise<readonly WriteAnswer[]> {
+  const [group, rest] = onePerRun(items);
+  const contents = contentsOf(group);
+  const { dialect } = tools;
+  const answers = await checkedWrite(dialect, {
+    items: group,
+    optimistic: dialect.pick({
+      postgres: async () => {
+        const written = await write(tools, contents, "optimistic");
+        return group.map((item) => written.get(item) ?? NOT_WRITTEN);
+      },
+      sqlite: undefined,
+    }),
+    keys: [DELIVERY_KEY],
+    checked: () => writeChecked(tools, contents),
+    findWritten: (missing) => findWritten(tools, contents, missing),
+    lost: NOT_WRITTEN,
+  });
+  if (rest.length === 0) return answers;
+  const later = await writeTogether(tools, rest);
+  return items.map((item) => answers[group.indexOf(item)] ?? later[rest.indexOf(item)] ?? NOT_WRITTEN);
+}
+
+/** In a transaction that is open already. An answer that says that nothing is written asks for a rollback. */
+export async function writeInside(tools: WriteTools, item: WriteItem): Promise<WriteAnswer> {
+  try {
+    return (await write(tools, contentsOf([item]), "checked")).get(item) ?? NOT_WRITTEN;
+  } catch (error) {
+    // The run moved in this very moment: the decision does not hold.
+    if (isRefusal(tools.dialect, error)) return NOT_WRITTEN;
+    throw error;
+  }
+}
+
+/** Outcomes that move one run go one after the other: the second was decided on a state that the first has left. */
+function onePerRun(
+  items: readonly WriteItem[],
+): readonly [group: readonly WriteItem[], rest: readonly WriteItem[]] {
+  const runs = new Set<string>();
+  const rest: WriteItem[] = [];
+  const group = items.filter((item) => {
+    const run = item.outcome?.move?.run.sagaId;
+    if (run === undefined || !runs.has(run)) return run === undefined || runs.add(run);
+    rest.push(item);
+    return false;
+  });
+  return [group, rest];
+}
+
+interface Sorted extends Contents {
+  readonly items: readonly WriteItem[];
+  readonly claims: ReadonlySet<NewDelivery>;
+}
+
+function contentsOf(items: readonly WriteItem[]): Sorted {
+  const claims = firstInTurn(items);
+  const outcomes: Outcome[] = [];
+  const moves: RunMove[] = [];
+  const runs: RunInsert[] = [];
+  const rows: DeliveryInsert[] = [];
+  for (const { outcome: cause, out } of items) {
+    if (cause) outcomes.push(cause);
+    if (cause?.move) moves.push({ cause, move: cause.move, trail: trailOf(cause.move, out) });
+    for (const run of out.runs) runs.push({ cause, run });
+    for (const row of out.rows) rows.push({ cause, row, isClaimed: claims.has(row) });
+  }
+  outcomes.sort((a, b) => (a.delivery.id < b.delivery.id ? -1 : 1));
+  moves.sort((a, b) => (a.move.run.sagaId < b.move.run.sagaId ? -1 : 1));
+  return { items, claims, outcomes, moves, runs, rows };
+}
+
+/** The rows that go out for the run, to be added behind those that did before. */
+export function trailOf({ run }: Move, { rows }: Fanout): string {
+  let trail = "";
+  for (const { id, sagaId } of rows) if (sagaId === run.sagaId) trail += ` ${id}`;
+  return trail;
+}
+
+/** Of several deliveries of one correlation to one handler, only the first is claimed at once. */
+function firstInTurn(items: readonly WriteItem[]): ReadonlySet<NewDelivery> {
+  const claims = new Set<NewDelivery>();
+  const queues = new Set<string>();
+  for (const { out, claims: wanted } of items) {
+    for (const row of out.rows) {
+      if (row.handler === undefined) continue;
+      const queue = `${row.handler}\n${row.correlation ?? row.id}`;
+      if (!queues.has(queue) && wanted.includes(row)) claims.add(row);
+      queues.add(queue);
+    }
+  }
+  return claims;
+}
+
+/** So often a run may move in the very moment. Each time another transaction has got on. */
+const REFUSALS_MAX = 20;
+
+async function writeChecked(tools: WriteTools, contents: Sorted): ReturnType<typeof write> {
+  for (let refusals = 0; ; refusals++) {
+    try {
+      return await write(tools, contents, "checked");
+    } catch (error) {
+      if (refusals >= REFUSALS_MAX || !isRefusal(tools.dialect, error)) throw error;
+    }
+  }
+}
+
+/** Answers for the items that were written. */
+async function write(
+  { dialect, leaseMs, execute }: WriteTools,
+  contents: Sorted,
+  mode: WriteMode,
+): Promise<ReadonlyMap<WriteItem, WriteAnswer>> {
+  const { items, claims } = contents;
+  const statements = writeStatements(dialect, contents, leaseMs, mode);
+  const results = statements.length === 0 ? [] : await execute(statements);
+  const settled = new Set<string>();
+  const times = new Map<string, number>();
+  let hasMore = false;
+  let isAll = mode === "optimistic";
+  for (const { stage, id = "", token = 0, timeMs = 0 } of results.flat().map((row) => ANSWER.read(row))) {
+    if (stage === ALL_EXPECTED) for (const row of claims) times.set(row.id, timeMs);
+    isAll ||= stage === ALL_EXPECTED;
+    hasMore ||= stage === "behind";
+    if (stage === "marked") settled.add(nameOf({ id, token }));
+    if (stage === "inserted" && token === FIRST_CLAIM) times.set(id, timeMs);
+  }
+  const isWritten = ({ outcome }: WriteItem): boolean =>
+    isAll || !outcome || settled.has(nameOf(outcome.delivery));
+  return answered(items.filter(isWritten), claims, times, hasMore);
+}
+
+/** Outcomes that an earlier, unanswered commit of ours has written, and the rows that it wrote as claimed. */
+async function findWritten(
+  { dialect, execute }: WriteTools,
+  { claims }: Sorted,
+  missing: readonly WriteItem[],
+): Promise<ReadonlyMap<WriteItem, WriteAnswer>> {
+  const outcomes = missing.flatMap(({ outcome }) => outcome ?? []);
+  const [found = []] = await execute([findSettled(dialect, outcomes)]);
+  const settled = new Set(found.map((row) => nameOf(DELIVERY_CLAIM.read(row))));
+  const written = missing.filter(({ outcome }) => outcome && settled.has(nameOf(outcome.delivery)));
+  const ids = written.flatMap(({ out }) => out.rows.flatMap((row) => (claims.has(row) ? row.id : [])));
+  const [rows = []] = ids.length > 0 ? await execute([findClaimed(dialect, ids)]) : [];
+  const times = new Map(rows.map((row) => CLAIMED_ROW.read(row)).map(({ id, timeMs }) => [id, timeMs]));
+  return answered(written, claims, times, false);
+}
+
+function answered(
+  items: readonly WriteItem[],
+  claims: ReadonlySet<NewDelivery>,
+  times: ReadonlyMap<string, number>,
+  hasMore: boolean,
+): ReadonlyMap<WriteItem, WriteAnswer> {
+  const claimed = new Map<NewDelivery, number>();
+  for (const row of claims) {
+    const timeMs = times.get(row.id);
+    if (timeMs !== undefined) claimed.set(row, timeMs);
+  }
+  const answer = { isWritten: true, claimed, hasMore };
+  return new Map(items.map((item) => [item, answer]));
+}
+
+/** Names a claim: a lost claim and the one that holds may be in one group, and only one of them is settled. */
+function nameOf({ id, token }: DeliveryClaim): string {
+  return `${id}#${token}`;
+}

@@ -1,0 +1,58 @@
+/** What one Amends tells its logger and its hooks. Ids, names and labels, never personal data. */
+import { outcomeOf } from "../sagas/view/outcome.ts";
+import type { JournalHost } from "../sagas/engine/journal-host.ts";
+import type { StalledSignal } from "./amends-options.ts";
+import { stackOf, type Logger } from "./logger.ts";
+
+export class Notices {
+  readonly #logger: Logger;
+  readonly #onStalled: ((signal: StalledSignal) => unknown) | undefined;
+
+  constructor(logger: Logger, onStalled: ((signal: StalledSignal) => unknown) | undefined) {
+    this.#logger = logger;
+    this.#onStalled = onStalled;
+  }
+
+  stalled({ id, definition, state }: Pick<JournalHost, "id" | "definition" | "state">): void {
+    const outcome = outcomeOf(id, state);
+    if (outcome?.status !== "STALLED") return;
+    const signal: StalledSignal = { id, saga: definition.name, step: outcome.step, reason: outcome.reason };
+    this.#logger.error({ ...signal }, "amends: a saga has stalled and needs a person");
+    const failed = (): void => this.#logger.warn({ id }, "amends: onStalled failed");
+    try {
+      Promise.resolve(this.#onStalled?.(signal)).catch(failed);
+    } catch {
+      failed();
+    }
+  }
+
+  rewound({ id, definition, version }: JournalHost, foundVersion: number | undefined): void {
+    const fields = { id, saga: definition.name, version, found: foundVersion };
+    this.#logger.error(
+      fields,
+      foundVersion === undefined
+        ? "amends: the database no longer has a saga that ran here: it went back in time; see docs/guides/failover.md"
+        : "amends: the database has forgotten steps of a saga that ran here: it went back in time; see docs/guides/failover.md",
+    );
+  }
+
+  bug(error: unknown): void {
+    this.#logger.error({ error: stackOf(error) }, "amends: unexpected; the lease heals it");
+  }
+
+  trouble(error: unknown, attempt: number): void {
+    const code = (error as { code?: unknown } | undefined)?.code;
+    this.#logger.warn(
+      { attempt, code: typeof code === "string" ? code : undefined },
+      "amends: trouble with the database; trying again",
+    );
+  }
+
+  /** Open sagas whose definition this process does not have. */
+  unknownKind(saga: string, version: number, sagas: number): void {
+    this.#logger.warn(
+      { saga, version, sagas },
+      "amends: open sagas of a kind that is not registered here are left alone",
+    );
+  }
+}

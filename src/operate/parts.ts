@@ -1,0 +1,90 @@
+/** Builds the parts that `new Amends` was asked for, and says which option is missing where one was not. */
+import { AmendsError } from "../core/errors.ts";
+import { Erasure } from "../erasure/erasure.ts";
+import { EventFlow } from "../events/flow.ts";
+import type { SagaPort } from "../events/set-up.ts";
+import { Calls } from "../outbox/calls/calls.ts";
+import type { AnySaga } from "../sagas/define/definition.ts";
+import type { SagaView } from "../sagas/view/view.ts";
+import type { Duty } from "../runtime/duty.ts";
+import type { Part, PartContext } from "../runtime/part.ts";
+import { Webhooks } from "../webhooks/webhooks.ts";
+import type { DatabaseOptions, PartName } from "./amends-options.ts";
+import { Retention } from "./retention/retention.ts";
+
+/** A part that was not configured is undefined. */
+export interface Parts<Tx = unknown, Category extends string = string> {
+  events: EventFlow<Tx> | undefined;
+  readonly calls: Calls<Tx> | undefined;
+  readonly webhooks: Webhooks<Tx> | undefined;
+  readonly erasure: Erasure<Tx, Category> | undefined;
+  readonly retention: Retention | undefined;
+}
+
+/** What the parts ask of the sagas of steps. */
+export interface SagaTools extends SagaPort {
+  inspect(id: string): Promise<SagaView | undefined>;
+}
+
+export function buildParts<Tx, Category extends string>(
+  context: PartContext<Tx>,
+  options: DatabaseOptions<Tx, Category>,
+  sagas: SagaTools,
+): Parts<Tx, Category> {
+  const { calls, webhooks, erasure, retention } = options;
+  // A saga that waits for an event needs events delivered, whether or not this process has handlers.
+  const events = options.events ?? (sagas.known.some(waitsForEvent) ? [] : undefined);
+  return {
+    events: events && new EventFlow(context, events, sagas),
+    calls: calls && new Calls(context, calls),
+    webhooks: webhooks && new Webhooks(context, webhooks),
+    erasure: erasure && new Erasure(context, erasure),
+    retention: retention && new Retention(context, retention, (id) => sagas.inspect(id)),
+  };
+}
+
+/** Of an Amends on a storage of the user's own. */
+export function noParts<Tx, Category extends string>(): Parts<Tx, Category> {
+  return {
+    events: undefined,
+    calls: undefined,
+    webhooks: undefined,
+    erasure: undefined,
+    retention: undefined,
+  };
+}
+
+export function waitsForEvent({ steps }: AnySaga): boolean {
+  return steps.some(({ interest }) => interest !== undefined);
+}
+
+/** What the worker drives for them. */
+export function dutiesOf(parts: Parts): readonly Duty[] {
+  return all(parts).flatMap(({ duties }) => duties);
+}
+
+export async function closeParts(parts: Parts): Promise<void> {
+  for (const part of all(parts)) await part.close?.();
+}
+
+function all(parts: Parts): readonly Part[] {
+  const made: readonly (Part | undefined)[] = Object.values<Part | undefined>({ ...parts });
+  return made.filter((part) => part !== undefined);
+}
+
+const ADVICE: Readonly<Record<PartName, readonly [what: string, option: string]>> = {
+  events: ["Events are", "events: []"],
+  calls: ["Calls are", "calls: []"],
+  webhooks: ["Webhooks are", "webhooks: {}"],
+  erasure: ["Erasure is", "erasure: { dataMap }"],
+  retention: ["Retention is", 'retention: { sagas: "90d" }'],
+};
+
+/** The part, or an error that says how to configure it. */
+export function configured<T>(part: T | undefined, name: PartName): T {
+  if (part !== undefined) return part;
+  const [what, option] = ADVICE[name];
+  throw new AmendsError("NOT_CONFIGURED", `${what} not configured. Pass \`${option}\` to \`new Amends\`.`, {
+    part: name,
+  });
+}

@@ -1,0 +1,134 @@
+/**
+ * What has ended is removed after a while, or archived, in bounded batches, as one of the worker's chores. What is open
+ * stays, and so does whatever needs a person. The trails of what people did and of erasures are only ever added to: no
+ * policy reaches them. A saga's id is free again once it is gone, so its time must be longer than anybody may repeat a
+ * start.
+ */
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { SagaView } from "../../sagas/view/view.ts";
+import { persist } from "../../storage/retry.ts";
+import { checkRole, setRole } from "../../storage/postgres/role.ts";
+import type { Duty, Leaving } from "../../runtime/duty.ts";
+import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
+import { choresOf, type Chore, type Swept, type Transact } from "./chores.ts";
+import { checkPolicy, type RetentionPolicy } from "./policy.ts";
+
+/** The option `retention` of `new Amends`. */
+export interface RetentionOptions extends RetentionPolicy {
+  /** The number of rows that one transaction removes. Default: 500. */
+  readonly batch?: number;
+  /**
+   * PostgreSQL only: the role that removes, such as `amends_retention` of `migrate({ roles: true })`. The user that
+   * connects must be a member of it, and needs no right to delete by itself.
+   */
+  readonly role?: string;
+}
+
+const OPTIONS = ["sagas", "flows", "outbox", "webhooks", "batch", "role"];
+type Inspect = (id: string) => Promise<SagaView | undefined>;
+
+const BATCH_MAX = 5_000;
+/** How long it rests when nothing is left to remove. */
+const REST_MS = 60_000;
+
+/** Removes or archives what has ended: `amends.retention`. */
+export class Retention {
+  /** @internal */
+  readonly duties: readonly Duty[];
+  readonly #sweeper: Sweeper;
+
+  constructor(context: PartContext, options: RetentionOptions, inspect: Inspect) {
+    refuseUnknown(options, OPTIONS, "new Amends({ retention })");
+    const { batch = 500, role, ...policy } = options;
+    if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX) {
+      throw new AmendsError("BAD_OPTION", `retention.batch must be a whole number of 1 to ${BATCH_MAX}.`);
+    }
+    const transact = transactAs(context, role);
+    this.#sweeper = new Sweeper(context, choresOf(checkPolicy(policy), { transact, batch, inspect }));
+    this.duties = [this.#sweeper];
+  }
+
+  /** Removes one batch of each kind that there is a policy for. Returns the number of rows. The worker does it by itself. */
+  runOnce(): Promise<number> {
+    return this.#sweeper.runOnce();
+  }
+}
+
+/** The duty that the worker drives. */
+class Sweeper implements Duty {
+  readonly name: string = "retention";
+  readonly capacity: number = 1;
+  readonly renewEveryMs: number = 3_600_000;
+  readonly #host: PartContext;
+  readonly #chores: readonly Chore[];
+  #restUntilMs = Number.NEGATIVE_INFINITY;
+  #isAccepted = false;
+
+  constructor(context: PartContext, chores: readonly Chore[]) {
+    this.#host = context;
+    this.#chores = chores;
+  }
+
+  get room(): number {
+    return this.#isAccepted && this.#host.clock.monotonicMs() >= this.#restUntilMs ? 1 : 0;
+  }
+
+  accept(): void {
+    this.#isAccepted = true;
+  }
+
+  async claim(): Promise<readonly Leaving[]> {
+    const { more, trouble } = await this.#sweep();
+    for (const error of trouble) {
+      const label = errorLabel(error);
+      this.#host.warn({ error: label }, "amends: a chore of retention failed; trying again in a minute");
+    }
+    if (!more || trouble.length > 0) this.#restUntilMs = this.#host.clock.monotonicMs() + REST_MS;
+    return [];
+  }
+
+  async renew(): Promise<void> {}
+
+  async drain(): Promise<void> {
+    this.#isAccepted = false;
+  }
+
+  async runOnce(): Promise<number> {
+    const { removed, trouble } = await this.#sweep();
+    if (trouble.length > 0) throw trouble[0];
+    return removed;
+  }
+
+  /** A chore that fails keeps none of the others from theirs. */
+  async #sweep(): Promise<Swept & { readonly trouble: readonly unknown[] }> {
+    let [removed, more] = [0, false];
+    const trouble: unknown[] = [];
+    for (const chore of this.#chores) {
+      try {
+        const swept = await chore();
+        removed += swept.removed;
+        more ||= swept.more;
+      } catch (error) {
+        trouble.push(error);
+      }
+    }
+    return { removed, more, trouble };
+  }
+}
+
+function transactAs(host: PartContext, role: string | undefined): Transact {
+  const { database } = host;
+  if (role !== undefined) checkRole(database.dialect, role);
+  const retryLimits = retryLimitsOf(host);
+  return (work) =>
+    persist(
+      database,
+      () =>
+        database.transaction(async (session) => {
+          if (role !== undefined) await setRole(session, role);
+          return work(session);
+        }),
+      retryLimits,
+    );
+}

@@ -1,0 +1,312 @@
+/**
+ * Durable calls of the user's own: written in the caller's transaction, made after its commit, tried again until they
+ * succeed or a person is needed. They leave through the same table, the same claim and the same lease pool as
+ * everything else.
+ */
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { insertAction } from "../../audit/action-queries.ts";
+import type { NewAction } from "../../core/action.ts";
+import {
+  checkLease,
+  DEFAULT_LEASE_MS,
+  OUTBOX_RETRY,
+  readRetry,
+  type RetryOptions,
+  type RetryPolicy,
+} from "../../core/backoff.ts";
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { checkUuid } from "../../core/identity.ts";
+import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import { decide, decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
+import { isErr } from "../../core/result.ts";
+import type { Session } from "../../storage/database.ts";
+import { retrying } from "../../storage/read/reader.ts";
+import { readPage, sourceOf, type Source } from "../../storage/read/selection.ts";
+import { persist, type RetryLimits } from "../../storage/retry.ts";
+import type { LeasePool } from "../../runtime/lease-pool.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
+import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
+import { readTraceparent } from "../../runtime/trace.ts";
+import { tryHook } from "../../runtime/hook.ts";
+import { Attempt } from "../attempt.ts";
+import { OutboxWriter } from "../outcome-writer.ts";
+import { encodeInput, type CallContext, type CallDefinition } from "./definition.ts";
+import { toCall, type CallEntry } from "./entry.ts";
+import { readCall, writeCall, type EnqueueOptions, type QueuedCall } from "./enqueue.ts";
+import { failureOf, labelOf, tellThrown, withMessage } from "../outcome.ts";
+import { entryPool, runBatch, type ClaimedEntry } from "../entry-pool.ts";
+import { checkLimit, ENTRY_PLACE, type PageOptions } from "../read/entry-page.ts";
+import { abandonedRows } from "../read/list-queries.ts";
+import { requeueCalls } from "../requeue.ts";
+import { CALL, type CallRow } from "../rows.ts";
+
+/** The option `calls` of `new Amends`, if it says more than which calls there are. */
+export interface CallsOptions {
+  /** The calls that this process makes. An empty list is for a process that only enqueues. */
+  readonly define: readonly CallDefinition[];
+  /** For every call that has no `retry` of its own. Default: 8 tries, from 30s up to 1h. */
+  readonly retry?: RetryOptions;
+  /** How long a worker that vanished keeps a call. Default: 5m. */
+  readonly lease?: Duration;
+  /** The number of calls that one `runOnce` takes. Default: 50. */
+  readonly batchSize?: number;
+  /** Called after a call was abandoned, durably. What it throws is ignored, and it is not waited for beyond a second. */
+  readonly onAbandoned?: (signal: AbandonedCall) => unknown;
+}
+
+/** A call was abandoned. It holds labels and ids only, so it may go to a chat or a pager. */
+export interface AbandonedCall {
+  /** The id of the entry: what `calls.requeue` takes. */
+  readonly entryId: string;
+  /** The name of the call. */
+  readonly name: string;
+  /** How often it was tried. */
+  readonly attempts: number;
+  /** The label of the last error. */
+  readonly error: string;
+}
+
+/** One page of calls. */
+export interface CallPage {
+  /** The calls of this page. */
+  readonly entries: readonly CallEntry[];
+  /** Pass it as `after` to get the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+/** A call with the schedule that holds for it. */
+interface KnownCall {
+  readonly definition: CallDefinition;
+  readonly retry: RetryPolicy;
+}
+
+const OPTIONS = ["define", "retry", "lease", "batchSize", "onAbandoned"];
+
+/** Durable calls: `amends.calls`. */
+export class Calls<Tx = unknown> {
+  readonly #host: PartContext<Tx>;
+  readonly #books: OutboxWriter;
+  readonly #known: ReadonlyMap<string, KnownCall>;
+  readonly #leaseMs: number;
+  readonly #batchSize: number;
+  readonly #onAbandoned: CallsOptions["onAbandoned"];
+  readonly #pool: LeasePool<ClaimedEntry<CallRow>>;
+  readonly #retryLimits: RetryLimits;
+
+  constructor(context: PartContext<Tx>, given: CallsOptions | readonly CallDefinition[]) {
+    const options: CallsOptions = isList(given) ? { define: given } : given;
+    refuseUnknown(options, OPTIONS, "new Amends({ calls })");
+    const { batchSize = 50 } = options;
+    if (!Number.isInteger(batchSize) || batchSize < 1)
+      throw new AmendsError("BAD_OPTION", "calls.batchSize must be a whole number, 1 or more.");
+    this.#host = context;
+    this.#books = new OutboxWriter(context);
+    this.#known = knownCalls(options);
+    this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
+    this.#batchSize = batchSize;
+    this.#onAbandoned = options.onAbandoned;
+    this.#retryLimits = retryLimitsOf(context);
+    this.#pool = entryPool({
+      name: "calls",
+      kind: "call",
+      table: CALL,
+      names: () => [...this.#known.keys()],
+      host: context,
+      books: this.#books,
+      leaseMs: this.#leaseMs,
+      run: (row, lease) => this.#run(row, lease),
+    });
+  }
+
+  /** @internal */
+  get duties(): readonly Duty[] {
+    return this.#known.size === 0 ? [] : [this.#pool];
+  }
+
+  /** The number of claims that this process lost to another worker. */
+  get lost(): number {
+    return this.#pool.lost;
+  }
+
+  /**
+   * Enqueues a call. With `tx` it is made exactly if that transaction commits; without, it is durable when this
+   * resolves. With `id` it is enqueued once, however often this is called.
+   */
+  async enqueue<Schema extends StandardSchemaV1>(
+    call: CallDefinition<Schema>,
+    input: StandardSchemaV1.InferInput<Schema>,
+    options: EnqueueOptions<Tx> = {},
+  ): Promise<QueuedCall> {
+    const { database, tracer } = this.#host;
+    const newId = (): string => this.#host.newId();
+    const payload = await encodeInput(call, input);
+    const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
+    const { tx } = options;
+    if (tx !== undefined) {
+      const queued = await writeCall(database.join(tx), made);
+      this.#pool.dueIn((made.gate?.afterMs ?? 0) + COMMIT_SOON_MS);
+      return queued;
+    }
+    database.refuseInside?.();
+    const write = (): Promise<QueuedCall> => database.transaction((session) => writeCall(session, made));
+    const queued = await persist(database, write, this.#retryLimits);
+    this.#pool.dueIn(made.gate?.afterMs ?? 0);
+    return queued;
+  }
+
+  /** Claims one batch of the calls that this process knows, makes them, and returns how many there were. */
+  runOnce(): Promise<number> {
+    return runBatch(this.#pool, this.#host, this.#batchSize);
+  }
+
+  /** Calls that need a person, oldest first. */
+  async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
+    const limit = checkLimit(options.limit ?? 100);
+    const reader = retrying(this.#host.database, this.#retryLimits);
+    const { items, next } = await readPage(reader, ABANDONED, ENTRY_PLACE, { limit, after: options.after });
+    return { entries: items, next };
+  }
+
+  /**
+   * Gives abandoned calls a fresh budget, under the same ids; others are skipped. Who did it and why is on record in the
+   * same transaction. Returns the ids that were requeued.
+   */
+  async requeue(ids: Iterable<string>, note: OperatorNote): Promise<readonly string[]> {
+    const { reason, by = NOBODY } = checkNote(note, "the record of what people did");
+    const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
+    if (given.length === 0) return [];
+    const { database } = this.#host;
+    const requeue = requeueCalls(given);
+    const actionIds = new Map(given.map((id) => [id, this.#host.newId()]));
+    const work = async (session: Session): Promise<readonly string[]> => {
+      const done = await requeue.run(session);
+      for (const id of done) {
+        const action: NewAction = { by, action: "requeue", target: { kind: "call", id }, reason };
+        for (const outcome of ["asked", "done"] as const) {
+          const actionId = actionIds.get(id) as string;
+          await session.query(insertAction(session.dialect, actionId, action, outcome, null));
+        }
+      }
+      return done;
+    };
+    const done = await persist(database, () => database.transaction(work), this.#retryLimits);
+    if (done.length > 0) this.#pool.dueIn(0);
+    return done;
+  }
+
+  async #run(row: CallRow, lease: Lease): Promise<void> {
+    const entry = toCall(row);
+    const known = this.#known.get(entry.name) as KnownCall;
+    const before = decideBefore(entry, known.retry);
+    if (before) return this.#conclude(entry, lease, before);
+    const ended = await this.#host.tracer.run(
+      () => ({
+        name: `call ${entry.name}`,
+        kind: "consumer",
+        labels: { "amends.call": entry.name },
+        attributes: { "amends.entry_id": entry.entryId, "amends.attempt": entry.attempts },
+        parent: readTraceparent(row.traceparent),
+      }),
+      () => this.#call(known, entry, lease),
+      (one) => labelOf(one?.outcome),
+    );
+    if (!ended) return;
+    const { outcome, decision } = ended;
+    tellThrown("call", entry.name, entry, outcome, decision);
+    return this.#conclude(entry, lease, decision, this.#host.keepMessages ? outcome : undefined);
+  }
+
+  async #call(
+    { definition, retry }: KnownCall,
+    entry: CallEntry,
+    lease: Lease,
+  ): ReturnType<Attempt["decided"]> {
+    const { clock, graceMs, errorCodes } = this.#host;
+    const timeoutMs = definition.timeoutMs ?? this.#leaseMs;
+    const attempt = new Attempt({ clock, lease, timeoutMs, graceMs });
+    const policy = { attemptMax: retry.attemptMax, backoff: retry, verifies: undefined };
+    return attempt.decided(
+      () => answer(definition, entry, attempt, errorCodes),
+      (outcome) => decide(entry, outcome, policy),
+      () => this.#books.noteRunning(entry),
+    );
+  }
+
+  /** With `telling`, the message of what was thrown is stored beside its label. */
+  async #conclude(entry: CallEntry, lease: Lease, decision: Decision, telling?: Outcome): Promise<void> {
+    const { entryId, token, name, attempts } = entry;
+    const stored = withMessage(decision, telling);
+    if ((await this.#books.settle({ entryId, token, ...stored })) === "lost") return lease.stop("lost");
+    if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
+    if (decision.event !== "abandon") return;
+    const { error } = decision;
+    this.#host.warn({ entryId, call: name, error }, "amends: a call was abandoned and needs a person");
+    const hook = this.#onAbandoned;
+    if (!hook) return;
+    const isFine = await tryHook(this.#host.clock, () => hook({ entryId, name, attempts, error }));
+    if (!isFine) this.#host.warn({ entryId }, "amends: onAbandoned failed");
+  }
+}
+
+const ABANDONED: Source<CallEntry> = sourceOf(
+  (dialect) => abandonedRows(dialect, "call"),
+  (row) => toCall(CALL.read(row)),
+);
+
+/** On record where nobody said who it was. */
+const NOBODY = "unknown";
+
+function isList(given: unknown): given is readonly CallDefinition[] {
+  return Array.isArray(given);
+}
+
+function knownCalls({ define, retry: given }: CallsOptions): ReadonlyMap<string, KnownCall> {
+  const isCall = (call: Partial<CallDefinition> | undefined): boolean => typeof call?.handle === "function";
+  if (!isList(define) || !define.every(isCall)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "`calls` must be a list of calls, made by `defineCall(…)`, or an object with such a list as `define`.",
+    );
+  }
+  const general = readRetry(given, OUTBOX_RETRY, "calls.retry", "BAD_OPTION");
+  const known = new Map<string, KnownCall>();
+  for (const definition of define) {
+    const { name } = definition;
+    if (known.has(name)) {
+      throw new AmendsError("BAD_DEFINITION", `Two calls have the same name: ${name}. Rename one of them.`);
+    }
+    known.set(name, { definition, retry: readRetry(definition.retry, general, `Call ${name}: retry`) });
+  }
+  return known;
+}
+
+/** Never rejects. */
+async function answer(
+  { handle }: CallDefinition,
+  { entryId, attempts, payload }: CallEntry,
+  attempt: Attempt,
+  errorCodes: ReadonlySet<string>,
+): Promise<Outcome> {
+  let input: unknown;
+  try {
+    input = JSON.parse(payload ?? "null");
+  } catch {
+    return { kind: "refused", label: "UnreadableEntry" };
+  }
+  try {
+    const context: CallContext = {
+      key: entryId,
+      attempt: attempts,
+      get signal() {
+        return attempt.signal;
+      },
+    };
+    const returned = await handle(input as never, context);
+    return isErr(returned) ? { kind: "refused", label: "Err" } : { kind: "done", already: false };
+  } catch (thrown) {
+    return failureOf(thrown, errorCodes);
+  }
+}

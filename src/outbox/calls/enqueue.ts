@@ -1,0 +1,109 @@
+/**
+ * Writes a call into the outbox, under the caller's own id if there is one. One unique index decides which of two
+ * callers with the same id was first; the other one gets the same call, or a conflict if its input differs.
+ */
+import { createHash } from "node:crypto";
+import { durationMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { checkId } from "../../core/identity.ts";
+import { canonicalJson } from "../../core/json.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import type { Session } from "../../storage/database.ts";
+import { FOUND_CALL, insertCall, selectCallByKey, type CallGate, type NewCall } from "./queries.ts";
+
+/** How a call is enqueued. */
+export interface EnqueueOptions<Tx = unknown> {
+  /** Your own open transaction: the call is made exactly if it commits. Without one, the call is durable when `enqueue` resolves. */
+  readonly tx?: Tx;
+  /**
+   * Names this call: the same id with the same call and input is the same call, however often it is enqueued. Another
+   * input under the same id is refused with `CALL_CONFLICT`. Ids of different calls do not meet.
+   */
+  readonly id?: string;
+  /** The earliest instant at which the call is made. */
+  readonly runAt?: Date;
+  /** The earliest time after now at which the call is made, such as `"10m"`. */
+  readonly delay?: Duration;
+}
+
+/** A call that was enqueued, or found. */
+export interface QueuedCall {
+  /** The id of its entry: its idempotency key, and what `calls.requeue` takes. */
+  readonly entryId: string;
+  /** False if a call with the same id existed. */
+  readonly created: boolean;
+}
+
+const FINGERPRINT_LENGTH = 16;
+
+/** Everything about a call is checked before anything is written. */
+export function readCall(
+  name: string,
+  payload: string,
+  options: EnqueueOptions<never>,
+  newId: () => string,
+  traceparent: string | undefined,
+): NewCall {
+  refuseUnknown(options, ["tx", "id", "runAt", "delay"], "calls.enqueue");
+  const { id } = options;
+  const key = id === undefined ? undefined : checkId(id, "The id of a call");
+  return {
+    entryId: newId(),
+    name,
+    payload,
+    gate: readGate(options),
+    dedupe: key === undefined ? undefined : { key, fingerprint: fingerprint(name, key, payload) },
+    traceparent,
+  };
+}
+
+function readGate({ runAt, delay }: EnqueueOptions<never>): CallGate | undefined {
+  if (runAt !== undefined && delay !== undefined) {
+    throw new AmendsError("BAD_OPTION", "calls.enqueue takes `runAt` or `delay`, not both.");
+  }
+  if (delay !== undefined) return { afterMs: durationMs(delay, "delay") };
+  if (runAt === undefined) return undefined;
+  const atMs = runAt instanceof Date ? runAt.getTime() : Number.NaN;
+  if (Number.isFinite(atMs)) return { atMs };
+  throw new AmendsError("BAD_OPTION", "`runAt` must be a valid Date.");
+}
+
+/** The input itself is cleared when the call is done; a second enqueue is still compared with it. */
+function fingerprint(name: string, key: string, payload: string): string {
+  const text = JSON.stringify([name, key, canonicalJson(JSON.parse(payload))]);
+  return createHash("sha256").update(text).digest("hex").slice(0, FINGERPRINT_LENGTH);
+}
+
+export async function writeCall(session: Session, call: NewCall): Promise<QueuedCall> {
+  const { dialect } = session;
+  const { entryId, name, dedupe } = call;
+  const [written] = await session.query(insertCall(dialect, call));
+  if (written) {
+    const notice = dialect.notify();
+    if (notice) await session.query(notice);
+    return { entryId, created: true };
+  }
+  // Without an id of the caller's nobody else can have written it: the answer to an earlier commit was lost.
+  if (!dedupe) return { entryId, created: true };
+  const [row] = await session.query(selectCallByKey(dialect, name, dedupe.key));
+  if (!row) throw removed(name, dedupe.key);
+  const found = FOUND_CALL.read(row);
+  if (found.fingerprint !== dedupe.fingerprint) throw conflict(name, dedupe.key);
+  return { entryId: found.entryId, created: found.entryId === entryId };
+}
+
+function conflict(call: string, id: string): AmendsError {
+  return new AmendsError(
+    "CALL_CONFLICT",
+    `Call ${call} was enqueued under this id with another input. Use another id, or the same input.`,
+    { call, id },
+  );
+}
+
+function removed(call: string, id: string): AmendsError {
+  return new AmendsError(
+    "CALL_CONFLICT",
+    `Call ${call} under this id was removed by retention at this very moment. Enqueue it again.`,
+    { call, id },
+  );
+}

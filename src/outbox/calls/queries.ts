@@ -1,0 +1,52 @@
+/** The statements of calls of the user's own: enqueue one, and find the one that has an id already. */
+import { text, uuid } from "../../storage/column.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { raw, sql, type Sql } from "../../storage/sql.ts";
+import { projection, type Projection } from "../../storage/table.ts";
+
+/** When nobody may claim the call before: an instant, or so long after now by the database's clock. */
+export type CallGate =
+  | { readonly atMs: number; readonly afterMs?: undefined }
+  | { readonly afterMs: number; readonly atMs?: undefined };
+
+export interface NewCall {
+  readonly entryId: string;
+  readonly name: string;
+  /** The input as JSON. */
+  readonly payload: string;
+  readonly gate: CallGate | undefined;
+  /** The caller's own id, and a fingerprint of the input, which outlives the input itself. */
+  readonly dedupe: { readonly key: string; readonly fingerprint: string } | undefined;
+  readonly traceparent: string | undefined;
+}
+
+/** Returns no row if a call of this name has the same id, or if this very call was written before. */
+export function insertCall(dialect: Dialect, call: NewCall): Sql {
+  const { entryId, name, payload, dedupe, traceparent } = call;
+  return sql`insert into ${dialect.table("outbox")}
+      (entry_id, kind, name, payload, dedupe_key, dedupe_input, next_attempt_at, enqueued_at, traceparent)
+    values (${entryId}, 'call', ${name}, ${payload}, ${dedupe?.key ?? null}, ${dedupe?.fingerprint ?? null},
+      ${gateOf(dialect, call.gate)}, ${dialect.now()}, ${traceparent ?? null})
+    on conflict do nothing returning entry_id`;
+}
+
+function gateOf(dialect: Dialect, gate: CallGate | undefined): Sql {
+  if (!gate) return raw("null");
+  return gate.atMs === undefined ? dialect.plusMs(dialect.now(), gate.afterMs) : dialect.instantOf(gate.atMs);
+}
+
+export interface FoundCall {
+  readonly entryId: string;
+  readonly fingerprint: string;
+}
+
+export const FOUND_CALL: Projection<FoundCall> = projection({
+  entryId: uuid("entry_id"),
+  fingerprint: text("dedupe_input"),
+});
+
+/** The call of this name that has the caller's id. */
+export function selectCallByKey(dialect: Dialect, name: string, key: string): Sql {
+  return sql`select entry_id, dedupe_input from ${dialect.table("outbox")}
+    where kind = 'call' and name = ${name} and dedupe_key = ${key}`;
+}

@@ -1,0 +1,92 @@
+/** Which deliveries a process may work on: the claim, its renewal, and what is known of one claim. */
+import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
+import { claimStatement, freshFirst, renewStatement, type Claimable } from "../../storage/claim.ts";
+import { bigint, flag, text, uuid } from "../../storage/column.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { projection, type Projection } from "../../storage/table.ts";
+import { HELD_ROWS, idRows, OUTBOX } from "../queries.ts";
+import { DELIVERY, type DeliveryClaim } from "./row.ts";
+
+export const CLAIMED: OutboxStatus = outboxMachine.target("pending", "claim") as OutboxStatus;
+
+/** What a process has handlers for. */
+export interface KnownEvents {
+  /** As `handler@version`. */
+  readonly deliverable: readonly string[];
+  /** As `name@version`. */
+  readonly routable: readonly string[];
+}
+
+/** Fresh deliveries first, then those that were tried, then events that are still to be routed. */
+function deliveries(dialect: Dialect, { deliverable, routable }: KnownEvents): Claimable {
+  const isKnown = dialect.among(sql`due.handler || '@' || due.event_version`, deliverable);
+  // An earlier delivery of the same correlation to the same handler must have ended.
+  const isFirst = sql`(due.correlation is null or not exists (
+    select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
+      and b.entry_id < due.entry_id and b.status in (${literals(CLAIMABLE)})))`;
+  const ofClass = (rowClass: string): Sql =>
+    sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rowClass)} and ${isKnown} and ${isFirst}`;
+  const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
+  const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
+    and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
+  return { ...OUTBOX, classes: [ofClass("0"), ofClass("1"), unrouted] };
+}
+
+/** Returns `DELIVERY` rows. */
+export function claimDeliveries(
+  dialect: Dialect,
+  known: KnownEvents,
+  limit: number,
+  leaseMs: number,
+  except: readonly string[] = [],
+): Sql {
+  return claimStatement(dialect, deliveries(dialect, known), {
+    limit,
+    leaseMs,
+    except,
+    where: raw("true"),
+    set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
+    returning: DELIVERY.columns(dialect),
+  });
+}
+
+/** Returns the ids of the claims that still hold. */
+export function renewDeliveries(dialect: Dialect, held: readonly DeliveryClaim[], leaseMs: number): Sql {
+  return renewStatement(dialect, HELD_ROWS, held, leaseMs, raw("entry_id"));
+}
+
+/** Finds a claim that still holds. */
+export function selectHeld(dialect: Dialect, { id, token }: DeliveryClaim): Sql {
+  return sql`select entry_id from ${dialect.table("outbox")}
+    where entry_id = ${id} and token = ${token} and status || '' in (${literals(HELD)})`;
+}
+
+/** Finds a claim that is settled: its token is still the last one, and nobody holds it. */
+export function selectSettled(dialect: Dialect, { id, token }: DeliveryClaim): Sql {
+  return sql`select entry_id from ${dialect.table("outbox")}
+    where entry_id = ${id} and token = ${token} and status not in (${literals(HELD)})`;
+}
+
+/** The delivery that a run waits for. */
+export interface AwaitedDelivery extends DeliveryClaim {
+  readonly status: OutboxStatus;
+  /** A process works on it now. */
+  readonly isLeased: boolean;
+}
+
+export const AWAITED: Projection<AwaitedDelivery> = projection({
+  id: uuid("entry_id"),
+  token: bigint("token"),
+  status: text<OutboxStatus>("status"),
+  isLeased: flag("leased"),
+});
+
+/** Of the rows that were sent for a run, the newest open delivery to this handler. */
+export function selectAwaited(dialect: Dialect, trail: readonly string[], handler: string): Sql {
+  return sql`select c.entry_id, c.token, c.status,
+      case when c.next_attempt_at > ${dialect.now()} then 1 else 0 end as leased
+    from ${idRows(dialect, trail)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
+    where c.handler = ${handler} and c.status || '' in (${literals(outboxMachine.sources("supersede"))})
+    order by c.entry_id desc limit 1`;
+}

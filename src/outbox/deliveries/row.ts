@@ -1,0 +1,96 @@
+/**
+ * Events in the outbox. A row of kind `delivery` is one event on its way to one handler; a row of kind `event` is an event
+ * that no process with a handler for it has routed yet. The room events/ decides what is written; this folder writes it.
+ */
+import type { OutboxStatus } from "../../core/outbox/machine.ts";
+import { bigint, instant, int, optional, text, uuid } from "../../storage/column.ts";
+import { projection, table, type Projection, type Table } from "../../storage/table.ts";
+
+/** A row to be written. */
+export interface NewDelivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly name: string;
+  readonly version: number;
+  readonly payload: string;
+  /** Undefined: the event is still to be routed. */
+  readonly handler: string | undefined;
+  readonly correlation: string | undefined;
+  readonly causation: string | undefined;
+  /** The run that it is sent out for. */
+  readonly sagaId: string | undefined;
+  /** It begins that run. If the run does not begin, the row is superseded. */
+  readonly opens: boolean;
+  /** The traceparent that it belongs to. */
+  readonly trace: string | undefined;
+}
+
+/** A claim: no other row and no other claim of the same row has both. */
+export interface DeliveryClaim {
+  readonly id: string;
+  readonly token: number;
+}
+
+/** What becomes of a delivery that was claimed. */
+export interface DeliveryOutcome {
+  readonly delivery: DeliveryClaim & { readonly handler?: string | undefined };
+  readonly to: OutboxStatus;
+  /** Milliseconds until it is due again, if it is to be tried again. */
+  readonly waitMs?: number | undefined;
+  /** A label, never a message. */
+  readonly error?: string | undefined;
+  /** The claim does not count as an attempt. */
+  readonly uncounted?: boolean | undefined;
+  /** Other deliveries may wait behind this one: those of the same correlation to the same handler. */
+  readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
+}
+
+/** A row as it is read. */
+export interface DeliveryRow extends DeliveryClaim {
+  readonly eventId: string;
+  readonly name: string;
+  readonly version: number;
+  readonly payload: string | undefined;
+  readonly handler: string | undefined;
+  readonly correlation: string | undefined;
+  readonly causation: string | undefined;
+  readonly sagaId: string | undefined;
+  readonly attempts: number;
+  readonly trace: string | undefined;
+  /** When it was written. */
+  readonly timeMs: number;
+}
+
+export const DELIVERY: Table<DeliveryRow> = table("outbox", {
+  id: uuid("entry_id"),
+  token: bigint("token"),
+  eventId: uuid("event_id"),
+  name: text("name"),
+  version: int("event_version"),
+  payload: optional(text("payload")),
+  handler: optional(text("handler")),
+  correlation: optional(text("correlation")),
+  causation: optional(uuid("causation")),
+  sagaId: optional(text("saga_id")),
+  attempts: int("attempts"),
+  trace: optional(text("traceparent")),
+  timeMs: instant("enqueued_at"),
+});
+
+/** The same with what a person asks of it. */
+export interface DeliveryState extends DeliveryRow {
+  readonly status: OutboxStatus;
+  readonly lastError: string | undefined;
+}
+
+export const DELIVERY_STATE: Table<DeliveryState> = table("outbox", {
+  ...DELIVERY.shape,
+  status: text<OutboxStatus>("status"),
+  lastError: optional(text("last_error")),
+});
+
+/** A claim that was found. */
+export const DELIVERY_CLAIM: Projection<DeliveryClaim> = projection({
+  id: uuid("entry_id"),
+  token: bigint("token"),
+});

@@ -1,0 +1,70 @@
+/** A duty that holds no leases: each look does up to a batch of what is due, and leaves nothing under way. */
+import type { Duty, Leaving } from "./duty.ts";
+
+export interface ChoreOptions {
+  readonly name: string;
+  /** A worker drives it only if its `only` names it. Default: every worker drives it. */
+  readonly isOptional?: boolean;
+  /** Called before a worker begins. Throws if the database does not fit. */
+  readonly check?: () => Promise<void>;
+  /** How much one look does at most. */
+  readonly batch: number;
+  /** Does up to so much, and returns how much it was. */
+  readonly run: (limit: number) => Promise<number>;
+}
+
+/** Leases are looked at this rarely, as there are none. */
+const NEVER_MS = 3_600_000;
+
+const GONE: Leaving = { gone: Promise.resolve() };
+
+export class Chore implements Duty {
+  readonly name: string;
+  readonly isOptional: boolean | undefined;
+  readonly capacity: number;
+  readonly renewEveryMs: number = NEVER_MS;
+  readonly #options: ChoreOptions;
+  #isOpen = false;
+  #onDue: (ms: number) => void = () => undefined;
+  #underWay: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ChoreOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.isOptional = options.isOptional;
+    this.capacity = options.batch;
+  }
+
+  get room(): number {
+    return this.#isOpen ? this.capacity : 0;
+  }
+
+  accept(capacity: number, onDue: (ms: number) => void): void {
+    this.#isOpen = capacity > 0;
+    this.#onDue = onDue;
+  }
+
+  /** Something will be due in so long: the worker looks then. */
+  dueIn(ms: number): void {
+    this.#onDue(ms);
+  }
+
+  async claim(limit: number = this.capacity): Promise<readonly Leaving[]> {
+    const run = this.#options.run(limit);
+    this.#underWay = run.catch(() => undefined);
+    return Array.from({ length: await run }, () => GONE);
+  }
+
+  async check(): Promise<void> {
+    await this.#options.check?.();
+  }
+
+  async renew(): Promise<void> {
+    // Nothing is held between two looks.
+  }
+
+  async drain(): Promise<void> {
+    this.#isOpen = false;
+    await this.#underWay;
+  }
+}

@@ -1,0 +1,123 @@
+/** Rights on our tables: which ones a role has, how they are granted, and which of them a login lacks. */
+import { AmendsError } from "../../core/errors.ts";
+import { text } from "../column.ts";
+import type { Database, Dialect, Session } from "../database.ts";
+import { fields } from "../fields.ts";
+import { persist } from "../retry.ts";
+import { raw, sql, type Sql } from "../sql.ts";
+import { projection } from "../table.ts";
+
+/** On all columns of a table, or on some. */
+export type Rights = Readonly<
+  Partial<Record<"select" | "insert" | "update", true | readonly string[]> & { delete: true }>
+>;
+
+/** Rights by table. */
+export type Grants = Readonly<Record<string, Rights>>;
+
+export interface Role {
+  /** Without the schema's name, which is put in front of it. */
+  readonly name: string;
+  readonly grants: Grants;
+}
+
+export function schemaOf(dialect: Dialect): string {
+  return dialect.table("").text.replace(".", "");
+}
+
+/** A role belongs to the whole server, so the schema is part of its name. */
+export function roleName(dialect: Dialect, { name }: Role): string {
+  return `${schemaOf(dialect)}_${name}`;
+}
+
+/** Creates a role that cannot log in, and grants it its rights. */
+export async function grantRole(session: Session, role: Role): Promise<void> {
+  const { dialect } = session;
+  if (dialect.name !== "postgres") {
+    throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave `roles` out.");
+  }
+  const name = roleName(dialect, role);
+  // Another process, or another schema's migration, may create it at this very moment.
+  await session.query(
+    raw(
+      `do $$ begin create role ${name} nologin; exception when duplicate_object or unique_violation then null; end $$`,
+    ),
+  );
+  await session.query(raw(`grant usage on schema ${schemaOf(dialect)} to ${name}`));
+  await session.query(raw(`grant execute on function ${dialect.table("refuse").text}() to ${name}`));
+  for (const [table, rights] of Object.entries(role.grants))
+    await session.query(raw(`grant ${textOf(rights)} on ${dialect.table(table).text} to ${name}`));
+}
+
+/** The rights of several at once. */
+export function together(...all: readonly Grants[]): Grants {
+  const sum: Record<string, Record<string, true | readonly string[]>> = {};
+  for (const grants of all)
+    for (const [table, rights] of Object.entries(grants)) {
+      const known = (sum[table] ??= {});
+      for (const [right, columns] of Object.entries(rights)) {
+        const before = known[right] ?? [];
+        known[right] = before === true || columns === true ? true : [...new Set([...before, ...columns])];
+      }
+    }
+  return sum;
+}
+
+/** `select, insert (a, b)` */
+export function textOf(rights: Rights): string {
+  return Object.entries(rights)
+    .map(([right, columns]) => (columns === true ? right : `${right} (${columns.join(", ")})`))
+    .join(", ");
+}
+
+/** Throws if the login lacks one of a role's rights, and names each that it lacks. */
+export async function checkRights(db: Database, role: Role, what: string): Promise<void> {
+  if (db.dialect.name !== "postgres") return;
+  const rows = await persist(db, () => db.query(selectMissing(db.dialect, role.grants)));
+  const missing = rows.map((row) => MISSING.read(row));
+  const [first] = missing;
+  if (!first) return;
+  const { login } = first;
+  const list = [...new Set(missing.map(({ right, table }) => `${right} on ${table}`))].join(", ");
+  const name = roleName(db.dialect, role);
+  throw new AmendsError(
+    "DATABASE_FORBIDDEN",
+    `The login "${login}" lacks rights that ${what} needs: ${list}. Run \`migrate({ roles: true })\` once, then \`grant ${name} to "${login}"\`.`,
+    { login, role: name, missing: missing.map(({ right, table, column }) => ({ right, table, column })) },
+  );
+}
+
+interface Needed {
+  readonly table: string;
+  readonly right: string;
+  /** Undefined: all columns. */
+  readonly column: string | undefined;
+}
+
+const NEEDED = fields<Needed>({
+  relation: text((one) => one.table),
+  rights: text((one) => one.right),
+  col: text((one) => one.column),
+});
+
+const MISSING = projection({
+  login: text("login"),
+  table: text("relation"),
+  right: text("rights"),
+  column: text("col"),
+});
+
+function selectMissing(dialect: Dialect, grants: Grants): Sql {
+  const needed = Object.entries(grants).flatMap(([name, rights]) =>
+    Object.entries(rights).flatMap(([right, columns]): Needed[] => {
+      const table = dialect.table(name).text;
+      return columns === true
+        ? [{ table, right, column: undefined }]
+        : columns.map((column) => ({ table, right, column }));
+    }),
+  );
+  return sql`select current_user::text as login, r.relation, r.rights, coalesce(r.col, '') as col
+    from ${dialect.rows(NEEDED, needed)}
+    where not case when r.col is null then has_table_privilege(r.relation, r.rights)
+      else has_column_privilege(r.relation, r.col, r.rights) end`;
+}

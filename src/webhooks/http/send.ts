@@ -1,0 +1,270 @@
+/**
+ * Sends one webhook: the exact bytes, signed with every secret that is alive, to a receiver that may be anybody. All
+ * that can go wrong is an outcome with a stable label; `send` never throws, and nothing that a receiver does makes it
+ * wait longer or read more than was agreed.
+ */
+import type { Dispatcher } from "undici";
+import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
+import { statusMeaning } from "../../core/delivery/response.ts";
+import { retryAfterMs } from "../../core/retry-after.ts";
+import { systemClock, type Clock } from "../../storage/clock.ts";
+import { readNetworks } from "./address.ts";
+import { loadAgent } from "./client.ts";
+import { Connector, type Dial, type Resolve } from "./connector.ts";
+import { exchange, type Answer, type Limits, type Outgoing, type Stop } from "./exchange.ts";
+import { readHeaders } from "./headers.ts";
+import { describeAnswer, first, type SendResponse } from "./response.ts";
+import { signMessage, type WebhookHeaders } from "./signature.ts";
+import { readSecret, type AnySecret } from "./secret.ts";
+import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
+
+export interface SenderOptions {
+  /** Allows plain http: everybody on the way can read it. Off by default. */
+  readonly allowHttp?: boolean;
+  /** Ports that may be called: 443 and 8443 unless told otherwise, with `allowHttp` also 80. */
+  readonly allowPorts?: readonly number[] | "any";
+  /** Networks that are not public and may be called all the same, such as "10.1.0.0/16" or "127.0.0.1". */
+  readonly allowNetworks?: readonly string[];
+  /** For resolving, connecting and TLS together: 5 s. */
+  readonly connectTimeout?: Duration;
+  /** Connections that one receiver may have at a time: 32. */
+  readonly connections?: number;
+  /** Certificates to trust in place of the platform's own, as PEM. */
+  readonly ca?: string | readonly string[];
+  /** Resolves names in place of the platform. Every address it gives is judged. */
+  readonly resolve?: Resolve;
+  readonly clock?: Clock;
+}
+
+export interface SendRequest {
+  readonly url: string;
+  /** Sent and signed as it is, byte by byte. */
+  readonly body: Uint8Array;
+  /** Sent beside those of Amends. `content-type` is application/json unless it is given here. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The same over all attempts. */
+  readonly id: string;
+  /** Seconds since the epoch, of this attempt. */
+  readonly timestamp: number;
+  /** All that are alive, the newest first. */
+  readonly secrets: readonly string[];
+  /** For everything together: 20 s. */
+  readonly timeoutMs?: number;
+  readonly stop?: Stop;
+}
+
+export interface SendResult {
+  /** The receiver took it: it answered 2xx. */
+  readonly ok: boolean;
+  /** `http_<status>`, `redirect`, `gone`, or a label that says why there is no answer. */
+  readonly code: string;
+  readonly status?: number;
+  readonly durationMs: number;
+  /** How long the receiver asks to be left alone, at most a day. */
+  readonly retryAfterMs?: number;
+  readonly response?: SendResponse;
+  /** The receiver answered 410: it wants nothing more, ever. */
+  readonly gone?: true;
+}
+
+export interface Sender {
+  send(request: SendRequest): Promise<SendResult>;
+  /** Refuses, with an `AmendsError`, a URL that would never be called. Names are not resolved here. */
+  checkUrl(url: string): void;
+  /** Called before a worker begins. Throws if nothing can be sent here. */
+  ready?(): Promise<void>;
+  /** Ends all connections. What is still being sent fails as `closed`. */
+  close(): Promise<void>;
+}
+
+const CONNECT_MS = 5_000;
+const TOTAL_MS = 20_000;
+const RESPONSE_MAX_BYTES = 16 * 1024;
+const HEADERS_MAX_BYTES = 16 * 1024;
+const CONNECTIONS = 32;
+/** Shorter than the time after which common servers close an idle connection, so that they rarely do so first. */
+const IDLE_MS = 4_000;
+const IDLE_MAX_MS = 30_000;
+
+const OPTIONS: readonly (keyof SenderOptions)[] = [
+  "allowHttp",
+  "allowPorts",
+  "allowNetworks",
+  "connectTimeout",
+  "connections",
+  "ca",
+  "resolve",
+  "clock",
+];
+
+const REMEMBERED_MAX = 1_000;
+
+/** Answers that never change, worked out once: for texts that come again and again. */
+class Remembered<T extends object | string> {
+  readonly #known = new Map<string, T>();
+  readonly #workOut: (text: string) => T;
+
+  constructor(workOut: (text: string) => T) {
+    this.#workOut = workOut;
+  }
+
+  get(text: string): T {
+    const found = this.#known.get(text);
+    if (found !== undefined) return found;
+    const answer = this.#workOut(text);
+    // Simply begun anew when it is full: what is in use comes back at once.
+    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
+    this.#known.set(text, answer);
+    return answer;
+  }
+
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+/** `dial` opens plain connections; only tests give one, to see where they would go and to lead them astray. */
+export function createSender(options: SenderOptions = {}, dial?: Dial): Sender {
+  refuseUnknown(options, OPTIONS, "webhooks.sending");
+  return new HttpSender(options, dial);
+}
+
+class HttpSender implements Sender {
+  readonly #targets: Remembered<Target | TargetRefusal>;
+  readonly #secrets: Remembered<AnySecret> = new Remembered((text) => readSecret(text, "A webhook's secret"));
+  readonly #connector: Connector;
+  readonly #connections: number;
+  readonly #clock: Clock;
+  #opening: Promise<Dispatcher> | undefined;
+  #client: Dispatcher | undefined;
+  #closed = false;
+
+  constructor(options: SenderOptions, dial: Dial | undefined) {
+    const { allowHttp = false, allowNetworks = [], connections = CONNECTIONS, clock = systemClock } = options;
+    const open = readNetworks(allowNetworks, "allowNetworks");
+    const policy: TargetPolicy = { http: allowHttp, ports: readPorts(options.allowPorts, allowHttp), open };
+    this.#targets = new Remembered((url) => readTarget(url, policy));
+    this.#connector = new Connector({
+      open,
+      clock,
+      connectMs: positiveMs(options.connectTimeout ?? CONNECT_MS, "connectTimeout"),
+      resolve: options.resolve,
+      ca: options.ca,
+      dial,
+    });
+    if (!Number.isInteger(connections) || connections < 1) {
+      throw new AmendsError("BAD_OPTION", "connections must be a whole number of at least 1.");
+    }
+    this.#connections = connections;
+    this.#clock = clock;
+  }
+
+  async send(request: SendRequest): Promise<SendResult> {
+    const startedMs = this.#clock.monotonicMs();
+    const outcome = await this.#begin(request);
+    const durationMs = Math.round(this.#clock.monotonicMs() - startedMs);
+    if (typeof outcome === "string") return { ok: false, code: outcome, durationMs };
+    const { status } = outcome;
+    const { ok, code, gone } = statusMeaning(status);
+    const response = describeAnswer(outcome);
+    if (ok) return { ok, code, status, durationMs, response };
+    const asked = first(outcome.headers["retry-after"]);
+    const retryMs = retryAfterMs(asked, request.timestamp * 1_000 + durationMs);
+    return {
+      ok,
+      code,
+      status,
+      durationMs,
+      response,
+      ...(retryMs !== undefined && { retryAfterMs: retryMs }),
+      ...(gone && { gone }),
+    };
+  }
+
+  checkUrl(url: string): void {
+    const target = this.#targets.get(url);
+    if (typeof target === "string") throw targetError(target);
+  }
+
+  async ready(): Promise<void> {
+    await this.#open();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#secrets.forget();
+    const client = await this.#opening?.catch(() => undefined);
+    const ended = client?.destroy();
+    this.#connector.close();
+    await ended;
+  }
+
+  /** The answer, or the label of what kept it away. */
+  #begin(request: SendRequest): Promise<Answer | string> | string {
+    try {
+      if (this.#closed) return "closed";
+      const target = this.#targets.get(request.url);
+      if (typeof target === "string") return target;
+      if (!(request.body instanceof Uint8Array)) return "request_invalid";
+      const secrets = request.secrets.map((secret) => this.#secrets.get(secret));
+      const headers = headersOf(request.headers, signMessage(request, secrets));
+      const { origin, path } = target;
+      const outgoing: Outgoing = { origin, path, method: "POST", headers, body: request.body };
+      const limits: Limits = {
+        timeoutMs: request.timeoutMs ?? TOTAL_MS,
+        maxBytes: RESPONSE_MAX_BYTES,
+        clock: this.#clock,
+        stop: request.stop,
+      };
+      if (this.#client) return exchange(this.#client, outgoing, limits);
+      return this.#open().then(
+        (client) => exchange(client, outgoing, limits),
+        () => "send_failed",
+      );
+    } catch (error) {
+      return error instanceof AmendsError ? "request_invalid" : "send_failed";
+    }
+  }
+
+  /** The HTTP client is loaded when it is first needed: whoever sends no webhooks does not pay for it. */
+  #open(): Promise<Dispatcher> {
+    this.#opening ??= loadAgent().then((Agent) => {
+      this.#client = new Agent({
+        connect: (wanted, callback) => this.#connector.connect(wanted, callback),
+        connections: this.#connections,
+        pipelining: 1,
+        allowH2: false,
+        keepAliveTimeout: IDLE_MS,
+        keepAliveMaxTimeout: IDLE_MAX_MS,
+        maxHeaderSize: HEADERS_MAX_BYTES,
+        // One clock for all limits, ours: see exchange.ts and connector.ts.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      return this.#client;
+    });
+    return this.#opening;
+  }
+}
+
+function headersOf(own: SendRequest["headers"], signed: WebhookHeaders): Record<string, string> {
+  const plain = {
+    "content-type": "application/json",
+    "user-agent": "amends-webhooks",
+    "webhook-id": signed["webhook-id"],
+    "webhook-timestamp": signed["webhook-timestamp"],
+    "webhook-signature": signed["webhook-signature"],
+  };
+  return own ? { ...plain, ...readHeaders(own), ...signed } : plain;
+}
+
+function readPorts(ports: SenderOptions["allowPorts"], http: boolean): ReadonlySet<number> | "any" {
+  if (ports === "any") return ports;
+  const list = ports ?? [443, 8443, ...(http ? [80] : [])];
+  if (Array.isArray(list) && list.every((port) => Number.isInteger(port) && port > 0 && port < 65_536)) {
+    return new Set(list);
+  }
+  throw new AmendsError("BAD_OPTION", 'allowPorts must be a list of ports, or "any".');
+}
