@@ -2,7 +2,7 @@
 import type { Acting, FailureOf, ForwardOnly, Fresh, StepOptions, Undoable, With } from "./definition.ts";
 
 export interface ParallelOptions {
-  /** How many of the group's steps act at once at most. All of them unless said otherwise. */
+  /** The most steps of the group that act at once. Default: all of them. */
   readonly concurrency?: number;
 }
 

@@ -8,7 +8,7 @@ export type OnTimeout = "compensate" | "continue";
 interface Limited<End extends OnTimeout> {
   /** The longest that is waited. Without one, only the saga's own deadline ends the wait. */
   readonly timeout?: Duration;
-  /** `continue`: the step's result is then undefined. The saga compensates unless said otherwise. */
+  /** `continue`: the saga goes on, and the step's result is undefined. Default: the saga compensates. */
   readonly onTimeout?: End;
 }
 
