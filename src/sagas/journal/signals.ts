@@ -23,6 +23,7 @@ import {
   type NewSignal,
 } from "./signal-queries.ts";
 
+/** The options of `amends.signal`. */
 export interface SignalOptions<Tx> {
   /** Names what is told: the same signal with the same id is sent once, however often it comes. */
   readonly id?: string;
