@@ -40,7 +40,7 @@ onEachDatabase((database) => {
     await reached.reached;
     void worker.stop({ deadline: "0s" });
     await waitFor(async () => (await sent(db)).includes("SchemaCreated > CreateTables (pending)"));
-    clock.jump(60_000);
+    clock.jump(61_000);
     const other = await database.amends({ database: db, events: [saga, ...undoers] });
     await database.worker(other, { poll: "10ms" });
     await waitFor(async () => {
