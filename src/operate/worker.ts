@@ -11,10 +11,11 @@ import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 
+/** The options of `amends.worker`. */
 export interface WorkerOptions {
-  /** How many sagas run here at once, and how many of each other kind of work. 100 unless said otherwise. */
+  /** How many sagas run here at once, and how many of each other kind of work. Default: 100. */
   readonly concurrency?: number;
-  /** How often it looks when nobody told it to. 1 second unless said otherwise. */
+  /** The poll interval. Default: 1s. */
   readonly poll?: Duration;
   /**
    * The duties that this worker drives: parts such as `sagas`, `outbox`, `calls`, `events`, `webhooks` and `retention`, or
@@ -23,8 +24,9 @@ export interface WorkerOptions {
   readonly only?: readonly string[];
 }
 
+/** How a worker stops. */
 export interface StopOptions {
-  /** How long running calls may still take. 25 seconds unless said otherwise. */
+  /** How long running calls may still take. Default: 25s. */
   readonly deadline?: Duration;
 }
 
@@ -42,6 +44,7 @@ export interface WorkerTools {
 /** How long a stop waits, beyond its deadline, for a claim or a renewal that is under way. */
 const LAST_LOOK_MS = 1_000;
 
+/** Runs sagas and the work of all parts. `amends.worker()` makes one. */
 export class Worker {
   readonly #tools: WorkerTools;
   readonly #concurrency: number;
@@ -68,6 +71,7 @@ export class Worker {
     this.#pollMs = positiveMs(poll, "A worker's poll");
   }
 
+  /** Whether the worker has been started and not stopped. */
   get running(): boolean {
     return this.#stopping !== undefined || this.#once !== undefined;
   }

@@ -26,6 +26,7 @@ import { checkSubscriptionKey, type SubscriptionSettings } from "./subscriptions
 
 /** A subscription with the secret that its receiver needs: it is shown this once. */
 export interface NewSubscription extends Subscription {
+  /** The secret that its receiver verifies with. */
   readonly secret: string;
 }
 
@@ -35,6 +36,7 @@ export interface DeclaredSubscription extends Subscription {
   readonly secret: string | undefined;
 }
 
+/** The settings of `webhooks.subscribe`. */
 export interface SubscribeSettings extends SubscriptionSettings {
   /**
    * An id of your own, such as `acme-orders`: a letter, then letters, digits, dots, dashes, underscores and colons. The same
@@ -111,6 +113,7 @@ export class Webhooks<Tx = unknown> {
     return { ...view, secret };
   }
 
+  /** One subscription, by its number or by the id that its subscriber chose. */
   async subscription(id: string): Promise<Subscription> {
     const { subscriptions } = this.#parts;
     return this.#read(async (db) => subscriptions.read(db, await subscriptions.find(db, id)));
@@ -188,6 +191,7 @@ export class Webhooks<Tx = unknown> {
     return this.#parts.operators.deliveries(await this.#resolved(filter));
   }
 
+  /** One delivery; undefined if there is none with this id. */
   delivery(id: string): Promise<Delivery | undefined> {
     return this.#parts.operators.delivery(id);
   }

@@ -22,6 +22,7 @@ export const BEGUN: SagaStatus = sagaMachine.move(RECORDED, "begin");
 /** Every stall leads here, whichever state it comes from. */
 export const STALLED: SagaStatus = sagaMachine.move(BEGUN, "stall");
 
+/** The state of a saga. */
 export type SagaStatus = StateOf<typeof sagaMachine>;
 export type SagaEvent = EventOf<typeof sagaMachine>;
 

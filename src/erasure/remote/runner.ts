@@ -32,17 +32,19 @@ import { ENTRY, isReadable, toEntry, type EntryRow } from "../../outbox/rows.ts"
 import { scrubbedRef } from "./scrub.ts";
 import type { Settled, Settlement } from "../../outbox/settle.ts";
 
+/** The options of `new SagaRunner`. */
 export interface SagaRunnerOptions {
-  /** How often an entry is tried before it is abandoned. 8 unless said otherwise. */
+  /** How often an entry is tried before it is abandoned. Default: 8. */
   readonly maxAttempts?: number;
-  /** How many entries one `runOnce` takes. 50 unless said otherwise. */
+  /** How many entries one `runOnce` takes. Default: 50. */
   readonly batchSize?: number;
   /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
   readonly backoff?: BackoffPolicy | BackoffSettings;
+  /** Called after an entry was abandoned, durably. */
   readonly onAbandoned?: AbandonedHook;
   /** A request is complete only when every resolver that can verify has found the data gone. */
   readonly requireVerification?: boolean;
-  /** A call that takes longer is told to stop, and counts as failed. As long as the lease unless said otherwise. */
+  /** A call that takes longer is told to stop, and counts as failed. Default: as long as the lease. */
   readonly callTimeout?: Duration;
 }
 
@@ -53,6 +55,7 @@ export interface RunnerOutbox extends Pick<Outbox, "books" | "onEnqueued"> {
 
 const OPTIONS = ["maxAttempts", "batchSize", "backoff", "onAbandoned", "requireVerification", "callTimeout"];
 
+/** Calls the resolvers of the entries that are due. */
 export class SagaRunner {
   readonly #registry: ResolverRegistry;
   readonly #outbox: RunnerOutbox;

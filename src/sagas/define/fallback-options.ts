@@ -23,5 +23,6 @@ export interface FallbackTerms<Name> {
   readonly when?: FailureFilter;
   /** While it is open, the step is not called and its fallback acts at once. */
   readonly breaker?: BreakerOptions;
+  /** Not for a fallback. */
   readonly fallback?: "A fallback has no fallback of its own.";
 }

@@ -18,11 +18,17 @@ import type { Run } from "../driver/run.ts";
 
 /** A call of a step, as middleware sees it. */
 export interface StepCall {
+  /** The saga's id. */
   readonly sagaId: string;
+  /** The name of its definition. */
   readonly saga: string;
+  /** The name of the step. */
   readonly step: string;
+  /** Whether the step is done or undone. */
   readonly action: "act" | "compensate";
+  /** The number of this try, from 1. */
   readonly attempt: number;
+  /** The idempotency key of the call. */
   readonly key: string;
 }
 

@@ -23,6 +23,7 @@ import {
   type NewSignal,
 } from "./signal-queries.ts";
 
+/** The options of `amends.signal`. */
 export interface SignalOptions<Tx> {
   /** The id of the signal: the same signal with the same id is sent once. */
   readonly id?: string;

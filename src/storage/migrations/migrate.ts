@@ -31,6 +31,7 @@ type Applied = RowOf<typeof MIGRATION>;
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
+/** The options of `amends.migrate`. */
 export interface MigrateOptions {
   /**
    * Creates roles with the rights that each part of webhook delivery, and retention, need. PostgreSQL only; the login that
