@@ -5,7 +5,7 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { writeOnce } from "../storage/checked-write.ts";
+import { writeOnce } from "../storage/write/checked-write.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { retryLimitsOf, standalone, type PartContext } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";

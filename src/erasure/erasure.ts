@@ -31,13 +31,7 @@ import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
 import { erase, type ErasureReport, type RequestTools } from "./local/erase.ts";
 import { fitLive } from "./local/live-schema.ts";
-import {
-  checkSubject,
-  readLeft,
-  readRetained,
-  type LeftData,
-  type RetainedData,
-} from "./local/local-phase.ts";
+import { checkSubject, readLeft, readRetained, type LeftData, type RetainedData } from "./local/carry-out.ts";
 import { readOverdue, type OverdueOptions, type OverduePage } from "./overdue.ts";
 import { listReleased, RELEASED } from "./queries.ts";
 import { Recorder } from "./recorder.ts";

@@ -27,7 +27,7 @@ export interface Trouble {
 
 /** Which rule a statement broke. */
 export type Violation =
-  /** An optimistic write found something that is not as expected (checked-write.ts). */
+  /** An optimistic write found something that is not as expected (write/checked-write.ts). */
   | { readonly kind: "refused" }
   /**
    * The key exists already. PostgreSQL names its constraint, SQLite its columns. A table that is not one of ours keeps

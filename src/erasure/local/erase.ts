@@ -13,7 +13,7 @@ import type { ResolverRegistry } from "../remote/registry.ts";
 import type { Session } from "../../storage/database.ts";
 import { erasedPayload, event, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
-import { carryOut, checkGuards, checkSubject, type Erased } from "./local-phase.ts";
+import { carryOut, checkGuards, checkSubject, type Erased } from "./carry-out.ts";
 import { BEGUN, beginErasure, keepUntil } from "../queries.ts";
 import type { Recorder } from "../recorder.ts";
 import { inSavepoint } from "./savepoint.ts";

@@ -12,7 +12,7 @@ import type { Session } from "../../storage/database.ts";
 import { overwriteSecurely, type EnqueuedCall, type RequestTools } from "./erase.ts";
 import { event, prefixed, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
-import { checkSubject, correct, type RowCounts } from "./local-phase.ts";
+import { checkSubject, correct, type RowCounts } from "./carry-out.ts";
 import { beginRectification, BEGUN } from "../queries.ts";
 import { inSavepoint } from "./savepoint.ts";
 
