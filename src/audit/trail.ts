@@ -9,16 +9,21 @@ import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./eve
 import { listEvents } from "./queries.ts";
 import { EVENT, toAuditEvent } from "./rows.ts";
 
+/** What `AuditTrail.list` returns: a filter and a page. */
 export interface TrailOptions {
+  /** Only events of this data subject. Default: all subjects. */
   readonly subjectId?: string;
+  /** Only events of these types. Default: all types. An empty list returns no events. */
   readonly types?: readonly AuditType[];
-  /** Default: 100. */
+  /** The size of a page, 1 to 1000 events. Default: 100. */
   readonly limit?: number;
   /** The `next` of the previous page. */
   readonly after?: string;
 }
 
+/** One page of the audit trail. */
 export interface TrailPage {
+  /** The events of this page, oldest first. */
   readonly events: readonly AuditEvent[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;

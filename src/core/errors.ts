@@ -46,10 +46,11 @@ export type ErrorCode =
   | "WEBHOOK_NOT_FOUND"
   | "WEBHOOK_REFUSED";
 
-/** A call that Amends refused. Nothing was written unless the message says so. */
+/** Thrown when Amends refuses a call. Nothing was written, except where the message says so. */
 export class AmendsError extends Error {
+  /** The kind of error, for programs: codes are stable, messages are not. */
   readonly code: ErrorCode;
-  /** Further facts for programs: never personal data. */
+  /** Further facts for programs, such as ids and names; never personal data. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -69,7 +70,7 @@ export function closedError(): AmendsError {
   return new AmendsError("CLOSED", "This Amends was closed. Make a new one.");
 }
 
-/** Somebody else changed the saga first: what was asked for was not done. */
+/** Thrown when another writer changed the saga first. Nothing was written: load the saga again and decide anew. */
 export class SagaConcurrencyError extends AmendsError {
   constructor(sagaId: string, expected: number, found: number) {
     super(
@@ -81,7 +82,7 @@ export class SagaConcurrencyError extends AmendsError {
   }
 }
 
-/** The parts do not fit together as they were put together, or not to what is asked of them. Nothing was written. */
+/** Thrown when the configuration of a part contradicts itself or does not support the call. Nothing was written. */
 export class ConfigurationError extends AmendsError {
   constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
     super("CONFIGURATION", message, details);
@@ -89,8 +90,12 @@ export class ConfigurationError extends AmendsError {
   }
 }
 
-/** Throw this where trying again cannot help. `code` is stored as the error's label, `message` is not stored. */
+/**
+ * Throw this for a permanent failure: the call is not retried. `code` is stored as the error's label, `message` is not
+ * stored.
+ */
 export class Terminal extends Error {
+  /** The label under which the error is stored and shown. */
   readonly code: string;
 
   constructor(code: string, message: string = code, options?: ErrorOptions) {
@@ -101,13 +106,17 @@ export class Terminal extends Error {
 }
 
 /**
- * Throw this where trying again helps. `code` is stored as the error's label, `message` is not stored. Where the other
- * side said how long its trouble lasts, `afterMs` makes the wait longer than the schedule would, never shorter.
+ * Throw this for a temporary failure: the call is retried. `code` is stored as the error's label, `message` is not
+ * stored. `afterMs` is the wait that the other side asked for, such as in `Retry-After`: it makes the wait longer than
+ * the schedule would, up to 24 hours, never shorter.
  */
 export class RetryLater extends Error {
+  /** The label under which the error is stored and shown. */
   readonly code: string;
+  /** The least wait before the next attempt in milliseconds; undefined leaves it to the schedule. */
   readonly afterMs: number | undefined;
 
+  /** `afterMs` is a wait in milliseconds. Negative and infinite values are ignored. */
   constructor(
     code: string,
     message: string = code,

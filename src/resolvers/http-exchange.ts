@@ -5,10 +5,13 @@
 import { errorLabel, RetryLater } from "../core/errors.ts";
 import { limitedCall, type CallLimits } from "./limited-call.ts";
 
+/** The reply of an outside system. */
 export interface HttpReply {
+  /** The HTTP status. */
   readonly status: number;
+  /** The response headers. */
   readonly headers: Headers;
-  /** The body, where it was JSON; otherwise undefined. */
+  /** The parsed body; undefined if the body is not JSON or longer than `replyMaxBytes`. */
   readonly json: unknown;
 }
 

@@ -143,10 +143,13 @@ export interface ListenOptions {
   readonly host?: string;
 }
 
+/** A console that listens on a port of its own. */
 export interface ConsoleServer {
+  /** The address of the console. */
   readonly url: string;
-  /** The address with a token that works once, for whoever started it. */
+  /** The address with a one-time token that signs in with all roles. */
   readonly signInUrl: string;
+  /** Ends live updates, closes all connections and frees the port. */
   close(): Promise<void>;
 }
 

@@ -62,9 +62,13 @@ export interface Retained extends Rows {
   readonly retentions: readonly Retention[];
 }
 
+/** What an erasure does to the database: checks first, then changes in an order that satisfies every foreign key. */
 export interface ErasurePlan {
+  /** Checks that must find no row before anything is written. A guard that finds one refuses the erasure. */
   readonly guards: readonly Guard[];
+  /** The deletions and the overwrites, in the order of their execution, children before parents. */
   readonly operations: readonly Operation[];
+  /** The rows that hold data under a legal retention. */
   readonly retained: readonly Retained[];
 }
 

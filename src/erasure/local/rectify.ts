@@ -16,21 +16,28 @@ import { checkSubject, correct, type RowCounts } from "./carry-out.ts";
 import { beginRectification, BEGUN } from "../queries.ts";
 import { inSavepoint } from "./savepoint.ts";
 
+/** The options of a rectification. */
 export interface RectifyOptions {
   /**
-   * A subject who was erased has nothing left that could be wrong, so a rectification is refused. `retained`: correct
-   * what the law still keeps, and nothing else. `anew`: the person is back under the same id.
+   * Allows the rectification of a subject who was erased before. `retained`: correct only the data that the law still
+   * keeps. `anew`: the person is back under the same id. Default: such a rectification throws `SUBJECT_ERASED`.
    */
   readonly afterErasure?: "retained" | "anew";
 }
 
+/** What a rectification did in the database, and which calls to outside systems follow. */
 export interface RectificationReport {
+  /** The id of the data subject. */
   readonly subjectId: string;
+  /** 1 for the subject's first rectification. */
   readonly generation: number;
+  /** The number of corrected rows per table. */
   readonly corrected: RowCounts;
+  /** The calls to outside systems that were enqueued. */
   readonly entries: readonly EnqueuedCall[];
-  /** Resolvers that cannot correct, or for which no ref was given. */
+  /** The names of resolvers that cannot correct, or for which no ref was given. */
   readonly skipped: readonly string[];
+  /** True if no call to an outside system is left to be made, for this rectification or an earlier one. */
   readonly completed: boolean;
 }
 
