@@ -5,11 +5,15 @@ import type { OutboxStatus } from "../core/outbox/machine.ts";
 import type { TrailEntry } from "../outbox/read/entry.ts";
 import { stateOf, type StoredRun } from "./store/run-row.ts";
 
-/** What a person did to a run, and why. */
+/** What an operator did to a run, and why. */
 export interface FlowNote {
+  /** The action, such as `retry`. */
   readonly action: string;
+  /** The reason that the operator gave. */
   readonly reason: string;
+  /** The name of the operator, if it was given. */
   readonly by?: string;
+  /** When, as an ISO 8601 text. */
   readonly at: string;
 }
 
@@ -23,36 +27,51 @@ export interface FlowStepView {
   readonly undo: UndoKind;
 }
 
-/** One row of the outbox that belongs to a run. */
+/** One event of a run, or its delivery to a handler, as the outbox holds it. */
 export interface RunEvent {
+  /** The id of the outbox entry. */
   readonly id: string;
+  /** The name of the event type. */
   readonly event: string;
+  /** The handler that the event is delivered to; undefined if the event only goes out. */
   readonly handler: string | undefined;
+  /** The status of the entry. */
   readonly status: OutboxStatus;
+  /** The number of attempts so far, the current one included. */
   readonly attempts: number;
+  /** The label of the last error; undefined if there was none. */
   readonly error: string | undefined;
+  /** When the entry was enqueued, by the database's clock. */
   readonly at: Date;
 }
 
 /** One run of a saga over events. */
 export interface FlowView {
+  /** The id of the run. */
   readonly id: string;
+  /** The name of the saga. */
   readonly saga: string;
+  /** The id of the process, as it is stored. */
   readonly processId: string;
   /** 1 for the first run of this process. */
   readonly run: number;
+  /** The status of the run. */
   readonly status: FlowStatus;
-  /** How many steps are done: the index of the one that is waited for. */
+  /** The number of steps that are done, which is the index of the current step. */
   readonly currentStep: number;
+  /** The names of the steps that are done. */
   readonly completedSteps: readonly string[];
-  /** What is still to be undone, next one first. */
+  /** The names of the steps that are still to be undone, the next one first. */
   readonly undoSteps: readonly string[];
+  /** Why the run compensates; undefined if it does not. */
   readonly failure: FlowFailure | undefined;
+  /** When the run began, by the database's clock. */
   readonly startedAt: Date;
+  /** When the run last changed, by the database's clock. */
   readonly updatedAt: Date;
-  /** What people did to it. */
+  /** What operators did to the run. */
   readonly notes: readonly FlowNote[];
-  /** The trigger's delivery, and everything that was sent out for it, in order. */
+  /** The delivery of the trigger and every event of the run, in order. */
   readonly events: readonly RunEvent[];
 }
 

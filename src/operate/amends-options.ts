@@ -70,6 +70,7 @@ export interface DatabaseOptions<Tx, Category extends string = string> extends C
   readonly erasure?: ErasureOptions<Category>;
   /** How long what has ended is kept. Default: for ever. */
   readonly retention?: RetentionOptions;
+  /** Not allowed beside `database`. */
   readonly storage?: never;
 }
 
@@ -79,11 +80,17 @@ export interface StorageOptions extends CommonOptions {
   readonly storage: SagaStorage;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
+  /** Not allowed beside `storage`. */
   readonly database?: never;
+  /** Events need a `database`. */
   readonly events?: never;
+  /** Calls need a `database`. */
   readonly calls?: never;
+  /** Webhooks need a `database`. */
   readonly webhooks?: never;
+  /** Erasure needs a `database`. */
   readonly erasure?: never;
+  /** Retention needs a `database`. */
   readonly retention?: never;
 }
 

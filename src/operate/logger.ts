@@ -1,7 +1,10 @@
-/** Where Amends writes what operators should know. pino fits as it is. Never personal data: ids, names and labels. */
+/** Where Amends writes its log. A pino logger fits as it is. Fields hold ids, names and labels, never personal data. */
 export interface Logger {
+  /** Logs normal operation. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** Logs a problem that Amends handles, such as a failed hook or an unreachable database. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** Logs a problem that needs an operator. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 

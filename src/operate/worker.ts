@@ -11,10 +11,11 @@ import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 
+/** The options of a worker. */
 export interface WorkerOptions {
-  /** How many sagas run here at once, and how many of each other kind of work. 100 unless said otherwise. */
+  /** The number of sagas that run at once, and of items of each other kind of work. Default: 100. */
   readonly concurrency?: number;
-  /** How often it looks when nobody told it to. 1 second unless said otherwise. */
+  /** The poll interval. Default: 1s. */
   readonly poll?: Duration;
   /**
    * The duties that this worker drives: parts such as `sagas`, `outbox`, `calls`, `events`, `webhooks` and `retention`, or
@@ -23,8 +24,9 @@ export interface WorkerOptions {
   readonly only?: readonly string[];
 }
 
+/** The options of `stop`. */
 export interface StopOptions {
-  /** How long running calls may still take. 25 seconds unless said otherwise. */
+  /** How long running calls may still take. After that they are aborted. Default: 25s. */
   readonly deadline?: Duration;
 }
 
@@ -42,6 +44,10 @@ export interface WorkerTools {
 /** How long a stop waits, beyond its deadline, for a claim or a renewal that is under way. */
 const LAST_LOOK_MS = 1_000;
 
+/**
+ * Runs everything that is due: sagas, events, calls, webhooks, erasures and retention. Start it in a long-lived
+ * process, or call `runOnce` from a cron job.
+ */
 export class Worker {
   readonly #tools: WorkerTools;
   readonly #concurrency: number;
@@ -68,18 +74,22 @@ export class Worker {
     this.#pollMs = positiveMs(poll, "A worker's poll");
   }
 
+  /** True between `start` and the end of `stop`, and during `runOnce`. */
   get running(): boolean {
     return this.#stopping !== undefined || this.#once !== undefined;
   }
 
-  /** How long ago the database last answered, of whichever kind of work waits longest for it; undefined while it does not run. */
+  /**
+   * Milliseconds since the database last answered the kind of work that has waited longest; undefined while the worker
+   * does not run.
+   */
   get answeredMsAgo(): number | undefined {
     if (!this.#stopping || this.#loops.length === 0) return undefined;
     const nowMs = this.#tools.clock.monotonicMs();
     return Math.max(...this.#loops.map(({ answeredAtMs }) => nowMs - (answeredAtMs ?? this.#startedAtMs)));
   }
 
-  /** Checks the database, then works until it is stopped. */
+  /** Checks the database, then works until it is stopped. Throws `NOT_ALLOWED_NOW` if it is already started. */
   async start(): Promise<void> {
     if (this.#stopping) throw new AmendsError("NOT_ALLOWED_NOW", "This worker has been started already.");
     const stopping = new AbortController();
@@ -103,7 +113,9 @@ export class Worker {
     );
   }
 
-  /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
+  /**
+   * Stops claiming work, lets running calls finish up to the deadline, aborts the others, and releases unfinished work.
+   */
   async stop(options: StopOptions = {}): Promise<void> {
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     if (this.#once) await this.#drain(deadlineMs);
@@ -118,7 +130,10 @@ export class Worker {
     this.#stopping = undefined;
   }
 
-  /** Takes one batch of what is due of each kind, runs it until it ends or waits, and returns how much it was. */
+  /**
+   * Claims one batch of due work of each kind, runs it until it ends or waits, and returns the number of items. Throws
+   * `NOT_ALLOWED_NOW` while the worker runs.
+   */
   async runOnce(): Promise<number> {
     if (this.running)
       throw new AmendsError("NOT_ALLOWED_NOW", "This worker runs already: it needs no runOnce.");

@@ -10,9 +10,9 @@ import { span, type Period } from "./period.ts";
 
 export const STRATEGIES = ["delete", "anonymize", "retain"] as const;
 /**
- * What an erasure does with a personal column. `delete`: removes the row if only keys and personal data are in it,
- * otherwise overwrites the column. `anonymize`: overwrites the column. `retain`: keeps the value for as long as the law
- * demands.
+ * What an erasure does with a personal column. `delete`: deletes the row if every column that is not a key is to be
+ * deleted, otherwise overwrites the column. `anonymize`: overwrites the column. `retain`: keeps the value for as long
+ * as the law demands.
  */
 export type Strategy = (typeof STRATEGIES)[number];
 
@@ -44,7 +44,10 @@ interface Personal<Category extends string> {
 
 /** A personal column that an erasure clears. */
 export interface ErasedColumn<Category extends string = string> extends Personal<Category> {
-  /** `delete` removes the row if only keys and personal data are in it; `anonymize` overwrites the column. */
+  /**
+   * `delete` deletes the row if every column that is not a key is to be deleted; otherwise it overwrites the column, as
+   * `anonymize` does.
+   */
   readonly strategy: "delete" | "anonymize";
   /** Only a retained column has a policy. */
   readonly policy?: never;

@@ -10,20 +10,27 @@ import { isTooOld } from "./version.ts";
 /** What can be bound to a statement. */
 export type SqliteValue = string | number | bigint | null | Uint8Array;
 
+/** A prepared statement. */
 export interface SqliteStatement {
+  /** Runs the statement and returns all rows. */
   all(...values: SqliteValue[]): unknown[];
+  /** Runs a statement that returns no rows. */
   run(...values: SqliteValue[]): unknown;
-  /** better-sqlite3 says here whether the statement returns rows, and refuses `all` where it does not. */
+  /** better-sqlite3: true if the statement returns rows. `all` throws if it does not. */
   readonly reader?: boolean;
 }
 
-/** What Amends uses of a SQLite handle. */
+/** The part of a SQLite handle that Amends uses. Handles of node:sqlite and better-sqlite3 fit. */
 export interface SqliteHandle {
+  /** Prepares a statement. */
   prepare(text: string): SqliteStatement;
+  /** Runs SQL text without parameters. */
   exec(text: string): unknown;
+  /** Closes the handle. */
   close(): unknown;
-  /** node:sqlite says it this way, better-sqlite3 the other. */
+  /** node:sqlite: true inside a transaction. */
   readonly isTransaction?: boolean;
+  /** better-sqlite3: true inside a transaction. */
   readonly inTransaction?: boolean;
 }
 
