@@ -57,7 +57,7 @@ export class FlowRun {
   readonly processId: string;
   readonly #tools: FlowRunTools;
 
-  /** Not for users: `publish` and `runs` of the events part make it. */
+  /** Not for users: `publish` makes it. */
   constructor(
     tools: FlowRunTools,
     run: { readonly sagaId: string; readonly sagaType: string; readonly processId: string },

@@ -1,10 +1,10 @@
 /** Where Amends writes its log. A pino logger fits as it is. Fields hold ids, names and labels, never personal data. */
 export interface Logger {
-  /** Logs normal operation. */
+  /** For normal operation. Amends itself logs problems only. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   /** Logs a problem that Amends handles, such as a failed hook or an unreachable database. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  /** Logs a problem that needs an operator. */
+  /** Logs a problem that needs an operator, such as a stalled saga, or an unexpected error. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 

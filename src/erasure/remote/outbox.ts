@@ -55,7 +55,10 @@ export interface SucceededOptions<Tx> {
 }
 
 /** The label of the error, and when the entry is due again: after `waitMs` milliseconds, or at `nextAttemptAt`. */
-export type FailedOptions = { readonly error: string } & (
+export type FailedOptions = {
+  /** The label of the error; never personal data. A text that is no label throws `BAD_OPTION`. */
+  readonly error: string;
+} & (
   | { readonly waitMs: number; readonly nextAttemptAt?: never }
   | { readonly nextAttemptAt: Date; readonly waitMs?: never }
 );

@@ -36,7 +36,7 @@ export interface SagaHandlerOptions<
 
 /**
  * Defines a handler that runs a saga of steps and answers with its outcome. The saga's id is derived from the event's,
- * so that repeated deliveries run one saga. The handler frees its slot while the saga runs, and waits for a stalled
+ * so that repeated deliveries run one saga. The handler does not hold its slot while the saga runs, and waits for a stalled
  * saga until an operator resolves it.
  */
 export function sagaHandler<

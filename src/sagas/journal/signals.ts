@@ -23,10 +23,11 @@ import {
   type NewSignal,
 } from "./signal-queries.ts";
 
+/** The options of `amends.signal`. */
 export interface SignalOptions<Tx> {
-  /** Names what is told: the same signal with the same id is sent once, however often it comes. */
+  /** The id of the signal, for deduplication: the same signal with the same id is delivered once. Default: a new id. */
   readonly id?: string;
-  /** Your own open transaction: the signal is sent exactly if it commits. */
+  /** Your own open transaction: the signal is sent if and only if it commits. */
   readonly tx?: Tx;
 }
 

@@ -4,32 +4,43 @@ import type { SubscriptionStatus } from "../../core/delivery/machine.ts";
 import type { Row } from "../../storage/database.ts";
 import { SUBSCRIPTION_ROW } from "./queries.ts";
 
-/** A subscription as people see it: its secrets are not shown again. */
+/** A subscription without its secrets. */
 export interface Subscription {
-  /** The number that Amends gave it. */
+  /** The id that Amends assigned. */
   readonly id: string;
-  /** The id that its subscriber chose, if any. Every method takes either. */
+  /** The id of your own; undefined if none was given. Every method accepts either id. */
   readonly key: string | undefined;
+  /** The URL of the receiver. */
   readonly url: string;
+  /** The description for operators; undefined if none was given. */
   readonly description: string | undefined;
+  /** The status of the subscription. */
   readonly status: SubscriptionStatus;
-  /** Why it is paused or disabled. */
+  /** Why it is paused or disabled; undefined if it is not. */
   readonly reason: string | undefined;
+  /** The event types that it wants. */
   readonly events: readonly string[];
+  /** The accepted values, by attribute. */
   readonly filter: Filter;
-  /** Its own limit; undefined if the general one holds. */
+  /** Its own number of attempts; undefined if the default applies. */
   readonly attempts: number | undefined;
+  /** The number of deliveries under way at once. */
   readonly concurrency: number;
-  /** The least time between two deliveries; 0 without a rate. */
+  /** The least time between two deliveries in milliseconds; 0 without a rate limit. */
   readonly intervalMs: number;
+  /** True if events are delivered one at a time, in the order of publication. */
   readonly ordered: boolean;
+  /** Its own time limit of one attempt in milliseconds; undefined if the default applies. */
   readonly timeoutMs: number | undefined;
-  /** How many secrets sign now. */
+  /** The number of secrets that sign now. */
   readonly liveSecrets: number;
-  /** Since when nothing has arrived; undefined if the last attempt did. */
+  /** Since when every attempt has failed; undefined if the last attempt succeeded. */
   readonly failingSince: Date | undefined;
+  /** The number of failed attempts since then. */
   readonly failures: number;
+  /** When it was created, by the database's clock. */
   readonly createdAt: Date;
+  /** When it last changed, by the database's clock. */
   readonly updatedAt: Date;
 }
 
