@@ -41,7 +41,7 @@ export class AuditTrail {
     this.#database = database;
   }
 
-  /** One page of events, oldest first. */
+  /** Returns one page of events, oldest first. Throws `BAD_OPTION` if an option is not valid. */
   async list(options: TrailOptions = {}): Promise<TrailPage> {
     refuseUnknown(options, ["subjectId", "types", "limit", "after"], "A page of the audit trail");
     const { subjectId, types, limit = 100 } = options;
