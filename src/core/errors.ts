@@ -105,6 +105,15 @@ export class Terminal extends Error {
   }
 }
 
+/** The options of a `RetryLater`. */
+export interface RetryLaterOptions {
+  /**
+   * The least wait before the next attempt in milliseconds. Negative and infinite values are ignored. Default: the
+   * schedule decides.
+   */
+  readonly afterMs?: number | undefined;
+}
+
 /**
  * Throw this for a temporary failure: the call is retried. `code` is stored as the error's label, `message` is not
  * stored. `afterMs` is the wait that the other side asked for, such as in `Retry-After`: it makes the wait longer than
@@ -116,12 +125,7 @@ export class RetryLater extends Error {
   /** The least wait before the next attempt in milliseconds; undefined leaves it to the schedule. */
   readonly afterMs: number | undefined;
 
-  /** `afterMs` is a wait in milliseconds. Negative and infinite values are ignored. */
-  constructor(
-    code: string,
-    message: string = code,
-    { afterMs }: { readonly afterMs?: number | undefined } = {},
-  ) {
+  constructor(code: string, message: string = code, { afterMs }: RetryLaterOptions = {}) {
     super(message);
     this.name = "RetryLater";
     this.code = code;

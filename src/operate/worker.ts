@@ -5,7 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
-import { refuseUnknown } from "../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
@@ -117,6 +117,7 @@ export class Worker {
    * Stops claiming work, lets running calls finish up to the deadline, aborts the others, and releases unfinished work.
    */
   async stop(options: StopOptions = {}): Promise<void> {
+    refuseUnknown(options, ["deadline"], "A worker's stop");
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     if (this.#once) await this.#drain(deadlineMs);
     const stopping = this.#stopping;
@@ -134,7 +135,8 @@ export class Worker {
    * Claims one batch of due work of each kind, runs it until it ends or waits, and returns the number of items. Throws
    * `NOT_ALLOWED_NOW` while the worker runs.
    */
-  async runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "A worker's runOnce");
     if (this.running)
       throw new AmendsError("NOT_ALLOWED_NOW", "This worker runs already: it needs no runOnce.");
     this.#once = this.#runOnce();

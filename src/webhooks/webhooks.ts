@@ -120,9 +120,9 @@ export class Webhooks<Tx = unknown> {
   }
 
   /** Lists subscriptions, oldest first. Default: the first 100. */
-  async subscriptions({ limit = 100, ...filter }: Partial<SubscriptionFilter> = {}): Promise<
-    readonly Subscription[]
-  > {
+  async subscriptions(given: Partial<SubscriptionFilter> = {}): Promise<readonly Subscription[]> {
+    refuseUnknown(given, ["status", "limit", "after", "order"], "webhooks.subscriptions");
+    const { limit = 100, ...filter } = given;
     return this.#read((db) => this.#parts.subscriptions.list(db, { limit, ...filter }));
   }
 
@@ -164,6 +164,7 @@ export class Webhooks<Tx = unknown> {
     id: string,
     options: { readonly secret?: string; readonly overlap?: Duration } = {},
   ): Promise<NewSubscription> {
+    refuseUnknown(options, ["secret", "overlap"], "webhooks.rotateSecret");
     const { subscriptions } = this.#parts;
     const secret = subscriptions.secret(options.secret);
     const overlapMs = durationMs(options.overlap ?? OVERLAP, "overlap");
@@ -188,6 +189,7 @@ export class Webhooks<Tx = unknown> {
 
   /** Lists deliveries, newest first. */
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
+    refuseUnknown(filter, ["subscriptionId", "eventId", "status", "limit", "after"], "webhooks.deliveries");
     return this.#parts.operators.deliveries(await this.#resolved(filter));
   }
 
@@ -251,6 +253,7 @@ export class Webhooks<Tx = unknown> {
   async deadLetters(
     filter: { readonly subscriptionId?: string; readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
+    refuseUnknown(filter, ["subscriptionId", "limit"], "webhooks.deadLetters");
     return this.#parts.operators.deadLetters(await this.#resolved(filter));
   }
 

@@ -66,6 +66,7 @@ onEachYard((yard) => {
     const { status, violations } = await killByPoison(yard, await brokenBuild(COUNTED_AT_THE_END));
     expect(status).toBe("RUNNING");
     expect(violations.join("\n")).toMatch(/I10: .* is recovery 4 of at most 2/);
-    expect(violations.join("\n")).toMatch(/K-07: .* its row counts \d recoveries, its log shows 5/);
+    // A machine that stalls past a lease adds a claim: the count is more than the budget, but not always the same.
+    expect(violations.join("\n")).toMatch(/K-07: .* its row counts \d recoveries, its log shows [4-9]/);
   });
 });

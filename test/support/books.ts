@@ -10,7 +10,7 @@ import { initial, type SagaState, type StepState } from "../../src/core/saga/sta
 import { canTurn, undoDue } from "../../src/core/saga/undoing.ts";
 import { idempotencyKey } from "../../src/core/identity.ts";
 import type { Failure, Mark } from "../../src/core/saga/entry.ts";
-import { SHORT_WAIT_MS } from "../../src/sagas/engine/waiting.ts";
+import { SHORT_WAIT_MS } from "../../src/sagas/driver/wait.ts";
 import type { LogEntry, SagaRecord } from "../../src/sagas/journal/journal.ts";
 
 /** One time that a call was begun, durably: under which token, and by which line. */

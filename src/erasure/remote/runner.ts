@@ -9,7 +9,7 @@ import type { NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError, errorLabel } from "../../core/errors.ts";
-import { refuseUnknown } from "../../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { within } from "../../storage/clock.ts";
@@ -120,7 +120,8 @@ export class SagaRunner {
    * Claims one batch, makes its calls in parallel, settles each outcome as it arrives, and returns the number of
    * claimed entries.
    */
-  runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "A runner's runOnce");
     return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 

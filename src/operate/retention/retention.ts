@@ -5,7 +5,7 @@
  * start.
  */
 import { AmendsError, errorLabel } from "../../core/errors.ts";
-import { refuseUnknown } from "../../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { persist } from "../../storage/retry.ts";
 import { checkRole, setRole } from "../../storage/postgres/role.ts";
@@ -53,7 +53,8 @@ export class Retention {
    * Removes one batch of each kind with a policy, and returns the number of rows. The worker calls it; without a
    * worker, call it yourself.
    */
-  runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "amends.retention.runOnce");
     return this.#sweeper.runOnce();
   }
 }

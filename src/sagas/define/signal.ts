@@ -1,4 +1,4 @@
-/** Signals: what somebody outside tells a saga that waits for it, with a typed payload. */
+/** Signals: messages with a typed payload, sent from outside to a saga that waits for them. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";

@@ -73,7 +73,7 @@ export class SagaRun<Results = unknown, E = unknown> {
     checkWait(options);
     const { run } = this.#started;
     if (run && !options.signal && options.timeout === undefined) {
-      await run.lease.unlessLost(run.lease.gone);
+      await run.lease.goneOrLost;
       const outcome = run.departure === "ended" ? outcomeOf(this.id, run.state) : undefined;
       // A stalled saga may have been helped on since.
       if (outcome && outcome.status !== "STALLED") return outcome as SagaOutcome<Results, E>;

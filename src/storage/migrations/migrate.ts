@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
 import { int, text } from "../column.ts";
 import type { Database, Dialect, Session } from "../database.ts";
 import { grantRole } from "../postgres/rights.ts";
@@ -42,9 +43,11 @@ export interface MigrateOptions {
 /** Applies the migrations that the database lacks, and returns their names. */
 export async function migrate(
   db: Database,
-  { roles = false }: MigrateOptions = {},
+  options: MigrateOptions = {},
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<readonly string[]> {
+  refuseUnknown(options, ["roles"], "migrate");
+  const { roles = false } = options;
   await persist(db, () => db.open());
   await persist(db, () => prepare(db));
   const applied = await persist(db, () => db.transaction((session) => apply(session, migrations)));

@@ -162,10 +162,10 @@ class Proof {
     schedule: Schedule,
     look: (performance: Performance) => void = () => undefined,
   ): Promise<readonly Call[]> {
-    const ground = (this.#ground ??= await Ground.open());
-    const performance = await perform(this.#script, schedule, ground);
+    const openGround = async (): Promise<Ground> => (this.#ground ??= await Ground.open());
+    const performance = await perform(this.#script, schedule, openGround);
     look(performance);
-    await this.#book(performance);
+    await this.#judge(performance);
     if (performance.hitch !== undefined || this.#script.prepare) await this.#close();
     this.#done++;
     this.#options.onProgress?.({ done: this.#done, of: this.#of, failures: this.#failures.length });
@@ -177,7 +177,7 @@ class Proof {
     this.#ground = undefined;
   }
 
-  async #book(performance: Performance): Promise<void> {
+  async #judge(performance: Performance): Promise<void> {
     const { schedule, outcome } = performance;
     const one: ProvenSchedule = { seed: seedOf(schedule), schedule: describe(schedule), outcome };
     const problem = performance.hitch ?? judge(performance);
