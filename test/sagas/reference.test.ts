@@ -1,18 +1,19 @@
 /** A saga is started by a reference where its definition is not loaded, and runs where it is. */
-import { ok, saga, sagaRef, type AmendsError } from "amends";
+import { Amends, ok, saga, sagaRef, type AmendsError } from "amends";
 import { event } from "amends/events";
 import { MemorySagaStorage } from "amends/storage";
-import { Amends } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { transactionOn } from "./support/effects-table.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 const schema = z.object({ orderId: z.string() });
 const Paid = event("Paid", z.object({ orderId: z.string(), cents: z.number() }));
 
 const order = saga("order", schema)
-  .step("reserve", { act: ({ input }) => ok({ seat: `seat of ${input.orderId}` }), compensate: () => undefined })
+  .step("reserve", {
+    act: ({ input }) => ok({ seat: `seat of ${input.orderId}` }),
+    compensate: () => undefined,
+  })
   .step("charge", { act: ({ results }) => ok(`paid for ${results.reserve.seat}`) });
 const orderRef = sagaRef("order", schema);
 
@@ -27,7 +28,7 @@ const shipmentRef = sagaRef("shipment", schema).waitFor("paid", {
 });
 
 onEachDatabase((database) => {
-  it("[S-45] a process without the definition starts a saga, and a worker with it runs it to its end", async () => {
+  it("[S-47] a process without the definition starts a saga, and a worker with it runs it to its end", async () => {
     const db = await database.open();
     const web = await database.amends({ database: db });
     const run = await web.start(orderRef, { orderId: "o-1" }, { id: "order-1" });
@@ -41,10 +42,10 @@ onEachDatabase((database) => {
     });
     // What the first claim recorded is what every later reader sees.
     const view = await web.inspect("order-1");
-    expect(view?.steps.map(({ name }) => name)).toEqual(["reserve", "charge"]);
+    expect(view?.plan.map(({ name }) => name)).toEqual(["reserve", "charge"]);
   });
 
-  it("[S-45] the same id again is the same saga, by the reference or by the definition", async () => {
+  it("[S-47] the same id again is the same saga, by the reference or by the definition", async () => {
     const db = await database.open();
     const web = await database.amends({ database: db });
     await web.start(orderRef, { orderId: "o-1" }, { id: "order-1" });
@@ -58,18 +59,22 @@ onEachDatabase((database) => {
     expect((await (await web.get(orderRef, "order-1")).result()).status).toBe("COMPLETED");
   });
 
-  it("[S-45] in the caller's transaction it exists exactly if that commits", async () => {
+  it("[S-47] in the caller's transaction it exists exactly if that commits", async () => {
     const db = await database.open();
     const web = await database.amends({ database: db });
-    const transaction = await transactionOn(database);
-    await transaction.begin();
-    await web.start(orderRef, { orderId: "o-1" }, { id: "order-1", tx: transaction.tx });
-    await transaction.rollback();
+    const rolledBack = db.transaction(async (_session, tx) => {
+      await web.start(orderRef, { orderId: "o-1" }, { id: "order-1", tx });
+      throw new Error("rolled back");
+    });
+    await expect(rolledBack).rejects.toThrow("rolled back");
     expect(await web.inspect("order-1")).toBeUndefined();
-    await transaction.end();
+    await db.transaction((_session, tx) =>
+      web.start(orderRef, { orderId: "o-1" }, { id: "order-1", tx }).then(() => undefined),
+    );
+    expect((await web.inspect("order-1"))?.status).toBe("PENDING");
   });
 
-  it("[S-45] a reference to a registered saga is that saga: it runs at once", async () => {
+  it("[S-47] a reference to a registered saga is that saga: it runs at once", async () => {
     const amends = await database.amends({ sagas: [order] });
     await database.worker(amends, { poll: "1h" });
     const run = await amends.start(orderRef, { orderId: "o-1" });
@@ -77,7 +82,7 @@ onEachDatabase((database) => {
     expect(amends.counters.claimed).toBe(0);
   });
 
-  it("[S-45] a saga that is cancelled before any worker had it ends without a call", async () => {
+  it("[S-47] a saga that is cancelled before any worker had it ends without a call", async () => {
     const db = await database.open();
     const web = await database.amends({ database: db });
     await web.start(orderRef, { orderId: "o-1" }, { id: "order-1" });
@@ -89,7 +94,7 @@ onEachDatabase((database) => {
     expect(view?.timeline.some(({ step }) => step === "reserve")).toBe(false);
   });
 
-  it("[S-45] an event that is published before any worker knew the saga reaches its wait", async () => {
+  it("[S-47] an event that is published before any worker knew the saga reaches its wait", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
     const web = await database.amends({ database: db, events: [] });
@@ -106,7 +111,7 @@ onEachDatabase((database) => {
     expect(outcome).toMatchObject({ results: { ship: 5 } });
   });
 
-  it("[S-45] workers of another version leave it alone", async () => {
+  it("[S-47] workers of another version leave it alone", async () => {
     const db = await database.open();
     const web = await database.amends({ database: db });
     await web.start(sagaRef("order", schema, { version: 2 }), { orderId: "o-1" }, { id: "order-1" });
@@ -115,7 +120,7 @@ onEachDatabase((database) => {
     expect((await web.inspect("order-1"))?.status).toBe("PENDING");
   });
 
-  it("[S-45] the deadline of the definition counts from the start, not from the first claim", async () => {
+  it("[S-47] the deadline of the definition counts from the start, not from the first claim", async () => {
     const clock = virtualClock();
     const db = await database.open({ clock });
     const web = await database.amends({ database: db });
@@ -132,7 +137,7 @@ onEachDatabase((database) => {
   });
 });
 
-it("[S-45] input that does not fit, and a storage of one's own, are refused", async () => {
+it("[S-47] input that does not fit, and a storage of one's own, are refused", async () => {
   const amends = new Amends({ storage: new MemorySagaStorage(), sagas: [] });
   const refused = await amends.start(orderRef, { orderId: "o-1" }).catch((error: AmendsError) => error);
   expect(refused).toMatchObject({ code: "NOT_SUPPORTED" });
