@@ -8,7 +8,7 @@ import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { SagaContext, SagaLogEntry, SagaStorage, SagaStorageRun, StoredSagaState } from "./contract.ts";
 import { PendingSaga } from "./pending-saga.ts";
-import { insertLines } from "../sagas/journal/flush.ts";
+import { insertLines } from "../sagas/journal/line-queries.ts";
 import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
 import { insertDraft, selectForRecovery, updateDraft } from "./queries.ts";

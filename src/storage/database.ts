@@ -5,10 +5,7 @@
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock } from "./clock.ts";
 import type { Fields } from "./fields.ts";
-import type { PositionalColumn } from "./positional.ts";
 import type { Sql } from "./sql.ts";
-
-export type { PositionalColumn as Column } from "./positional.ts";
 
 /** A row as a driver returns it. `table` and `projection` read it (table.ts). */
 export type Row = Readonly<Record<string, unknown>>;
@@ -58,8 +55,6 @@ export interface Dialect {
   forUpdateOf(alias: string, wait?: "skip locked"): Sql;
   /** These objects as a relation `r` with these fields: one parameter per field or one for all, however many objects. */
   rows<From>(fields: Fields<From>, from: readonly From[]): Sql;
-  /** The same with rows that are built by position. Only for statements that are not on `fields` yet. */
-  rows(columns: readonly PositionalColumn[], rows: readonly (readonly unknown[])[]): Sql;
   /** `column` is one of these. */
   among(column: Sql, values: readonly string[], type?: "text" | "bigint"): Sql;
   /** Wakes the workers that listen once the transaction commits; undefined where the database cannot. */

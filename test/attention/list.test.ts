@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { ATTENTION_KINDS } from "../../src/attention/item.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
+import { numbered } from "../support/numbered.ts";
 import { add } from "./support/waiting.ts";
 
 const START = Date.UTC(2026, 4, 15, 12);
@@ -80,10 +81,7 @@ onEachDatabase((database) => {
 
   it("[P-02] a count stops at a bound and says so", async () => {
     const { db, amends } = await scene(database);
-    const numbers = db.dialect.rows(
-      [{ name: "n", type: "int" }],
-      Array.from({ length: 5_000 }, (_, n) => [n]),
-    );
+    const numbers = numbered(db.dialect, 5_000);
     await db.query(sql`insert into ${db.dialect.table("saga_state")}
         (saga_id, saga_type, process_id, status, trigger_id, trail, started_at, updated_at, rested_at)
       select 'many-' || r.n, 'flow', 'many-' || r.n, 'stalled', '0190a3f2-0000-7000-8000-000000000000', '',

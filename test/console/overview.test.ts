@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { AttentionLine, Health, Overview, OverviewHistory, Page } from "../../src/console/contract.ts";
 import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { numbered } from "../support/numbered.ts";
 import { forEver, gate } from "../sagas/support/gate.ts";
 import { openFlows } from "./support/flows.ts";
 import { orders, openShop } from "./support/shop.ts";
@@ -61,10 +62,7 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, sagas: [orders()] });
     const { dialect } = db;
     // 600 in each of the last minutes, evenly.
-    const rows = dialect.rows(
-      [{ name: "n", type: "int" }],
-      Array.from({ length: 1_800 }, (_, n) => [n]),
-    );
+    const rows = numbered(dialect, 1_800);
     const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
     await db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, status, context, plan, created_at, updated_at)
       select 'o-' || r.n, 'place-order', 'COMPLETED', '{}', '', ${at}, ${at} from ${rows}`);

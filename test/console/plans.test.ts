@@ -6,6 +6,7 @@ import { raw, sql, type Sql } from "../../src/storage/sql.ts";
 import { explainPostgres, explainSqlite, type Explainer } from "../conformance/plans.ts";
 import { recorded } from "../conformance/recorded-database.ts";
 import { onDatabase, type TestDatabase } from "../support/databases.ts";
+import { numbered } from "../support/numbered.ts";
 import { orders } from "./support/shop.ts";
 import { program, visit } from "./support/visit.ts";
 
@@ -26,10 +27,7 @@ async function fill(db: Database): Promise<void> {
   const { dialect } = db;
   const table = dialect.table("saga_executions");
   const add = async (count: number, prefix: string, status: Sql): Promise<void> => {
-    const numbers = dialect.rows(
-      [{ name: "n", type: "int" }],
-      Array.from({ length: count }, (_, n) => [n]),
-    );
+    const numbers = numbered(dialect, count);
     const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
     await db.query(sql`insert into ${table} (id, name, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
       select ${prefix} || r.n, 'saga-' || (r.n % 7), ${status}, '{"input":{}}', 'one~ two', 3, 1, ${at}, ${at}, ${at} from ${numbers}`);
@@ -45,14 +43,7 @@ async function fill(db: Database): Promise<void> {
 /** The same of runs of event flows, of the outbox and of deliveries. */
 async function fillParts(db: Database, count: number, which: "ended" | "open"): Promise<void> {
   const { dialect } = db;
-  const columns = [
-    { name: "n", type: "int" },
-    { name: "id", type: "uuid" },
-  ] as const;
-  const numbers = dialect.rows(
-    columns,
-    Array.from({ length: count }, (_, n) => [n, randomUUID()]),
-  );
+  const numbers = numbered(dialect, count);
   const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
   const state = (ended: string, open: string): Sql => raw(which === "ended" ? ended : open);
   const [flows, outbox, sent] = ["saga_state", "outbox", "webhook_delivery_sagas"].map((name) =>

@@ -52,12 +52,12 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
 /** A checkpoint takes whatever version is free, and moves the row whoever holds it. */
 export const SETTLE_WITHOUT_FENCE: readonly Patch[] = [
   {
-    file: "sagas/journal/flush.js",
-    from: "raw(LINE_VALUES)",
-    to: 'raw(LINE_VALUES.replace("r.id", `(select coalesce(max(l.id), 1) + 1 from ${dialect.table("saga_logs").text} as l where l.saga_id = r.saga_id)`))',
+    file: "sagas/journal/line-queries.js",
+    from: "${LINE_VALUES}",
+    to: '${sql([LINE_VALUES.text.replace("r.id", `(select coalesce(max(l.id), 1) + 1 from ${dialect.table("saga_logs").text} as l where l.saga_id = r.saga_id)`)])}',
   },
   {
-    file: "sagas/journal/flush.js",
+    file: "sagas/journal/move-queries.js",
     from: "where c.id = r.id and c.token = r.token and c.status = r.from_status",
     to: "where c.id = r.id",
   },
@@ -71,7 +71,7 @@ export const COUNTED_AT_THE_END: readonly Patch[] = [
     to: "c.recovery_attempts",
   },
   {
-    file: "sagas/journal/flush.js",
+    file: "sagas/journal/move-queries.js",
     from: "recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end",
     to: "recovery_attempts = c.recovery_attempts + 1",
   },

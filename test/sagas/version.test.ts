@@ -3,7 +3,7 @@ import { SagaConcurrencyError, SqlSagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { claimToken } from "../../src/core/claim-token.ts";
-import { insertLines } from "../../src/sagas/journal/flush.ts";
+import { insertLines } from "../../src/sagas/journal/line-queries.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";

@@ -6,7 +6,8 @@
 import { claimCount } from "../../src/core/claim-token.ts";
 import { sagaMachine, CLAIMABLE } from "../../src/core/saga/machine.ts";
 import type { LogEntry } from "../../src/sagas/journal/journal.ts";
-import { executionColumns, logColumns, toLogEntry, toRecord } from "../../src/sagas/journal/rows.ts";
+import { executionColumns } from "../../src/sagas/journal/queries.ts";
+import { LINE, toLogEntry, toRecord } from "../../src/sagas/journal/rows.ts";
 import type { Database, Row } from "../../src/storage/database.ts";
 import { literals, sql } from "../../src/storage/sql.ts";
 import { Reader, type Book } from "./books.ts";
@@ -71,7 +72,7 @@ async function readAll(database: Database): Promise<{ rows: readonly Row[]; logs
   // In one transaction, so that rows and lines are of the same moment.
   const [rows = [], lines = []] = await database.batch([
     sql`select ${executionColumns(dialect)}, error from ${dialect.table("saga_executions")} order by id`,
-    sql`select ${logColumns(dialect)} from ${dialect.table("saga_logs")} order by saga_id, id`,
+    sql`select ${LINE.columns(dialect)} from ${dialect.table("saga_logs")} order by saga_id, id`,
   ]);
   const logs = new Map<string, LogEntry[]>();
   for (const line of lines) {

@@ -31,3 +31,8 @@ export type SagaEvent = EventOf<typeof sagaMachine>;
 
 /** The states in which a worker may claim a saga. A stalled one waits for a person. */
 export const CLAIMABLE: readonly SagaStatus[] = ["PENDING", "RUNNING", "COMPENSATING"];
+
+/** The states of sagas that have not ended. Each has an arrow out of it: this is the guard of every update. */
+export const OPEN: readonly SagaStatus[] = sagaMachine.states.filter(
+  (state) => !sagaMachine.isTerminal(state),
+);

@@ -13,7 +13,7 @@ import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Database } from "../../storage/database.ts";
 import type { AnySaga } from "../define/definition.ts";
 import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.ts";
-import { failureText } from "../journal/move.ts";
+import { failureText } from "../../core/saga/failure-text.ts";
 import { callStep } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
 import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/saga-host.ts";

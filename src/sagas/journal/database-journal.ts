@@ -10,7 +10,8 @@ import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
-import { flush, flushInside, insertLines, type Execute, type Item } from "./flush.ts";
+import { flush, flushInside, type Execute, type Item } from "./flush.ts";
+import { insertLines } from "./line-queries.ts";
 import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import {
   OPERATOR_TOKEN,
@@ -23,7 +24,7 @@ import {
   type NewSaga,
   type SagaRecord,
 } from "./journal.ts";
-import { moveFor } from "./move.ts";
+import { moveFor } from "./move-queries.ts";
 import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";

@@ -1,11 +1,13 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
 import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
-import { encodePlan, UNRECORDED_PLAN, type Plan } from "../../core/saga/plan.ts";
+import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
-import type { Column, Dialect } from "../../storage/database.ts";
+import { text } from "../../storage/column.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { Claimed, Kind } from "./journal.ts";
-import { executionColumns, logColumns } from "./rows.ts";
+import type { Claimed, Kind, KnownKind } from "./journal.ts";
+import { EXECUTION, LINE } from "./rows.ts";
 
 /** Sagas that never lost a worker come first: one that kills its worker must not take the healthy ones along. */
 export const SAGAS: Claimable = {
@@ -15,6 +17,11 @@ export const SAGAS: Claimable = {
   classes: [sql`due.recovery_attempts = 0`, sql`due.recovery_attempts > 0`],
   rank: sql`due.recovery_attempts`,
 };
+
+/** The columns of a saga's row, and the time of the database. */
+export function executionColumns(dialect: Dialect, alias?: string): Sql {
+  return sql`${EXECUTION.columns(dialect, alias)}, ${dialect.epochMs(dialect.now())} as now_at`;
+}
 
 /** A claim of a saga whose owner did not give it back is a recovery, and is counted as one. */
 export function claimSagas(
@@ -42,22 +49,22 @@ export function claimSagas(
 }
 
 /** The plan of sagas that a reference started, as the definition of the worker that claimed them first has it. */
-export function recordPlans(
-  dialect: Dialect,
-  sagas: readonly { readonly id: string; readonly plan: Plan; readonly deadlineMs: number | undefined }[],
-): Sql {
-  const rows = sagas.map(({ id, plan, deadlineMs }) => [id, encodePlan(plan), deadlineMs ?? null]);
+export function recordPlans(dialect: Dialect, sagas: readonly PlannedSaga[]): Sql {
   const deadline = dialect.plusMs(raw("c.created_at"), raw("r.deadline_ms"));
   return sql`update ${dialect.table("saga_executions")} as c
     set plan = r.plan, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
-    from ${dialect.rows(PLANNED, rows)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
+    from ${dialect.rows(PLANNED, sagas)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
 }
 
-const PLANNED: readonly Column[] = [
-  { name: "id", type: "text" },
-  { name: "plan", type: "text" },
-  { name: "deadline_ms", type: "text" },
-];
+interface PlannedSaga extends Pick<KnownKind, "plan" | "deadlineMs"> {
+  readonly id: string;
+}
+
+const PLANNED = fields<PlannedSaga>({
+  id: text(({ id }) => id),
+  plan: text(({ plan }) => encodePlan(plan)),
+  deadline_ms: text(({ deadlineMs }) => (deadlineMs === undefined ? undefined : String(deadlineMs))),
+});
 
 /** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
 export function renewSagas(dialect: Dialect, holds: readonly Claimed[], leaseMs: number): Sql {
@@ -70,7 +77,7 @@ export function selectSaga(dialect: Dialect, id: string, lock: boolean): Sql {
 }
 
 export function selectLogs(dialect: Dialect, ids: readonly string[]): Sql {
-  return sql`select ${logColumns(dialect)} from ${dialect.table("saga_logs")}
+  return sql`select ${LINE.columns(dialect)} from ${dialect.table("saga_logs")}
     where ${dialect.among(raw("saga_id"), ids)} order by saga_id, id`;
 }
 

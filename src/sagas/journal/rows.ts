@@ -6,59 +6,89 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { initial, type SagaState } from "../../core/saga/state.ts";
 import { claimCount, laterClaim } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
-import type { Dialect, Row } from "../../storage/database.ts";
-import { join, raw, sql, type Sql } from "../../storage/sql.ts";
+import type { SagaStatus } from "../../core/saga/machine.ts";
+import { bigint, flag, float, instant, int, json, optional, text } from "../../storage/column.ts";
+import type { Row } from "../../storage/database.ts";
+import { projection, table, type Table } from "../../storage/table.ts";
 import { OPERATOR_TOKEN, type LogEntry, type SagaRecord } from "./journal.ts";
 
-const EXECUTION = [
-  "id",
-  "name",
-  "definition",
-  "status",
-  "context",
-  "plan",
-  "version",
-  "token",
-  "owner",
-  "recovery_attempts",
-];
-const INSTANTS = ["created_at", "updated_at", "deadline_at", "next_attempt_at"];
-const LOG = [
-  "saga_id",
-  "id",
-  "token",
-  "step_name",
-  "action",
-  "status",
-  "details",
-  "next_step",
-  "next_action",
-];
-
-/** Columns of a saga's row, under an alias where there is one. */
-export function executionColumns(dialect: Dialect, alias?: string): Sql {
-  const of = (name: string): string => (alias === undefined ? name : `${alias}.${name}`);
-  const plain = EXECUTION.map(of).join(", ");
-  const instants = INSTANTS.map((name) => sql`${dialect.epochMs(raw(of(name)))} as ${raw(name)}`);
-  const begun = sql`case when ${raw(of("begun"))} then 1 else 0 end as begun`;
-  return join([raw(plain), begun, ...instants, sql`${dialect.epochMs(dialect.now())} as now_at`], ", ");
+interface ExecutionRow {
+  readonly id: string;
+  readonly name: string;
+  readonly definition: number;
+  readonly status: SagaStatus;
+  readonly context: { readonly input?: unknown };
+  readonly plan: string;
+  readonly begun: boolean;
+  readonly version: number;
+  readonly token: number;
+  readonly owner: string | undefined;
+  readonly recoveryAttempts: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly deadlineAt: number | undefined;
+  readonly nextAttemptAt: number | undefined;
 }
 
-export function logColumns(dialect: Dialect): Sql {
-  return sql`${raw(LOG.join(", "))}, ${dialect.epochMs(raw("created_at"))} as created_at`;
+/** Instants are milliseconds since the epoch. */
+export const EXECUTION: Table<ExecutionRow> = table("saga_executions", {
+  id: text("id"),
+  name: text("name"),
+  definition: int("definition"),
+  status: text<SagaStatus>("status"),
+  context: json<{ readonly input?: unknown }>("context"),
+  plan: text("plan"),
+  begun: flag("begun"),
+  version: int("version"),
+  token: bigint("token"),
+  owner: optional(text("owner")),
+  recoveryAttempts: int("recovery_attempts"),
+  createdAt: instant("created_at"),
+  updatedAt: instant("updated_at"),
+  deadlineAt: optional(instant("deadline_at")),
+  nextAttemptAt: optional(instant("next_attempt_at")),
+});
+
+/** With the time of the database when it was read. */
+const EXECUTION_NOW = projection({ ...EXECUTION.shape, nowAt: float("now_at") });
+
+interface LineRow {
+  readonly sagaId: string;
+  readonly id: number;
+  readonly token: number;
+  readonly step: string;
+  readonly action: Direction;
+  readonly status: EntryStatus;
+  readonly details: string | undefined;
+  readonly nextStep: string | undefined;
+  readonly nextAction: Direction | undefined;
+  readonly createdAt: number;
 }
+
+export const LINE: Table<LineRow> = table("saga_logs", {
+  sagaId: text("saga_id"),
+  id: int("id"),
+  token: bigint("token"),
+  step: text("step_name"),
+  action: text<Direction>("action"),
+  status: text<EntryStatus>("status"),
+  details: optional(text("details")),
+  nextStep: optional(text("next_step")),
+  nextAction: optional(text<Direction>("next_action")),
+  createdAt: instant("created_at"),
+});
 
 export function toLogEntry(row: Row): LogEntry {
-  const next = row["next_step"] as string | null;
+  const { id, token, step, action, status, details, nextStep, nextAction, createdAt } = LINE.read(row);
   return {
-    id: Number(row["id"]),
-    token: Number(row["token"]),
-    step: row["step_name"] as string,
-    action: row["action"] as Direction,
-    status: row["status"] as EntryStatus,
-    details: row["details"] as string | null,
-    atMs: Number(row["created_at"]),
-    ...(next === null ? {} : { next: { step: next, action: row["next_action"] as Direction } }),
+    id,
+    token,
+    step,
+    action,
+    status,
+    details: details ?? null,
+    atMs: createdAt,
+    ...(nextStep !== undefined && { next: { step: nextStep, action: nextAction as Direction } }),
   };
 }
 
@@ -76,30 +106,29 @@ export class ForeignLines extends AmendsError {
   }
 }
 
-export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
-  if (hasForeignLines(row, entries)) throw new ForeignLines(row["id"] as string);
-  const plan = decodePlan(row["plan"] as string);
-  const begun = Number(row["begun"]) === 1;
-  const context = JSON.parse(row["context"] as string) as { input?: unknown };
+export function toRecord(given: Row, entries: readonly LogEntry[]): SagaRecord {
+  const row = EXECUTION_NOW.read(given);
+  if (hasForeignLines(row, entries)) throw new ForeignLines(row.id);
+  const plan = decodePlan(row.plan);
   return {
-    id: row["id"] as string,
-    name: row["name"] as string,
-    definition: Number(row["definition"]),
-    input: context.input,
+    id: row.id,
+    name: row.name,
+    definition: row.definition,
+    input: row.context.input,
     plan,
-    begun,
-    version: Math.max(Number(row["version"]), entries.at(-1)?.id ?? 0),
-    token: entries.reduce((token, entry) => laterClaim(token, entry.token), Number(row["token"])),
-    owner: (row["owner"] as string | null) ?? undefined,
-    recoveryAttempts: Number(row["recovery_attempts"]),
+    begun: row.begun,
+    version: Math.max(row.version, entries.at(-1)?.id ?? 0),
+    token: entries.reduce((token, entry) => laterClaim(token, entry.token), row.token),
+    owner: row.owner,
+    recoveryAttempts: row.recoveryAttempts,
     epoch: 0,
-    nowMs: Number(row["now_at"]),
-    createdAtMs: Number(row["created_at"]),
-    updatedAtMs: Number(row["updated_at"]),
-    deadlineAtMs: instant(row["deadline_at"]),
-    dueAtMs: instant(row["next_attempt_at"]),
+    nowMs: row.nowAt,
+    createdAtMs: row.createdAt,
+    updatedAtMs: row.updatedAt,
+    deadlineAtMs: row.deadlineAt,
+    dueAtMs: row.nextAttemptAt,
     entries,
-    state: fold(plan, begun, entries, row["status"] as SagaState["status"], Number(row["created_at"])),
+    state: fold(plan, row.begun, entries, row.status, row.createdAt),
   };
 }
 
@@ -107,14 +136,13 @@ export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
 const CLOCK_STEP_MS = 1_000;
 
 /** Until its second claim every line of a saga is of its first one, or of a person. After that, the instants tell. */
-function hasForeignLines(row: Row, entries: readonly LogEntry[]): boolean {
+function hasForeignLines({ token, createdAt }: ExecutionRow, entries: readonly LogEntry[]): boolean {
   const [first] = entries;
   if (first === undefined) return false;
-  const token = Number(row["token"]);
   const isOther = (entry: LogEntry): boolean => entry.token !== token && entry.token !== OPERATOR_TOKEN;
   if (claimCount(token) === 1 && entries.some((entry) => isOther(entry) && claimCount(entry.token) <= 1))
     return true;
-  return first.atMs !== undefined && first.atMs < Number(row["created_at"]) - CLOCK_STEP_MS;
+  return first.atMs !== undefined && first.atMs < createdAt - CLOCK_STEP_MS;
 }
 
 /** Rows that were written through the storage contract alone have no plan: their status is what was set. */
@@ -127,8 +155,4 @@ export function fold(
 ): SagaState {
   if (plan.length === 0) return { ...initial(plan, false), status };
   return entries.reduce(evolve, initial(plan, begun, createdAtMs));
-}
-
-function instant(value: unknown): number | undefined {
-  return value === null || value === undefined ? undefined : Number(value);
 }

@@ -1,16 +1,16 @@
 /** The statements on what sagas wait for: signals that were sent to them, and events that they will wait for. */
-import { CLAIMABLE, sagaMachine } from "../../core/saga/machine.ts";
+import { CLAIMABLE, OPEN } from "../../core/saga/machine.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
-import type { Column, Dialect, Row } from "../../storage/database.ts";
+import { int, text } from "../../storage/column.ts";
+import type { Dialect, Row } from "../../storage/database.ts";
+import { fields } from "../../storage/fields.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { NewSaga } from "./journal.ts";
+import type { Interest, NewSaga } from "./journal.ts";
 
 /** A saga's input as its row keeps it. */
 export function contextOf(input: string): string {
   return `{"input":${input}}`;
 }
-
-const OPEN = sagaMachine.states.filter((state) => !sagaMachine.isTerminal(state));
 
 /** Locks the saga's row until the signal is committed: signals to one saga are numbered one after the other. */
 export function lockSaga(dialect: Dialect, sagaId: string): Sql {
@@ -65,31 +65,29 @@ export function deleteSignals(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`delete from ${dialect.table("saga_signals")} where ${dialect.among(raw("saga_id"), ids)}`;
 }
 
-const INTEREST: readonly Column[] = [
-  { name: "saga_id", type: "text" },
-  { name: "name", type: "text" },
-  { name: "definition", type: "int" },
-  { name: "context", type: "text" },
-  { name: "event_type", type: "text" },
-  { name: "field", type: "text" },
-  { name: "value", type: "text" },
-  { name: "place", type: "int" },
-  { name: "step_name", type: "text" },
-];
+type Interested = Pick<NewSaga, "id" | "name" | "definition" | "input" | "interests">;
+
+interface SagaInterest extends Interest {
+  readonly saga: Interested;
+}
+
+const INTEREST = fields<SagaInterest>({
+  saga_id: text(({ saga }) => saga.id),
+  name: text(({ saga }) => saga.name),
+  definition: int(({ saga }) => saga.definition),
+  context: text(({ saga }) => contextOf(saga.input)),
+  event_type: text(({ eventType }) => eventType),
+  field: text(({ field }) => field),
+  value: text(({ value }) => value),
+  place: int(({ place }) => place),
+  step_name: text(({ step }) => step),
+});
 
 /** Inserts interests only for the saga that this start created: an existing saga with the same id gets none. */
-export function insertInterests(
-  dialect: Dialect,
-  sagas: readonly Pick<NewSaga, "id" | "name" | "definition" | "input" | "interests">[],
-): Sql {
-  const values = sagas.flatMap(({ id, name, definition, input, interests }) =>
-    interests.map(({ eventType, field, value, place, step }) => {
-      const saga = [id, name, definition, contextOf(input)];
-      return [...saga, eventType, field, value, place, step];
-    }),
-  );
+export function insertInterests(dialect: Dialect, sagas: readonly Interested[]): Sql {
+  const interests = sagas.flatMap((saga) => saga.interests.map((interest) => ({ ...interest, saga })));
   return sql`insert into ${dialect.table("saga_interests")} (event_type, field, value, saga_id, place, step_name)
-    select r.event_type, r.field, r.value, r.saga_id, r.place, r.step_name from ${dialect.rows(INTEREST, values)}
+    select r.event_type, r.field, r.value, r.saga_id, r.place, r.step_name from ${dialect.rows(INTEREST, interests)}
     where exists (select 1 from ${dialect.table("saga_executions")} as c where c.id = r.saga_id and c.name = r.name
       and c.definition = r.definition and c.context = r.context and c.status || '' in (${literals(OPEN)}))
     on conflict do nothing`;
@@ -102,11 +100,17 @@ export function forgetInterests(dialect: Dialect, ids: readonly string[]): Sql {
       where c.id = i.saga_id and c.status || '' in (${literals(OPEN)}))`;
 }
 
-const MATCH: readonly Column[] = [
-  { name: "event_type", type: "text" },
-  { name: "field", type: "text" },
-  { name: "value", type: "text" },
-];
+interface Match {
+  readonly eventType: string;
+  readonly field: string;
+  readonly value: string;
+}
+
+const MATCH = fields<Match>({
+  event_type: text(({ eventType }) => eventType),
+  field: text(({ field }) => field),
+  value: text(({ value }) => value),
+});
 
 /** The steps of open sagas that wait, or will wait, for an event with one of these values. */
 export function selectInterested(
@@ -114,8 +118,8 @@ export function selectInterested(
   eventType: string,
   values: readonly (readonly [field: string, value: string])[],
 ): Sql {
-  const rows = values.map(([field, value]) => [eventType, field, value]);
-  return sql`select i.saga_id, i.step_name from ${dialect.rows(MATCH, rows)}
+  const matches = values.map(([field, value]) => ({ eventType, field, value }));
+  return sql`select i.saga_id, i.step_name from ${dialect.rows(MATCH, matches)}
     join ${dialect.table("saga_interests")} as i
       on i.event_type = r.event_type and i.field = r.field and i.value = r.value
     order by i.saga_id, i.place`;

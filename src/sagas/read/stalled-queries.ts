@@ -3,7 +3,7 @@ import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Selection } from "../../storage/read/selection.ts";
 import { literals, raw, sql } from "../../storage/sql.ts";
-import { executionColumns } from "../journal/rows.ts";
+import { executionColumns } from "../journal/queries.ts";
 
 const STALLED: SagaStatus = "STALLED";
 

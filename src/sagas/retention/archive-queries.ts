@@ -1,7 +1,9 @@
 /** The statements on archived sagas. */
 import { sagaMachine } from "../../core/saga/machine.ts";
-import { executionColumns } from "../journal/rows.ts";
-import type { Column, Dialect } from "../../storage/database.ts";
+import { executionColumns } from "../journal/queries.ts";
+import { int, text } from "../../storage/column.ts";
+import type { Dialect, Row } from "../../storage/database.ts";
+import { fields } from "../../storage/fields.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
 export function selectEnded(dialect: Dialect, ids: readonly string[]): Sql {
@@ -9,24 +11,30 @@ export function selectEnded(dialect: Dialect, ids: readonly string[]): Sql {
     where ${dialect.among(raw("c.id"), ids)} and c.status || '' in (${literals(sagaMachine.terminal)}) order by c.id`;
 }
 
-const ARCHIVED: readonly Column[] = [
-  { name: "id", type: "text" },
-  { name: "name", type: "text" },
-  { name: "status", type: "text" },
-  { name: "plan", type: "text" },
-  { name: "recovery_attempts", type: "int" },
-  { name: "record", type: "text" },
-  { name: "created_ms", type: "text" },
-  { name: "updated_ms", type: "text" },
-];
+/** A saga's row and its lines, as they were read. */
+export interface EndedSaga {
+  readonly row: Row;
+  readonly logs: readonly Row[];
+}
+
+const ARCHIVED = fields<EndedSaga>({
+  id: text(({ row }) => row["id"] as string),
+  name: text(({ row }) => row["name"] as string),
+  status: text(({ row }) => row["status"] as string),
+  plan: text(({ row }) => row["plan"] as string),
+  recovery_attempts: int(({ row }) => Number(row["recovery_attempts"])),
+  record: text((saga) => JSON.stringify(saga)),
+  created_ms: text(({ row }) => String(row["created_at"])),
+  updated_ms: text(({ row }) => String(row["updated_at"])),
+});
 
 /** Archiving the same saga again changes nothing. */
-export function insertArchived(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
+export function insertArchived(dialect: Dialect, sagas: readonly EndedSaga[]): Sql {
   return sql`insert into ${dialect.table("saga_archive")}
       (id, name, status, plan, recovery_attempts, record, created_at, updated_at, archived_at)
     select r.id, r.name, r.status, r.plan, r.recovery_attempts, r.record,
       ${dialect.instantOf(raw("r.created_ms"))}, ${dialect.instantOf(raw("r.updated_ms"))}, ${dialect.now()}
-    from ${dialect.rows(ARCHIVED, rows)} where true on conflict do nothing`;
+    from ${dialect.rows(ARCHIVED, sagas)} where true on conflict do nothing`;
 }
 
 export function selectArchived(dialect: Dialect, id: string): Sql {

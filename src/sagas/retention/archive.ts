@@ -13,6 +13,7 @@ import {
   selectArchived,
   selectEnded,
   selectForgotten,
+  type EndedSaga,
 } from "./archive-queries.ts";
 
 /** A saga that retention has moved into the archive. */
@@ -30,24 +31,15 @@ export async function archiveSagas(session: Session, ids: readonly string[]): Pr
   const logs = new Map<string, Row[]>(rows.map((row) => [row["id"] as string, []]));
   for (const line of await session.query(selectLogs(dialect, ids)))
     logs.get(line["saga_id"] as string)?.push(line);
-  const records = rows.map((row) => [
-    row["id"],
-    row["name"],
-    row["status"],
-    row["plan"],
-    row["recovery_attempts"],
-    JSON.stringify({ row, logs: logs.get(row["id"] as string) }),
-    String(row["created_at"]),
-    String(row["updated_at"]),
-  ]);
-  if (records.length > 0) await session.query(insertArchived(dialect, records));
+  const sagas = rows.map((row) => ({ row, logs: logs.get(row["id"] as string) ?? [] }));
+  if (sagas.length > 0) await session.query(insertArchived(dialect, sagas));
 }
 
 /** The newest archived saga with this id. */
 export async function readArchived(reader: Reader, id: string): Promise<ArchivedSaga | undefined> {
   const [found] = await reader.query(selectArchived(reader.dialect, id));
   if (!found) return undefined;
-  const { row, logs } = JSON.parse(found["record"] as string) as { row: Row; logs: readonly Row[] };
+  const { row, logs } = JSON.parse(found["record"] as string) as EndedSaga;
   const view = viewOf(toRecord(row, logs.map(toLogEntry)));
   return { view, archivedAt: new Date(Number(found["archived_at"])) };
 }

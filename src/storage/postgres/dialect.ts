@@ -1,8 +1,6 @@
 /** PostgreSQL's words. */
 import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
-import { Fields } from "../fields.ts";
-import { positional, type PositionalColumn } from "../positional.ts";
 import { raw, sql } from "../sql.ts";
 import { arrayOf } from "./array.ts";
 import { unnest } from "./rows.ts";
@@ -21,10 +19,7 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     instantOf: (ms) => sql`to_timestamp(${ms}::float8 / 1000)`,
     epochMs: (instant) => sql`(date_part('epoch', ${instant}) * 1000)`,
     forUpdateOf: (alias, wait) => raw(`for update of ${alias}${wait === undefined ? "" : ` ${wait}`}`),
-    rows: <From>(fields: Fields<From> | readonly PositionalColumn[], from: readonly From[]) =>
-      fields instanceof Fields
-        ? unnest(fields, from)
-        : unnest(positional(fields), from as readonly (readonly unknown[])[]),
+    rows: unnest,
     among: (column, values, type = "text") =>
       sql`${column} = any(${arrayOf(type, values, itself)}::${raw(type)}[])`,
     notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),

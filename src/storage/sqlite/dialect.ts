@@ -1,8 +1,7 @@
 /** SQLite's words. Instants are integers: milliseconds since the epoch. */
 import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
-import { Fields } from "../fields.ts";
-import { positional, type PositionalColumn } from "../positional.ts";
+import type { Fields } from "../fields.ts";
 import { empty, raw, sql, type Sql } from "../sql.ts";
 import { trouble, violation } from "./trouble.ts";
 
@@ -18,10 +17,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     instantOf: (ms) => sql`cast(${ms} as integer)`,
     epochMs: (instant) => instant,
     forUpdateOf: () => empty,
-    rows: <From>(fields: Fields<From> | readonly PositionalColumn[], from: readonly From[]) =>
-      fields instanceof Fields
-        ? jsonRows(fields, from)
-        : jsonRows(positional(fields), from as readonly (readonly unknown[])[]),
+    rows: jsonRows,
     among: (column, values, type = "text") =>
       sql`${column} in (select value from json_each(${JSON.stringify(type === "text" ? values : values.map(Number))}))`,
     notify: () => undefined,
@@ -30,8 +26,16 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
   };
 }
 
-function jsonRows<From>({ all }: Fields<From>, from: readonly From[]): Sql {
-  const columns = all.map(({ name }, index) => `value ->> ${index} as ${name}`).join(", ");
-  const rows = from.map((one) => all.map((field) => field.value(one) ?? null));
-  return sql`(select ${raw(columns)} from json_each(${JSON.stringify(rows)})) as r`;
+/** Select lists of rows that are sent: the same for every statement, so each is made once. */
+const selected = new WeakMap<object, Sql>();
+
+function jsonRows<From>(fields: Fields<From>, from: readonly From[]): Sql {
+  const { all } = fields;
+  let columns = selected.get(fields);
+  if (!columns) {
+    columns = raw(all.map(({ name }, index) => `value ->> ${index} as ${name}`).join(", "));
+    selected.set(fields, columns);
+  }
+  const rows = from.map((one) => all.map((field) => field.value(one)));
+  return sql`(select ${columns} from json_each(${JSON.stringify(rows)})) as r`;
 }

@@ -1,0 +1,67 @@
+/** Moves the rows of sagas: with their lines in a flush, or from outside their worker. */
+import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
+import { failureText } from "../../core/saga/failure-text.ts";
+import type { SagaState } from "../../core/saga/state.ts";
+import { bigint, flag, int, text } from "../../storage/column.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { fields } from "../../storage/fields.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import type { Checkpoint } from "./journal.ts";
+
+const MOVE = fields<Checkpoint>({
+  id: text(({ sagaId }) => sagaId),
+  version: int(({ version }) => version),
+  token: bigint(({ token }) => token),
+  from_status: text(({ move }) => move?.from),
+  to_status: text(({ move }) => move?.to),
+  release_ms: text(({ move }) => (move?.releaseMs === undefined ? undefined : String(move.releaseMs))),
+  error: text(({ move }) => move?.error),
+  recovered: flag(({ move }) => move?.recovered),
+  awaits: text(({ move }) => move?.awaits?.name),
+  seen: int(({ move }) => move?.awaits?.seen),
+});
+
+/**
+ * Moves the rows of sagas. A saga that no worker may claim has no owner and no gate. With `written`, the update moves only
+ * rows whose line is there. Without it, a writer that has lost the saga fails at the insert of its line right after. A row moves
+ * only to a later version: a repeat after a lost answer must not undo what an operator did meanwhile.
+ */
+export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
+  const isWritten = sql`and exists (
+    select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.id and l.id = r.version and l.token = r.token)`;
+  const closed = sql`r.to_status not in (${literals(CLAIMABLE)})`;
+  // The row's own count of signals decides: a signal that was sent since the saga was read makes it due at once.
+  const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
+    when c.signals > r.seen then ${dialect.now()} else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
+  return sql`update ${dialect.table("saga_executions")} as c
+    set status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
+      owner = case when ${closed} or r.release_ms is not null then null else c.owner end,
+      error = coalesce(r.error, c.error),
+      recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}
+    from ${dialect.rows(MOVE, moves)}
+    where c.id = r.id and c.token = r.token and c.status = r.from_status and c.version < r.version
+      ${written ? isWritten : empty}`;
+}
+
+/** A move by someone who is not the saga's worker and holds the lock on its row. */
+export interface OutsideMove {
+  readonly id: string;
+  readonly version: number;
+  readonly from: SagaStatus;
+  readonly state: SagaState;
+  /** A worker has it and will see the new line; otherwise it becomes due at once. */
+  readonly running: boolean;
+}
+
+export function moveFor(dialect: Dialect, { id, version, from, state, running }: OutsideMove): Sql {
+  const to = state.status;
+  if (from !== to && !sagaMachine.arrow(from, to)) throw new Error(`no arrow from ${from} to ${to}`);
+  const closed = !CLAIMABLE.includes(to);
+  const owner = running ? sql`owner` : sql`null`;
+  const gate = closed ? sql`null` : running ? sql`next_attempt_at` : dialect.now();
+  return sql`update ${dialect.table("saga_executions")}
+    set status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
+      recovery_attempts = case when ${running ? 1 : 0} = 1 then recovery_attempts else 0 end,
+      error = coalesce(${failureText(state)}, error), updated_at = ${dialect.now()}
+    where id = ${id} and status in (${literals([from])})`;
+}
