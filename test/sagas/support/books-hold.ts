@@ -1,10 +1,10 @@
 /** After each test of a room, whatever it did: the invariants hold in the books that it leaves. */
 import { afterEach, expect } from "vitest";
 import type { TestDatabase } from "../../support/databases.ts";
-import { checkInvariants } from "../../support/invariants.ts";
+import { checkSagaInvariants } from "../../crash/checkers/saga-invariants.ts";
 
 export function booksHold(database: TestDatabase): void {
   afterEach(async () => {
-    expect(await checkInvariants(await database.open())).toEqual([]);
+    expect(await checkSagaInvariants(await database.open())).toEqual([]);
   });
 }
