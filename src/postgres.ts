@@ -9,6 +9,7 @@ import type { Database } from "./storage/database.ts";
 import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";
 import { postgresDialect } from "./storage/postgres/dialect.ts";
 
+/** The settings of `postgres`. */
 export interface PostgresSettings {
   /** `postgres://user:password@host/database` */
   readonly url?: string;
@@ -16,16 +17,16 @@ export interface PostgresSettings {
   readonly connection?: pg.ClientConfig;
   /** A pool of your own, used as it is: its clients are never pipelined. */
   readonly pool?: pg.Pool;
-  /** How many connections of our own. 10 unless said otherwise; one is enough. */
+  /** How many connections Amends opens; one is enough. Default: 10. */
   readonly connections?: number;
   /**
    * How long one statement may take, at the server. The answer may take two seconds longer; then the connection is
    * replaced. Default: 30s.
    */
   readonly statementTimeout?: Duration;
-  /** The schema of Amends' tables. `amends` unless said otherwise. */
+  /** The schema of Amends' tables. Default: `amends`. */
   readonly schema?: string;
-  /** Wake workers by NOTIFY. On unless said otherwise; turn it off where very many transactions commit at once. */
+  /** Wakes workers by NOTIFY. Turn it off if very many transactions commit at once. Default: on. */
   readonly notify?: boolean;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
@@ -42,6 +43,7 @@ const SETTINGS = [
   "clock",
 ];
 
+/** PostgreSQL by its URL, by settings, or through a pool of your own. */
 export function postgres(settings: string | PostgresSettings): Database<pg.ClientBase> {
   const given: PostgresSettings = typeof settings === "string" ? { url: settings } : settings;
   refuseUnknown(given, SETTINGS, "postgres");

@@ -8,8 +8,9 @@ import { SqliteDatabase } from "./storage/sqlite/connection.ts";
 import { sqliteDialect } from "./storage/sqlite/dialect.ts";
 import { openSqlite as open, type SqliteHandle, type SqliteStatement } from "./storage/sqlite/driver.ts";
 
+/** The settings of `sqlite`. */
 export interface SqliteSettings {
-  /** What the names of Amends' tables begin with. `amends_` unless said otherwise. */
+  /** What the names of Amends' tables begin with. Default: `amends_`. */
   readonly prefix?: string;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;

@@ -5,6 +5,7 @@
 import { createHmac } from "node:crypto";
 import { AmendsError } from "../core/errors.ts";
 
+/** How the events of a trail are chained. */
 export interface ChainOptions {
   /** At least 32 bytes that are kept outside the database. */
   readonly key: string | Uint8Array;
@@ -12,7 +13,9 @@ export interface ChainOptions {
 
 /** The newest link: kept elsewhere, it shows that nothing was cut off since. */
 export interface ChainHead {
+  /** The number of the last event. */
   readonly link: number;
+  /** The hash of the last event, in hexadecimal. */
   readonly hash: string;
 }
 

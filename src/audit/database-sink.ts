@@ -14,6 +14,7 @@ import { findEvent, insertEvents, insertLinked, lockHead, moveHead, type NewEven
 import { LOCKED_HEAD, type LinkRow } from "./rows.ts";
 import type { TransactionalSink } from "./sink.ts";
 
+/** The options of `new DatabaseAuditSink`. */
 export interface DatabaseAuditOptions {
   /** Makes tampering and truncation visible to `verifyAuditChain`. */
   readonly chain?: ChainOptions;

@@ -28,14 +28,21 @@ export const AUDIT_TYPES = [
   "RECTIFICATION_COMPLETED",
 ] as const;
 
+/** The kinds of audit events. */
 export type AuditType = (typeof AUDIT_TYPES)[number];
 
+/** A value that the payload of an audit event may hold. */
 export type Scalar = string | number | boolean | null;
 
+/** One line of the audit trail. It holds no personal data. */
 export interface AuditEvent {
+  /** The id of the event. */
   readonly id: string;
+  /** What happened. */
   readonly type: AuditType;
+  /** The person that it happened to. */
   readonly subjectId: string;
+  /** When it was written, by the database's clock. */
   readonly at: Date;
   /** Scalars only, never personal data. */
   readonly payload: Readonly<Record<string, Scalar>>;

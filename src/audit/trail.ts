@@ -9,8 +9,11 @@ import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./eve
 import { listEvents } from "./queries.ts";
 import { EVENT, toAuditEvent } from "./rows.ts";
 
+/** Which events `AuditTrail.list` returns. */
 export interface TrailOptions {
+  /** Only events of this person. */
   readonly subjectId?: string;
+  /** Only events of these kinds. */
   readonly types?: readonly AuditType[];
   /** Default: 100. */
   readonly limit?: number;
@@ -18,7 +21,9 @@ export interface TrailOptions {
   readonly after?: string;
 }
 
+/** One page of audit events. */
 export interface TrailPage {
+  /** The events of this page, oldest first. */
   readonly events: readonly AuditEvent[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;

@@ -9,6 +9,7 @@ import { checkKey, linkHash, type ChainHead, type ChainOptions } from "./chain.t
 import { listLinks, selectHead } from "./queries.ts";
 import { HEAD, LINK } from "./rows.ts";
 
+/** The options of `verifyAuditChain`. */
 export interface VerifyOptions extends ChainOptions {
   /** A head that `auditHead` gave earlier and that was kept outside the database. */
   readonly anchor?: ChainHead;
@@ -17,6 +18,7 @@ export interface VerifyOptions extends ChainOptions {
 /** `missing`: a link is gone. `altered`: an event or its hash was changed. `truncated`: the end was cut off. `head`: the head is not the last link's. `anchor`: the chain is not the one that was anchored. */
 export type BreakReason = "missing" | "altered" | "truncated" | "head" | "anchor";
 
+/** The result of `verifyAuditChain`: whole, or where it breaks first and why. */
 export type ChainReport =
   | { readonly ok: true; readonly links: number }
   | { readonly ok: false; readonly link: number; readonly reason: BreakReason };

@@ -35,11 +35,13 @@ export interface Arrival {
   readonly caller?: string;
 }
 
+/** Whom `console.invite` lets in, and for how long. */
 export interface InviteOptions extends Partial<Operator> {
-  /** 15 minutes unless said otherwise. */
+  /** How long the token works. Default: 15m. */
   readonly lifetime?: Duration;
 }
 
+/** The console: an HTTP API and pages. `createConsole` makes one. */
 export class Console {
   /** @internal */
   readonly routes: readonly Route[];

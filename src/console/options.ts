@@ -5,6 +5,7 @@ import { refuseUnknown } from "../core/options.ts";
 import type { Operator } from "./session/operator.ts";
 import type { ConsoleToken } from "./session/tokens.ts";
 
+/** The options of `createConsole`. */
 export interface ConsoleOptions {
   /** Who may come in with which token, and what they may do. Without tokens, an address that works once is made. */
   readonly tokens?: readonly ConsoleToken[];
@@ -20,9 +21,9 @@ export interface ConsoleOptions {
   readonly hosts?: readonly string[];
   /** Signs sessions. With the same one, several processes take one another's; without, a restart ends them. */
   readonly secret?: string;
-  /** How long a session lasts. 12 hours unless said otherwise. */
+  /** How long a session lasts. Default: 12h. */
   readonly session?: Duration;
-  /** Not ready once due work has waited for this long. 5 minutes unless said otherwise. */
+  /** The console is not ready once due work has waited for this long. Default: 5m. */
   readonly stuckAfter?: Duration;
   /** Who is calling, for counting wrong tokens, where a proxy stands in front. */
   readonly caller?: (request: Request) => string;

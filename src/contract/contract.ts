@@ -10,8 +10,11 @@ import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
 import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 
+/** A saga as a storage keeps it. */
 export interface StoredSagaState {
+  /** The state of the saga. */
   readonly status: SagaStatus;
+  /** The data of the saga, as JSON. */
   readonly context: SagaContext;
   /** Starts at 1 and rises with every change: of the context, the status, the history and the recovery attempts. */
   readonly version: number;
@@ -20,14 +23,21 @@ export interface StoredSagaState {
 /** Anything that can be written as a JSON object. What is read back is what JSON makes of it. */
 export type SagaContext = Readonly<Record<string, unknown>>;
 
+/** One line of a saga's log. */
 export interface SagaLogEntry {
   /** Orders the history of one saga. */
   readonly id: number;
+  /** The saga's id. */
   readonly sagaId: string;
+  /** The name of the step. */
   readonly stepName: string;
+  /** Whether the step is done or undone. */
   readonly action: Direction;
+  /** Whether it began, succeeded or failed. */
   readonly status: EntryStatus;
+  /** What belongs to the line, as JSON. */
   readonly details: string | null;
+  /** When the line was written. */
   readonly createdAt: Date;
 }
 
@@ -39,6 +49,7 @@ export interface SagaOperations {
   updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void>;
   /** Only where `mayBecome` says so. */
   updateStatus(sagaId: string, status: SagaStatus): Promise<void>;
+  /** Appends a line to the saga's log. */
   logStep(
     sagaId: string,
     stepName: string,
@@ -60,10 +71,13 @@ export interface SagaOperations {
  * gone after `rollback`, and when the run is left, with an error or without.
  */
 export interface SagaStorageRun extends SagaOperations {
+  /** Makes everything of this run durable at once. */
   commit(): Promise<void>;
+  /** Drops everything of this run. */
   rollback(): Promise<void>;
 }
 
+/** A storage of sagas: the contract that a storage of your own fulfils. */
 export interface SagaStorage extends SagaOperations {
   /**
    * PENDING, RUNNING and COMPENSATING sagas with fewer recoveries than allowed (5 unless said otherwise), those with the
@@ -80,6 +94,7 @@ export interface SagaStorage extends SagaOperations {
   incrementRecoveryAttempts(sagaId: string, newStatus?: SagaStatus): Promise<void>;
   /** A whole number, 0 or more. */
   setRecoveryAttempts(sagaId: string, attempts: number): Promise<void>;
+  /** Runs several operations as one transaction. Optional: without it, each operation commits by itself. */
   createRun?<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T>;
 }
 

@@ -26,7 +26,14 @@ import {
   type NewSaga,
   type SagaRecord,
 } from "../sagas/journal/journal.ts";
-import { givenBack, linesOf, newKept, readKept, type StoredSaga, type Loaded } from "./stored-saga.ts";
+import {
+  givenBack,
+  linesOf,
+  newStoredSaga,
+  readStoredSaga,
+  type StoredSaga,
+  type Loaded,
+} from "./stored-saga.ts";
 
 /** More than any budget: sagas that used theirs up are to be seen, and stalled. */
 const NO_LIMIT = 1_000_000;
@@ -42,6 +49,7 @@ interface Line {
 }
 
 export class ContractJournal implements Journal {
+  readonly keepsEvents = false;
   readonly #storage: SagaStorage;
   readonly #now: () => number;
   /** When to look again at sagas that were not due: the storage cannot be asked for those that are. */
@@ -53,7 +61,7 @@ export class ContractJournal implements Journal {
   }
 
   async create(saga: NewSaga): Promise<boolean> {
-    const kept = newKept(saga, this.#now());
+    const kept = newStoredSaga(saga, this.#now());
     try {
       await this.#commit(async (on) => {
         await on.createSaga(saga.id, saga.name, { ...kept });
@@ -249,7 +257,7 @@ export class ContractJournal implements Journal {
 
   async #find(id: string): Promise<Loaded | undefined> {
     try {
-      return readKept(id, await this.#storage.loadSagaState(id), this.#now());
+      return readStoredSaga(id, await this.#storage.loadSagaState(id), this.#now());
     } catch (error) {
       if (codeOf(error) === "SAGA_NOT_FOUND") return undefined;
       throw error;

@@ -13,6 +13,7 @@ import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
 import { insertDraft, selectForRecovery, updateDraft } from "./queries.ts";
 
+/** The storage contract on the tables of a database. */
 export class SqlSagaStorage implements SagaStorage {
   readonly #db: Database;
   #ready: Promise<unknown> | undefined;
@@ -33,6 +34,7 @@ export class SqlSagaStorage implements SagaStorage {
     await this.#change(sagaId, (draft) => draft.updateStatus(status));
   }
 
+  /** Appends a line to the saga's log. */
   async logStep(
     sagaId: string,
     stepName: string,
@@ -78,6 +80,7 @@ export class SqlSagaStorage implements SagaStorage {
     await this.#change(sagaId, (draft) => draft.setRecoveryAttempts(attempts));
   }
 
+  /** Runs several operations as one transaction. */
   async createRun<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
     const run = new SqlRun({
       read: (id) => this.#read(id),

@@ -30,7 +30,7 @@ export interface Loaded {
   readonly record: SagaRecord;
 }
 
-export function newKept(saga: NewSaga, nowMs: number): StoredSaga {
+export function newStoredSaga(saga: NewSaga, nowMs: number): StoredSaga {
   const begun = saga.owner !== undefined;
   return {
     name: saga.name,
@@ -51,8 +51,8 @@ export function newKept(saga: NewSaga, nowMs: number): StoredSaga {
 }
 
 /** Undefined where the saga was put into the storage by somebody else: there is no plan to run it by. */
-export function readKept(id: string, stored: StoredSagaState, nowMs: number): Loaded | undefined {
-  if (!isKept(stored.context)) return undefined;
+export function readStoredSaga(id: string, stored: StoredSagaState, nowMs: number): Loaded | undefined {
+  if (!isStoredSaga(stored.context)) return undefined;
   const kept = stored.context as unknown as StoredSaga;
   const plan = decodePlan(kept.plan);
   const last = kept.log.at(-1);
@@ -79,7 +79,7 @@ export function readKept(id: string, stored: StoredSagaState, nowMs: number): Lo
   return { stored, kept, record };
 }
 
-function isKept(context: SagaContext): boolean {
+function isStoredSaga(context: SagaContext): boolean {
   return typeof context["plan"] === "string" && Array.isArray(context["log"]);
 }
 

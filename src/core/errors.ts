@@ -48,6 +48,7 @@ export type ErrorCode =
 
 /** A call that Amends refused. Nothing was written unless the message says so. */
 export class AmendsError extends Error {
+  /** What was refused, for programs. */
   readonly code: ErrorCode;
   /** Further facts for programs: never personal data. */
   readonly details: Readonly<Record<string, unknown>>;
@@ -91,6 +92,7 @@ export class ConfigurationError extends AmendsError {
 
 /** Throw this where trying again cannot help. `code` is stored as the error's label, `message` is not stored. */
 export class Terminal extends Error {
+  /** Stored as the label of the error. */
   readonly code: string;
 
   constructor(code: string, message: string = code, options?: ErrorOptions) {
@@ -100,19 +102,23 @@ export class Terminal extends Error {
   }
 }
 
+/** How long a `RetryLater` waits. */
+export interface RetryLaterOptions {
+  /** The shortest wait before the next try. Default: the schedule decides. */
+  readonly afterMs?: number | undefined;
+}
+
 /**
  * Throw this where trying again helps. `code` is stored as the error's label, `message` is not stored. Where the other
  * side said how long its trouble lasts, `afterMs` makes the wait longer than the schedule would, never shorter.
  */
 export class RetryLater extends Error {
+  /** Stored as the label of the error. */
   readonly code: string;
+  /** The shortest wait before the next try; undefined if the schedule decides. */
   readonly afterMs: number | undefined;
 
-  constructor(
-    code: string,
-    message: string = code,
-    { afterMs }: { readonly afterMs?: number | undefined } = {},
-  ) {
+  constructor(code: string, message: string = code, { afterMs }: RetryLaterOptions = {}) {
     super(message);
     this.name = "RetryLater";
     this.code = code;

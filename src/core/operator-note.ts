@@ -3,7 +3,9 @@ import { AmendsError } from "./errors.ts";
 
 /** Why something was done, and by whom. */
 export interface OperatorNote {
+  /** Why it is done: 1 to 1,000 characters. */
   readonly reason: string;
+  /** Who does it. */
   readonly by?: string;
 }
 

@@ -12,3 +12,8 @@ export function refuseUnknown(given: unknown, known: readonly string[], where: s
     `${where}: there is no option named ${unknown}. There are: ${known.join(", ")}.`,
   );
 }
+
+/** For what takes no arguments at all: in JavaScript an option that is ignored looks like one that works. */
+export function refuseArguments(given: readonly unknown[], where: string): void {
+  if (given.length > 0) throw new AmendsError("BAD_OPTION", `${where} takes no options.`);
+}

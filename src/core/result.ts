@@ -4,16 +4,21 @@
  */
 const MARK: unique symbol = Symbol.for("amends.result") as never;
 
+/** The answer of success. `ok` makes one. */
 export interface Ok<T> {
   readonly [MARK]: "ok";
+  /** What the call returned. */
   readonly value: T;
 }
 
+/** The answer of a refusal, which is not retried. `err` makes one. */
 export interface Err<E> {
   readonly [MARK]: "err";
+  /** Why the call was refused. */
   readonly error: E;
 }
 
+/** Success or refusal. */
 export type Result<T, E> = Ok<T> | Err<E>;
 
 /** The call did what it was for. */

@@ -18,7 +18,9 @@ export type BlockingEntry = Pick<
 
 /** An erasure that is not complete although its deadline has passed. */
 export interface OverdueErasure {
+  /** The person who asked. */
   readonly subjectId: string;
+  /** When the person asked, by the database's clock. */
   readonly requestedAt: Date;
   /** When it should have been complete. */
   readonly dueAt: Date;
@@ -28,6 +30,7 @@ export interface OverdueErasure {
   readonly blocking: readonly BlockingEntry[];
 }
 
+/** Which requests count as overdue, and which page of them is read. */
 export interface OverdueOptions {
   /** Default: one month. */
   readonly deadline?: Period;
@@ -37,6 +40,7 @@ export interface OverdueOptions {
   readonly after?: string;
 }
 
+/** One page of overdue requests. */
 export interface OverduePage {
   /** The longest overdue first. */
   readonly erasures: readonly OverdueErasure[];

@@ -9,6 +9,7 @@ import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../core/flow/machine.t
 import { refuseUnknown } from "../core/options.ts";
 import type { WaitOptions } from "../sagas/view/handle.ts";
 import type { Clock } from "../storage/clock.ts";
+import type { RunRecord } from "./run/outcome.ts";
 
 const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
 
@@ -57,10 +58,7 @@ export class FlowRun {
   readonly processId: string;
   readonly #tools: FlowRunTools;
 
-  constructor(
-    tools: FlowRunTools,
-    run: { readonly sagaId: string; readonly sagaType: string; readonly processId: string },
-  ) {
+  constructor(tools: FlowRunTools, run: Pick<RunRecord, "sagaId" | "sagaType" | "processId">) {
     this.#tools = tools;
     this.id = run.sagaId;
     this.saga = run.sagaType;

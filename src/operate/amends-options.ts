@@ -70,6 +70,7 @@ export interface DatabaseOptions<Tx, Category extends string = string> extends C
   readonly erasure?: ErasureOptions<Category>;
   /** How long what has ended is kept. Default: for ever. */
   readonly retention?: RetentionOptions;
+  /** Only without a `database`. */
   readonly storage?: never;
 }
 
@@ -79,11 +80,17 @@ export interface StorageOptions extends CommonOptions {
   readonly storage: SagaStorage;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
+  /** Only without a `storage`. */
   readonly database?: never;
+  /** Needs a `database`. */
   readonly events?: never;
+  /** Needs a `database`. */
   readonly calls?: never;
+  /** Needs a `database`. */
   readonly webhooks?: never;
+  /** Needs a `database`. */
   readonly erasure?: never;
+  /** Needs a `database`. */
   readonly retention?: never;
 }
 

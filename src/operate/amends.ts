@@ -258,6 +258,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   /** Stops the worker, if one runs, and closes the connections that Amends opened. */
   async close(options: StopOptions = {}): Promise<void> {
+    refuseUnknown(options, ["deadline"], "amends.close");
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
     this.#closing.abort();
     await closeParts(this.#parts);

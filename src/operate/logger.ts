@@ -1,7 +1,10 @@
 /** Where Amends writes what operators should know. pino fits as it is. Never personal data: ids, names and labels. */
 export interface Logger {
+  /** Something that an operator may want to know. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** Something that an operator should look at. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** Something that needs a person now. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 

@@ -1,6 +1,6 @@
 /** What one Amends tells its logger and its hooks. Ids, names and labels, never personal data. */
 import { outcomeOf } from "../sagas/view/outcome.ts";
-import type { Run } from "../sagas/engine/run.ts";
+import type { JournalHost } from "../sagas/engine/journal-host.ts";
 import type { StalledSignal } from "./amends-options.ts";
 import { stackOf, type Logger } from "./logger.ts";
 
@@ -13,7 +13,7 @@ export class Notices {
     this.#onStalled = onStalled;
   }
 
-  stalled({ id, definition, state }: Pick<Run, "id" | "definition" | "state">): void {
+  stalled({ id, definition, state }: Pick<JournalHost, "id" | "definition" | "state">): void {
     const outcome = outcomeOf(id, state);
     if (outcome?.status !== "STALLED") return;
     const signal: StalledSignal = { id, saga: definition.name, step: outcome.step, reason: outcome.reason };
@@ -26,7 +26,7 @@ export class Notices {
     }
   }
 
-  rewound({ id, definition, version }: Run, foundVersion: number | undefined): void {
+  rewound({ id, definition, version }: JournalHost, foundVersion: number | undefined): void {
     const fields = { id, saga: definition.name, version, found: foundVersion };
     this.#logger.error(
       fields,

@@ -5,16 +5,17 @@
 import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
-import { refuseUnknown } from "../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 
+/** The options of `amends.worker`. */
 export interface WorkerOptions {
-  /** How many sagas run here at once, and how many of each other kind of work. 100 unless said otherwise. */
+  /** How many sagas run here at once, and how many of each other kind of work. Default: 100. */
   readonly concurrency?: number;
-  /** How often it looks when nobody told it to. 1 second unless said otherwise. */
+  /** The poll interval. Default: 1s. */
   readonly poll?: Duration;
   /**
    * The duties that this worker drives: parts such as `sagas`, `outbox`, `calls`, `events`, `webhooks` and `retention`, or
@@ -23,8 +24,9 @@ export interface WorkerOptions {
   readonly only?: readonly string[];
 }
 
+/** How a worker stops. */
 export interface StopOptions {
-  /** How long running calls may still take. 25 seconds unless said otherwise. */
+  /** How long running calls may still take. Default: 25s. */
   readonly deadline?: Duration;
 }
 
@@ -42,6 +44,7 @@ export interface WorkerTools {
 /** How long a stop waits, beyond its deadline, for a claim or a renewal that is under way. */
 const LAST_LOOK_MS = 1_000;
 
+/** Runs sagas and the work of all parts. `amends.worker()` makes one. */
 export class Worker {
   readonly #tools: WorkerTools;
   readonly #concurrency: number;
@@ -68,6 +71,7 @@ export class Worker {
     this.#pollMs = positiveMs(poll, "A worker's poll");
   }
 
+  /** Whether the worker has been started and not stopped. */
   get running(): boolean {
     return this.#stopping !== undefined || this.#once !== undefined;
   }
@@ -105,6 +109,7 @@ export class Worker {
 
   /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
   async stop(options: StopOptions = {}): Promise<void> {
+    refuseUnknown(options, ["deadline"], "A worker's stop");
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
     if (this.#once) await this.#drain(deadlineMs);
     const stopping = this.#stopping;
@@ -119,7 +124,8 @@ export class Worker {
   }
 
   /** Takes one batch of what is due of each kind, runs it until it ends or waits, and returns how much it was. */
-  async runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "A worker's runOnce");
     if (this.running)
       throw new AmendsError("NOT_ALLOWED_NOW", "This worker runs already: it needs no runOnce.");
     this.#once = this.#runOnce();

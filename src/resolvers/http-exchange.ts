@@ -5,8 +5,11 @@
 import { errorLabel, RetryLater } from "../core/errors.ts";
 import { limitedCall, type CallLimits } from "./limited-call.ts";
 
+/** An answer of the other system. */
 export interface HttpReply {
+  /** The HTTP status. */
   readonly status: number;
+  /** The headers of the answer. */
   readonly headers: Headers;
   /** The body, where it was JSON; otherwise undefined. */
   readonly json: unknown;

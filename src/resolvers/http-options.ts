@@ -12,12 +12,17 @@ import { checkStatuses, type HttpStatuses } from "./http-outcome.ts";
 
 /** What a body is made of. `corrections` is empty unless something is corrected. */
 export interface HttpAbout {
+  /** The person in the other system. */
   readonly ref: SubjectRef;
+  /** The person in this application. */
   readonly subjectId: string;
+  /** The right values, for a rectification. */
   readonly corrections: readonly Correction[];
 }
 
+/** One request to the other system. */
 export interface HttpRequest {
+  /** Where the request goes. */
   readonly url: HttpAddress;
   /** DELETE to erase, PATCH to rectify, GET to verify and POST to schedule, unless given. */
   readonly method?: "GET" | "HEAD" | "DELETE" | "POST" | "PUT" | "PATCH";
@@ -30,11 +35,13 @@ export interface HttpRequest {
   readonly statuses?: HttpStatuses;
 }
 
+/** The request that looks whether the data is gone. */
 export interface HttpVerification extends HttpRequest {
   /** For systems that answer 200 and an empty list: is the subject gone? Without it, 2xx means still there. */
   readonly absent?: (reply: HttpReply) => boolean;
 }
 
+/** The request that asks when the data will be gone. */
 export interface HttpSchedule extends HttpRequest {
   /**
    * Where the reply says when the data is gone: the path of an ISO 8601 text in its JSON, such as
@@ -43,6 +50,7 @@ export interface HttpSchedule extends HttpRequest {
   readonly expiresAt: string | ((reply: HttpReply) => Date | "absent");
 }
 
+/** Headers by their names. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
 interface HttpSystem {
@@ -66,21 +74,31 @@ interface HttpSystem {
   readonly clock?: Clock;
 }
 
+/** A system that erases when it is asked to. */
 export interface HttpErasureOptions extends HttpSystem {
+  /** The request that erases. */
   readonly erase: HttpRequest;
+  /** The request that corrects. */
   readonly rectify?: HttpRequest;
+  /** The request that looks whether the data is gone. */
   readonly verify?: HttpVerification;
+  /** Only for a system that erases by itself. */
   readonly schedule?: never;
 }
 
 /** For a system that cannot erase and can only let the data expire. */
 export interface HttpExpiryOptions extends HttpSystem {
+  /** The request that asks when the data will be gone. */
   readonly schedule: HttpSchedule;
+  /** Only for a system that erases when it is asked to. */
   readonly erase?: never;
+  /** Only for a system that erases when it is asked to. */
   readonly rectify?: never;
+  /** Only for a system that erases when it is asked to. */
   readonly verify?: never;
 }
 
+/** The options of `httpResolver`. */
 export type HttpResolverOptions = HttpErasureOptions | HttpExpiryOptions;
 
 const SYSTEM =

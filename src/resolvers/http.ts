@@ -31,6 +31,7 @@ import {
 import { judgeOf } from "./http-outcome.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
+/** Makes a resolver for a system with an HTTP interface, from data. */
 export function httpResolver(options: HttpExpiryOptions): RetentionOnlyResolver;
 export function httpResolver(
   options: HttpErasureOptions & { readonly rectify: HttpRequest; readonly verify: HttpVerification },

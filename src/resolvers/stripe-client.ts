@@ -31,7 +31,9 @@ export interface StripeCustomerChange {
   address?: { [part in keyof StripeAddress]?: string };
 }
 
+/** The part of Stripe's client that the resolver uses. */
 export interface StripeClient {
+  /** The customers of the account. */
   readonly customers: {
     del(id: string, params: Record<string, never>, options: StripeRequestOptions): Promise<StripeCustomer>;
     retrieve(

@@ -27,6 +27,7 @@ import {
 } from "./stripe-client.ts";
 import { stripeFailure, stripeTrouble } from "./stripe-errors.ts";
 
+/** The options of `stripeResolver`. */
 export interface StripeResolverOptions {
   /** `stripe` unless given: for several accounts. A connected account is named by the ref: `extra.stripeAccount`. */
   readonly name?: string;
@@ -43,6 +44,7 @@ export interface StripeResolverOptions {
 
 const CATEGORIES: Readonly<Record<string, StripeField>> = { name: "name", email: "email", phone: "phone" };
 
+/** Makes a resolver for Stripe's customers, through your own client. */
 export function stripeResolver(
   stripe: StripeClient,
   options: StripeResolverOptions = {},

@@ -16,6 +16,7 @@ export class Lease implements Leaving {
   #onStop: (() => void) | undefined;
   #onLost: (() => void)[] | undefined;
   #gone: Deferred | undefined;
+  #goneOrLost: Deferred | undefined;
   #hasLeft = false;
   #orphanedCall: Promise<unknown> | undefined;
 
@@ -28,6 +29,13 @@ export class Lease implements Leaving {
     if (this.#hasLeft) return Promise.resolve();
     this.#gone ??= deferred();
     return this.#gone.done;
+  }
+
+  /** Resolves when the row is settled, given back or lost, or as soon as it is known to be lost. */
+  get goneOrLost(): Promise<void> {
+    if (this.#hasLeft || this.#stopped === "lost") return Promise.resolve();
+    this.#goneOrLost ??= deferred();
+    return this.#goneOrLost.done;
   }
 
   /** For the call: fires when it should stop. */
@@ -52,7 +60,9 @@ export class Lease implements Leaving {
     this.#stoppable ??= new Stoppable();
     this.#stoppable.stop(reason);
     this.#onStop?.();
-    if (reason === "lost") for (const notify of this.#onLost ?? []) notify();
+    if (reason !== "lost") return;
+    for (const notify of this.#onLost ?? []) notify();
+    this.#goneOrLost?.resolve();
   }
 
   /** What comes of this, or undefined as soon as the row is lost. */
@@ -73,6 +83,7 @@ export class Lease implements Leaving {
   leave(): void {
     this.#hasLeft = true;
     this.#gone?.resolve();
+    this.#goneOrLost?.resolve();
   }
 
   /** The call has not returned. The work goes on without it, but the slot stays taken until it returns. */

@@ -4,8 +4,11 @@
  */
 import { createHash } from "node:crypto";
 
+/** What a span is made of. */
 export interface SpanNote {
+  /** The name of the span. */
   readonly name: string;
+  /** The kind of the span, as OpenTelemetry names it. */
   readonly kind: "internal" | "producer" | "consumer" | "client";
   /** Names, of which there are few: they are labels of metrics, too. */
   readonly labels: Readonly<Record<string, string>>;
@@ -15,6 +18,7 @@ export interface SpanNote {
   readonly parent: string | undefined;
 }
 
+/** Makes spans. `tracing()` of `amends/opentelemetry` is one. */
 export interface Tracer {
   /** The traceparent of whatever is under way here. */
   current(): string | undefined;

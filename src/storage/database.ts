@@ -92,8 +92,11 @@ export interface Session {
   query(statement: Sql): Promise<readonly Row[]>;
 }
 
+/** A database that Amends runs on. `postgres` and `sqlite` make one. */
 export interface Database<Tx = unknown> {
+  /** How statements are written for this database. */
   readonly dialect: Dialect;
+  /** Where time comes from. */
   readonly clock: Clock;
   /** How many connections it opens at most; undefined where there is but one. */
   readonly connections?: number;
@@ -121,5 +124,6 @@ export interface Database<Tx = unknown> {
   refuseInside?(): void;
   /** Calls back when somebody notified. A hint only: undefined where there is none, and it may be late or lost. */
   listen?(onNotice: () => void): () => void;
+  /** Closes the connections that Amends opened. */
   close(): Promise<void>;
 }

@@ -7,14 +7,21 @@ import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 
 /** What one event owes one subscription. */
 export interface Delivery {
+  /** The id of the delivery. */
   readonly id: string;
+  /** The id of the event. */
   readonly eventId: string;
+  /** The type of the event. */
   readonly eventType: string;
+  /** The number of the subscription. */
   readonly subscriptionId: string;
+  /** The state of the delivery. */
   readonly status: DeliveryStatus;
+  /** The number of attempts that counted. */
   readonly attemptCount: number;
   /** The limit that was last decided by. */
   readonly attemptMax: number | undefined;
+  /** When it is tried next; undefined if it is not. */
   readonly nextAttemptAt: Date | undefined;
   /** Of the last failed attempt; undefined once it has arrived. */
   readonly errorCode: string | undefined;
@@ -22,32 +29,49 @@ export interface Delivery {
   readonly generation: number;
   /** The dead delivery that it takes the place of. */
   readonly requeuedFrom: string | undefined;
+  /** When it was made, by the database's clock. */
   readonly createdAt: Date;
+  /** When it last changed, by the database's clock. */
   readonly updatedAt: Date;
 }
 
 /** One result of one call: what was sent where, when, and what came back. */
 export interface Attempt {
+  /** The id of the attempt. */
   readonly id: string;
+  /** The delivery that it belongs to. */
   readonly deliveryId: string;
+  /** The job that made it. */
   readonly jobId: string;
   /** `accepted` counted; the others were noted and changed nothing. */
   readonly verdict: Verdict;
+  /** Whether the receiver took the delivery. */
   readonly ok: boolean;
+  /** The label of the result, such as `http_503`. */
   readonly code: string;
+  /** Where it went; undefined if it was never sent. */
   readonly url: string | undefined;
   /** Undefined where nothing was sent. */
   readonly sentAt: Date | undefined;
+  /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined;
+  /** How long it took, in milliseconds. */
   readonly durationMs: number;
+  /** The headers of the answer. */
   readonly responseHeaders: Readonly<Record<string, string>> | undefined;
+  /** The beginning of the answer's body. */
   readonly responseBody: string | undefined;
+  /** When it was recorded, by the database's clock. */
   readonly createdAt: Date;
 }
 
+/** Which deliveries are listed. */
 export interface DeliveryFilter {
+  /** Only of this subscription. */
   readonly subscriptionId?: string;
+  /** Only of this event. */
   readonly eventId?: string;
+  /** Only in this state. */
   readonly status?: DeliveryStatus;
   /** Default: 100. */
   readonly limit?: number;

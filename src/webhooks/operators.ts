@@ -30,7 +30,9 @@ export interface OperatorParts {
   readonly subscriptions: Subscriptions;
 }
 
+/** A span of time in which events were published. */
 export interface Span {
+  /** The beginning of the span. */
   readonly since: Date;
   /** Default: now. */
   readonly until?: Date;

@@ -5,8 +5,11 @@
 import type { Row, Session } from "../storage/database.ts";
 import { deleteDeliveries, deleteEvents, selectEnded, selectUnowed } from "./retention-queries.ts";
 
+/** What `webhooks.prune` removed. */
 export interface Pruned {
+  /** The number of deliveries. */
   readonly deliveries: number;
+  /** The number of events. */
   readonly events: number;
 }
 

@@ -26,6 +26,7 @@ import { checkSubscriptionKey, type SubscriptionSettings } from "./subscriptions
 
 /** A subscription with the secret that its receiver needs: it is shown this once. */
 export interface NewSubscription extends Subscription {
+  /** The secret that its receiver verifies with. */
   readonly secret: string;
 }
 
@@ -35,6 +36,7 @@ export interface DeclaredSubscription extends Subscription {
   readonly secret: string | undefined;
 }
 
+/** The settings of `webhooks.subscribe`. */
 export interface SubscribeSettings extends SubscriptionSettings {
   /**
    * An id of your own, such as `acme-orders`: a letter, then letters, digits, dots, dashes, underscores and colons. The same
@@ -111,14 +113,16 @@ export class Webhooks<Tx = unknown> {
     return { ...view, secret };
   }
 
+  /** One subscription, by its number or by the id that its subscriber chose. */
   async subscription(id: string): Promise<Subscription> {
     const { subscriptions } = this.#parts;
     return this.#read(async (db) => subscriptions.read(db, await subscriptions.find(db, id)));
   }
 
-  async subscriptions({ limit = 100, ...filter }: Partial<SubscriptionFilter> = {}): Promise<
-    readonly Subscription[]
-  > {
+  /** Oldest first. */
+  async subscriptions(given: Partial<SubscriptionFilter> = {}): Promise<readonly Subscription[]> {
+    refuseUnknown(given, ["status", "limit", "after", "order"], "webhooks.subscriptions");
+    const { limit = 100, ...filter } = given;
     return this.#read((db) => this.#parts.subscriptions.list(db, { limit, ...filter }));
   }
 
@@ -158,6 +162,7 @@ export class Webhooks<Tx = unknown> {
     id: string,
     options: { readonly secret?: string; readonly overlap?: Duration } = {},
   ): Promise<NewSubscription> {
+    refuseUnknown(options, ["secret", "overlap"], "webhooks.rotateSecret");
     const { subscriptions } = this.#parts;
     const secret = subscriptions.secret(options.secret);
     const overlapMs = durationMs(options.overlap ?? OVERLAP, "overlap");
@@ -182,9 +187,11 @@ export class Webhooks<Tx = unknown> {
 
   /** Newest first. */
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
+    refuseUnknown(filter, ["subscriptionId", "eventId", "status", "limit", "after"], "webhooks.deliveries");
     return this.#parts.operators.deliveries(await this.#resolved(filter));
   }
 
+  /** One delivery; undefined if there is none with this id. */
   delivery(id: string): Promise<Delivery | undefined> {
     return this.#parts.operators.delivery(id);
   }
@@ -241,6 +248,7 @@ export class Webhooks<Tx = unknown> {
   async deadLetters(
     filter: { readonly subscriptionId?: string; readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
+    refuseUnknown(filter, ["subscriptionId", "limit"], "webhooks.deadLetters");
     return this.#parts.operators.deadLetters(await this.#resolved(filter));
   }
 

@@ -17,7 +17,7 @@ interface Numbers {
 
 /** Deliveries 1 and 2 have arrived, 3 and 4 are dead. Subscription 2 is disabled because it kept failing, 3 because it is gone. */
 async function sameNumbers(database: TestDatabase): Promise<Numbers> {
-  const limits = { maxAttempts: 12, disableAfter: "30m", backoff: { base: "5m", cap: "5m" } } as const;
+  const limits = { retry: { attempts: 12, base: "5m", cap: "5m" }, disableAfter: "30m" } as const;
   const { amends, world, subscribe, publish, work, later } = await stage(database, limits);
   world.answer = ({ url }) =>
     url.includes("good")

@@ -17,17 +17,8 @@ async function runFor(amends: Amends, clock: VirtualClock, seconds: number): Pro
   }
 }
 
-/** Moves time on, second by second, until the work is done. */
-async function meanwhile<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
-  let isDone = false;
-  void work.finally(() => (isDone = true));
-  while (!isDone) await clock.advance(1_000);
-  return work;
-}
-
-/** How long the saga says that it waits after each failed try. */
-async function recordedWaits(run: SagaRun): Promise<readonly number[]> {
-  const waits: number[] = [];
+/** How long the saga says that it waits after each failed try; into `waits` as soon as it says so. */
+async function recordedWaits(run: SagaRun, waits: number[] = []): Promise<readonly number[]> {
   for await (const { error } of run.stream()) if (error?.kind === "retry") waits.push(error.waitMs);
   return waits;
 }
@@ -52,14 +43,19 @@ onEachDatabase((database) => {
     });
     const amends = await database.amends({ sagas: [failing], clock });
     const run = await amends.start(failing, {});
-    const waits = recordedWaits(run);
+    const heard: number[] = [];
+    const waits = recordedWaits(run, heard);
+    const working = amends.worker().runOnce();
+    await vi.waitFor(() => expect(heard).toEqual([1_000]));
     // A wait of up to a second is spent in the worker; the longer ones are durable.
-    await meanwhile(clock, amends.worker().runOnce());
+    await clock.advance(1_000);
+    await working;
     expect(at).toHaveLength(2);
-    clock.jump(1_000);
     for (const seconds of [2, 4, 8, 16, 32, 64]) {
-      const dueAt = (await amends.inspect(run.id))?.dueAt?.getTime() ?? Number.NaN;
-      expect(dueAt - (at.at(-1) ?? 0)).toBe(seconds * 1_000);
+      const view = await amends.inspect(run.id);
+      const dueAt = view?.dueAt?.getTime() ?? Number.NaN;
+      const failed = view?.timeline.filter(({ status }) => status === "FAILED").at(-1);
+      expect(dueAt - (failed?.at.getTime() ?? 0)).toBe(seconds * 1_000);
       clock.jump(dueAt - 1 - clock.virtualNowMs());
       expect(await amends.worker().runOnce()).toBe(0);
       clock.jump(1);

@@ -143,10 +143,13 @@ export interface ListenOptions {
   readonly host?: string;
 }
 
+/** A console that listens by itself. */
 export interface ConsoleServer {
+  /** The address of the console. */
   readonly url: string;
   /** The address with a token that works once, for whoever started it. */
   readonly signInUrl: string;
+  /** Stops listening and ends every connection. */
   close(): Promise<void>;
 }
 

@@ -2,9 +2,11 @@
 import { AmendsError } from "../../core/errors.ts";
 import type { Role } from "../contract.ts";
 
+/** A person, or a program, that uses the console. */
 export interface Operator {
   /** Stands in the audit trail. */
   readonly name: string;
+  /** What the operator may do. */
   readonly roles: readonly Role[];
 }
 

@@ -14,6 +14,7 @@ const deliveries = {
 
 export const deliveryMachine: Machine<typeof deliveries> = machine(deliveries);
 
+/** The state of a delivery. */
 export type DeliveryStatus = StateOf<typeof deliveryMachine>;
 
 /** No job is under way: these wait for their time. */
@@ -47,6 +48,7 @@ const subscriptions = {
 
 export const subscriptionMachine: Machine<typeof subscriptions> = machine(subscriptions);
 
+/** The state of a subscription. */
 export type SubscriptionStatus = StateOf<typeof subscriptionMachine>;
 export type SubscriptionEvent = EventOf<typeof subscriptionMachine>;
 
@@ -61,4 +63,5 @@ const deadLetters = {
 
 export const deadLetterMachine: Machine<typeof deadLetters> = machine(deadLetters);
 
+/** The state of a dead letter. */
 export type DeadLetterStatus = StateOf<typeof deadLetterMachine>;

@@ -9,8 +9,10 @@ import { refuseUnknown } from "../options.ts";
 import { span, type Period } from "./period.ts";
 
 export const STRATEGIES = ["delete", "anonymize", "retain"] as const;
+/** What an erasure does with a column: delete its row, replace the value, or keep it for a legal reason. */
 export type Strategy = (typeof STRATEGIES)[number];
 
+/** A value that takes the place of an erased one. */
 export type SurrogateValue = string | number | boolean;
 
 /** Why something must be kept although its subject asked for its erasure, and for how long. */
@@ -23,34 +25,43 @@ export interface LegalRetention {
   readonly duration: Period;
   /** The column of the same table that holds the instant from which the duration counts. */
   readonly anchor: string;
-  /** What a number in the anchor counts since 1970. Milliseconds unless said otherwise. */
+  /** The unit of a number in the anchor, since 1970. Default: milliseconds. */
   readonly anchorUnit?: "ms" | "s";
-  /** What an erasure does once the time is over. `delete` unless said otherwise. */
+  /** What an erasure does once the time is over. Default: `delete`. */
   readonly afterwards?: "delete" | "anonymize";
 }
 
 interface Personal<Category extends string> {
   /** What kind of personal data it is: `email`, `name`, … A rectification names it. */
   readonly category: Category;
-  /** What an erased column holds where the row stays. One that fits the column's type unless said otherwise. */
+  /** What an erased column holds if the row stays. Default: a value that fits the column's type. */
   readonly surrogate?: SurrogateValue;
 }
 
+/** A personal column that an erasure empties or whose row it deletes. */
 export interface ErasedColumn<Category extends string = string> extends Personal<Category> {
+  /** What an erasure does with the column. */
   readonly strategy: "delete" | "anonymize";
+  /** Only with `strategy: "retain"`. */
   readonly policy?: never;
 }
 
+/** A personal column that the law requires to be kept. */
 export interface RetainedColumn<Category extends string = string> extends Personal<Category> {
+  /** The value stays until its time is over. */
   readonly strategy: "retain";
+  /** Why it is kept, and for how long. */
   readonly policy: LegalRetention;
 }
 
+/** A column that holds personal data. */
 export type PersonalColumn<Category extends string = string> =
   | ErasedColumn<Category>
   | RetainedColumn<Category>;
 
+/** How a row belongs to a person through another table. */
 export interface ViaDeclaration<Table extends string = string> {
+  /** The table in between. */
   readonly table: Table;
   /** The foreign key's columns in this table, in its order. */
   readonly columns: string | readonly string[];
@@ -77,10 +88,12 @@ interface ReachingTable<Table extends string, Category extends string> extends A
   readonly via: Table | ViaDeclaration<Table>;
 }
 
+/** What one table holds of a person, and how its rows belong to one. */
 export type TableDeclaration<Table extends string = string, Category extends string = string> =
   | OwnTable<Category>
   | ReachingTable<Table, Category>;
 
+/** A data map as plain JSON, by the name of the table. */
 export type DataMapJson = Readonly<Record<string, TableDeclaration>>;
 
 export interface MappedTable {
@@ -99,8 +112,11 @@ export type MappedReach =
       readonly references: readonly string[] | undefined;
     };
 
+/** Where an application holds personal data. `dataMap` makes one. */
 export interface DataMap<Category extends string = string> {
+  /** The tables that hold personal data. */
   readonly tables: readonly MappedTable[];
+  /** The categories of personal data, such as `email`. */
   readonly categories: readonly Category[];
   /** What `dataMapFromJson` reads. */
   toJSON(): DataMapJson;

@@ -5,6 +5,7 @@
 import { positiveMs, type Duration } from "../duration.ts";
 import { AmendsError } from "../errors.ts";
 
+/** A duration that may also be of months or years, such as `"10y"`. */
 export type Period = Duration | `${number}mo` | `${number}y`;
 
 /** Exactly one of the two is not zero. */

@@ -62,9 +62,13 @@ export interface Retained extends Rows {
   readonly retentions: readonly Retention[];
 }
 
+/** What an erasure does to the tables, in its order. */
 export interface ErasurePlan {
+  /** Rows that stay, and must not refer to rows that are deleted. */
   readonly guards: readonly Guard[];
+  /** The deletions and replacements, in an order that foreign keys allow. */
   readonly operations: readonly Operation[];
+  /** What stays for a legal reason. */
   readonly retained: readonly Retained[];
 }
 

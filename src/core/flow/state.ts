@@ -13,6 +13,7 @@ export interface FlowPlan {
   readonly steps: readonly FlowStep[];
 }
 
+/** Why a run turned back. */
 export interface FlowFailure {
   /** The step at which the run turned back. */
   readonly step: string;

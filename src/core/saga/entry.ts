@@ -9,7 +9,7 @@ export type EntryStatus = "STARTED" | "COMPLETED" | "FAILED";
 export type ControlName =
   | "$claim" // a worker took the saga over
   | "$release" // a worker that shuts down gave it back
-  | "$cancel" // somebody asked for it to be undone
+  | "$cancel" // a person or the application asked for it to be undone
   | "$expire" // a deadline passed while an act ran; what the act returned is kept, and the saga turns back
   | "$return" // a call that had outlived its time has returned
   | "$turn" // it turned back for another reason than a failed step
@@ -44,7 +44,7 @@ export type FailureKind =
   | "unfit" // what was returned cannot be stored
   | "open" // not called: its circuit is open
   | "deadline" // the step's or the saga's time was up
-  | "cancelled"; // somebody asked
+  | "cancelled"; // the saga was cancelled
 
 export interface Failure {
   readonly kind: FailureKind;
@@ -56,7 +56,7 @@ export interface Failure {
   readonly message?: string | undefined;
   readonly waitMs?: number | undefined;
   /**
-   * The call has outlived its time and has not returned: since when it runs, by the clock of the worker that hears it.
+   * The call has outlived its time and has not returned: since when it runs, by the clock of the worker that waits for it.
    * Until it returns, or that worker is gone, nothing is undone.
    */
   readonly runningSinceMs?: number | undefined;

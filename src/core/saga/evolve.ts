@@ -1,7 +1,7 @@
 /**
- * What a line of the log makes of a saga. `evolve` is the only place where a line changes what the saga is, in the worker
- * that writes the line as much as in the one that reads it after a crash: the two cannot disagree. It moves the saga by
- * the arrows of machine.ts and its steps by those of step-machine.ts, and by nothing else.
+ * Applies a line of the log to the state of a saga. The worker that writes a line and the worker that reads it after a crash
+ * both use `evolve`, so they cannot disagree. It moves the saga by the arrows of machine.ts and its steps by those of
+ * step-machine.ts, and by nothing else.
  */
 import { AmendsError } from "../errors.ts";
 import type { ControlDetails, Entry, Failure } from "./entry.ts";

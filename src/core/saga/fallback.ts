@@ -1,14 +1,14 @@
 /**
- * A step that has a fallback stands in the plan right before it. One of the two counts: the first where it is done, the
- * second once it was chosen. Which one was chosen is a line of the log, written before the second one begins, so
- * that whoever takes the saga over goes on with the same one.
+ * A step with a fallback stands in the plan right before the fallback. One of the two counts: the step if it is done, the
+ * fallback once it was chosen. The choice is a line of the log, written before the fallback begins, so that the next worker
+ * goes on with the same one.
  */
 import type { SagaState, StepState } from "./state.ts";
 
 type Branches = Pick<SagaState, "plan" | "steps">;
 
-/** The step that the saga stands at; -1 where it has come to its end. */
-export function standing(state: Branches): number {
+/** The index of the step that the saga has come to; -1 if all are done. */
+export function currentStep(state: Branches): number {
   const { steps } = state;
   for (let index = 0; index < steps.length; index++) {
     const { act } = steps[index] as StepState;
@@ -18,7 +18,7 @@ export function standing(state: Branches): number {
   return -1;
 }
 
-/** A fallback that nobody has chosen. Whoever stands before it is still under way, or did without it. */
+/** A fallback that was not chosen: the step before it is under way, or succeeded. */
 export function isSpared({ plan, steps }: Branches, index: number): boolean {
   return plan[index]?.instead !== undefined && steps[index]?.act === "none";
 }

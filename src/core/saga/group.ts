@@ -1,13 +1,13 @@
 /**
- * Steps that act at the same time. Which steps belong together and how many may act at once stands in the plan, at each
- * of them, so a saga keeps its groups as it began with them, whatever its definition says later.
+ * Steps that act at the same time. The plan says at each step to which group it belongs and how many of that group may act at
+ * once, so a saga keeps its groups when its definition changes.
  */
 import { started, type Entry } from "./entry.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Group {
   readonly name: string;
-  /** So many of its steps act at once at most; undefined where all of them may. */
+  /** The most steps of the group that act at once. Undefined: all of them. */
   readonly limit?: number | undefined;
 }
 
@@ -16,7 +16,7 @@ export function groupText({ name, limit }: Group): string {
   return `:&${name}${limit === undefined ? "" : `/${limit}`}`;
 }
 
-/** Undefined where this is no group's text. */
+/** Undefined if this is no group's text. */
 export function readGroup(text: string): Group | undefined {
   const match = /^:&([^&:/+$]+)(?:\/([1-9]\d*))?$/.exec(text);
   if (!match) return undefined;

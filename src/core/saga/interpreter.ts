@@ -3,11 +3,12 @@
  * durations go out, and the engine at the edge does the rest.
  */
 import { delayMs, type RetryPolicy } from "../backoff.ts";
+import type { Direction } from "../identity.ts";
 import type { ControlDetails, Entry, Failure, FailureKind, Mark } from "./entry.ts";
 import { control, started } from "./entry.ts";
 import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
-import { standing } from "./fallback.ts";
+import { currentStep } from "./fallback.ts";
 import { evolve } from "./evolve.ts";
 import { start, type SagaState, type StepState } from "./state.ts";
 import { failedAs } from "./step-state.ts";
@@ -52,12 +53,15 @@ export interface GroupCommand {
 /** `failed`: a step of a group failed, and the worker that waited for the others was lost. */
 export type TurnReason = "cancelled" | "deadline" | "failed";
 
+/** A call of a step's own code. */
+export type CallCommand = Extract<Command, { kind: "act" | "undo" }>;
+
 export type WaitCommand = Extract<Command, { kind: "sleep" | "wait" }>;
 
 export interface Facts {
   /** The saga's own deadline has passed, or that of a step between two tries. */
   readonly expired: boolean;
-  /** The step, where it is one's. */
+  /** The step whose deadline passed; undefined if it is the saga's own. */
   readonly late?: string | undefined;
   /** Of a group: the steps whose acts are being called, and those whose next try is not due yet. */
   readonly calling?: ReadonlySet<number> | undefined;
@@ -88,7 +92,7 @@ export function next(state: SagaState, facts: Facts): Command {
       const why = turnReason(state, facts);
       // Nothing is undone while an act may still be running.
       if (why) return facts.calling?.size ? WAIT_FOR_THE_REST : { kind: "turn", why };
-      const index = standing(state);
+      const index = currentStep(state);
       const { name, wait, group } = state.plan[index] as PlannedStep;
       if (wait) return waitCommand(index, name, wait);
       if (group) return groupCommand(state, facts, index, group.limit);
@@ -165,10 +169,15 @@ export function takesOver(state: SagaState, index: number, kind: FailureKind): s
   return isLost && state.pivot >= 0 && index >= state.pivot ? undefined : planned.fallback;
 }
 
+/** The log's word for what a call does. */
+export function actionOf({ kind }: CallCommand): Direction {
+  return kind === "act" ? "act" : "compensate";
+}
+
 /** What the outcome of a call means: the line to write, and how long to wait where the call is tried again. */
 export function decide(state: SagaState, command: Command, outcome: Outcome, retry: RetryPolicy): Decision {
   if (command.kind !== "act" && command.kind !== "undo") throw new Error(`${command.kind} has no outcome`);
-  const action = command.kind === "act" ? "act" : "compensate";
+  const action = actionOf(command);
   const line = (status: Entry["status"], details: string | null): Entry => ({
     step: command.step,
     action,
@@ -212,10 +221,7 @@ export function returnLines(
 }
 
 /** Does a success of this call still matter, now that the saga has gone on without it? */
-export function isAwaited(
-  state: SagaState,
-  { kind, index }: { kind: "act" | "undo"; index: number },
-): boolean {
+export function isAwaited(state: SagaState, { kind, index }: CallCommand): boolean {
   const { act, undo } = state.steps[index] as StepState;
   if (kind === "undo") return undo === "retry" || undo === "failed";
   return act === "retry" || (act === "broken" && state.status === "STALLED");
@@ -249,9 +255,9 @@ function forwardOnly(state: SagaState, index: number): boolean {
   return state.pivot >= 0 && index > state.pivot && state.plan[index]?.pivot !== true;
 }
 
-/** The line that turns a saga back, where it is not the line of the step that failed. */
+/** The line that turns a saga back for another reason than a failed step. */
 export function turnEntry(state: SagaState, why: TurnReason, late?: string): Entry {
-  const step = state.failure?.step ?? late ?? state.expired?.step ?? state.plan[standing(state)]?.name;
+  const step = state.failure?.step ?? late ?? state.expired?.step ?? state.plan[currentStep(state)]?.name;
   const details: ControlDetails = { ...state.cancel, kind: why, step };
   return control("$turn", details);
 }

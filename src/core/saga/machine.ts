@@ -1,6 +1,6 @@
 /**
- * What a step saga can be. FAILED means that everything that may have happened has been undone; a saga that
- * cannot say so is STALLED and waits for a person.
+ * The states of a step saga. FAILED means that everything that may have happened has been undone. A saga for which that is not
+ * certain is STALLED and waits for a person.
  */
 import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
 
@@ -15,15 +15,16 @@ const table = {
 
 export const sagaMachine: Machine<typeof table> = machine(table);
 
-/** What a saga is that was only recorded, and what it is once its first act may be called. */
+/** The status of a saga that was only recorded, and of one whose first act may be called. */
 export const RECORDED: SagaStatus = sagaMachine.initial;
 export const BEGUN: SagaStatus = sagaMachine.move(RECORDED, "begin");
 
 /** Every stall leads here, whichever state it comes from. */
 export const STALLED: SagaStatus = sagaMachine.move(BEGUN, "stall");
 
+/** The state of a saga. */
 export type SagaStatus = StateOf<typeof sagaMachine>;
 export type SagaEvent = EventOf<typeof sagaMachine>;
 
-/** A worker may take these; a stalled saga waits for a person, the ended ones for nobody. */
+/** The states in which a worker may claim a saga. A stalled one waits for a person. */
 export const CLAIMABLE: readonly SagaStatus[] = ["PENDING", "RUNNING", "COMPENSATING"];

@@ -20,15 +20,15 @@ export interface PlannedStep {
   readonly wait?: Wait | undefined;
   /** It acts at the same time as the other steps of this group. */
   readonly group?: Group | undefined;
-  /** The step right behind it that takes its place where it fails. */
+  /** The fallback: the step right behind it, which takes its place if it fails. */
   readonly fallback?: string | undefined;
-  /** It is the fallback of this step, which stands right before it, and is called only where that one failed. */
+  /** The step whose fallback this is. It stands right before, and the fallback is called only if it failed. */
   readonly instead?: string | undefined;
 }
 
 export type Plan = readonly PlannedStep[];
 
-/** What is said of a step by one sign. */
+/** The properties of a step that one sign stands for. */
 type Flag = "undo" | "pivot" | "undoOnErr" | "atomic";
 
 const FLAGS: readonly (readonly [Flag, string])[] = [
@@ -97,7 +97,7 @@ export function decodePlan(text: string): Plan {
   return steps;
 }
 
-/** Why a definition cannot carry on with a recorded plan, in words; undefined where it can. */
+/** Why a definition cannot go on with a recorded plan, in words; undefined if it can. */
 export function misfit(recorded: Plan, defined: Plan): string | undefined {
   const place = new Map(defined.map((step, index) => [step.name, index]));
   const differences: string[] = [];

@@ -1,4 +1,4 @@
-/** A saga as its log adds up: where its machine stands, and each step of its plan. evolve.ts says how a line changes it. */
+/** The state of a saga, as its log adds up: its status, and the state of each step. evolve.ts says how a line changes it. */
 import { AmendsError } from "../errors.ts";
 import type { ControlDetails, Failure, Mark } from "./entry.ts";
 import { RECORDED, sagaMachine, type SagaEvent, type SagaStatus } from "./machine.ts";

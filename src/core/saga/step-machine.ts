@@ -1,5 +1,5 @@
 /**
- * What one step of a saga can be: two machines, one for its act and one for its undo. `evolve` moves a step by these
+ * The states of one step: two machines, one for its act and one for its undo. `evolve` moves a step by these
  * arrows only; an arrow that is not in a table throws. Counts, results and failures stand beside them (step-state.ts).
  */
 import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";

@@ -1,4 +1,4 @@
-/** One step of a saga, as its log adds up: where its two machines stand, and what is known beside that. */
+/** The state of one step, as the log adds up: the states of its two machines, its counts, its result and its failures. */
 import type { Direction } from "../identity.ts";
 import type { Failure, FailureKind } from "./entry.ts";
 import type { PlannedStep } from "./plan.ts";

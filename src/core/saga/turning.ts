@@ -4,7 +4,7 @@
  * known to run.
  */
 import type { ControlDetails } from "./entry.ts";
-import { isPassedOver, standing } from "./fallback.ts";
+import { isPassedOver, currentStep } from "./fallback.ts";
 import { RECORDED } from "./machine.ts";
 import type { PlannedStep } from "./plan.ts";
 import { indexOf, isActing, moved, patch, type SagaState, type StepState } from "./state.ts";
@@ -35,7 +35,7 @@ export function turn(state: SagaState, failure: SagaFailure): SagaState {
 export function settle(state: SagaState): SagaState {
   if (state.status === "RUNNING") {
     if (state.failure !== undefined) return turn(state, state.failure);
-    const isDone = standing(state) < 0;
+    const isDone = currentStep(state) < 0;
     // A cancel, or a deadline that passed, while the last act ran still holds: the saga turns back.
     const turns = (state.cancel ?? state.expired) !== undefined && canTurn(state);
     return isDone && !turns ? moved(state, "complete") : state;

@@ -1,4 +1,4 @@
-/** What may still have to be taken back, and whether it can be: questions about a saga's state. */
+/** Which steps of a saga may still have to be undone, and whether they can be. */
 import type { PlannedStep } from "./plan.ts";
 import type { SagaState, StepState } from "./state.ts";
 
@@ -40,7 +40,7 @@ export function mayHaveHappened(planned: PlannedStep, step: Pick<StepState, "act
   return step.act === "begun" || step.act === "retry" || step.act === "broken";
 }
 
-/** An earlier try than the one that was refused may have gone through: nobody knows, so it counts as if it had. */
+/** A try before the refused one may have succeeded: it counts as if it had. */
 function wasInDoubt(planned: PlannedStep, step: Pick<StepState, "acts">): boolean {
   return step.acts > 1 && !planned.atomic;
 }

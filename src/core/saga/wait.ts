@@ -1,6 +1,6 @@
 /**
- * Steps that only wait: for time to pass, for a signal, or for an event. What is waited for and how long stands in the
- * plan, so a saga waits as it began to, whatever its definition says later, and whoever looks at it can tell.
+ * Steps that only wait: for time to pass, for a signal, or for an event. The plan says what each waits for and how long, so a
+ * saga keeps its waits when its definition changes, and readers of the plan see them.
  */
 import { durationText } from "../duration.ts";
 
@@ -42,7 +42,7 @@ export function readWait(text: string): Wait | undefined | "unreadable" {
   };
 }
 
-/** Under which name what is waited for is sent to the saga. */
+/** The name under which a signal or an event is sent to the saga. */
 export function arrivesAs(step: string, { kind, target }: Wait): string {
   return kind === "event" ? eventArrivesAs(step) : (target ?? "");
 }
@@ -66,7 +66,7 @@ export function waitChange(recorded: Wait | undefined, now: Wait | undefined): s
   return `waits for ${waitFor(now)}, not for ${waitFor(recorded)}`;
 }
 
-/** What is waited for, for people. */
+/** What the step waits for, in words. */
 export function waitFor({ kind, target }: Wait): string {
   return kind === "sleep" ? "time to pass" : `${kind} ${target ?? ""}`;
 }
@@ -83,7 +83,7 @@ export function receivedDetails(number: number, value: string | null): string {
   return `{"number":${number}${value === null ? "" : `,"value":${value}`}}`;
 }
 
-/** What a wait has brought; nothing where its time passed. */
+/** What the wait received; nothing if its time passed. */
 export function readReceived(details: string | null): { readonly number?: number; readonly value?: unknown } {
   return details === null ? {} : (JSON.parse(details) as { number: number; value?: unknown });
 }

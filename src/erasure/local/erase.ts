@@ -26,16 +26,21 @@ export interface RequestTools<Tx> {
   readonly recorder: Recorder;
 }
 
+/** A call to another system that was enqueued. */
 export interface EnqueuedCall {
+  /** The id of the outbox entry. */
   readonly entryId: string;
+  /** The resolver that makes the call. */
   readonly resolver: string;
 }
 
 /** What an erasure did, and what is still to be done elsewhere. */
 export interface ErasureReport extends Omit<Erased, "firstUntilMs"> {
+  /** The person whose data was erased. */
   readonly subjectId: string;
   /** 1 for the subject's first erasure. */
   readonly generation: number;
+  /** The calls to other systems that were enqueued. */
   readonly entries: readonly EnqueuedCall[];
   /** Resolvers for which no ref was given. */
   readonly skipped: readonly string[];

@@ -27,12 +27,17 @@ export type RowCounts = Readonly<Record<string, number>>;
 
 /** Something that the law demands to be kept. */
 export interface RetainedData {
+  /** The table that keeps the data. */
   readonly table: string;
+  /** The column that keeps it. */
   readonly column: string;
+  /** The number of rows. */
   readonly rows: number;
   /** When the last of these rows is free; undefined where one has no anchor yet. */
   readonly until: Date | undefined;
+  /** Why it is kept. */
   readonly reason: string;
+  /** The law that requires it. */
   readonly legalBasis: string;
 }
 
@@ -130,9 +135,11 @@ export async function correct(
 
 /** Personal data that an erasure would still take away. */
 export interface LeftData {
+  /** The table that still holds data. */
   readonly table: string;
   /** Undefined where it is the whole row. */
   readonly column: string | undefined;
+  /** The number of rows. */
   readonly rows: number;
 }
 

@@ -16,6 +16,7 @@ import { checkSubject, correct, type RowCounts } from "./local-phase.ts";
 import { beginRectification, BEGUN } from "../queries.ts";
 import { inSavepoint } from "./savepoint.ts";
 
+/** The options of a rectification. */
 export interface RectifyOptions {
   /**
    * A subject who was erased has nothing left that could be wrong, so a rectification is refused. `retained`: correct
@@ -24,13 +25,19 @@ export interface RectifyOptions {
   readonly afterErasure?: "retained" | "anew";
 }
 
+/** What a rectification did here, and what it enqueued for other systems. */
 export interface RectificationReport {
+  /** The person whose data was corrected. */
   readonly subjectId: string;
+  /** The number of this correction; a later one replaces it. */
   readonly generation: number;
+  /** The number of rows that were corrected, by table. */
   readonly corrected: RowCounts;
+  /** The calls to other systems that were enqueued. */
   readonly entries: readonly EnqueuedCall[];
   /** Resolvers that cannot correct, or for which no ref was given. */
   readonly skipped: readonly string[];
+  /** True if no other system has to be called. */
   readonly completed: boolean;
 }
 

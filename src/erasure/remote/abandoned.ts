@@ -3,10 +3,15 @@ import type { OutboxEntry, OutboxOperation } from "../../core/outbox/entry.ts";
 
 /** Labels and ids only, safe to send to a pager. */
 export interface AbandonedSignal {
+  /** The id of the entry. */
   readonly entryId: string;
+  /** The person that it is about. */
   readonly subjectId: string;
+  /** The resolver that was called. */
   readonly resolver: string;
+  /** What the resolver was asked to do. */
   readonly operation: OutboxOperation;
+  /** How often it was tried. */
   readonly attempts: number;
   /** A label, never a message. */
   readonly error: string;

@@ -31,6 +31,7 @@ import { settleIn, type Settlement } from "../../outbox/settle.ts";
 import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
 import { cancelRectifications } from "./supersede.ts";
 
+/** The options of `new Outbox`. */
 export interface OutboxOptions {
   /** Needed for `requeue` and `resolve`, and for superseding: each leaves an event. */
   readonly audit?: AnySink;
@@ -38,11 +39,13 @@ export interface OutboxOptions {
   readonly statusCountsSource?: StatusCountsSource;
 }
 
+/** How many entries `claimBatch` takes, and for how long. */
 export interface ClaimOptions {
-  /** 5 minutes unless said otherwise. */
+  /** How long a claim holds. Default: 5m. */
   readonly lease?: Duration;
 }
 
+/** What `markSucceeded` writes beside the success. */
 export interface SucceededOptions<Tx> {
   /**
    * Called inside the open transaction when this was the last entry that its subject's request waited for. What it
@@ -51,7 +54,11 @@ export interface SucceededOptions<Tx> {
   readonly onSubjectComplete?: (tx: Tx) => unknown;
 }
 
-export type FailedOptions = { readonly error: string } & (
+/** The label of a failure, and when the entry is tried again. */
+export type FailedOptions = {
+  /** The label of the failure. */
+  readonly error: string;
+} & (
   | { readonly waitMs: number; readonly nextAttemptAt?: never }
   | { readonly nextAttemptAt: Date; readonly waitMs?: never }
 );

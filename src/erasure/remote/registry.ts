@@ -10,6 +10,7 @@ import {
   type VerifyingResolver,
 } from "./resolver.ts";
 
+/** The resolvers that a process knows, by name. */
 export class ResolverRegistry {
   readonly #resolvers: Map<string, AnyResolver> = new Map();
 
@@ -17,6 +18,7 @@ export class ResolverRegistry {
     for (const resolver of resolvers) this.register(resolver);
   }
 
+  /** Adds a resolver. A name that is taken is refused. */
   register(resolver: AnyResolver): this {
     const name = checkName((resolver as Partial<AnyResolver> | undefined)?.name, "The name of a resolver");
     if (!canErase(resolver) && !isRetentionOnly(resolver)) {
@@ -34,10 +36,12 @@ export class ResolverRegistry {
     return this;
   }
 
+  /** The names of all resolvers. */
   get names(): readonly string[] {
     return [...this.#resolvers.keys()];
   }
 
+  /** Whether there is a resolver with this name. */
   has(name: string): boolean {
     return this.#resolvers.has(name);
   }

@@ -14,9 +14,11 @@ import { findEntries } from "../../outbox/queries.ts";
 import { isAbandoned, Requeue } from "../../outbox/requeue.ts";
 import { ENTRY, toEntry, type EntryRow } from "../../outbox/rows.ts";
 
+/** Why an operator requeues or resolves entries. */
 export interface RequeueNote {
   /** Why, for the audit trail. Never personal data. */
   readonly reason?: string;
+  /** Who does it. */
   readonly by?: string;
 }
 

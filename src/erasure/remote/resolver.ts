@@ -6,6 +6,7 @@
 import { Terminal } from "../../core/errors.ts";
 import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";
 
+/** What a resolver is told about the call. */
 export interface ResolverCall {
   /** The entry's id: pass it on as the idempotency key. */
   readonly key: string;
@@ -13,14 +14,17 @@ export interface ResolverCall {
   readonly attempt: number;
   /** Fires when nobody waits for the answer any longer. */
   readonly signal: AbortSignal;
+  /** The person that it is about. */
   readonly subjectId: string;
 }
 
+/** What a resolver answers to an erasure. */
 export interface ResolverErasure {
   /** There was nothing (left) to erase: a success. */
   readonly alreadyAbsent?: boolean;
 }
 
+/** What a resolver answers to a rectification. */
 export interface ResolverRectification {
   /** Everything was right already: a success. */
   readonly alreadyConsistent?: boolean;
@@ -36,11 +40,15 @@ interface Named {
   readonly personalRef?: boolean;
 }
 
+/** Erases a person in another system. */
 export interface Resolver extends Named {
+  /** Erases the person. It may be called twice with the same key, and must then do nothing more. */
   eraseSubject(ref: SubjectRef, call: ResolverCall): Promise<ResolverErasure>;
 }
 
+/** A resolver that can also correct data. */
 export interface RectifyingResolver extends Resolver {
+  /** Corrects the person's data. It may be called twice with the same key. */
   rectifySubject(
     ref: SubjectRef,
     corrections: readonly Correction[],
@@ -48,15 +56,19 @@ export interface RectifyingResolver extends Resolver {
   ): Promise<ResolverRectification>;
 }
 
+/** A resolver that can also look whether the data is gone. */
 export interface VerifyingResolver extends Resolver {
   /** Looks whether the data is really gone. */
   verifyAbsent(ref: SubjectRef, call: ResolverCall): Promise<boolean>;
 }
 
+/** A system that erases by itself after some time, such as backups and logs. */
 export interface RetentionOnlyResolver extends Named {
+  /** Says when the data will be gone. */
   scheduleErasure(ref: SubjectRef, call: ResolverCall): Promise<ResolverExpiry>;
 }
 
+/** Every kind of resolver. */
 export type AnyResolver = Resolver | RectifyingResolver | VerifyingResolver | RetentionOnlyResolver;
 
 export { RetryLater } from "../../core/errors.ts";

@@ -9,7 +9,7 @@ import type { NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.ts";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError, errorLabel } from "../../core/errors.ts";
-import { refuseUnknown } from "../../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome, type Policy } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { within } from "../../storage/clock.ts";
@@ -32,17 +32,19 @@ import { ENTRY, isReadable, toEntry, type EntryRow } from "../../outbox/rows.ts"
 import { scrubbedRef } from "./scrub.ts";
 import type { Settled, Settlement } from "../../outbox/settle.ts";
 
+/** The options of `new SagaRunner`. */
 export interface SagaRunnerOptions {
-  /** How often an entry is tried before it is abandoned. 8 unless said otherwise. */
+  /** How often an entry is tried before it is abandoned. Default: 8. */
   readonly maxAttempts?: number;
-  /** How many entries one `runOnce` takes. 50 unless said otherwise. */
+  /** How many entries one `runOnce` takes. Default: 50. */
   readonly batchSize?: number;
   /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
   readonly backoff?: BackoffPolicy | BackoffSettings;
+  /** Called after an entry was abandoned, durably. */
   readonly onAbandoned?: AbandonedHook;
   /** A request is complete only when every resolver that can verify has found the data gone. */
   readonly requireVerification?: boolean;
-  /** A call that takes longer is told to stop, and counts as failed. As long as the lease unless said otherwise. */
+  /** A call that takes longer is told to stop, and counts as failed. Default: as long as the lease. */
   readonly callTimeout?: Duration;
 }
 
@@ -53,6 +55,7 @@ export interface RunnerOutbox extends Pick<Outbox, "books" | "onEnqueued"> {
 
 const OPTIONS = ["maxAttempts", "batchSize", "backoff", "onAbandoned", "requireVerification", "callTimeout"];
 
+/** Calls the resolvers of the entries that are due. */
 export class SagaRunner {
   readonly #registry: ResolverRegistry;
   readonly #outbox: RunnerOutbox;
@@ -108,7 +111,8 @@ export class SagaRunner {
   }
 
   /** Claims one batch, makes its calls at once, books each outcome as it arrives, and returns how many there were. */
-  runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "A runner's runOnce");
     return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 

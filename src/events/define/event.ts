@@ -20,7 +20,9 @@ import { newId } from "../../runtime/identifiers.ts";
 
 /** What every event has besides its own fields. */
 export interface EventMeta<Name extends string = string> {
+  /** The name of the event's type. */
   readonly type: Name;
+  /** The id of the event, a UUID. */
   readonly id: string;
   /** When it was published, by the database's clock; undefined until then. */
   readonly time: Date | undefined;
@@ -30,6 +32,7 @@ export interface EventMeta<Name extends string = string> {
   readonly causation: string | undefined;
 }
 
+/** An event that an event type made: its data, and its metadata. */
 export type EventValue<Name extends string = string, Data = unknown> = Readonly<Data> & EventMeta<Name>;
 
 /** An event as a handler gets it: on its way, so its time and its correlation are known. */
@@ -38,6 +41,7 @@ export type DeliveredEvent<Name extends string = string, Data = unknown> = Event
   readonly correlation: string;
 };
 
+/** The options of one event. */
 export interface NewEventOptions {
   /** A UUID. The same id published twice is one event. A new one is made where none is given. */
   readonly id?: string;
@@ -47,8 +51,11 @@ export interface NewEventOptions {
 
 /** Makes events of one kind: `OrderPlaced({ orderId })`. */
 export interface EventType<Name extends string = string, Input = never, Data = unknown> {
+  /** Makes an event. The data is checked against the schema. */
   (data: Input, options?: NewEventOptions): EventValue<Name, Data>;
+  /** The name of the type. */
   readonly type: Name;
+  /** The version of the schema. */
   readonly version: number;
   /** What the schema makes of stored data. Throws where it no longer fits. */
   read(payload: string | null, version: number): unknown;
@@ -62,12 +69,15 @@ export interface EventType<Name extends string = string, Input = never, Data = u
 export type AnyEvent = EventType;
 
 export type NameOf<E extends AnyEvent> = E["type"];
+/** The data of an event type. */
 export type DataOf<E extends AnyEvent> = NonNullable<E["types"]>["data"];
 export type ValueOf<E extends AnyEvent> = EventValue<NameOf<E>, DataOf<E>>;
+/** The event as handlers of this type get it. */
 export type DeliveredOf<E extends AnyEvent> = DeliveredEvent<NameOf<E>, DataOf<E>>;
 
+/** The options of `event`. */
 export interface EventOptions {
-  /** 1 unless said otherwise. */
+  /** The version of the schema. Default: 1. */
   readonly version?: number;
   /** Makes data of this version out of what an older one stored. */
   readonly upcast?: (data: unknown, version: number) => unknown;

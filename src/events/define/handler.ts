@@ -20,6 +20,7 @@ export interface HandlerOutbox {
   append(...events: readonly EventValue[]): void;
 }
 
+/** What a handler gets beside the event. */
 export interface HandlerContext<Tx = undefined> {
   /** The open transaction of a handler that asked for one. */
   readonly tx: Tx;
@@ -42,6 +43,7 @@ export type Answer<Success extends AnyEvent, Failure extends AnyEvent> =
   | Ok<ValueOf<Success>>
   | Err<ValueOf<Failure>>;
 
+/** The options of `handler`. */
 export interface HandlerOptions<
   On extends AnyEvent,
   Success extends AnyEvent,
@@ -54,6 +56,7 @@ export interface HandlerOptions<
   readonly ok: Success;
   /** What it answers with when it was refused: nothing of what it did in its transaction is kept. */
   readonly err: Failure;
+  /** Does the work. It may be called twice for one event, with the same key. */
   handle(
     event: DeliveredOf<On>,
     context: HandlerContext<Tx>,
@@ -66,21 +69,31 @@ export interface HandlerOptions<
   readonly transaction?: TransactionKind<Tx>;
 }
 
+/** A handler of events. `handler` makes one. */
 export interface Handler<
   On extends AnyEvent = AnyEvent,
   Success extends AnyEvent = AnyEvent,
   Failure extends AnyEvent = AnyEvent,
 > {
+  /** The name, unique in the process. */
   readonly name: string;
+  /** The event that it handles. */
   readonly on: On;
+  /** The event that it answers success with. */
   readonly ok: Success;
+  /** The event that it answers failure with. */
   readonly err: Failure;
+  /** How often it is tried, and how long the waits are. */
   readonly retry: RetryPolicy;
+  /** The time limit of one try, in milliseconds. */
   readonly timeoutMs: number | undefined;
+  /** The kind of transaction that it runs in; undefined if it has none. */
   readonly transaction: TransactionKind<unknown> | undefined;
+  /** The function that does the work. */
   handle(event: never, context: never): unknown;
 }
 
+/** Any handler, whatever it handles. */
 export type AnyHandler = Handler;
 
 const OPTIONS = ["on", "ok", "err", "handle", "retry", "timeout", "transaction"];

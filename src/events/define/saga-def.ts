@@ -30,6 +30,7 @@ type Made<Event> = Event | Promise<Event>;
 type Compensator<Id> = (id: Id, step: SagaStep) => Made<EventValue | undefined>;
 
 interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps extends SagaSteps> {
+  /** The event that begins a run. */
   readonly trigger: Trigger;
   /** The field that says which process an event belongs to. Every event of the saga has it. */
   readonly correlate: Field;

@@ -6,6 +6,7 @@ import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { AnyEvent, DeliveredOf, ValueOf } from "./event.ts";
 import { handler, RUN_SAGA, type Handler, type RunSaga } from "./handler.ts";
 
+/** The options of `sagaHandler`. */
 export interface SagaHandlerOptions<
   On extends AnyEvent,
   Success extends AnyEvent,
@@ -14,8 +15,11 @@ export interface SagaHandlerOptions<
   Results,
   E,
 > {
+  /** The event that starts the saga. */
   readonly on: On;
+  /** The event that is sent when the saga has completed. */
   readonly ok: Success;
+  /** The event that is sent when the saga has failed. */
   readonly err: Failure;
   /** Registered in `sagas`, too. */
   readonly saga: SagaDefinition<Input, unknown, Results, E>;

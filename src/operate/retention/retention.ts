@@ -5,7 +5,7 @@
  * start.
  */
 import { AmendsError, errorLabel } from "../../core/errors.ts";
-import { refuseUnknown } from "../../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { persist } from "../../storage/retry.ts";
 import { checkRole, setRole } from "../../storage/postgres/role.ts";
@@ -50,7 +50,8 @@ export class Retention {
   }
 
   /** Removes one batch of each kind that there is a policy for. Returns the number of rows. The worker does it by itself. */
-  runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "amends.retention.runOnce");
     return this.#sweeper.runOnce();
   }
 }

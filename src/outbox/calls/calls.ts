@@ -18,7 +18,7 @@ import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkUuid } from "../../core/identity.ts";
 import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
-import { refuseUnknown } from "../../core/options.ts";
+import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
 import { isErr } from "../../core/result.ts";
 import type { Session } from "../../storage/database.ts";
@@ -158,12 +158,14 @@ export class Calls<Tx = unknown> {
   }
 
   /** Claims one batch of the calls that this process knows, makes them, and returns how many there were. */
-  runOnce(): Promise<number> {
+  async runOnce(...given: []): Promise<number> {
+    refuseArguments(given, "amends.calls.runOnce");
     return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 
   /** Calls that need a person, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
+    refuseUnknown(options, ["limit", "after"], "calls.listAbandoned");
     const limit = checkLimit(options.limit ?? 100);
     const reader = retrying(this.#host.database, this.#retryLimits);
     const { items, next } = await readPage(reader, ABANDONED, ENTRY_PLACE, { limit, after: options.after });

@@ -21,6 +21,7 @@ export interface CallEntry {
   readonly payload: string | undefined;
   /** Names the claim that holds it. */
   readonly token: number;
+  /** Always undefined: calls are not verified. */
   readonly verification: Verification | undefined;
 }
 

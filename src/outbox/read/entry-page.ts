@@ -4,6 +4,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { isUuid } from "../../core/flow/sealed.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 
+/** Which page of a list is read. */
 export interface PageOptions {
   /** Default: 100. */
   readonly limit?: number;
@@ -11,7 +12,9 @@ export interface PageOptions {
   readonly after?: string;
 }
 
+/** One page of outbox entries. */
 export interface EntryPage {
+  /** The entries of this page, oldest first. */
   readonly entries: readonly OutboxEntry[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;

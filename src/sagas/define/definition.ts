@@ -22,13 +22,18 @@ import { readSleep, readWaitFor } from "./wait-steps.ts";
 
 /** An event that a step sends out, durable together with the step. */
 export interface EmittedEvent {
+  /** The name of the event's type. */
   readonly type: string;
+  /** The data of the event. */
   readonly data?: unknown;
 }
 
 interface CallContext<Input, Results, Tx> {
+  /** The saga's id. */
   readonly sagaId: string;
+  /** What the saga was started with, after its schema. */
   readonly input: Input;
+  /** What the steps before returned, by their names. */
   readonly results: Results;
   /** Stable over retries and restarts, distinct per saga, step and direction: pass it on as the idempotency key. */
   readonly key: string;
@@ -42,8 +47,10 @@ interface CallContext<Input, Results, Tx> {
   emit(event: EmittedEvent): void;
 }
 
+/** What an act gets. */
 export interface ActContext<Input, Results, Tx = undefined> extends CallContext<Input, Results, Tx> {}
 
+/** What an undo gets. */
 export interface UndoContext<Input, Results, Value, Tx = undefined> extends CallContext<Input, Results, Tx> {
   /** What the act returned, or undefined where it is not known whether the act happened. */
   readonly result: Value | undefined;
@@ -53,12 +60,16 @@ export interface UndoContext<Input, Results, Value, Tx = undefined> extends Call
 
 /** Which kind of transaction a transactional step runs in: exported by the database's entry. */
 export interface TransactionKind<Tx> {
+  /** The database that the transaction belongs to. */
   readonly dialect: "postgres" | "sqlite";
+  /** Never set: it carries the type of `tx`. */
   readonly tx?: Tx;
 }
 
 export interface Acting<Input, Results, Value, Tx = undefined> {
+  /** Does the work. It may be called twice, with the same key. */
   act(context: ActContext<Input, Results, Tx>): Value;
+  /** How often the act is tried, and how long the waits are. Default: `retry` of the saga. */
   readonly retry?: RetryOptions;
   /** The longest that one try may take: then its signal fires, and the try counts as failed. */
   readonly timeout?: Duration;
@@ -72,11 +83,13 @@ interface StepBasics<Input, Results, Value, Tx> extends Acting<Input, Results, V
 export interface Undoable<Input, Results, Value, Tx = undefined> {
   /** Takes back what the act did, or may have done. Called with the same key however often it is tried. */
   compensate?(context: UndoContext<Input, Partial<Results>, ValueOf<Value>, Tx>): unknown;
+  /** How often the undo is tried, and how long the waits are. Default: `compensateRetry` of the saga. */
   readonly compensateRetry?: RetryOptions;
   /** The longest that all tries of the act may take together: then the saga compensates. */
   readonly deadline?: Duration;
 }
 
+/** The options of `.step` before the pivot. */
 export interface StepOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, Undoable<Input, Results, Value, Tx> {
   /** Undo the step also when its act answered with `err`. */
@@ -89,10 +102,13 @@ export interface PivotOptions<Input, Results, Value, Tx>
 
 /** After the pivot the saga only goes forward: there is nothing to compensate, and no deadline that would. */
 export interface ForwardOnly {
+  /** Not after the pivot. */
   readonly compensate?: "After the pivot a saga only goes forward: there is nothing to compensate.";
+  /** Not after the pivot. */
   readonly deadline?: "After the pivot a saga only goes forward: no deadline can turn it back.";
 }
 
+/** The options of `.step` after the pivot. */
 export interface ForwardOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, ForwardOnly {}
 
@@ -101,6 +117,7 @@ export interface ForwardOptions<Input, Results, Value, Tx>
  * step may have done is undone first. What the fallback returns is the step's result.
  */
 export interface WithFallback<Options, Name> {
+  /** Another step, which takes the place of this one if it fails for good. */
   readonly fallback?: Options & FallbackTerms<Name>;
 }
 
@@ -133,11 +150,17 @@ export type NoResults = {};
 
 /** A saga as it is registered and started. */
 export interface SagaDefinition<Input = unknown, Output = unknown, Results = unknown, Failure = unknown> {
+  /** The name of the saga. */
   readonly name: string;
+  /** The version of the definition. */
   readonly version: number;
+  /** The schema of the input. */
   readonly schema: StandardSchemaV1<Input, Output>;
+  /** The steps, in their order. */
   readonly steps: readonly StepDefinition[];
+  /** What is recorded of the steps when a saga starts. */
   readonly plan: Plan;
+  /** The options, with their defaults. */
   readonly settings: SagaSettings;
   /** Only for the compiler. */
   readonly types?: { readonly results: Results; readonly failure: Failure };
@@ -146,6 +169,7 @@ export interface SagaDefinition<Input = unknown, Output = unknown, Results = unk
 /** Any saga, whatever its types. */
 export type AnySaga = SagaDefinition;
 
+/** A saga before its pivot: the builder that `saga` returns. */
 export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
   Input,
   Output,
@@ -224,6 +248,7 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
   ): Saga<Input, Output, With<Results, Name, Waited<Data, End>>, Failure>;
 }
 
+/** A saga after its pivot, which only goes forward. */
 export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefinition<
   Input,
   Output,
@@ -281,6 +306,7 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
   ): ForwardSaga<Input, Output, With<Results, Name, Waited<Data, End>>, Failure>;
 }
 
+/** The options of `saga`. */
 export interface SagaOptions {
   /** Sagas keep the version they began with: register old and new side by side until the old ones have ended. */
   readonly version?: number;
@@ -288,8 +314,9 @@ export interface SagaOptions {
   readonly deadline?: Duration;
   /** For every step that does not say otherwise. */
   readonly retry?: RetryOptions;
+  /** For every undo of a step that has none of its own. Default: 8 tries from 1s. */
   readonly compensateRetry?: RetryOptions;
-  /** How often the saga may lose its worker before it stalls. 5 unless said otherwise. */
+  /** How often the saga may lose its worker before it stalls. Default: 5. */
   readonly recoveries?: number;
   /** Also store the messages of what is thrown, which may carry personal data. Default: `keepMessages` of `new Amends`. */
   readonly keepMessages?: boolean;

@@ -7,9 +7,9 @@ export type FailureFilter = readonly string[] | ((failure: SagaFailure) => boole
 
 /** Keeps calls away from what fails again and again. Each worker process has its own. */
 export interface BreakerOptions {
-  /** So many failures in a row open it. 5 unless said otherwise. */
+  /** How many failures in a row open the circuit. Default: 5. */
   readonly threshold?: number;
-  /** How long it stays open before one call may try again. 30 seconds unless said otherwise. */
+  /** How long the circuit stays open before one call may try again. Default: 30s. */
   readonly reset?: Duration;
   /** Failures that say nothing against what was called. */
   readonly exclude?: FailureFilter;
@@ -23,5 +23,6 @@ export interface FallbackTerms<Name> {
   readonly when?: FailureFilter;
   /** While it is open, the step is not called and its fallback acts at once. */
   readonly breaker?: BreakerOptions;
+  /** Not for a fallback. */
   readonly fallback?: "A fallback has no fallback of its own.";
 }

@@ -86,7 +86,7 @@ function readFilter(
 ): (failure: SagaFailure) => boolean {
   if (given === undefined) return usual;
   if (typeof given === "function") {
-    // Whoever answers with a promise has not answered.
+    // A promise is no answer: `when` is synchronous.
     const ask: (failure: SagaFailure) => unknown = given;
     return (failure) => {
       try {

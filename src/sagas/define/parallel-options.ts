@@ -1,8 +1,9 @@
 /** The steps of a group as they are written: like any step, but without their siblings' results. */
 import type { Acting, FailureOf, ForwardOnly, Fresh, StepOptions, Undoable, With } from "./definition.ts";
 
+/** The options of `.parallel`. */
 export interface ParallelOptions {
-  /** How many of the group's steps act at once at most. All of them unless said otherwise. */
+  /** The most steps of the group that act at once. Default: all of them. */
   readonly concurrency?: number;
 }
 
@@ -11,10 +12,13 @@ export interface ParallelOptions {
  * acts, its step is undone, and nothing is undone while others act.
  */
 interface OnlyAlone {
+  /** Not in a group. */
   readonly transaction?: "A step of a group cannot be transactional: put it before or after the group.";
+  /** Not in a group. */
   readonly fallback?: "A step of a group cannot have a fallback: put it before or after the group.";
 }
 
+/** The options of a step in a group before the pivot. */
 export interface MemberOptions<Input, Results, Value>
   extends
     Acting<Input, Results, Value>,
@@ -22,6 +26,7 @@ export interface MemberOptions<Input, Results, Value>
     Pick<StepOptions<Input, Results, Value, undefined>, "undoOnErr">,
     OnlyAlone {}
 
+/** The options of a step in a group after the pivot. */
 export interface ForwardMemberOptions<Input, Results, Value>
   extends Acting<Input, Results, Value>, ForwardOnly, OnlyAlone {}
 

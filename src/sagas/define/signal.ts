@@ -1,10 +1,13 @@
-/** Signals: what somebody outside tells a saga that waits for it, with a typed payload. */
+/** Signals: messages with a typed payload, sent from outside to a saga that waits for them. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 
+/** A signal that sagas can wait for. `signal` makes one. */
 export interface SignalType<Name extends string = string, Input = unknown, Payload = unknown> {
+  /** The name of the signal. */
   readonly name: Name;
+  /** The schema of its payload. */
   readonly schema: StandardSchemaV1<Input, Payload>;
 }
 

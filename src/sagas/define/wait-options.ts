@@ -8,20 +8,25 @@ export type OnTimeout = "compensate" | "continue";
 interface Limited<End extends OnTimeout> {
   /** The longest that is waited. Without one, only the saga's own deadline ends the wait. */
   readonly timeout?: Duration;
-  /** `continue`: the step's result is then undefined. The saga compensates unless said otherwise. */
+  /** `continue`: the saga goes on, and the step's result is undefined. Default: the saga compensates. */
   readonly onTimeout?: End;
 }
 
 /** Waits for a signal: its payload becomes the step's result. */
 export interface SignalWait<Payload, End extends OnTimeout> extends Limited<End> {
+  /** The signal that is waited for. */
   readonly signal: SignalType<string, unknown, Payload>;
 }
 
 /** An event as a step may wait for it: what `event(…)` of amends/events makes. */
 export interface AwaitedEvent<Data = unknown> {
+  /** The name of the event's type. */
   readonly type: string;
+  /** The version of the schema. */
   readonly version: number;
+  /** Reads a stored payload of any version. */
   read(payload: string | null, version: number): unknown;
+  /** Never set: it carries the type of the data. */
   readonly types?: { readonly data: Data };
 }
 
@@ -35,6 +40,7 @@ export type MatchField<Data> = {
  * input alone, so that it is known from the start: an event that comes before the saga waits for it is kept.
  */
 export interface EventWait<Input, Data, Field, End extends OnTimeout> extends Limited<End> {
+  /** The event that is waited for. */
   readonly event: AwaitedEvent<Data>;
   /** The field that must be equal. */
   readonly where: Field;

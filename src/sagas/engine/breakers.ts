@@ -14,7 +14,7 @@ export class Breakers {
     this.#clock = clock;
   }
 
-  /** Undefined where the call must not be made. */
+  /** Undefined if the call must not be made. */
   admit(name: string, policy: BreakerSettings): Pass | undefined {
     const { breaker, pass } = admit(this.#of(name), policy, this.#clock.monotonicMs());
     this.#breakers.set(name, breaker);

@@ -1,30 +1,34 @@
 /**
- * Calls the user's code, which may hang, throw anything or return nonsense: whatever it does becomes an outcome. No
+ * Calls a step's own code, which may hang, throw anything or return nonsense: whatever it does becomes an outcome. No
  * transaction, lock or connection is held meanwhile, except for a step that asked for a transaction.
  */
-import { AmendsError, classify, errorLabel, errorMessage } from "../../core/errors.ts";
-import { sealOf } from "../../core/flow/sealed.ts";
-import { checkName, idempotencyKey } from "../../core/identity.ts";
+import { classify, errorLabel, errorMessage } from "../../core/errors.ts";
 import { encodeJson } from "../../core/json.ts";
 import { isErr, isOk } from "../../core/result.ts";
 import type { Failure } from "../../core/saga/entry.ts";
-import { pivotBegun, type Command, type Outcome } from "../../core/saga/interpreter.ts";
-import type { StepState } from "../../core/saga/state.ts";
-import { Call, type CallLimits } from "../../runtime/call.ts";
+import { pivotBegun, type CallCommand, type Outcome } from "../../core/saga/interpreter.ts";
+import type { CallLimits } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Clock } from "../../storage/clock.ts";
-import type { EmittedEvent } from "../define/definition.ts";
-import type { Emission } from "../journal/journal.ts";
-import type { Run } from "./run.ts";
 import type { StepDefinition } from "../define/settings.ts";
+import type { CallResult } from "../driver/saga-host.ts";
+import type { Journal } from "../journal/journal.ts";
+import { CallContext, NO_EMISSIONS } from "./call-context.ts";
+import type { Run } from "../driver/run.ts";
 
 /** A call of a step, as middleware sees it. */
 export interface StepCall {
+  /** The saga's id. */
   readonly sagaId: string;
+  /** The name of its definition. */
   readonly saga: string;
+  /** The name of the step. */
   readonly step: string;
+  /** Whether the step is done or undone. */
   readonly action: "act" | "compensate";
+  /** The number of this try, from 1. */
   readonly attempt: number;
+  /** The idempotency key of the call. */
   readonly key: string;
 }
 
@@ -32,61 +36,48 @@ export interface StepCall {
 export type Middleware = (call: StepCall, next: () => Promise<unknown>) => Promise<unknown>;
 
 export interface CallTools {
-  /** Undefined for a storage of the user's own, which has no outbox. */
-  readonly database: object | undefined;
+  readonly journal: Pick<Journal, "keepsEvents">;
   readonly clock: Clock;
   readonly middleware: readonly Middleware[];
   readonly errorCodes: ReadonlySet<string>;
   /** Whether messages are kept if a saga does not say. */
   readonly keepMessages: boolean;
-  /** How long a call whose time is over may still take to return; undefined where it is waited for in any case. */
+  /** How long a call whose time is over may still take to return. Undefined: it is waited for in any case. */
   readonly graceMs: number | undefined;
   newId(): string;
 }
 
-export type CallCommand = Extract<Command, { kind: "act" | "undo" }>;
+/** A call that is to be made. */
+export interface CallRequest {
+  readonly run: Run;
+  readonly command: CallCommand;
+  readonly step: StepDefinition;
+  /** What the steps before it returned. */
+  readonly results: Readonly<Record<string, unknown>>;
+  /** What its saga was told before the call. */
+  readonly stopReason: StopReason | undefined;
+  readonly tx: unknown;
+  /** Set when the call is made: by it the call can be stopped. */
+  context: CallContext | undefined;
+}
 
-/** For whom a call is made: a saga, or one of several steps of it that act at once. */
-export type Caller = Pick<
-  Run,
-  | "id"
-  | "definition"
-  | "input"
-  | "results"
-  | "state"
-  | "deadlineAtMs"
-  | "stepBegunAtMs"
-  | "stopReason"
-  | "call"
-  | "step"
->;
-
-export interface Called {
-  readonly outcome: Outcome;
-  readonly emissions: readonly Emission[];
-  /** What was thrown, for whoever must tell trouble with the database from trouble with the step. Never stored. */
-  readonly thrown?: unknown;
-  /** The act succeeded after its deadline: the result is kept, and the saga turns back. */
-  readonly expired?: boolean;
-  /** The call has not returned: its answer, whenever it comes. */
+export interface Called extends CallResult {
+  /** The call has outlived its time and has not returned: its answer, whenever it comes. */
   readonly late?: Promise<Called | undefined>;
 }
 
 /**
- * Undefined where the call was interrupted by a shutdown or a lost lease: that is not an outcome. A call that returns
- * at once is answered at once.
+ * Makes the call. Undefined where a shutdown or a lost lease interrupted it: that is no outcome. One that returns at once is
+ * answered at once.
  */
 export function callStep(
   tools: CallTools,
-  run: Caller,
-  command: CallCommand,
-  tx: unknown,
+  request: CallRequest,
 ): Called | undefined | Promise<Called | undefined> {
-  const step = run.step(command.step);
-  const isAct = command.kind === "act";
-  const context = new CallContext(tools, run, command, tx, step.fallback !== undefined);
-  run.call = context;
-  const user = (isAct ? step.act : step.compensate) as (context: unknown) => unknown;
+  const { run, command, step } = request;
+  const context = new CallContext(tools, request);
+  request.context = context;
+  const user = (command.kind === "act" ? step.act : step.compensate) as (context: unknown) => unknown;
   const isLimited =
     step.timeoutMs !== undefined || step.deadlineMs !== undefined || run.deadlineAtMs !== undefined;
   const begunAtMs = isLimited ? tools.clock.monotonicMs() : 0;
@@ -95,20 +86,20 @@ export function callStep(
     value =
       tools.middleware.length === 0
         ? user(context)
-        : withMiddleware(tools.middleware, run, command, context, () => user(context));
+        : withMiddleware(tools.middleware, request, context, () => user(context));
   } catch (thrown) {
-    return CallContext.threw(context, thrown);
+    return failedOf(tools, run, context, thrown);
   }
-  if (!isThenable(value)) return CallContext.returned(context, value);
+  if (!isThenable(value)) return calledOf(context, command, value);
   const answered = Promise.resolve(value).then(
-    (result) => CallContext.returned(context, result),
-    (thrown) => CallContext.threw(context, thrown),
+    (result) => calledOf(context, command, result),
+    (thrown) => failedOf(tools, run, context, thrown),
   );
   if (!isLimited) return answered;
-  const limits = limitsOf(tools, begunAtMs, run, step, isAct);
-  return CallContext.callOf(context).within(limits, answered, (late) =>
-    CallContext.overdue(context, begunAtMs, late),
-  );
+  const limits = limitsOf(tools, begunAtMs, request);
+  const overdue = (late: Promise<Called | undefined>): Called | undefined =>
+    overdueOf(tools, run, context, begunAtMs, late);
+  return CallContext.callOf(context).within(limits, answered, overdue);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -117,129 +108,45 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/** For people: ownership and due times never depend on it. */
+function calledOf(context: CallContext, { step, kind }: CallCommand, value: unknown): Called {
+  const outcome = outcomeOf(value, kind === "act", step);
+  const emissions = CallContext.emissionsOf(context);
+  const isExpired = outcome.kind === "ok" && CallContext.stopReasonOf(context) === "deadline";
+  return isExpired ? { outcome, emissions, expired: true } : { outcome, emissions };
+}
+
+function failedOf(tools: CallTools, run: Run, context: CallContext, thrown: unknown): Called | undefined {
+  const outcome = failureOf(tools, run, CallContext.stopReasonOf(context), thrown);
+  return outcome && { outcome, emissions: NO_EMISSIONS, thrown };
+}
+
+function overdueOf(
+  tools: CallTools,
+  run: Run,
+  context: CallContext,
+  begunAtMs: number,
+  late: Promise<Called | undefined>,
+): Called | undefined {
+  const { clock } = tools;
+  const failed = failureOf(tools, run, CallContext.stopReasonOf(context), undefined);
+  if (failed?.kind !== "failed") return undefined;
+  const runningSinceMs = Math.round(nowMs(clock) - (clock.monotonicMs() - begunAtMs));
+  const outcome = { ...failed, failure: { ...failed.failure, runningSinceMs } };
+  return { outcome, emissions: NO_EMISSIONS, late };
+}
+
+/** For people to read: ownership and due times never depend on it. */
 function nowMs(clock: Clock): number {
   return clock.virtualNowMs?.() ?? Date.now();
 }
 
-const NOTHING: readonly Emission[] = [];
-
-/**
- * What a step's code gets. Most of it is made only when it is looked at: most steps look at little. What the engine asks
- * of a call stands beside it as functions, so that none of it is among what users see.
- */
-export class CallContext {
-  readonly input: unknown;
-  readonly results: Readonly<Record<string, unknown>>;
-  readonly attempt: number;
-  readonly tx: unknown;
-  readonly #tools: CallTools;
-  readonly #run: Caller;
-  readonly #command: CallCommand;
-  #emissions: readonly Emission[] = NOTHING;
-  #call: Call | undefined;
-
-  /** `apart`: whatever it does to what it is given, the step that takes its place sees nothing of it. */
-  constructor(tools: CallTools, run: Caller, command: CallCommand, tx: unknown, apart: boolean) {
-    this.#tools = tools;
-    this.#run = run;
-    this.#command = command;
-    this.input = apart ? structuredClone(run.input) : run.input;
-    this.results = apart ? structuredClone(run.results) : run.results;
-    this.attempt = command.attempt;
-    this.tx = tx;
-    if (run.stopReason !== undefined) this.#call = new Call(run.stopReason);
-  }
-
-  get sagaId(): string {
-    return this.#run.id;
-  }
-
-  get action(): "act" | "compensate" {
-    return this.#command.kind === "act" ? "act" : "compensate";
-  }
-
-  get key(): string {
-    return idempotencyKey(this.#run.id, this.#command.step, this.action);
-  }
-
-  get actKey(): string {
-    return idempotencyKey(this.#run.id, this.#command.step, "act");
-  }
-
-  get signal(): AbortSignal {
-    return CallContext.callOf(this).signal;
-  }
-
-  get result(): unknown {
-    return (this.#run.state.steps[this.#command.index] as StepState).result;
-  }
-
-  get emit(): (event: EmittedEvent) => void {
-    return (event) => {
-      if (!this.#tools.database) {
-        throw new AmendsError(
-          "NOT_SUPPORTED",
-          "A storage of your own cannot keep the events that a step emits.",
-        );
-      }
-      this.#emissions = [...this.#emissions, emissionOf(event, () => this.#tools.newId())];
-    };
-  }
-
-  /** Made only if it is needed: most calls are neither limited nor stopped, and never read their signal. */
-  static callOf(context: CallContext): Call {
-    context.#call ??= new Call();
-    return context.#call;
-  }
-
-  static returned(call: CallContext, value: unknown): Called {
-    const { step, kind } = call.#command;
-    const outcome = outcomeOf(value, kind === "act", step);
-    const emissions = call.#emissions;
-    const isExpired = outcome.kind === "ok" && call.#call?.stopReason === "deadline";
-    return isExpired ? { outcome, emissions, expired: true } : { outcome, emissions };
-  }
-
-  static threw(call: CallContext, thrown: unknown): Called | undefined {
-    const failed = failureOf(call.#tools, call.#run, call.#call?.stopReason, thrown);
-    return failed && { outcome: failed, emissions: NOTHING, thrown };
-  }
-
-  static overdue(
-    call: CallContext,
-    begunAtMs: number,
-    late: Promise<Called | undefined>,
-  ): Called | undefined {
-    const { clock } = call.#tools;
-    const failed = failureOf(call.#tools, call.#run, call.#call?.stopReason, undefined);
-    if (failed?.kind !== "failed") return undefined;
-    const runningSinceMs = Math.round(nowMs(clock) - (clock.monotonicMs() - begunAtMs));
-    const outcome = { ...failed, failure: { ...failed.failure, runningSinceMs } };
-    return { outcome, emissions: NOTHING, late };
-  }
-}
-
-export function stopCall(call: CallContext, reason: StopReason): void {
-  CallContext.callOf(call).stop(reason);
-}
-
-/** An event that `event(…)` made has an id and a version of its own. */
-function emissionOf(event: EmittedEvent, newId: () => string): Emission {
-  const seal = sealOf(event);
-  if (seal) return { entryId: seal.id, type: seal.type, payload: seal.payload, version: seal.version };
-  const type = checkName(event.type, "An event's type");
-  const payload = encodeJson(event.data, { field: `The data of event ${type}` });
-  return { entryId: newId(), type, payload, version: 1 };
-}
-
 function withMiddleware(
   middleware: readonly Middleware[],
-  run: Caller,
-  { step, attempt }: CallCommand,
+  { run, command }: CallRequest,
   { sagaId, key, action }: CallContext,
   call: () => unknown,
 ): unknown {
+  const { step, attempt } = command;
   const info: StepCall = { sagaId, saga: run.definition.name, step, action, attempt, key };
   const chain = middleware.reduceRight<() => Promise<unknown>>(
     (next, wrap) => () => wrap(info, next),
@@ -248,16 +155,16 @@ function withMiddleware(
   return chain();
 }
 
-/** When a call has no time left: that of its try, its step or its saga. */
+/** How long a call may take: its try, its step, its saga. */
 function limitsOf(
   { clock, graceMs }: CallTools,
   now: number,
-  run: Caller,
-  { timeoutMs, deadlineMs }: StepDefinition,
-  isAct: boolean,
+  { run, command, step }: CallRequest,
 ): CallLimits {
-  if (!isAct) return { clock, graceMs, timeoutMs };
-  const stepMs = deadlineMs === undefined ? Infinity : run.stepBegunAtMs + deadlineMs - now;
+  const { timeoutMs, deadlineMs } = step;
+  if (command.kind !== "act") return { clock, graceMs, timeoutMs };
+  const begunAtMs = run.begunAtMs(command.step) ?? now;
+  const stepMs = deadlineMs === undefined ? Infinity : begunAtMs + deadlineMs - now;
   const isBound = run.state.status === "RUNNING" && !pivotBegun(run.state);
   const sagaMs = run.deadlineAtMs === undefined || !isBound ? Infinity : run.deadlineAtMs - now;
   const leftMs = Math.min(stepMs, sagaMs);
@@ -273,7 +180,7 @@ function outcomeOf(returned: unknown, isAct: boolean, step: string): Outcome {
       return { kind: "failed", transient: false, failure: { kind: "err", label, error: value } };
     }
     const value = isOk(returned) ? returned.value : returned;
-    // What an undo returns is nobody's input: it is not kept.
+    // What an undo returns is not kept: no step reads it.
     const details = isAct ? encodeJson(value, { field: `The result of step ${step}`, allowNul: true }) : null;
     return { kind: "ok", details };
   } catch {
@@ -289,7 +196,7 @@ function errLabel(value: unknown): string {
 
 function failureOf(
   tools: CallTools,
-  run: Caller,
+  run: Run,
   stopReason: StopReason | undefined,
   thrown: unknown,
 ): Outcome | undefined {

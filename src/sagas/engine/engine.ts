@@ -7,41 +7,41 @@ import { AmendsError, classify } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { openingLines } from "../../core/saga/group.ts";
-import { misfit } from "../../core/saga/plan.ts";
+import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { draw } from "../../storage/draw.ts";
 import type { AnySaga } from "../define/definition.ts";
-import type { DriveTools } from "./checkpoint.ts";
 import { Breakers } from "./breakers.ts";
-import { drive, stall } from "./drive.ts";
+import { drive, stall } from "../driver/drive.ts";
 import { throughSchema } from "../define/input.ts";
 import { interestsOf } from "../define/interests.ts";
 import type { Journal, NewSaga, SagaRecord } from "../journal/journal.ts";
 import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
 import { LeasePool, type Reservation } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
-import type { ControlDetails } from "../../core/saga/entry.ts";
 import { freshRecord } from "../journal/fresh-record.ts";
 import { SagaEvents } from "./saga-events.ts";
 import type { Registry } from "../define/registry.ts";
-import { outlast } from "./returning.ts";
-import { Run, type Departure } from "./run.ts";
+import { JournalHost, type HostTools } from "./journal-host.ts";
+import { refusalOf } from "./refusal.ts";
+import { outlastCalls } from "../driver/orphaned-calls.ts";
+import type { Departure } from "../driver/run.ts";
 
 export interface EngineOptions extends Pick<
-  DriveTools,
+  HostTools,
   "clock" | "middleware" | "errorCodes" | "keepMessages" | "graceMs" | "newId"
 > {
   readonly journal: Journal;
   readonly database: Database | undefined;
   readonly registry: Registry;
   readonly leaseMs: number;
-  /** Names this start of this process: never used again. */
+  /** The name of this start of this process. It is never used again. */
   readonly owner: string;
-  /** After a saga has stalled, durably. */
-  readonly onStalled: (run: Run) => void;
-  /** The database has forgotten what a run wrote; `foundVersion` is undefined where it has forgotten the saga as well. */
-  readonly onRewound: (run: Run, foundVersion: number | undefined) => void;
-  /** This tick failed in a way that nobody foresaw; the lease heals it. */
+  /** Called after a saga's stall is durable. */
+  readonly onStalled: (saga: JournalHost) => void;
+  /** The database has lost lines that a worker wrote. `foundVersion` is undefined if it has lost the saga as well. */
+  readonly onRewound: (saga: JournalHost, foundVersion: number | undefined) => void;
+  /** An error that is a bug. The saga is claimed again when its lease ends. */
   readonly onBug: (error: unknown) => void;
 }
 
@@ -57,20 +57,20 @@ export interface Counters {
   lost: number;
 }
 
-/** What `start` found or made. */
+/** The saga that `start` created or found. */
 export interface Started {
   readonly id: string;
   readonly created: boolean;
-  /** Runs in this process. */
-  readonly run: Run | undefined;
+  /** Set if it runs in this process. */
+  readonly run: JournalHost | undefined;
   /** The version from which a reader has seen nothing yet. */
   readonly sinceVersion: number;
 }
 
 export class Engine {
-  readonly pool: LeasePool<Run>;
+  readonly pool: LeasePool<JournalHost>;
   readonly sagaEvents: SagaEvents = new SagaEvents();
-  readonly active: Map<string, Run> = new Map();
+  readonly active: Map<string, JournalHost> = new Map();
   readonly counters: Counters = {
     started: 0,
     claimed: 0,
@@ -82,13 +82,13 @@ export class Engine {
     lost: 0,
   };
   readonly #options: EngineOptions;
-  readonly #tools: DriveTools;
+  readonly #tools: HostTools;
   readonly #starts: Map<string, Promise<unknown>> = new Map();
 
   constructor(options: EngineOptions) {
     const { journal, clock, leaseMs } = options;
     this.#options = options;
-    this.pool = new LeasePool<Run>({
+    this.pool = new LeasePool<JournalHost>({
       name: "sagas",
       clock,
       leaseMs,
@@ -102,11 +102,11 @@ export class Engine {
       ...options,
       sagaEvents: this.sagaEvents,
       breakers: new Breakers(clock),
-      draining: () => this.pool.isDraining,
+      isDraining: () => this.pool.isDraining,
       dueIn: (ms) => this.pool.dueIn(ms),
-      onRewound: (run, foundVersion) => {
-        if (!run.isRewound) options.onRewound(run, foundVersion);
-        run.isRewound = true;
+      onRewound: (saga, foundVersion) => {
+        if (!saga.isRewound) options.onRewound(saga, foundVersion);
+        saga.isRewound = true;
       },
     };
     options.database?.onReplaced?.(() => void this.#review());
@@ -167,7 +167,7 @@ export class Engine {
   async #create(
     definition: AnySaga,
     saga: NewSaga,
-    slot: Reservation<Run> | undefined,
+    slot: Reservation<JournalHost> | undefined,
     session: Session | undefined,
   ): Promise<Started> {
     const { journal, database } = this.#options;
@@ -176,7 +176,7 @@ export class Engine {
     if (!created) return this.#existing(saga, slot, session);
     this.counters.started++;
     if (!slot) this.dueIn(session ? COMMIT_SOON_MS : 0);
-    const run = slot && this.#runOf(freshRecord(saga, epoch), definition);
+    const run = slot && new JournalHost(this.#tools, freshRecord(saga, epoch), definition);
     if (run) slot?.begin([run]);
     return { id: saga.id, created: true, run, sinceVersion: 0 };
   }
@@ -184,7 +184,7 @@ export class Engine {
   /** An id that exists: the same saga with the same input goes on, or has ended; anything else is a conflict. */
   async #existing(
     saga: NewSaga,
-    slot: Reservation<Run> | undefined,
+    slot: Reservation<JournalHost> | undefined,
     session: Session | undefined,
   ): Promise<Started> {
     const isHere = this.active.has(saga.id);
@@ -204,12 +204,12 @@ export class Engine {
         { id: saga.id, name: record.name },
       );
     }
-    // Our own commit, whose answer was lost on the way: nobody else runs it, so it runs here.
+    // Our own commit, whose answer was lost: no other worker runs the saga, so it runs here.
     const isUntouched = record.begun && record.version === 1 + openingLines(record.plan).length;
     const isOurs = record.owner === this.#options.owner && isUntouched;
     const known = this.#options.registry.get(record.name, record.definition);
     if (slot && known && isOurs && !isHere && !this.active.has(saga.id)) {
-      const run = this.#runOf(record, known);
+      const run = new JournalHost(this.#tools, record, known);
       slot.begin([run]);
       return { id: saga.id, created: true, run, sinceVersion: 0 };
     }
@@ -222,7 +222,7 @@ export class Engine {
     this.pool.dueIn(ms);
   }
 
-  async #claim(limit: number, except: readonly string[]): Promise<readonly Run[]> {
+  async #claim(limit: number, except: readonly string[]): Promise<readonly JournalHost[]> {
     const { journal, registry, owner, leaseMs } = this.#options;
     const kinds = registry.kinds();
     if (kinds.length === 0) return [];
@@ -230,84 +230,72 @@ export class Engine {
     return records.map((record) => this.#resume(record));
   }
 
-  #resume(record: SagaRecord): Run {
+  #resume(record: SagaRecord): JournalHost {
     this.counters.claimed++;
     if (record.recoveryAttempts > 0) this.counters.recovered++;
     const definition = this.#options.registry.get(record.name, record.definition) as AnySaga;
-    return this.#runOf(record, definition, refusalOf(record, definition));
+    return new JournalHost(this.#tools, record, definition, refusalOf(record, definition));
   }
 
-  #runOf(record: Omit<SagaRecord, "entries">, definition: AnySaga, refusal?: ControlDetails): Run {
-    return new Run(record, definition, this.#options.clock.monotonicMs(), refusal);
-  }
-
-  async #carry(run: Run, lease: Lease): Promise<void> {
-    run.attach(lease);
-    this.active.set(run.id, run);
+  async #carry(saga: JournalHost, lease: Lease): Promise<void> {
+    const { run, refusal } = saga;
+    saga.attach(lease);
+    this.active.set(saga.id, saga);
     try {
-      await (run.refusal ? stall(this.#tools, run, run.refusal) : drive(this.#tools, run));
+      saga.departure = await (refusal ? stall(saga, run, refusal) : drive(saga, run));
     } catch (error) {
       if (!(error instanceof AmendsError) || classify(error) === "permanent") this.#options.onBug(error);
-      run.depart("lost");
+      saga.departure = "lost";
     }
-    if (run.departure === "lost") lease.stop("lost");
-    this.#left(run);
+    if (saga.departure === "lost") lease.stop("lost");
+    this.#left(saga, saga.departure);
     if (run.orphans?.any)
-      lease.keepOrphan(outlast(this.#tools, run).catch((error: unknown) => this.#options.onBug(error)));
+      lease.keepOrphan(outlastCalls(saga, run).catch((error: unknown) => this.#options.onBug(error)));
   }
 
-  #left(run: Run): void {
-    if (this.active.get(run.id) === run) this.active.delete(run.id);
-    this.#count(run, run.departure ?? "lost");
-    if (run.departure === "ended" && run.state.status === "STALLED") this.#options.onStalled(run);
-    this.sagaEvents.publish(run.id, { version: run.version, entry: undefined, state: run.state });
+  #left(saga: JournalHost, departure: Departure): void {
+    const { id, version, state } = saga;
+    if (this.active.get(id) === saga) this.active.delete(id);
+    this.#count(state.status, departure);
+    if (departure === "ended" && state.status === "STALLED") this.#options.onStalled(saga);
+    this.sagaEvents.publish(id, { version, entry: undefined, state });
   }
 
-  #count({ state }: Run, departure: Departure): void {
+  #count(status: SagaStatus, departure: Departure): void {
     if (departure !== "ended") this.counters[departure]++;
-    else if (state.status === "COMPLETED") this.counters.completed++;
-    else if (state.status === "FAILED") this.counters.failed++;
+    else if (status === "COMPLETED") this.counters.completed++;
+    else if (status === "FAILED") this.counters.failed++;
     else this.counters.stalled++;
   }
 
-  /** A renewal also reads each saga's version: where an operator wrote a line, the call that runs is told. */
-  async #renew(runs: readonly Run[]): Promise<ReadonlyMap<string, number>> {
-    const versions = await this.#options.journal.renew(runs, this.#options.leaseMs);
-    for (const run of runs)
-      if ((versions.get(run.id) ?? 0) > Math.max(run.version, run.sentVersion)) run.stop("cancelled");
+  /** A renewal also reads each saga's version: a line that this worker has not written is an operator's. */
+  async #renew(sagas: readonly JournalHost[]): Promise<ReadonlyMap<string, number>> {
+    const versions = await this.#options.journal.renew(sagas, this.#options.leaseMs);
+    for (const saga of sagas) saga.sawVersion(versions.get(saga.id) ?? 0);
     return versions;
   }
 
   /**
-   * The database was replaced: every saga that runs here is read again. What it no longer knows as this worker does is
-   * let go, and its call is told; whatever a run still wants to write is refused until it was read again.
+   * The database was replaced: every saga that runs here is read again. A saga of which the database has lost lines is lost, and
+   * its calls are stopped. Its checkpoints are refused until the host has read it again.
    */
   async #review(): Promise<void> {
-    for (const run of this.active.values()) {
-      const found = await this.#options.journal.load(run.id).catch((error: unknown) => error as Error);
-      // What cannot be read now is looked at when it is written to, or when its lease is renewed.
-      if (found instanceof Error || this.active.get(run.id) !== run) continue;
-      if (!found || found.version < run.version) this.#tools.onRewound(run, found?.version);
-      if (!found || found.version < run.version || found.token !== run.token) run.stop("lost");
+    for (const saga of this.active.values()) {
+      const found = await this.#options.journal.load(saga.id).catch((error: unknown) => error as Error);
+      // A saga that cannot be read now is checked at its next checkpoint, or when its lease is renewed.
+      if (found instanceof Error || this.active.get(saga.id) !== saga) continue;
+      if (!found || found.version < saga.version) this.#tools.onRewound(saga, found?.version);
+      if (!found || found.version < saga.version || found.token !== saga.token) saga.lease.stop("lost");
     }
   }
 
-  /** Somebody asked in this very process: the call need not wait for the next renewal to hear of it. */
+  /** An operator added a line through this process: the call is stopped at once, not at the next renewal. */
   interrupt(id: string): void {
-    this.active.get(id)?.stop("cancelled");
+    this.active.get(id)?.interrupt();
   }
 }
 
-/** Why a claimed saga cannot go on: its definition changed under it, or it has lost too many workers. */
-function refusalOf({ plan, recoveryAttempts }: SagaRecord, definition: AnySaga): ControlDetails | undefined {
-  const difference = misfit(plan, definition.plan);
-  if (difference !== undefined) return { kind: "misfit", label: "DefinitionMisfit", reason: difference };
-  if (recoveryAttempts <= definition.settings.recoveryMax) return undefined;
-  const reason = `its worker was lost ${recoveryAttempts} times`;
-  return { kind: "recoveries", label: "RecoveriesExhausted", reason };
-}
-
-/** A start that could not be confirmed may be in the database: whoever tries again needs its id. */
+/** A start whose commit was not confirmed may be in the database: the caller needs the id to try again. */
 function withId(error: unknown, id: string): unknown {
   if (!(error instanceof AmendsError) || error.code !== "DATABASE_UNREACHABLE") return error;
   return new AmendsError(error.code, error.message, { ...error.details, id }, { cause: error.cause });

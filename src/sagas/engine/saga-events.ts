@@ -1,4 +1,4 @@
-/** Tells readers in this process what has been committed, so that they need not ask the database. */
+/** Publishes committed lines to readers in this process, so that they need not ask the database. */
 import type { Entry } from "../../core/saga/entry.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 

@@ -2,48 +2,44 @@
  * A transactional step: its own writes and its checkpoint are one commit, so it happens exactly once. If the checkpoint
  * is refused, the step's writes are rolled back with it.
  */
-import { decide } from "../../core/saga/interpreter.ts";
-import { callInTransaction, graceInTransaction, type Attempted } from "../../runtime/own-transaction.ts";
-import type { Database } from "../../storage/database.ts";
-import { callStep, type CallCommand, type Called } from "./call.ts";
-import { accept, checkpointFor, reread, type DriveTools } from "./checkpoint.ts";
+import { callInTransaction, type Attempted } from "../../runtime/own-transaction.ts";
+import type { Database, Session } from "../../storage/database.ts";
 import type { Checkpoint } from "../journal/journal.ts";
-import type { Run } from "./run.ts";
+import type { Called } from "./call.ts";
+import type { Answer } from "./guarded-call.ts";
+
+export interface TransactionalStep {
+  readonly db: Database;
+  readonly signal: AbortSignal;
+  call(tx: unknown): Called | undefined | Promise<Called | undefined>;
+  /** Writes the checkpoint of the success in this transaction; undefined if the fence refused it. */
+  write(session: Session, called: Called): Promise<Checkpoint | undefined>;
+  isWritten(checkpoint: Checkpoint): Promise<boolean>;
+  /** The step's writes and its checkpoint are committed. */
+  accept(checkpoint: Checkpoint): void;
+  /** The fence refused the checkpoint. */
+  reread(): Promise<"changed" | "lost">;
+}
 
 const TROUBLE: Called = {
   outcome: { kind: "failed", transient: true, failure: { kind: "retry", label: "DatabaseTrouble" } },
   emissions: [],
 };
 
-/**
- * `again`: the checkpoint is written, or an operator added a line first: the next command is decided anew. `lost`: another
- * worker has the saga. A failed call is still to be recorded; undefined was interrupted.
- */
-export async function callStepInTransaction(
-  tools: DriveTools,
-  run: Run,
-  command: CallCommand,
-): Promise<"again" | "lost" | Called | undefined> {
-  const db = tools.database as Database;
-  const calling = { ...tools, graceMs: graceInTransaction(db, tools.graceMs) };
+export async function callStepInTransaction(step: TransactionalStep): Promise<Answer> {
   const ended = await callInTransaction<Called | undefined, Checkpoint>({
-    db,
-    signal: run.signal,
-    call: async (tx) => attempted(await callStep(calling, run, command, tx)),
-    write: async (session, called) => {
-      const { outcome, emissions } = called as Called;
-      const { entry } = decide(run.state, command, outcome, run.step(command.step).retry);
-      const checkpoint = checkpointFor(tools, run, { entry, emissions });
-      return (await tools.journal.appendIn(session, checkpoint)) ? checkpoint : undefined;
-    },
-    isCommitted: (checkpoint) => isWritten(tools, checkpoint),
+    db: step.db,
+    signal: step.signal,
+    call: async (tx) => attempted(await step.call(tx)),
+    write: (session, called) => step.write(session, called as Called),
+    isCommitted: (checkpoint) => step.isWritten(checkpoint),
   });
   switch (ended.kind) {
     case "committed":
-      accept(tools, run, ended.written);
-      return "again";
+      step.accept(ended.written);
+      return "recorded";
     case "refused":
-      return (await reread(tools, run)) === "lost" ? "lost" : "again";
+      return step.reread();
     case "rolledBack":
       return ended.end;
     case "interrupted":
@@ -73,9 +69,4 @@ function withoutDoubt(called: Called): Called {
   if (called.outcome.kind === "ok") return called;
   const failure = { ...called.outcome.failure, runningSinceMs: undefined };
   return { ...called, outcome: { ...called.outcome, failure } };
-}
-
-async function isWritten(tools: DriveTools, { sagaId, version, token }: Checkpoint): Promise<boolean> {
-  const record = await tools.journal.load(sagaId);
-  return record?.entries.some((entry) => entry.id === version && entry.token === token) ?? false;
 }

@@ -1,4 +1,4 @@
-/** Sagas in a database: checkpoints travel through the group writer, everything else is rare. */
+/** The journal of sagas in a database. Starts and checkpoints go through group writers; every other statement is rare. */
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
@@ -34,8 +34,9 @@ export interface DatabaseJournalOptions {
 }
 
 export class DatabaseJournal implements Journal {
+  readonly keepsEvents = true;
   readonly #db: Database;
-  /** A start may have to wait for somebody else's transaction with the same id: no checkpoint waits with it. */
+  /** A start may wait for another transaction that inserts the same id. Its own writer keeps checkpoints from waiting, too. */
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
 
@@ -52,7 +53,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async create(saga: NewSaga): Promise<boolean> {
-    // At the door, because whoever flushes it later is somebody else, and would wait for the caller's connection.
+    // Refused here: the flush runs outside the caller's transaction and would wait for the caller's connection.
     this.#db.refuseInside?.();
     return this.#starts.submit({ start: saga });
   }
@@ -76,7 +77,7 @@ export class DatabaseJournal implements Journal {
     const { epoch = 0 } = this.#db;
     const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));
     const [rows, lines] = (await read) as [readonly Row[], readonly Row[]];
-    // What was read while the database was replaced is of neither.
+    // The database was replaced during the read: the two results may belong to different databases.
     if (!session && epoch !== (this.#db.epoch ?? 0)) return this.load(id);
     return rows[0] && { ...toRecord(rows[0], lines.map(toLogEntry)), epoch };
   }
@@ -110,7 +111,7 @@ export class DatabaseJournal implements Journal {
     id: string,
     decide: (record: SagaRecord) => OperatorLine | undefined,
   ): Promise<SagaRecord> {
-    // The answer to a commit may be lost: a line of ours that is there already is not decided on again.
+    // The answer to a commit may be lost. If our line is there already, `decide` is not called again.
     let sent: LogEntry | undefined;
     const isOurs = ({ id: version, token, step, details }: LogEntry): boolean =>
       version === sent?.id && token === OPERATOR_TOKEN && step === sent.step && details === sent.details;
@@ -142,7 +143,7 @@ export class DatabaseJournal implements Journal {
     const { dialect } = session;
     const [row] = cannotExist(id) ? [] : await session.query(selectSaga(dialect, id, true));
     if (!row) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
-    // A worker may add lines without the lock that we hold, but every such line is at the version that we want.
+    // A worker appends lines without this lock. Its line then takes the version that this one wants, and the loop reads again.
     for (;;) {
       const lines = await session.query(selectLogs(dialect, [id]));
       const record = toRecord(row, lines.map(toLogEntry));
@@ -198,7 +199,7 @@ function isStale(item: Item, epoch: number): boolean {
   return "checkpoint" in item && item.checkpoint.epoch !== epoch;
 }
 
-/** PostgreSQL does not even compare with such a text. */
+/** PostgreSQL refuses any comparison with such a text. */
 function cannotExist(id: string): boolean {
   return id.includes("\0");
 }
@@ -219,7 +220,7 @@ function inTurn(session: Pick<Session, "query">): Execute {
   };
 }
 
-/** Writes the line that fences the last owner off, at the version after whatever that owner wrote last. */
+/** Writes the `$claim` lines. Each takes the next version of its saga, so that every later line of the last owner is refused. */
 async function takeOver(
   session: Session,
   rows: readonly Row[],
@@ -264,7 +265,7 @@ async function takeOver(
       const version = before.version + entries.length;
       taken.push({ ...before, version, token, state: entries.reduce(evolve, before.state) });
     }
-    // The last owner wrote in the very moment: its line counts, and ours goes after it. All lines are read then.
+    // The last owner wrote a line between the read and the insert. Its line counts: read all lines again and append after it.
     const done = new Set([...written, ...unreadable, ...foreign]);
     open = open.filter((row) => !done.has(row["id"] as string));
   }
@@ -277,7 +278,7 @@ async function readLogs(
   all: boolean,
 ): Promise<Map<string, LogEntry[]>> {
   const grouped = new Map<string, LogEntry[]>();
-  // A first claim is of a saga that nobody has run: it has no lines yet.
+  // At its first claim a saga has no lines: no worker has run it.
   const ids = rows
     .filter((row) => all || claimCount(Number(row["token"])) > 1 || Number(row["version"]) > 1)
     .map((row) => row["id"] as string);
@@ -292,8 +293,8 @@ async function readLogs(
 }
 
 /**
- * The first act of a saga begins with its first claim, unless its time was up before, and so do those that act together
- * with it. There are several lines only for a saga that nobody has had: no last owner can write in between.
+ * The lines of a claim. The first claim also begins the first act, and the acts of its group, unless the deadline has passed.
+ * Only a first claim writes several lines, when no last owner can write in between.
  */
 export function claimLines(before: SagaRecord, owner: string, again: boolean): readonly Entry[] {
   const entry = control("$claim", { by: owner, kind: again ? "again" : "first" });

@@ -1,11 +1,12 @@
 /**
- * The hot statements: many sagas' starts and checkpoints in one transaction. A line of the log is inserted at the
- * version that it makes; a claim writes such a line too, so a worker that lost its saga finds its next version taken,
- * for ever. Almost always no version is taken, so the lines are inserted plainly, which costs the database half as
- * much as insertions that expect a conflict. Where one is taken, nothing of the flush is committed, and it is done again saga by saga:
- * those whose version is taken are refused, the others are written.
+ * The hot statements: the starts and checkpoints of many sagas in one transaction. A line of the log is inserted at the
+ * version that it makes. A claim inserts such a line too, so a worker that lost its saga finds its next version taken.
  *
- * Safe to repeat after a commit whose fate is unknown: a line that is there under our own token is ours.
+ * A flush is optimistic first: plain inserts, which cost PostgreSQL less than inserts that expect a conflict. If a version is
+ * taken, the transaction fails as a whole, and the flush runs again in its checked form, which refuses the items whose version
+ * is taken and writes the others.
+ *
+ * A flush can be repeated after a commit whose answer was lost: a line that is there under our own token is ours.
  */
 import { openingLines } from "../../core/saga/group.ts";
 import { BEGUN, CLAIMABLE, RECORDED, sagaMachine } from "../../core/saga/machine.ts";
@@ -29,29 +30,32 @@ export async function flush(
 ): Promise<readonly boolean[]> {
   const sorted = sort(items);
   try {
-    // Among many starts, one whose id exists is nothing unusual, and must not cost the others a second try.
+    // Among many starts an existing id is common, and must not cost the others a second flush.
     const isAlone = items.length === 1;
-    const statements = [...startStatements(dialect, sorted, isAlone), ...plainStatements(dialect, sorted)];
+    const statements = [
+      ...startStatements(dialect, sorted, isAlone),
+      ...optimisticStatements(dialect, sorted),
+    ];
     const results = await execute(withNotice(dialect, sorted, statements));
     if (isAlone || sorted.starts.length === 0) return items.map(() => true);
     const created = names(results[0], "id");
     return items.map((item) => !("start" in item) || created.delete(item.start.id));
   } catch (error) {
     if (!isRefusal(dialect, error, TAKEN)) throw error;
-    return flushTolerantly(dialect, execute, items, sorted);
+    return flushChecked(dialect, execute, items, sorted);
   }
 }
 
-/** In a transaction of somebody else's, a failed statement would spoil the whole: conflicts are expected from the start. */
+/** In the caller's transaction a failed statement would abort all of it: only the checked form is used. */
 export function flushInside(
   dialect: Dialect,
   execute: Execute,
   items: readonly Item[],
 ): Promise<readonly boolean[]> {
-  return flushTolerantly(dialect, execute, items, sort(items));
+  return flushChecked(dialect, execute, items, sort(items));
 }
 
-/** A version or an id is taken: nothing else is a refusal. */
+/** The keys whose violation means that a version or an id is taken. Any other violation is an error. */
 const TAKEN: readonly UniqueKey[] = [
   { table: "saga_logs", constraint: "saga_logs_pkey", columns: ["saga_id", "id"] },
   { table: "saga_executions", constraint: "saga_executions_pkey", columns: ["id"] },
@@ -83,17 +87,17 @@ function sort(items: readonly Item[]): Sorted {
   return { starts, appends, moves, emissions };
 }
 
-function startStatements(dialect: Dialect, { starts }: Sorted, plainly: boolean): Sql[] {
+function startStatements(dialect: Dialect, { starts }: Sorted, isOptimistic: boolean): Sql[] {
   if (starts.length === 0) return [];
   const interested = starts.filter(({ interests }) => interests.length > 0);
   const openings = starts.filter(({ plan }) => plan[0]?.group).flatMap(openingRows);
-  const statements = [insertSagas(dialect, starts, plainly)];
+  const statements = [insertSagas(dialect, starts, isOptimistic)];
   if (interested.length > 0) statements.push(insertInterests(dialect, interested));
   if (openings.length > 0) statements.push(insertOpenings(dialect, openings));
   return statements;
 }
 
-/** What ends now no longer waits for any event; the others never did. */
+/** A saga that ends no longer waits for any event. Sagas without waits for events have nothing to remove. */
 function endStatements(dialect: Dialect, { moves }: Sorted): Sql[] {
   const ended = moves.filter(
     ({ move, state }) =>
@@ -109,17 +113,17 @@ function endStatements(dialect: Dialect, { moves }: Sorted): Sql[] {
       ];
 }
 
-/** The saga's row first, then its line, in the order in which a claim takes them: the two cannot wait for each other. */
-function plainStatements(dialect: Dialect, sorted: Sorted): Sql[] {
+/** Writes the saga's row before its line, as a claim does: a flush and a claim cannot deadlock. */
+function optimisticStatements(dialect: Dialect, sorted: Sorted): Sql[] {
   const { appends, moves, emissions } = sorted;
   const statements: Sql[] = [];
   if (moves.length > 0) {
-    const lines = insertPlainLines(dialect, [...appends, ...moves]);
+    const lines = insertOptimisticLines(dialect, [...appends, ...moves]);
     const move = moveSagas(dialect, moves, false);
-    // Counting the rows of the first makes it run to its end before the second begins.
+    // Counting the moved rows makes the update finish before the insert begins.
     const together = sql`with moved as (${move} returning 1) ${lines} where (select count(*) from moved) >= 0`;
     statements.push(...dialect.pick({ postgres: [together], sqlite: [move, lines] }));
-  } else if (appends.length > 0) statements.push(insertPlainLines(dialect, appends));
+  } else if (appends.length > 0) statements.push(insertOptimisticLines(dialect, appends));
   if (emissions.length > 0) statements.push(insertEmissions(dialect, emissions));
   statements.push(...endStatements(dialect, sorted));
   return statements;
@@ -135,7 +139,7 @@ function withNotice(
   return notice ? [...statements, notice] : statements;
 }
 
-async function flushTolerantly(
+async function flushChecked(
   dialect: Dialect,
   execute: Execute,
   items: readonly Item[],
@@ -153,7 +157,7 @@ async function flushTolerantly(
   statements.push(...endStatements(dialect, sorted));
   const results = await execute(withNotice(dialect, sorted, statements));
   const created = names(starts.length > 0 ? results[0] : [], "id");
-  // Two claims of one saga may be in one flush, the lost one and its successor: each is answered for its own line.
+  // One flush may hold lines of two claims of one saga, the lost one and its successor: each is answered for its own line.
   const written = new Set([...(results[appended] ?? []), ...(results[fenced] ?? [])].map(lineName));
   const isMissing = (line: Checkpoint): boolean =>
     !written.has(`${line.sagaId}#${line.version}#${line.token}`);
@@ -184,8 +188,8 @@ const START: readonly Column[] = [
   { name: "deadline_ms", type: "text" },
 ];
 
-/** Created with its first act begun where an owner runs it at once; PENDING and due where any worker may. */
-function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: boolean): Sql {
+/** With an owner, the saga is created RUNNING with its first act begun. Without one it is PENDING and due. */
+function insertSagas(dialect: Dialect, starts: readonly NewSaga[], isOptimistic: boolean): Sql {
   const rows = starts.map((saga) => [
     saga.id,
     saga.name,
@@ -204,7 +208,7 @@ function insertSagas(dialect: Dialect, starts: readonly NewSaga[], plainly: bool
       (id, name, definition, status, context, plan, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
     select r.id, r.name, r.definition, case when ${isOwned} then ${literals([BEGUN])} else ${literals([RECORDED])} end, r.context, r.plan,
       ${isOwned}, r.token, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
-    from ${dialect.rows(START, rows)} ${plainly ? empty : raw("where true on conflict (id) do nothing returning id")}`;
+    from ${dialect.rows(START, rows)} ${isOptimistic ? empty : raw("where true on conflict (id) do nothing returning id")}`;
 }
 
 const LINE: readonly Column[] = [
@@ -235,8 +239,8 @@ function lineRow({
   return [sagaId, version, token, step, action, status, details, next?.step ?? null, next?.action ?? null];
 }
 
-/** The lines of a flush that expects no conflict: one taken version fails the statement. */
-function insertPlainLines(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
+/** The optimistic insert: one taken version fails the statement. */
+function insertOptimisticLines(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
   const rows = lines.map(lineRow);
   for (const line of lines)
     if (line.more) rows.push(...furtherRows(line).map((row) => row.slice(0, LINE.length)));
@@ -246,7 +250,7 @@ function insertPlainLines(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
 
 const FURTHER_LINE: readonly Column[] = [...LINE, { name: "head", type: "int" }];
 
-/** Lines that come with another one, each with the version of that one. */
+/** The further lines of a checkpoint, each with the version of the checkpoint's first line. */
 function furtherRows({ sagaId, version, token, more }: Checkpoint): readonly unknown[][] {
   return (more ?? []).map((entry, index) => [
     ...lineRow({ sagaId, version: version + 1 + index, token, entry }),
@@ -254,7 +258,7 @@ function furtherRows({ sagaId, version, token, more }: Checkpoint): readonly unk
   ]);
 }
 
-/** The first line is the fence of all: nobody else can have written behind it what it had not read. */
+/** Inserts further lines only if the checkpoint's first line is there: that line is the fence of all. */
 function insertFurtherLines(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
     select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(FURTHER_LINE, rows)}
@@ -263,13 +267,13 @@ function insertFurtherLines(dialect: Dialect, rows: readonly (readonly unknown[]
     on conflict do nothing`;
 }
 
-/** A saga that begins with a group begins with several acts. */
+/** The lines that begin the other acts of a group with which a saga begins. */
 function openingRows({ id, plan, owner, token }: NewSaga): readonly unknown[][] {
   if (owner === undefined) return [];
   return openingLines(plan).map((entry, index) => lineRow({ sagaId: id, version: 2 + index, token, entry }));
 }
 
-/** Only for what was created so: where the id belonged to another saga, nothing is added to that one's log. */
+/** Inserts opening lines only for sagas that this flush created: an id may belong to another saga. */
 function insertOpenings(dialect: Dialect, rows: readonly (readonly unknown[])[]): Sql {
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
     select ${raw(LINE_VALUES)}, ${dialect.now()} from ${dialect.rows(LINE, rows)}
@@ -277,7 +281,7 @@ function insertOpenings(dialect: Dialect, rows: readonly (readonly unknown[])[])
     on conflict do nothing`;
 }
 
-/** Lines that need no look at the saga's row: their version alone is the fence. A taken one is left out. */
+/** The checked insert of lines that leave the saga's row unchanged: their version is the fence. Taken versions are left out. */
 export function insertLines(
   dialect: Dialect,
   lines: readonly Pick<Checkpoint, "sagaId" | "version" | "token" | "entry">[],
@@ -287,7 +291,7 @@ export function insertLines(
     on conflict do nothing returning saga_id, id, token`;
 }
 
-/** Lines that come with a change of the saga's row: the row is locked first, and must be as the writer knows it. */
+/** The checked insert of lines that also change the saga's row: it locks the row and compares its token and status. */
 function insertFencedLines(dialect: Dialect, moves: readonly Checkpoint[]): Sql {
   const rows = moves.map((one) => [...lineRow(one), (one.move as Move).from]);
   return sql`insert into ${dialect.table("saga_logs")} (${raw(LINE_NAMES)}, created_at)
@@ -314,9 +318,9 @@ const MOVE: readonly Column[] = [
 ];
 
 /**
- * Moves sagas' rows. A saga that nobody may claim has no owner and no gate. With `written`, only those whose line is
- * there; without, whoever moves a row that is no longer ours finds the line's version taken right after. A row only
- * ever moves to a later version: a repeat, after an answer was lost, must not take back what a person did meanwhile.
+ * Moves the rows of sagas. A saga that no worker may claim has no owner and no gate. With `written`, the update moves only
+ * rows whose line is there. Without it, a writer that has lost the saga fails at the insert of its line right after. A row moves
+ * only to a later version: a repeat after a lost answer must not undo what an operator did meanwhile.
  */
 function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: boolean): Sql {
   const rows = moves.map(({ sagaId, version, token, move }) => {
@@ -327,7 +331,7 @@ function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: bool
   const isWritten = sql`and exists (
     select 1 from ${dialect.table("saga_logs")} as l where l.saga_id = r.id and l.id = r.version and l.token = r.token)`;
   const closed = sql`r.to_status not in (${literals(CLAIMABLE)})`;
-  // A row that somebody sent a signal to in this very moment is looked at as it is then: no signal can be overlooked.
+  // The row's own count of signals decides: a signal that was sent since the saga was read makes it due at once.
   const gate = sql`case when ${closed} then null when r.release_ms is null then c.next_attempt_at
     when c.signals > r.seen then ${dialect.now()} else ${dialect.plusMs(dialect.now(), raw("r.release_ms"))} end`;
   return sql`update ${dialect.table("saga_executions")} as c
@@ -340,7 +344,7 @@ function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], written: bool
       ${written ? isWritten : empty}`;
 }
 
-/** Of lines that were not inserted now: those that an earlier, unanswered commit of ours has written. */
+/** Finds the lines that an earlier commit of ours wrote, whose answer was lost. */
 function findOurs(dialect: Dialect, lines: readonly Checkpoint[]): Sql {
   return sql`select l.saga_id, l.id, l.token from ${dialect.rows(
     LINE_KEY,

@@ -1,4 +1,4 @@
-/** A saga that was created just now and runs where it was started, as reading it back would give it. */
+/** The record of a saga that this process has just created and runs, without reading it back. */
 import { openingLines } from "../../core/saga/group.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { initial } from "../../core/saga/state.ts";

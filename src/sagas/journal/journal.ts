@@ -1,6 +1,6 @@
 /**
- * What the engine asks of whatever keeps its sagas: create, append, load, claim, renew. A checkpoint is one line of
- * the log at the next version; where that version is taken already, it is refused and nothing of it is written.
+ * The port between the engine and the storage of sagas: create, append, load, claim, renew. A checkpoint is one line of the
+ * log at the next version. If that version is taken, the checkpoint is refused and nothing of it is written.
  */
 import type { Entry } from "../../core/saga/entry.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
@@ -24,7 +24,7 @@ export interface SagaRecord {
   readonly plan: Plan;
   readonly begun: boolean;
   readonly version: number;
-  /** The newest token that has written: whoever holds an older one has lost the saga. */
+  /** The newest token that has written a line: a worker with an older one has lost the saga. */
   readonly token: number;
   readonly owner: string | undefined;
   readonly recoveryAttempts: number;
@@ -71,23 +71,23 @@ export interface Emission {
   readonly entryId: string;
   readonly type: string;
   readonly payload: string | null;
-  /** Of the event's kind: 1 where it has none of its own. */
+  /** The version of the event's schema. Default: 1. */
   readonly version: number;
 }
 
 export interface Checkpoint {
   readonly sagaId: string;
-  /** Of the database that the writer has read the saga from: in another epoch it is refused, and read again. */
+  /** The epoch of the database from which the writer read the saga. A checkpoint of another epoch is refused. */
   readonly epoch: number;
   readonly token: number;
   /** The version that its line makes. */
   readonly version: number;
   readonly entry: Entry;
-  /** Lines at the versions after it, written exactly if it is: where several steps act at once. */
+  /** Lines at the versions after it, written exactly if `entry` is: they begin or end other steps of a group. */
   readonly more?: readonly Entry[] | undefined;
   readonly emissions: readonly Emission[];
   readonly move: Move | undefined;
-  /** What the lines add up to, for storages that keep the context in one piece. */
+  /** The state after the lines, for storages that keep the whole saga in one value. */
   readonly state: SagaState;
 }
 
@@ -97,11 +97,11 @@ export interface Move {
   readonly to: SagaStatus;
   /** Give the saga back, to be claimed after this long. Undefined: the owner keeps it. */
   readonly releaseMs: number | undefined;
-  /** What it waits for while nobody has it. What came after the last that was seen makes it due at once. */
+  /** The signal or event that the saga waits for while no worker has it. One that arrived after `seen` makes it due at once. */
   readonly awaits?: { readonly name: string; readonly seen: number } | undefined;
   /** JSON of why it failed or stalled. */
   readonly error: string | null;
-  /** It got on: the budget of recoveries is whole again. */
+  /** The saga made progress: reset its recovery budget. */
   readonly recovered: boolean;
 }
 
@@ -116,11 +116,13 @@ export interface Claimed {
 }
 
 export interface Journal {
-  /** True where it was created now, false where a saga with this id exists already. */
+  /** Events that steps emit are kept in the same commit as the line that they belong to. */
+  readonly keepsEvents: boolean;
+  /** True if the saga was created, false if a saga with this id exists. */
   create(saga: NewSaga): Promise<boolean>;
   /** In the caller's own transaction. */
   createIn(session: Session, saga: NewSaga): Promise<boolean>;
-  /** False where somebody else has written that version: nothing was changed. */
+  /** False if that version is taken: nothing was changed. */
   append(checkpoint: Checkpoint): Promise<boolean>;
   /** In a transaction that also holds a step's own effects. */
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
@@ -134,14 +136,14 @@ export interface Journal {
     /** Sagas that are not taken, though they may be due. */
     except?: readonly string[],
   ): Promise<readonly SagaRecord[]>;
-  /** The versions of those that are still held; whoever is missing was lost. */
+  /** The versions of the sagas that are still held. A saga that is missing was lost. */
   renew(holds: readonly Claimed[], leaseMs: number): Promise<ReadonlyMap<string, number>>;
   /**
-   * Changes a saga from outside its worker: looks at it under a lock, and writes the line that `decide` returns.
-   * A saga that nobody runs at the moment becomes due at once.
+   * Changes a saga from outside its worker: reads it under a lock, and appends the line that `decide` returns. A saga that no
+   * worker has becomes due at once.
    */
   appendByOperator(id: string, decide: (record: SagaRecord) => OperatorLine | undefined): Promise<SagaRecord>;
-  /** Everything that was sent to a saga, in its order. */
+  /** The signals and events that were sent to a saga, in their order. */
   arrivals(id: string): Promise<readonly Arrival[]>;
   drained(): Promise<void>;
 }

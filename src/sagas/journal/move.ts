@@ -1,4 +1,4 @@
-/** Moves a saga's row from outside its worker, under the lock that whoever calls this holds. */
+/** Moves a saga's row from outside its worker. The caller holds the lock on the row. */
 import type { SagaState } from "../../core/saga/state.ts";
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
@@ -26,7 +26,7 @@ export function moveFor(dialect: Dialect, { id, version, from, state, running }:
     where id = ${id} and status in (${literals([from])})`;
 }
 
-/** What is kept beside the status, so that lists need not read logs: labels only. */
+/** The `error` column: labels only, so that lists need not read logs. */
 export function failureText(state: SagaState): string | null {
   const { failure, stall } = state;
   if (!failure && !stall) return null;

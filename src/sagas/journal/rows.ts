@@ -1,4 +1,4 @@
-/** The only place that sees what the drivers return for sagas: rows in, records out. */
+/** Maps rows of sagas and of their logs to records. No other file reads columns of these tables. */
 import type { Entry, EntryStatus } from "../../core/saga/entry.ts";
 import type { Direction } from "../../core/identity.ts";
 import { decodePlan, type Plan } from "../../core/saga/plan.ts";

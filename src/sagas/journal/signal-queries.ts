@@ -12,7 +12,7 @@ export function contextOf(input: string): string {
 
 const OPEN = sagaMachine.states.filter((state) => !sagaMachine.isTerminal(state));
 
-/** Signals to one saga come one after the other: whoever sends holds its row until that is committed. */
+/** Locks the saga's row until the signal is committed: signals to one saga are numbered one after the other. */
 export function lockSaga(dialect: Dialect, sagaId: string): Sql {
   return sql`select c.status, c.signals from ${dialect.table("saga_executions")} as c
     where c.id = ${sagaId} ${dialect.forUpdateOf("c")}`;
@@ -38,7 +38,7 @@ export function insertSignal(dialect: Dialect, signal: NewSignal, number: number
     values (${sagaId}, ${number}, ${name}, ${dedupeId}, ${payload}, ${version ?? null}, ${dialect.now()})`;
 }
 
-/** A saga that waits for just this, and that nobody has, is due at once. For any other nothing changes but the count. */
+/** Counts the signal. A saga that waits for exactly this one and that no worker has becomes due at once. */
 export function countSignal(dialect: Dialect, { sagaId, name }: NewSignal, number: number): Sql {
   const isAwaited = sql`owner is null and awaits = ${name} and status in (${literals(CLAIMABLE)})`;
   return sql`update ${dialect.table("saga_executions")}
@@ -77,7 +77,7 @@ const INTEREST: readonly Column[] = [
   { name: "step_name", type: "text" },
 ];
 
-/** Only where the saga is the very same one: a start that is refused leaves no interests with whoever has its id. */
+/** Inserts interests only for the saga that this start created: an existing saga with the same id gets none. */
 export function insertInterests(
   dialect: Dialect,
   sagas: readonly Pick<NewSaga, "id" | "name" | "definition" | "input" | "interests">[],
@@ -95,7 +95,7 @@ export function insertInterests(
     on conflict do nothing`;
 }
 
-/** What has ended waits for nothing. */
+/** Removes the interests of sagas that have ended. */
 export function forgetInterests(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`delete from ${dialect.table("saga_interests")} as i where ${dialect.among(raw("i.saga_id"), ids)}
     and not exists (select 1 from ${dialect.table("saga_executions")} as c

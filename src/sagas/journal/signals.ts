@@ -1,6 +1,6 @@
 /**
- * Sends signals to sagas. A signal is durable before anybody acts on it: it is kept for whichever step waits for it,
- * now or later, and the same one sent twice is one. In a caller's transaction it was sent exactly if that commits.
+ * Sends signals to sagas. A signal is durable before a step receives it: it is kept for the step that waits for it, now or
+ * later. A signal that is sent twice with the same id is one signal. In a caller's transaction it is sent if that commits.
  */
 import { AmendsError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
@@ -23,8 +23,9 @@ import {
   type NewSignal,
 } from "./signal-queries.ts";
 
+/** The options of `amends.signal`. */
 export interface SignalOptions<Tx> {
-  /** Names what is told: the same signal with the same id is sent once, however often it comes. */
+  /** The id of the signal: the same signal with the same id is sent once. */
   readonly id?: string;
   /** Your own open transaction: the signal is sent exactly if it commits. */
   readonly tx?: Tx;
@@ -37,7 +38,7 @@ export interface SignalTools<Tx> {
   readonly newId: () => string;
 }
 
-/** True where it was sent now, false where it had been sent before. */
+/** True if the signal was sent now, false if it had been sent before. */
 export async function sendSignal<Tx>(
   { db, engine, retryLimits, newId }: SignalTools<Tx>,
   sagaId: string,
@@ -64,7 +65,7 @@ export async function sendSignal<Tx>(
   db.refuseInside?.();
   const isNew = await persist(db, () => db.transaction((session) => deliver(session, signal)), retryLimits);
   engine.dueIn(0);
-  // One that nobody else can have sent was sent now, also where only a second try was told so.
+  // A signal without an id of the caller's is new, even if a repeated statement says that it is there.
   return isNew || options.id === undefined;
 }
 
@@ -137,7 +138,7 @@ async function give(
   await record(session, signal, Number(row["signals"]) + 1);
 }
 
-/** Under the lock on the saga's row: the next number, and the saga is woken where it waits for just this. */
+/** Under the lock on the saga's row: gives the signal the next number, and makes the saga due if it waits for it. */
 async function record(session: Session, signal: NewSignal, number: number): Promise<void> {
   const { dialect } = session;
   await session.query(insertSignal(dialect, signal, number));

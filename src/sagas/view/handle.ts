@@ -18,7 +18,9 @@ import { failureOf, outcomeOf, type SagaFailure, type SagaOutcome } from "./outc
 
 /** One thing that happened to a step, durably. */
 export interface StepNews {
+  /** The name of the step. */
   readonly name: string;
+  /** Whether the step is done or undone. */
   readonly action: "act" | "compensate";
   /** `WAITING`: nothing is called, and nothing goes on before its time has come or somebody has told the saga. */
   readonly status: "COMPLETED" | "FAILED" | "WAITING";
@@ -50,7 +52,9 @@ export interface HandleTools {
 const LOOK_AGAIN_MIN_MS = 50;
 const LOOK_AGAIN_MAX_MS = 1_000;
 
+/** A saga that was started or found. */
 export class SagaRun<Results = unknown, E = unknown> {
+  /** The saga's id. */
   readonly id: string;
   /** False where a saga with this id existed already. */
   readonly created: boolean;
@@ -69,7 +73,7 @@ export class SagaRun<Results = unknown, E = unknown> {
     checkWait(options);
     const { run } = this.#started;
     if (run && !options.signal && options.timeout === undefined) {
-      await run.lease.unlessLost(run.lease.gone);
+      await run.lease.goneOrLost;
       const outcome = run.departure === "ended" ? outcomeOf(this.id, run.state) : undefined;
       // A stalled saga may have been helped on since.
       if (outcome && outcome.status !== "STALLED") return outcome as SagaOutcome<Results, E>;

@@ -20,9 +20,11 @@ export interface SagaNote extends OperatorNote {
 
 /** For a step after the pivot: what its act would have returned, for the steps that come after it. */
 export interface SkipNote extends SagaNote {
+  /** What the act would have returned. */
   readonly result?: unknown;
 }
 
+/** What an operator can do about a saga. */
 export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
 
 export class Operators {

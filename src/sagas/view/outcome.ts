@@ -12,13 +12,19 @@ export type SagaFailure<E = unknown> =
       readonly message?: string;
     };
 
+/** An undo that failed for good. */
 export interface UndoFailure {
+  /** The step that is not undone. */
   readonly step: string;
+  /** The label of the error. */
   readonly label: string;
+  /** Why the undo was not tried again. */
   readonly kind: string;
+  /** The message of the error, if messages are kept. */
   readonly message?: string;
 }
 
+/** How a saga ended, or that it stalled. */
 export type SagaOutcome<Results = unknown, E = unknown> =
   | { readonly status: "COMPLETED"; readonly id: string; readonly results: Results }
   | {

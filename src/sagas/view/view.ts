@@ -14,19 +14,24 @@ import {
   type UndoFailure,
 } from "./outcome.ts";
 
+/** One line of what happened to a saga. */
 export interface TimelineEntry {
   /** When, by the database's clock. */
   readonly at: Date;
   /** The step's name, or what Amends or a person did: claim, release, cancel, turn, stall, retry, skip, resolve. */
   readonly name: string;
+  /** Whether a step did it, or Amends or a person. */
   readonly kind: "step" | "control";
+  /** Whether the step is done or undone. */
   readonly action: "act" | "compensate";
+  /** Whether it began, succeeded or failed. */
   readonly status: "STARTED" | "COMPLETED" | "FAILED";
   /**
    * The label of an error, and which step takes the failed one's place; the reason that a person gave; or what is waited
    * for and until when.
    */
   readonly note?: string;
+  /** Who did it. */
   readonly by?: string;
   /** Which step a person skipped, or the saga turned back or stalled at. */
   readonly step?: string;
@@ -34,15 +39,19 @@ export interface TimelineEntry {
   readonly fallback?: string;
   /** Where a wait begins: for what ("signal approved", "event Paid", "time to pass"), and until when at most. */
   readonly waitsFor?: string;
+  /** When the wait ends in any case. */
   readonly until?: Date;
 }
 
 /** What a saga waits for now, instead of working. */
 export interface Waiting {
+  /** The step that waits. */
   readonly step: string;
+  /** For a signal, for an event, or for time to pass. */
   readonly kind: Wait["kind"];
   /** The signal's name or the event's type; undefined for a sleep. */
   readonly for: string | undefined;
+  /** When the wait began, by the database's clock. */
   readonly since: Date;
   /** When the wait is over in any case; undefined where it has no time limit. */
   readonly until: Date | undefined;

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
 import { int, text } from "../column.ts";
 import type { Database, Dialect, Session } from "../database.ts";
 import { grantRole } from "../postgres/rights.ts";
@@ -30,6 +31,7 @@ type Applied = RowOf<typeof MIGRATION>;
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
+/** The options of `amends.migrate`. */
 export interface MigrateOptions {
   /**
    * Creates roles with the rights that each part of webhook delivery, and retention, need. PostgreSQL only; the login that
@@ -41,9 +43,11 @@ export interface MigrateOptions {
 /** Brings the database up to date. Returns the names of what was applied now. */
 export async function migrate(
   db: Database,
-  { roles = false }: MigrateOptions = {},
+  options: MigrateOptions = {},
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<readonly string[]> {
+  refuseUnknown(options, ["roles"], "migrate");
+  const { roles = false } = options;
   await persist(db, () => db.open());
   await persist(db, () => prepare(db));
   const applied = await persist(db, () => db.transaction((session) => apply(session, migrations)));

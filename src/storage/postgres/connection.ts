@@ -17,6 +17,7 @@ import {
 } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
+import { CallerTransactions, placeOf, refuseNative } from "./callers-transaction.ts";
 import { ServerIdentity } from "./identity.ts";
 import { listen } from "./listen.ts";
 import { isSilence, Lending, socketOf } from "./pool.ts";
@@ -47,6 +48,9 @@ export class PostgresDatabase implements Database<ClientBase> {
   readonly #open = new OpenWork();
   readonly #lending: Lending;
   readonly #identity = new ServerIdentity();
+  readonly #callers: CallerTransactions;
+  /** Which database our own connections lead to, once it was asked. */
+  #place: string | undefined;
   #checked: Promise<void> | undefined;
   #closed = false;
 
@@ -56,6 +60,8 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.clock = options.clock;
     const { pool, own, clock } = options;
     this.#lending = new Lending({ pool, own, clock, connectMs: CONNECT_MS });
+    const { dialect, schema } = options;
+    this.#callers = new CallerTransactions({ dialect, schema, ownPlace: (anew) => this.#ownPlace(anew) });
   }
 
   get epoch(): number {
@@ -100,11 +106,12 @@ export class PostgresDatabase implements Database<ClientBase> {
     foreign: boolean = false,
   ): Promise<T> {
     return this.#with(async (client) => {
+      if (foreign) this.#callers.know(client);
       await this.#tell(client, foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
       let result: T;
       try {
         result = await (foreign
-          ? this.#open.run(() => work(this.join(client), client))
+          ? this.#open.run(() => work(this.#foreignSession(client), client))
           : work(this.#session(client), client));
       } catch (error) {
         await this.#rollback(client, error);
@@ -128,11 +135,23 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   join(tx: ClientBase): Session {
-    checkClient(tx);
+    return this.#callers.join(tx);
+  }
+
+  /** Asked once. A pool of the caller's is asked only while it has a connection to spare: the caller may hold the last one. */
+  async #ownPlace(anew: boolean): Promise<string | undefined> {
+    const { own, pool, schema } = this.#options;
+    if (this.#place !== undefined && !anew) return this.#place;
+    if (!own && pool.idleCount === 0 && pool.totalCount >= pool.options.max) return undefined;
+    const [row] = await this.#with((client) => this.#session(client).query(placeOf(schema)));
+    return (this.#place = (row?.["place"] as string | null) ?? undefined);
+  }
+
+  /** A transaction of our own in which code of the user's runs: its statements are not prepared by name. */
+  #foreignSession(client: ClientBase): Session {
     return {
       dialect: this.dialect,
-      query: async (statement) =>
-        (await tx.query({ text: statement.text, values: [...statement.values] })).rows as Row[],
+      query: async ({ text, values }) => (await client.query({ text, values: [...values] })).rows as Row[],
     };
   }
 
@@ -253,32 +272,6 @@ export class PostgresDatabase implements Database<ClientBase> {
       throw new AmendsError("DATABASE_READ_ONLY", "This PostgreSQL is a standby. Connect to the primary.");
     }
   }
-}
-
-/** A client that says that it has no open transaction would commit the start by itself. */
-function checkClient(tx: ClientBase & { getTransactionStatus?(): string | null }): void {
-  if (typeof (tx as Partial<ClientBase> | undefined)?.query !== "function") {
-    throw new AmendsError(
-      "BAD_OPTION",
-      "`tx` must be a `pg` client, the one that has your open transaction.",
-    );
-  }
-  refuseNative(tx);
-  if (tx.getTransactionStatus?.() === "I") {
-    throw new AmendsError(
-      "NEEDS_TRANSACTION",
-      "The client given as `tx` has no open transaction. Begin one first.",
-    );
-  }
-}
-
-/** Arrays travel in binary, which that binding cannot send: it would write something else. */
-function refuseNative(client: object): void {
-  if (!("native" in client)) return;
-  throw new AmendsError(
-    "BAD_OPTION",
-    "`pg-native` cannot send what Amends sends. Use the `pg` package's own client or pool.",
-  );
 }
 
 /** What is sent until it is uncorked leaves in one piece: a system call costs more than what is in it. */

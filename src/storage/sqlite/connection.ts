@@ -27,6 +27,8 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   readonly clock: Clock;
   readonly #options: SqliteOptions;
   readonly #statements = new Map<string, SqliteStatement>();
+  /** Handles of callers that are open on the same file. */
+  readonly #known = new WeakSet<SqliteHandle>();
   readonly #open = new OpenWork();
   #handle: SqliteHandle | undefined;
   #closed = false;
@@ -91,9 +93,22 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   }
 
   join(tx: SqliteHandle): Session {
-    checkHandle(tx, this.#connect());
+    const ours = this.#connect();
+    checkHandle(tx, ours);
+    if (tx !== ours && !this.#known.has(tx)) this.#checkPlace(tx, ours);
     const prepared = new Map<string, SqliteStatement>();
     return { dialect: this.dialect, query: async (statement) => execute(tx, prepared, statement) };
+  }
+
+  /** Once for each handle: is it open on the same file? */
+  #checkPlace(tx: SqliteHandle, ours: SqliteHandle): void {
+    if (fileOf(tx) !== fileOf(ours)) {
+      throw new AmendsError(
+        "BAD_OPTION",
+        "The handle given as `tx` is open on another file than this Amends. Nothing was written.",
+      );
+    }
+    this.#known.add(tx);
   }
 
   async close(): Promise<void> {
@@ -218,6 +233,12 @@ function checkHandle(tx: SqliteHandle, ours: SqliteHandle): void {
   }
 }
 
+/** Empty for a database in memory. */
+function fileOf(handle: SqliteHandle): string | undefined {
+  const databases = handle.prepare("pragma database_list").all() as { name: string; file: string }[];
+  return databases.find(({ name }) => name === "main")?.file;
+}
+
 function rollback(handle: SqliteHandle): void {
   try {
     handle.exec("rollback");
@@ -228,9 +249,8 @@ function rollback(handle: SqliteHandle): void {
 
 function prepareHandle(handle: SqliteHandle, version: string | undefined): void {
   const read = (text: string): unknown => Object.values(handle.prepare(text).all()[0] as Row)[0];
-  const databases = handle.prepare("pragma database_list").all() as { name: string; file: string }[];
   // A database without a file is in memory and has no log to write ahead.
-  const onDisk = databases.some(({ name, file }) => name === "main" && file !== "");
+  const onDisk = fileOf(handle) !== "";
   handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   const found = version ?? String(read("select sqlite_version()"));
   if (isTooOld(found)) {

@@ -10,8 +10,11 @@ import { isTooOld } from "./version.ts";
 /** What can be bound to a statement. */
 export type SqliteValue = string | number | bigint | null | Uint8Array;
 
+/** What Amends uses of a prepared statement. */
 export interface SqliteStatement {
+  /** Runs the statement and returns its rows. */
   all(...values: SqliteValue[]): unknown[];
+  /** Runs the statement. */
   run(...values: SqliteValue[]): unknown;
   /** better-sqlite3 says here whether the statement returns rows, and refuses `all` where it does not. */
   readonly reader?: boolean;
@@ -19,11 +22,15 @@ export interface SqliteStatement {
 
 /** What Amends uses of a SQLite handle. */
 export interface SqliteHandle {
+  /** Prepares a statement. */
   prepare(text: string): SqliteStatement;
+  /** Runs statements without values. */
   exec(text: string): unknown;
+  /** Closes the handle. */
   close(): unknown;
   /** node:sqlite says it this way, better-sqlite3 the other. */
   readonly isTransaction?: boolean;
+  /** How better-sqlite3 says that a transaction is open. */
   readonly inTransaction?: boolean;
 }
 

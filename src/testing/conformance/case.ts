@@ -3,7 +3,9 @@
  * it shows, and a function that rejects with a readable error where the thing under test does not conform.
  */
 export interface ConformanceCase {
+  /** The name of the case. */
   readonly name: string;
+  /** Runs the case, and throws if it fails. */
   readonly run: () => Promise<void>;
 }
 

@@ -17,6 +17,7 @@ export type ResolverFault = "down" | "refuses" | "hangs";
 
 /** A resolver, and the outside system behind it as somebody sees it who can look into it. */
 export interface ResolverTrial {
+  /** The resolver that is tried. */
   readonly resolver: AnyResolver;
   /** Makes the system hold a new subject, with a value in every category that can be corrected. */
   plant(): Promise<SubjectRef>;
@@ -30,6 +31,7 @@ export interface ResolverTrial {
   expire?(ref: SubjectRef): Promise<void>;
   /** From now on the system has this trouble; undefined ends it. */
   fault?(fault: ResolverFault | undefined): Promise<void>;
+  /** Releases what the trial holds. */
   close(): Promise<void>;
 }
 

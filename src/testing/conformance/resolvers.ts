@@ -15,6 +15,7 @@ import {
   type ResolverTrial,
 } from "./resolver-trial.ts";
 
+/** The options of `resolverConformance`. */
 export interface ResolverConformanceOptions {
   /** For a resolver with `scheduleErasure` instead of `eraseSubject`. */
   readonly retentionOnly?: boolean;
@@ -28,13 +29,14 @@ export interface ResolverConformanceOptions {
   readonly wait?: (ms: number) => Promise<void>;
   /** The system's time, for horizons: real unless given. */
   readonly nowMs?: () => number;
-  /** How long a case may take before it counts as hanging: 20 seconds unless said otherwise. */
+  /** How long a case may take before it counts as hanging. Default: 20s. */
   readonly limitMs?: number;
 }
 
 /** Each case makes a resolver of its own with its system, and closes it at its end. */
 export type MakeResolver = () => Promise<ResolverTrial>;
 
+/** The cases that a resolver of your own must pass. */
 export function resolverConformance(
   makeResolver: MakeResolver,
   options: ResolverConformanceOptions = {},

@@ -9,18 +9,20 @@ import { recoveryCases } from "./storage-cases-recovery.ts";
 import { runCases } from "./storage-cases-run.ts";
 import type { StorageCase } from "./storage-trial.ts";
 
+/** The options of `sagaStorageConformance`. */
 export interface ConformanceOptions {
   /** False for a storage without `createRun`: the cases about runs are then left out of the list. */
   readonly hasCreateRun?: boolean;
   /** Lets time pass for the storage. Real time unless given; with a virtual clock, `(ms) => clock.advance(ms)`. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** How long a case may take before it counts as hanging: 20 seconds unless said otherwise. */
+  /** How long a case may take before it counts as hanging. Default: 20s. */
   readonly limitMs?: number;
 }
 
 /** Each case makes a storage of its own, and closes it at its end. */
 export type MakeStorage = () => Promise<{ readonly storage: SagaStorage; close(): Promise<void> }>;
 
+/** The cases that a storage of your own must pass. */
 export function sagaStorageConformance(
   makeStorage: MakeStorage,
   options: ConformanceOptions = {},

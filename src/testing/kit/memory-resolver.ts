@@ -12,6 +12,7 @@ import { memoryScript, type MemoryScript } from "./memory-script.ts";
 /** What is held of one subject, by category. */
 export type MemoryRecord = Readonly<Record<string, CorrectedValue>>;
 
+/** The options of `memoryResolver`. */
 export interface MemoryResolverOptions {
   /** The ref's value is personal data itself. */
   readonly personalRef?: boolean;
@@ -24,8 +25,10 @@ interface Held {
   get(value: string): MemoryRecord | undefined;
 }
 
+/** A system in memory that erases, corrects and verifies, and fails on demand. */
 export interface MemoryResolver extends RectifyingResolver, VerifyingResolver, MemoryScript, Held {}
 
+/** Makes a system in memory that fails when it is told to. */
 export function memoryResolver(name: string, options: MemoryResolverOptions = {}): MemoryResolver {
   const records = new Map<string, MemoryRecord>();
   const { play, script } = memoryScript();
@@ -51,6 +54,7 @@ export function memoryResolver(name: string, options: MemoryResolverOptions = {}
   };
 }
 
+/** The options of `expiringMemoryResolver`. */
 export interface ExpiringMemoryResolverOptions extends MemoryResolverOptions {
   /** How long a record is kept after it was put. */
   readonly keeps: Duration;
@@ -58,6 +62,7 @@ export interface ExpiringMemoryResolverOptions extends MemoryResolverOptions {
   readonly clock?: Clock;
 }
 
+/** A system in memory that erases by itself after some time. */
 export interface ExpiringMemoryResolver extends RetentionOnlyResolver, MemoryScript, Held {}
 
 /** Such as a log system: nothing can be erased, everything expires. */

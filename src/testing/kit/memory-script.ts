@@ -2,13 +2,19 @@
 import type { SubjectRef } from "../../core/outbox/entry.ts";
 import type { ResolverCall } from "../../erasure/remote/resolver.ts";
 
+/** One call that the system got. */
 export interface MemoryCall {
+  /** What it was asked to do. */
   readonly operation: "erase" | "rectify" | "verify" | "schedule";
+  /** The idempotency key of the call. */
   readonly key: string;
+  /** The number of the try. */
   readonly attempt: number;
+  /** The person that it was about. */
   readonly ref: SubjectRef;
 }
 
+/** How a call goes wrong. */
 export type MemoryTrouble =
   /** Nothing happens, and this is thrown. */
   | { readonly throws: unknown }
@@ -19,14 +25,17 @@ export type MemoryTrouble =
   /** It happens, and nobody hears of it: the case that idempotency keys are for. */
   | { readonly losesReply: true };
 
+/** What a test can tell the system to do, and what it did. */
 export interface MemoryScript {
   /** Every call, in the order in which they came. */
   readonly calls: readonly MemoryCall[];
+  /** The calls with this key. */
   callsUnder(key: string): readonly MemoryCall[];
-  /** The next calls, one unless said otherwise, go wrong in this way. Several add up. */
+  /** The next `times` calls go wrong in this way. Several add up. Default: 1. */
   troubleNext(trouble: MemoryTrouble, times?: number): void;
   /** From now on every call fails, or goes wrong as given, before what `troubleNext` said. */
   goDown(trouble?: MemoryTrouble): void;
+  /** Ends what `goDown` began. */
   comeBack(): void;
 }
 

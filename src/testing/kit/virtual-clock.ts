@@ -7,6 +7,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
+/** A clock that a test moves by hand. */
 export interface VirtualClock extends Clock {
   readonly virtualNowMs: () => number;
   /** Moves time on, calling back whatever becomes due on the way, in order, and lets what that sets off settle. */
@@ -17,6 +18,7 @@ export interface VirtualClock extends Clock {
   jump(ms: number): void;
 }
 
+/** Makes a clock that stands still until a test moves it. */
 export function virtualClock(startMs: number = Date.UTC(2030, 0, 1)): VirtualClock {
   let now = startMs;
   let order = 0;

@@ -1,6 +1,6 @@
 /**
- * Runs a saga once, with what the schedule says going wrong: on the real engine, in a SQLite database in memory, on
- * virtual time. Time moves only while nothing else can: code of the user's that takes its real time is waited for.
+ * Runs a saga once, with what the schedule says going wrong: by the real driver, on virtual time. Time moves only while
+ * nothing else can: code of the user's that takes its real time is waited for.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { SagaState } from "../../core/saga/state.ts";
@@ -8,7 +8,11 @@ import type { AnySaga } from "../../sagas/define/definition.ts";
 import { outcomeOf } from "../../sagas/view/outcome.ts";
 import type { Ground } from "./ground.ts";
 import type { Evidence } from "./judge.ts";
-import { MortalProcess } from "./mortal-process.ts";
+import { DatabaseBed } from "./database-bed.ts";
+import { MemoryBed } from "./memory-bed.ts";
+import type { Mortality } from "./mortality.ts";
+import { needsDatabase, type TestBed } from "./test-bed.ts";
+import { virtualClock } from "../kit/virtual-clock.ts";
 import { Rig } from "./rig.ts";
 import type { Script } from "./script.ts";
 import { callName, KINDS, seedOf, type Schedule, type Trouble } from "./trouble.ts";
@@ -35,125 +39,107 @@ export interface Performance extends Evidence {
   readonly unmet: readonly Trouble[];
 }
 
-export async function perform(script: Script, schedule: Schedule, ground: Ground): Promise<Performance> {
+/** `openGround` opens the database, for a saga that needs one. */
+export async function perform(
+  script: Script,
+  schedule: Schedule,
+  openGround: () => Promise<Ground>,
+): Promise<Performance> {
   const world = await script.makeWorld();
-  await script.prepare?.(ground.handle, world);
-  const stage = new Stage(script, schedule, ground, world);
-  await stage.play();
-  return stage.performance;
+  if (script.prepare) await script.prepare((await openGround()).handle, world);
+  const rig = new Rig(schedule, script.errs);
+  // Fakes that are shared by schedules must not take one for the other: each has keys of its own.
+  const id = seedOf(schedule);
+  let first: AnySaga | undefined = script.makeSaga(world);
+  const isInDatabase = needsDatabase(script, first);
+  const make = (process: Mortality): AnySaga => {
+    const saga = first ?? script.makeSaga(world);
+    first = undefined;
+    return rig.rigged(saga, process);
+  };
+  const bed = isInDatabase
+    ? new DatabaseBed(await openGround(), script, leaseFor(script, schedule), id, make)
+    : new MemoryBed(virtualClock(), script, id, make);
+  const player = new Player(bed, rig, id);
+  await player.play();
+  return { ...player.findings, schedule, world, calls: rig.calls, unmet: rig.unmet };
 }
 
-class Stage {
-  readonly #script: Script;
-  readonly #schedule: Schedule;
-  readonly #ground: Ground;
-  readonly #world: unknown;
+class Player {
+  readonly #bed: TestBed;
   readonly #rig: Rig;
-  /** Fakes that are shared by schedules must not take one for the other: each has keys of its own. */
   readonly #id: string;
   #hitch: string | undefined;
-  #process: MortalProcess | undefined;
   #state: SagaState | undefined;
 
-  constructor(script: Script, schedule: Schedule, ground: Ground, world: unknown) {
-    this.#script = script;
-    this.#schedule = schedule;
-    this.#ground = ground;
-    this.#world = world;
-    this.#id = seedOf(schedule);
-    this.#rig = new Rig(schedule, script.errs);
+  constructor(bed: TestBed, rig: Rig, id: string) {
+    this.#bed = bed;
+    this.#rig = rig;
+    this.#id = id;
   }
 
-  get performance(): Performance {
-    const { plan, settings } = this.#saga;
+  get findings(): Pick<Performance, "plan" | "outcome" | "committed" | "recoveryMax" | "hitch"> {
+    const { plan, settings } = this.#bed.process.saga;
     const state = this.#state;
     return {
       plan,
-      calls: this.#rig.calls,
-      schedule: this.#schedule,
       outcome: state && outcomeOf(this.#id, state),
       committed: new Set(plan.filter((_, n) => state?.steps[n]?.act === "done").map(({ name }) => name)),
       recoveryMax: settings.recoveryMax,
-      world: this.#world,
       hitch: this.#hitch,
-      unmet: this.#rig.unmet,
     };
   }
 
   async play(): Promise<void> {
-    const { amends, saga } = this.#living();
-    await amends.start(saga, this.#script.input, { id: this.#id });
-    for (const { name } of saga.steps) {
-      const send = this.#script.tell[name];
-      if (send && !this.#rig.isUntold(name)) await send(amends, this.#id);
-    }
-    for (let looks = looksFor(saga); looks > 0 && !(await this.#hasEnded()); looks--) {
-      await this.#work(this.#living());
-    }
-    if (this.#hitch === undefined && !(await this.#hasEnded())) this.#hitch = await this.#whyOpen();
-    if (!this.#process?.isAlive) return;
-    await this.#process.amends.close({ deadline: 0 });
-    this.#process.kill();
+    await this.#bed.start((step) => this.#rig.isUntold(step));
+    for (let looks = looksFor(this.#bed.process.saga); looks > 0 && !(await this.#hasEnded()); looks--)
+      await this.#work();
+    if (this.#hitch === undefined && !(await this.#hasEnded())) this.#hitch = await this.#bed.whyOpen();
+    await this.#bed.close();
   }
 
   /** Looks at the saga, and moves time to where it is due if it is still open. */
   async #hasEnded(): Promise<boolean> {
-    const { journal, clock } = this.#ground;
-    const record = await journal.load(this.#id);
-    this.#state = record?.state;
-    if (this.#hitch !== undefined || !record || outcomeOf(this.#id, record.state)) return true;
-    clock.jump(Math.max(0, (record.dueAtMs ?? 0) - clock.virtualNowMs()));
+    const { clock } = this.#bed;
+    const found = await this.#bed.read();
+    this.#state = found?.state;
+    if (this.#hitch !== undefined || !found || outcomeOf(this.#id, found.state)) return true;
+    clock.jump(Math.max(0, (found.dueAtMs ?? 0) - clock.virtualNowMs()));
     return false;
   }
 
-  async #whyOpen(): Promise<string> {
-    const waiting = (await this.#living().amends.inspect(this.#id))?.waiting;
-    if (!waiting) return "it was looked at again and again, and did not end";
-    const what = `${waiting.kind} ${waiting.for ?? ""}`;
-    return `step ${waiting.step} waits for ${what}, and nobody sends it: give \`tell: { "${waiting.step}": … }\``;
-  }
-
-  /** The process that works on the saga; where the last one died, another one, which has a saga of its own making. */
-  #living(): MortalProcess {
-    if (this.#process?.isAlive) return this.#process;
-    const { database, clock } = this.#ground;
-    const around = { database, clock, leaseMs: leaseFor(this.#script, this.#schedule) };
-    const make = (process: MortalProcess): AnySaga =>
-      this.#rig.rigged(this.#script.makeSaga(this.#world), process);
-    return (this.#process = new MortalProcess(around, make));
-  }
-
-  get #saga(): AnySaga {
-    return (this.#process ?? this.#living()).saga;
-  }
-
   /** Lets the process work until it has nothing to do, is dead, or is stuck. */
-  async #work(process: MortalProcess): Promise<void> {
+  async #work(): Promise<void> {
     let isOver = false;
     const end = (): void => void (isOver = true);
-    const work = process.worker.runOnce();
-    work.then(end, end);
+    const { process, done } = this.#bed.work();
+    done.then(end, end);
     const canGoOn = (): boolean => !isOver && process.isAlive;
-    for (let turn = 0; await this.#settles(canGoOn); turn++) {
-      if (this.#rig.running) {
-        if (await this.#outlasts(this.#rig.running)) return process.kill();
-      } else if (turn === TURNS) {
+    for (let turn = 0; ; turn++) {
+      const isIdle = await this.#settles(canGoOn);
+      if (!canGoOn()) break;
+      const { running } = this.#rig;
+      if (running) {
+        if (await this.#outlasts(running)) return process.kill();
+      } else if (!isIdle) continue;
+      else if (turn === TURNS) {
         this.#hitch = "a call was waited for, and nothing that passes with time ended it";
         return process.kill();
-      } else await this.#ground.clock.advanceToNext();
+      } else await this.#bed.clock.advanceToNext();
     }
-    // What steps that acted at the same time had sent out arrives before anybody takes over from a process that died.
+    // What steps that acted at the same time had sent out arrives before another process takes over from a dead one.
     for (let running = this.#rig.running; running && !process.isAlive; running = this.#rig.running)
       if (await this.#outlasts(running)) return;
-    if (isOver) await work;
+    if (isOver) await done;
   }
 
-  /** Lets everything run that needs no time to pass. True where there is still something to wait for. */
+  /** Lets everything run that needs no time to pass. True where nothing happens any more unless time passes. */
   async #settles(canGoOn: () => boolean): Promise<boolean> {
-    for (let turn = 0; turn < SETTLE_TURNS && canGoOn() && !this.#rig.running; turn++) {
+    for (let turn = 0; turn < SETTLE_TURNS; turn++) {
+      if (!canGoOn() || this.#rig.running) return false;
       await new Promise<void>((resolve) => void setImmediate(resolve));
     }
-    return canGoOn();
+    return true;
   }
 
   async #outlasts(running: Promise<unknown>): Promise<boolean> {

@@ -50,7 +50,8 @@ const SCHEDULES = 500;
 /**
  * Runs a saga of yours with a crash, a failure and a timeout at every call, and while it undoes, and throws where
  * something that happened was neither completed nor undone, or where your invariant does not hold. Nothing is mocked but
- * your world: it is the real engine, on a database in memory and on virtual time.
+ * your world: the saga runs by the real driver, on virtual time. Its log is in memory, or in a SQLite database in memory
+ * where it has transactional steps, waits for signals or events, or `prepare` makes tables.
  *
  * Give the saga, or a function that makes it of a world. A function is called again after each crash, so that what it
  * keeps in memory is lost, as it is in a process that died.
@@ -162,10 +163,10 @@ class Proof {
     schedule: Schedule,
     look: (performance: Performance) => void = () => undefined,
   ): Promise<readonly Call[]> {
-    const ground = (this.#ground ??= await Ground.open());
-    const performance = await perform(this.#script, schedule, ground);
+    const openGround = async (): Promise<Ground> => (this.#ground ??= await Ground.open());
+    const performance = await perform(this.#script, schedule, openGround);
     look(performance);
-    await this.#book(performance);
+    await this.#judge(performance);
     if (performance.hitch !== undefined || this.#script.prepare) await this.#close();
     this.#done++;
     this.#options.onProgress?.({ done: this.#done, of: this.#of, failures: this.#failures.length });
@@ -177,7 +178,7 @@ class Proof {
     this.#ground = undefined;
   }
 
-  async #book(performance: Performance): Promise<void> {
+  async #judge(performance: Performance): Promise<void> {
     const { schedule, outcome } = performance;
     const one: ProvenSchedule = { seed: seedOf(schedule), schedule: describe(schedule), outcome };
     const problem = performance.hitch ?? judge(performance);

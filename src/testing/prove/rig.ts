@@ -8,7 +8,7 @@ import { err, isErr } from "../../core/result.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { StepDefinition } from "../../sagas/define/settings.ts";
 import type { Call } from "./judge.ts";
-import { forever, type MortalProcess } from "./mortal-process.ts";
+import { forever, type Mortality } from "./mortality.ts";
 import { KINDS, type Schedule, type Trouble } from "./trouble.ts";
 
 /** What the rig uses of a step's context. */
@@ -56,7 +56,7 @@ export class Rig {
   }
 
   /** The user's saga, with every call of its steps going through here. */
-  rigged(saga: AnySaga, process: MortalProcess): AnySaga {
+  rigged(saga: AnySaga, process: Mortality): AnySaga {
     const pivot = saga.plan.findIndex((step) => step.pivot);
     const rig =
       (site: Site): StepDefinition["act"] =>
@@ -78,7 +78,7 @@ export class Rig {
     return { ...saga, steps };
   }
 
-  async #call(process: MortalProcess, site: Site, context: CallContext): Promise<unknown> {
+  async #call(process: Mortality, site: Site, context: CallContext): Promise<unknown> {
     const { step, action, user } = site;
     const call: Call = { step, action, key: context.key, made: false };
     this.calls.push(call);
@@ -122,11 +122,7 @@ export class Rig {
   }
 }
 
-async function strike(
-  kind: Trouble["kind"],
-  process: MortalProcess,
-  { signal }: CallContext,
-): Promise<never> {
+async function strike(kind: Trouble["kind"], process: Mortality, { signal }: CallContext): Promise<never> {
   if (KINDS[kind].crash === true) {
     process.kill();
     return forever<never>();

@@ -16,6 +16,7 @@ export type Provable<Input, Output, Results, Failure, World> =
   | SagaDefinition<Input, Output, Results, Failure>
   | ((world: World) => SagaDefinition<Input, Output, Results, Failure>);
 
+/** The options of `prove`. */
 export interface ProveOptions<Input, Results, Failure, World> {
   /** What every run of the saga is started with. */
   readonly input: Input;
@@ -40,9 +41,9 @@ export interface ProveOptions<Input, Results, Failure, World> {
   };
   /** For transactional steps: makes your own tables in the SQLite database in memory that each schedule has. */
   readonly prepare?: (database: SqliteHandle, world: World) => unknown;
-  /** How many schedules are run at most; of more than that, some from all over. 500 unless said otherwise. */
+  /** How many schedules are run at most; of more than that, a sample. Default: 500. */
   readonly schedules?: number;
-  /** The lease of your `Amends`: how long a saga whose process died waits. 60 seconds unless said otherwise. */
+  /** The lease of your `Amends`: how long a saga whose process died waits. Default: 60s. */
   readonly lease?: Duration;
   /** Repeats this one schedule of a report. */
   readonly seed?: string;
@@ -52,10 +53,13 @@ export interface ProveOptions<Input, Results, Failure, World> {
   readonly onProgress?: (progress: ProveProgress) => void;
 }
 
+/** How far a proof is. */
 export interface ProveProgress {
+  /** The number of schedules that were run. */
   readonly done: number;
   /** As far as is known: what one schedule leads to makes others. */
   readonly of: number;
+  /** The number of schedules that failed. */
   readonly failures: number;
 }
 
@@ -69,17 +73,21 @@ export interface ProvenSchedule {
   readonly outcome: SagaOutcome | undefined;
 }
 
+/** A schedule after which the invariant did not hold. */
 export interface ProveFailure extends ProvenSchedule {
+  /** What was wrong. */
   readonly problem: string;
   /** What the invariant threw. */
   readonly cause?: unknown;
 }
 
+/** The result of `prove`. */
 export interface ProveReport {
   /** How many schedules were run. */
   readonly schedules: number;
   /** How many more there would have been, as far as is known: raise `schedules` for them. */
   readonly leftOut: number;
+  /** The schedules that failed. */
   readonly failures: readonly ProveFailure[];
   /** Where the saga waits for a person, as it must: an undo that was made to fail, a step after the pivot. */
   readonly stalled: readonly ProvenSchedule[];

@@ -6,15 +6,25 @@ import type { Row } from "../../storage/database.ts";
 export interface DeadLetter {
   /** The dead delivery: what `resend` and `dismiss` take. */
   readonly deliveryId: string;
+  /** The id of the event. */
   readonly eventId: string;
+  /** The type of the event. */
   readonly eventType: string;
+  /** The number of the subscription. */
   readonly subscriptionId: string;
+  /** Whether it is open, sent again or dismissed. */
   readonly status: DeadLetterStatus;
+  /** The label of the last failure. */
   readonly errorCode: string;
+  /** How often it was tried. */
   readonly attemptCount: number;
+  /** When the delivery was given up, by the database's clock. */
   readonly createdAt: Date;
+  /** When it was settled; undefined while it is open. */
   readonly settledAt: Date | undefined;
+  /** Why it was settled. */
   readonly reason: string | undefined;
+  /** Who settled it. */
   readonly settledBy: string | undefined;
   /** The delivery that took its place. */
   readonly requeuedAs: string | undefined;

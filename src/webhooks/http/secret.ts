@@ -30,6 +30,7 @@ export interface PublicSecret {
 
 export type AnySecret = SharedSecret | PrivateSecret | PublicSecret;
 
+/** The two halves of an Ed25519 key. */
 export interface WebhookKeyPair {
   /** `whsk_…`: stays with the sender. */
   readonly privateKey: string;

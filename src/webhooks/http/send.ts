@@ -20,6 +20,7 @@ import { signMessage, type WebhookHeaders } from "./signature.ts";
 import { readSecret, type AnySecret } from "./secret.ts";
 import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
 
+/** Which addresses may be called, and how. */
 export interface SenderOptions {
   /** Allows plain http: everybody on the way can read it. Off by default. */
   readonly allowHttp?: boolean;
@@ -35,10 +36,13 @@ export interface SenderOptions {
   readonly ca?: string | readonly string[];
   /** Resolves names in place of the platform. Every address it gives is judged. */
   readonly resolve?: Resolve;
+  /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
 }
 
+/** One attempt to send. */
 export interface SendRequest {
+  /** Where it goes. */
   readonly url: string;
   /** Sent and signed as it is, byte by byte. */
   readonly body: Uint8Array;
@@ -52,24 +56,31 @@ export interface SendRequest {
   readonly secrets: readonly string[];
   /** For everything together: 20 s. */
   readonly timeoutMs?: number;
+  /** Ends the attempt early. */
   readonly stop?: Stop;
 }
 
+/** How an attempt ended. */
 export interface SendResult {
   /** The receiver took it: it answered 2xx. */
   readonly ok: boolean;
   /** `http_<status>`, `redirect`, `gone`, or a label that says why there is no answer. */
   readonly code: string;
+  /** The HTTP status; undefined without an answer. */
   readonly status?: number;
+  /** How long it took, in milliseconds. */
   readonly durationMs: number;
   /** How long the receiver asks to be left alone, at most a day. */
   readonly retryAfterMs?: number;
+  /** What the receiver answered. */
   readonly response?: SendResponse;
   /** The receiver answered 410: it wants nothing more, ever. */
   readonly gone?: true;
 }
 
+/** Sends deliveries. The built-in one speaks HTTP. */
 export interface Sender {
+  /** Sends once. A failure is a result as well. */
   send(request: SendRequest): Promise<SendResult>;
   /** Refuses, with an `AmendsError`, a URL that would never be called. Names are not resolved here. */
   checkUrl(url: string): void;

@@ -15,18 +15,23 @@ import {
 } from "../../core/delivery/signature-text.ts";
 import { readSecret, type AnySecret, type SharedSecret } from "./secret.ts";
 
+/** What is signed. */
 export interface WebhookMessage {
   /** The same over all attempts of one delivery, and without a dot. */
   readonly id: string;
   /** Seconds since the epoch, of this attempt. */
   readonly timestamp: number;
+  /** The exact bytes that are sent. */
   readonly body: Uint8Array | string;
 }
 
 /** The three headers that a signed message carries. */
 export interface WebhookHeaders {
+  /** The id of the message. */
   readonly "webhook-id": string;
+  /** The seconds since the epoch at which it was sent. */
   readonly "webhook-timestamp": string;
+  /** One signature for each secret, with a blank between them. */
   readonly "webhook-signature": string;
 }
 

@@ -14,6 +14,7 @@ import { EVENT, insertEvent, routeEvent, selectEvent, type NewEvent } from "./qu
 export interface WebhookEvent {
   /** `order.placed` */
   readonly type: string;
+  /** The data of the event, as JSON. */
   readonly data: unknown;
   /** The same id again is the same event. A new one is made where none is given. It is what receivers get as webhook-id. */
   readonly id?: string;
@@ -23,7 +24,9 @@ export interface WebhookEvent {
   readonly occurredAt?: Date;
 }
 
+/** What `webhooks.publish` answers. */
 export interface Published {
+  /** The id of the event, which receivers get. */
   readonly id: string;
   /** False where the same event had been published before. */
   readonly created: boolean;

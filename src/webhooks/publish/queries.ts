@@ -7,14 +7,21 @@ import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { table, type Table } from "../../storage/table.ts";
 
 export interface NewEvent {
+  /** The id that its publisher gave, or a new one. */
   readonly key: string;
+  /** The type of the event. */
   readonly type: string;
+  /** What subscriptions can filter by. */
   readonly attributes: Attributes;
+  /** The body that is sent, byte by byte. */
   readonly payload: string;
 }
 
+/** An event as it was published. */
 export interface StoredEvent extends NewEvent {
+  /** The number of the event. */
   readonly id: string;
+  /** When it was published, by the database's clock. */
   readonly createdAt: Date;
 }
 

@@ -19,6 +19,7 @@ export type ReceivedHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
+/** Why a request is refused. */
 export type RefusedReason =
   /** One of the three headers is missing, comes twice, or is not of the form it must have. */
   | "bad_headers"
@@ -37,6 +38,7 @@ export interface VerifyOptions {
   readonly now: Date;
 }
 
+/** A request that is genuine and fresh. */
 export interface VerifiedWebhook {
   /** The same over all attempts of one delivery: what to recognise repetitions by. */
   readonly id: string;
@@ -44,7 +46,9 @@ export interface VerifiedWebhook {
   readonly sentAt: Date;
 }
 
+/** The request is refused: answer it with 400. */
 export class WebhookVerificationError extends AmendsError {
+  /** Why it is refused. */
   readonly reason: RefusedReason;
 
   constructor(reason: RefusedReason, message: string) {

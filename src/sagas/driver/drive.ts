@@ -1,0 +1,140 @@
+/**
+ * Runs one saga: ask the interpreter what is next, have the host do it, record what came of it, again. All waiting is in
+ * `host.until` and `host.record`. What always holds: a call is made only once its beginning is recorded, its outcome is
+ * recorded before anything follows from it, and the saga is neither turned back, ended nor given back while one of its calls
+ * is under way.
+ */
+import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
+import type { SagaHost, Lines, Pending } from "./saga-host.ts";
+import { departed, factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
+import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
+import type { Departure, Run } from "./run.ts";
+import { settle, takeEnded } from "./settle.ts";
+import { SHORT_WAIT_MS, wait } from "./wait.ts";
+
+export async function drive(host: SagaHost, run: Run): Promise<Departure> {
+  try {
+    for (let departure: Departure | undefined; ;) {
+      departure = await proceed(host, run);
+      if (departure !== undefined) return departure;
+    }
+  } finally {
+    // A saga that was lost, or cannot be recorded, keeps its slot until its calls have returned.
+    while (!run.calls.every(isOver)) await host.until(run.calls);
+  }
+}
+
+/** Goes on to the next durable point, or until there is something new to decide on. Returns how the saga left, if it left. */
+async function proceed(host: SagaHost, run: Run): Promise<Departure | undefined> {
+  if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
+  if (run.calls.some(isOver)) return settleEnded(host, run);
+  const { interruption } = host;
+  // A renewal does not find a saga whose end was recorded while it was under way: that saga has ended, and is not lost.
+  if (interruption === "lost") return next(run.state, factsOf(host, run)).kind === "end" ? "ended" : "lost";
+  if (interruption === "changed") return (await host.reread()) === "lost" ? "lost" : undefined;
+  // Given back before anything is decided: the next worker knows that the call is in doubt.
+  if (run.isInterrupted && run.calls.length === 0) return release(host, run, 0);
+  const facts = factsOf(host, run);
+  const command = next(run.state, facts);
+  switch (command.kind) {
+    case "act":
+    case "undo":
+      return act(host, run, [command]);
+    case "group":
+      return act(host, run, command.acts);
+    case "sleep":
+    case "wait":
+      // The saga is not given back while one of its calls runs: no other worker could hear it.
+      return run.orphans?.any && !host.isDraining ? pause(host, run) : wait(host, run, command);
+    case "turn":
+      return write(host, run, { entry: turnEntry(run.state, command.why, facts.late) });
+    default:
+      return "ended";
+  }
+}
+
+function isOver(pending: Pending<unknown>): boolean {
+  return pending.isOver;
+}
+
+/** Records the calls that are over. Interrupted calls have no outcome to record. */
+function settleEnded(host: SagaHost, run: Run): Promise<Departure | undefined> {
+  const ended = takeEnded(run);
+  if (ended === "lost") return Promise.resolve(ended);
+  return ended.length > 0 ? settle(host, run, ended) : Promise.resolve(undefined);
+}
+
+/** Makes the calls that are due and have begun, begins those that have not, or waits for what is under way. */
+function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Promise<Departure | undefined> {
+  const due: CallCommand[] = [];
+  const fresh: CallCommand[] = [];
+  for (const command of commands) {
+    if (!isDue(host, run, command)) continue;
+    due.push(command);
+    if (host.isDraining) continue;
+    if (needsStart(run.state, command)) fresh.push(command);
+    else call(host, run, command);
+  }
+  if (fresh.length > 0) return host.record(beginning(run, fresh)).then(departed);
+  // A step that returns without a promise has ended already.
+  if (run.calls.some(isOver)) return settleEnded(host, run);
+  if (run.calls.length > 0) return pause(host, run);
+  return rest(host, run, due.length > 0 ? 0 : (wakeAfterMs(host, run) ?? 0));
+}
+
+function isDue(host: SagaHost, run: Run, command: CallCommand): boolean {
+  if (run.calls.length > 0 && run.calls.some((active) => active.command.index === command.index))
+    return false;
+  if (run.hasPutOff && run.dueAtMs(command) > host.nowMs()) return false;
+  return run.orphans === undefined || command.attempt === 1 || run.orphans.running.length < ORPHANS_MAX;
+}
+
+function call(host: SagaHost, run: Run, command: CallCommand): void {
+  if (run.hasDeadlines && command.kind === "act" && run.begunAtMs(command.step) === undefined)
+    run.begin(command.step, host.nowMs());
+  run.calls.push(host.call(command));
+}
+
+/** The lines with which these calls begin, in one commit. */
+function beginning({ state }: Run, commands: readonly CallCommand[]): Lines {
+  const [entry, ...more] = commands.map((command): Entry => ({
+    ...started(command.step),
+    action: actionOf(command),
+  })) as [Entry, ...Entry[]];
+  return { entry, more, emissions: [], state: more.reduce(evolve, evolve(state, entry)), rest: undefined };
+}
+
+/** Waits until a call ends, the host is interrupted, or a next try is due. */
+async function pause(host: SagaHost, run: Run): Promise<undefined> {
+  const { calls, orphans } = run;
+  const wakeMs = run.hasPutOff || orphans ? wakeAfterMs(host, run) : undefined;
+  const pendings: readonly Pending<unknown>[] = orphans
+    ? [...calls, ...orphans.running.map(({ answer }) => answer)]
+    : calls;
+  await host.until(pendings, wakeMs);
+}
+
+/** No call is under way and none is due: the driver waits for a short time, and gives the saga back for a longer one. */
+async function rest(host: SagaHost, run: Run, ms: number): Promise<Departure | undefined> {
+  if (host.isDraining) return release(host, run, ms);
+  if (run.orphans?.any) return pause(host, run);
+  if (ms > SHORT_WAIT_MS) return release(host, run, ms);
+  await host.until([], ms);
+  return undefined;
+}
+
+/** Gives the saga back. A call that has begun is in doubt for the next worker. */
+function release(host: SagaHost, run: Run, releaseMs: number): Promise<Departure | undefined> {
+  return write(host, run, { entry: control("$release", {}), rest: { releaseMs } });
+}
+
+/** Stalls a saga that cannot go on by itself: it needs a person. */
+export async function stall(host: SagaHost, run: Run, details: ControlDetails): Promise<Departure> {
+  for (;;) {
+    const lines = linesOf(host, run, { entry: control("$stall", details), begins: false });
+    const recorded = await host.record(lines);
+    if (recorded !== "changed") return recorded === "lost" ? "lost" : "ended";
+  }
+}

@@ -1,0 +1,109 @@
+/** The lines of a checkpoint: what happened, what begins with it, and what the saga is then. */
+import { control, type Entry } from "../../core/saga/entry.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import { advance, pivotBegun, type Facts, type CallCommand } from "../../core/saga/interpreter.ts";
+import type { SagaState, StepState } from "../../core/saga/state.ts";
+import type { Emission } from "../journal/journal.ts";
+import type { SagaHost, Lines, Recorded, Rest } from "./saga-host.ts";
+import type { Departure, Run } from "./run.ts";
+
+/** What is to be written. */
+export interface NewLines {
+  /** The last line. */
+  readonly entry: Entry;
+  /** Lines that come before it, in the same commit. */
+  readonly before?: readonly Entry[] | undefined;
+  readonly emissions?: readonly Emission[] | undefined;
+  /** The saga is given back with them. */
+  readonly rest?: Rest | undefined;
+  /** The call or wait that follows begins in the last line. Default: unless the saga is given back, or the host drains. */
+  readonly begins?: boolean | undefined;
+}
+
+const NO_EMISSIONS: readonly Emission[] = [];
+
+export function linesOf(host: SagaHost, run: Run, given: NewLines): Lines {
+  const { entry: last, before, emissions = NO_EMISSIONS, rest } = given;
+  const begins = given.begins ?? (rest === undefined && last.status !== "STARTED" && !host.isDraining);
+  const from = before === undefined ? run.state : before.reduce(evolve, run.state);
+  const { entry, more, state } = advance(from, last, factsOf(host, run), begins);
+  if (before === undefined || before.length === 0) return { entry, more, emissions, state, rest };
+  const [head, ...tail] = [...before, entry, ...(more ?? [])] as [Entry, ...Entry[]];
+  return { entry: head, more: tail, emissions, state, rest };
+}
+
+/** Writes a line; returns how the saga left, if it left. If an operator added a line meanwhile, the next turn decides again. */
+export async function write(host: SagaHost, run: Run, lines: NewLines): Promise<Departure | undefined> {
+  return departed(await host.record(linesOf(host, run, lines)));
+}
+
+export function departed(recorded: Recorded): Departure | undefined {
+  return recorded === "left" ? "released" : recorded === "lost" ? "lost" : undefined;
+}
+
+const IN_TIME: Facts = { expired: false };
+
+/** What the interpreter must know beside the state: time limits that have passed, and of groups which calls are under way. */
+export function factsOf(host: SagaHost, run: Run): Facts {
+  if (!run.hasDeadlines && run.calls.length === 0 && !run.hasPutOff) return IN_TIME;
+  const late = run.hasDeadlines ? lateStep(host, run) : undefined;
+  return {
+    expired: late !== undefined,
+    late: late === OWN_DEADLINE ? undefined : late,
+    calling: run.calls.length === 0 ? undefined : new Set(run.calls.map(({ command }) => command.index)),
+    resting: run.hasPutOff ? restingOf(host, run) : undefined,
+  };
+}
+
+/** No name of a step: the deadline that passed is the saga's own. */
+const OWN_DEADLINE = "";
+
+function lateStep(host: SagaHost, run: Run): string | undefined {
+  const now = host.nowMs();
+  if (run.deadlineAtMs !== undefined && now >= run.deadlineAtMs) return OWN_DEADLINE;
+  return run.state.plan.find(
+    ({ name }, index) => run.state.steps[index]?.act === "retry" && now >= stepDeadline(host, run, name),
+  )?.name;
+}
+
+/** When a step's own deadline passes. */
+function stepDeadline(host: SagaHost, run: Run, step: string): number {
+  const { deadlineMs } = host.settings(step);
+  const begunAtMs = run.begunAtMs(step);
+  return deadlineMs === undefined || begunAtMs === undefined ? Infinity : begunAtMs + deadlineMs;
+}
+
+function restingOf(host: SagaHost, run: Run): ReadonlySet<number> {
+  const now = host.nowMs();
+  const resting = new Set<number>();
+  for (const [index, { name }] of run.state.plan.entries())
+    if (run.dueAtMs({ kind: "act", step: name }) > now) resting.add(index);
+  return resting;
+}
+
+/** How long until the saga's own deadline turns it back; undefined if it has none, or if its pivot has begun. */
+export function deadlineLeftMs(host: SagaHost, run: Run): number | undefined {
+  if (run.deadlineAtMs === undefined || pivotBegun(run.state)) return undefined;
+  return run.deadlineAtMs - host.nowMs();
+}
+
+/** How long until a next try is due or a deadline passes; undefined if neither is to come. */
+export function wakeAfterMs(host: SagaHost, run: Run, state: SagaState = run.state): number | undefined {
+  const now = host.nowMs();
+  let wakeAtMs = Infinity;
+  for (const [index, { name: step }] of state.plan.entries()) {
+    const { act, undo } = state.steps[index] as StepState;
+    const instants: number[] = [];
+    if (act === "retry") instants.push(run.dueAtMs({ kind: "act", step }), stepDeadline(host, run, step));
+    if (undo === "retry") instants.push(run.dueAtMs({ kind: "undo", step }));
+    for (const atMs of instants) if (atMs > now) wakeAtMs = Math.min(wakeAtMs, atMs);
+  }
+  const ownMs = state.status === "RUNNING" ? (deadlineLeftMs(host, run) ?? Infinity) : Infinity;
+  const wakeMs = Math.min(wakeAtMs - now, ownMs > 0 ? ownMs : Infinity);
+  return wakeMs === Infinity ? undefined : Math.ceil(wakeMs);
+}
+
+/** The deadline had passed when the act succeeded: the saga turns back, and the undo gets the result. */
+export function expired({ step }: CallCommand): Entry {
+  return control("$expire", { kind: "deadline", step });
+}

@@ -1,0 +1,166 @@
+/**
+ * Records how calls ended. Outcomes that came while others were being recorded share one commit; each is one line, and the
+ * call that follows begins in the last of them. If the saga is to wait for a long time then, it is given back in the same
+ * commit.
+ */
+import type { Entry } from "../../core/saga/entry.ts";
+import { evolve } from "../../core/saga/evolve.ts";
+import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
+import type { SagaState } from "../../core/saga/state.ts";
+import { tellThrow } from "../../runtime/throws.ts";
+import type { CallResult, EndedCall, SagaHost, Lines, PendingCall } from "./saga-host.ts";
+import { departed, expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
+import { OrphanedCalls } from "./orphaned-calls.ts";
+import type { Departure, Run } from "./run.ts";
+import { restAfter, SHORT_WAIT_MS, type BeginningRest } from "./wait.ts";
+
+/** A call that has ended with an outcome. */
+export interface Ended {
+  readonly command: CallCommand;
+  readonly called: EndedCall;
+}
+
+/** Takes the calls that are over from the run. */
+export function takeEnded(run: Run): readonly Ended[] | "lost" {
+  const ended: Ended[] = [];
+  const open: PendingCall[] = [];
+  let isLost = false;
+  for (const call of run.calls) {
+    if (!call.isOver) {
+      open.push(call);
+      continue;
+    }
+    const called = call.value;
+    if (called === undefined) run.isInterrupted = true;
+    else if (called === "lost") isLost = true;
+    else if (called !== "recorded" && called !== "changed") ended.push({ command: call.command, called });
+  }
+  run.calls = open;
+  for (const { command, called } of ended) if (called.late) keepOrphan(run, command, called.late);
+  return isLost ? "lost" : ended;
+}
+
+function keepOrphan(run: Run, command: CallCommand, answer: NonNullable<EndedCall["late"]>): void {
+  run.orphans ??= new OrphanedCalls();
+  run.orphans.add({ command, answer, isHarmless: run.step(command.step).transaction !== undefined });
+}
+
+/** Records the outcomes; returns how the saga left, if it left. If an operator added a line meanwhile, it decides again. */
+export async function settle(
+  host: SagaHost,
+  run: Run,
+  ended: readonly Ended[],
+): Promise<Departure | undefined> {
+  for (;;) {
+    const decided = decideAll(host, run, ended);
+    const rest = run.hasWaits || run.hasPutOff ? await restFor(host, run, decided) : undefined;
+    const recorded = await host.record(linesFor(host, run, ended, decided, rest));
+    if (recorded === "changed") continue;
+    if (recorded === "lost") return recorded;
+    for (const { command, called } of ended)
+      if ("thrown" in called) tellThrown(host, run, command, called, decided.waits?.get(command));
+    return departed(recorded);
+  }
+}
+
+interface Decided {
+  /** A line for each outcome; before them, that a deadline has passed. */
+  readonly entries: readonly Entry[];
+  readonly isLate: boolean;
+  /** The state before the last of them. */
+  readonly before: SagaState;
+  /** The calls that are made again, and after how long. */
+  readonly waits: ReadonlyMap<CallCommand, number> | undefined;
+}
+
+function decideAll(host: SagaHost, run: Run, ended: readonly Ended[]): Decided {
+  const late = ended.find(({ called }) => called.expired);
+  const entries: Entry[] = late ? [expired(late.command)] : [];
+  let before = run.state;
+  let waits: Map<CallCommand, number> | undefined;
+  for (const { command, called } of ended) {
+    const last = entries.at(-1);
+    if (last) before = evolve(before, last);
+    const { retry, compensateRetry } = host.settings(command.step);
+    const policy = command.kind === "act" ? retry : compensateRetry;
+    const { entry, waitMs } = decide(before, command, called.outcome, policy);
+    entries.push(entry);
+    if (waitMs === undefined) continue;
+    waits ??= new Map();
+    waits.set(command, waitMs);
+    run.putOff(command, host.nowMs() + waitMs);
+  }
+  return { entries, isLate: late !== undefined, before, waits };
+}
+
+/** How the saga is given back with these lines; undefined if it goes on here. */
+async function restFor(host: SagaHost, run: Run, decided: Decided): Promise<BeginningRest | undefined> {
+  // A saga whose calls have not all returned is not given back: no other worker could hear them.
+  if (run.calls.length > 0 || run.orphans?.any) return undefined;
+  const { entries, isLate, before } = decided;
+  const last = entries.at(-1) as Entry;
+  if (run.hasWaits && !isLate) {
+    const rest = await restAfter(host, run, before, last);
+    if (rest) return rest;
+  }
+  return run.hasPutOff ? restUntilDue(host, run, evolve(before, last)) : undefined;
+}
+
+/** The saga rests if only later tries are left, and the first of them is not due soon. */
+function restUntilDue(host: SagaHost, run: Run, state: SagaState): BeginningRest | undefined {
+  const command = next(state, factsOf(host, run));
+  const isResting =
+    command.kind === "group"
+      ? command.acts.length === 0
+      : (command.kind === "act" || command.kind === "undo") && run.dueAtMs(command) > host.nowMs();
+  const releaseMs = isResting ? wakeAfterMs(host, run, state) : undefined;
+  return releaseMs !== undefined && releaseMs > SHORT_WAIT_MS ? { releaseMs, begins: false } : undefined;
+}
+
+function linesFor(
+  host: SagaHost,
+  run: Run,
+  ended: readonly Ended[],
+  { entries, waits }: Decided,
+  rest: BeginningRest | undefined,
+): Lines {
+  const entry = entries.at(-1) as Entry;
+  const before = entries.length === 1 ? undefined : entries.slice(0, -1);
+  const [first] = ended as readonly [Ended, ...Ended[]];
+  const emissions =
+    ended.length === 1 ? first.called.emissions : ended.flatMap(({ called }) => called.emissions);
+  // A step that is made again later does not begin now. In a group others may: the interpreter knows which.
+  const isPutOff = waits !== undefined && run.state.plan[first.command.index]?.group === undefined;
+  const begins = rest ? rest.begins : isPutOff ? false : undefined;
+  return linesOf(host, run, { entry, before, emissions, rest, begins });
+}
+
+/** The line of a success, for a host that records it in the step's own transaction. */
+export function successLines(host: SagaHost, run: Run, command: CallCommand, called: CallResult): Lines {
+  const { entry } = decide(run.state, command, called.outcome, host.settings(command.step).retry);
+  return linesOf(host, run, { entry, emissions: called.emissions });
+}
+
+/** For a developer who watches this process: what a call threw, which is stored nowhere. */
+function tellThrown(
+  host: SagaHost,
+  run: Run,
+  { step, attempt, kind }: CallCommand,
+  { thrown: error }: EndedCall,
+  waitMs: number | undefined,
+): void {
+  tellThrow(() => {
+    // A saga that turns back now does not wait for the next try.
+    const turns = waitMs !== undefined && next(run.state, factsOf(host, run)).kind === "turn";
+    return {
+      part: "saga",
+      name: run.definition.name,
+      id: run.id,
+      step,
+      isUndo: kind === "undo",
+      attempt,
+      error,
+      waitMs: turns ? undefined : waitMs,
+    };
+  });
+}

@@ -1,0 +1,240 @@
+/**
+ * The host of sagas that live in a journal: this process has a lease on the saga, calls its steps itself, and appends what
+ * came of them as checkpoints. The fence is the version: a checkpoint is refused where that version is taken. Then the saga
+ * is read again; either an operator added a line, and the driver decides anew, or another worker has the saga.
+ */
+import type { CallCommand } from "../../core/saga/interpreter.ts";
+import type { ControlDetails, Entry } from "../../core/saga/entry.ts";
+import type { SagaState } from "../../core/saga/state.ts";
+import type { Arrival } from "../../core/saga/wait.ts";
+import type { Lease } from "../../runtime/lease.ts";
+import { graceInTransaction } from "../../runtime/own-transaction.ts";
+import type { StopReason } from "../../runtime/stoppable.ts";
+import type { Database } from "../../storage/database.ts";
+import type { AnySaga } from "../define/definition.ts";
+import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.ts";
+import { failureText } from "../journal/move.ts";
+import { callStep } from "./call.ts";
+import type { Answer } from "./guarded-call.ts";
+import type { SagaHost, Lines, Pending, PendingCall, Recorded, StepSettings } from "../driver/saga-host.ts";
+import type { HostedCall } from "./hosted-call.ts";
+import { StepCalls, type StepCallTools } from "./step-calls.ts";
+import { Run, type Departure } from "../driver/run.ts";
+import type { SagaEvents } from "./saga-events.ts";
+import { successLines } from "../driver/settle.ts";
+import { callStepInTransaction } from "./transactional.ts";
+
+/** What all sagas of an engine share. */
+export interface HostTools extends StepCallTools {
+  readonly journal: Journal;
+  readonly database: Database | undefined;
+  readonly sagaEvents: SagaEvents;
+  /** The database has forgotten what this host wrote: it went back in time. */
+  onRewound(host: JournalHost, foundVersion: number | undefined): void;
+  isDraining(): boolean;
+  /** A saga was given back and is due after this long. */
+  dueIn(ms: number): void;
+}
+
+export class JournalHost implements SagaHost {
+  readonly run: Run;
+  readonly token: number;
+  version: number;
+  /** Why it cannot go on here: it is stalled instead. */
+  readonly refusal: ControlDetails | undefined;
+  departure: Departure | undefined;
+  /** That the database has forgotten it was reported. */
+  isRewound = false;
+  /** Set as soon as it has its slot. */
+  lease!: Lease;
+  readonly #tools: HostTools;
+  /** Of the database, when the saga was last read from it. */
+  #epoch: number;
+  /** A version that is being written: a renewal that reads it has read this host's own line. */
+  #sentVersion = 0;
+  /** It was recovered, and has made no progress since. */
+  #unconfirmedRecovery: boolean;
+  /** An operator added a line that the driver has not read. */
+  #isChanged = false;
+  readonly #calls: StepCalls;
+
+  constructor(
+    tools: HostTools,
+    record: Omit<SagaRecord, "entries">,
+    definition: AnySaga,
+    refusal?: ControlDetails,
+  ) {
+    this.run = new Run(record, definition, tools.clock.monotonicMs());
+    this.token = record.token;
+    this.version = record.version;
+    this.refusal = refusal;
+    this.#tools = tools;
+    this.#calls = new StepCalls(tools, this.run, this, (call) => this.#callInTransaction(call));
+    this.#epoch = record.epoch;
+    this.#unconfirmedRecovery = record.recoveryAttempts > 0;
+  }
+
+  get id(): string {
+    return this.run.id;
+  }
+
+  get definition(): AnySaga {
+    return this.run.definition;
+  }
+
+  get state(): SagaState {
+    return this.run.state;
+  }
+
+  /** The pool has a slot for it: a loss and a shutdown come from there. */
+  attach(lease: Lease): void {
+    this.lease = lease;
+    lease.onStop(() => this.#calls.stop(lease.stopped ?? "lost"));
+  }
+
+  /** An operator added a line: the calls under way are told, and the driver reads the saga again. */
+  interrupt(): void {
+    this.#isChanged = true;
+    this.#calls.stop("cancelled");
+  }
+
+  /** A renewal has read this version of the saga. */
+  sawVersion(version: number): void {
+    if (version > Math.max(this.version, this.#sentVersion)) this.interrupt();
+  }
+
+  /** Why calls that begin now must stop, or what was told and is not dealt with yet. */
+  get stopReason(): StopReason | undefined {
+    return this.lease.stopped ?? (this.#isChanged ? "cancelled" : undefined);
+  }
+
+  nowMs(): number {
+    return this.#tools.clock.monotonicMs();
+  }
+
+  get isDraining(): boolean {
+    return this.#tools.isDraining();
+  }
+
+  get interruption(): "changed" | "lost" | undefined {
+    if (this.lease.stopped === "lost") return "lost";
+    return this.#isChanged ? "changed" : undefined;
+  }
+
+  settings(step: string): StepSettings {
+    return this.run.step(step);
+  }
+
+  call(command: CallCommand): PendingCall {
+    return this.#calls.make(command);
+  }
+
+  until(pendings: readonly Pending<unknown>[], ms?: number): Promise<void> {
+    return this.#calls.until(pendings, ms);
+  }
+
+  #callInTransaction(call: HostedCall): Promise<Answer> {
+    const { journal, graceMs } = this.#tools;
+    const db = this.#tools.database as Database;
+    const tools = { ...this.#tools, graceMs: graceInTransaction(db, graceMs) };
+    let lines: Lines;
+    return callStepInTransaction({
+      db,
+      signal: call.signal,
+      call: (tx) => {
+        call.tx = tx;
+        return callStep(tools, call);
+      },
+      write: async (session, called) => {
+        lines = successLines(this, this.run, call.command, called);
+        const checkpoint = this.#checkpoint(lines);
+        return (await journal.appendIn(session, checkpoint)) ? checkpoint : undefined;
+      },
+      isWritten: async ({ sagaId, version, token }) => {
+        const record = await journal.load(sagaId);
+        return record?.entries.some((entry) => entry.id === version && entry.token === token) ?? false;
+      },
+      accept: (checkpoint) => this.#accept(checkpoint, lines),
+      reread: () => this.reread(),
+    });
+  }
+
+  async record(lines: Lines): Promise<Recorded> {
+    const { journal } = this.#tools;
+    const checkpoint = this.#checkpoint(lines);
+    this.#sentVersion = checkpoint.version + (lines.more?.length ?? 0);
+    try {
+      if (!(await journal.append(checkpoint))) return await this.reread();
+    } catch (error) {
+      this.lease.stop("lost"); // what cannot be recorded is lost, and its calls are told
+      throw error;
+    }
+    this.#accept(checkpoint, lines);
+    if (!lines.rest) return "held";
+    this.#tools.dueIn(lines.rest.releaseMs);
+    return "left";
+  }
+
+  #checkpoint(lines: Lines): Checkpoint {
+    const { entry, more, emissions, state } = lines;
+    const { id: sagaId, token } = this;
+    const epoch = this.#epoch;
+    return {
+      sagaId,
+      epoch,
+      token,
+      version: this.version + 1,
+      entry,
+      more,
+      emissions,
+      move: this.#move(lines),
+      state,
+    };
+  }
+
+  /** How the saga's row changes; undefined if it does not. */
+  #move({ entry, more, state, rest }: Lines): Move | undefined {
+    const isDone = ({ step, status }: Entry): boolean => status === "COMPLETED" && !step.startsWith("$");
+    const recovered = this.#unconfirmedRecovery && (isDone(entry) || (more?.some(isDone) ?? false));
+    const from = this.run.state.status;
+    if (state.status === from && !rest && !recovered) return undefined;
+    const { releaseMs, awaits } = rest ?? { releaseMs: undefined };
+    return { from, to: state.status, releaseMs, awaits, error: failureText(state), recovered };
+  }
+
+  /** The lines are durable: only now does any reader see them. */
+  #accept({ version, move }: Checkpoint, lines: Lines): void {
+    const { entry, more, state } = lines;
+    const before = this.run.state;
+    const count = more === undefined ? 0 : more.length;
+    this.version = version + count;
+    this.run.accept(lines, this.nowMs());
+    if (move?.recovered) this.#unconfirmedRecovery = false;
+    // Of several lines, only the last tells readers that the saga has ended.
+    const { sagaEvents } = this.#tools;
+    sagaEvents.publish(this.id, { version, entry, state: count === 0 ? state : before });
+    for (let n = 1; n <= count; n++) {
+      const line = more?.[n - 1] as Entry;
+      sagaEvents.publish(this.id, { version: version + n, entry: line, state: n === count ? state : before });
+    }
+  }
+
+  /** A saga that the database knows less of than this worker does is lost, too: the database went back in time. */
+  async reread(): Promise<"changed" | "lost"> {
+    this.#isChanged = false;
+    const record = await this.#tools.journal.load(this.id);
+    if (!record || record.version < this.version) this.#tools.onRewound(this, record?.version);
+    if (!record || record.version < this.version || record.token !== this.token) {
+      this.lease.stop("lost");
+      return "lost";
+    }
+    this.#epoch = record.epoch;
+    this.version = record.version;
+    this.run.adopt(record.state, record.nowMs, this.nowMs());
+    return "changed";
+  }
+
+  arrivals(): Promise<readonly Arrival[]> {
+    return this.#tools.journal.arrivals(this.id);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Runs one saga with no database and no lease: the lines go into a log in memory. It is the second host behind the port, and
+ * drives sagas by the same driver as the database does.
+ */
+import { AmendsError } from "../../core/errors.ts";
+import type { CallCommand } from "../../core/saga/interpreter.ts";
+import type { Arrival } from "../../core/saga/wait.ts";
+import type { AnySaga } from "../../sagas/define/definition.ts";
+import type {
+  SagaHost,
+  Lines,
+  Pending,
+  PendingCall,
+  Recorded,
+  StepSettings,
+} from "../../sagas/driver/saga-host.ts";
+import { Run } from "../../sagas/driver/run.ts";
+import { StepCalls, type StepCallTools } from "../../sagas/engine/step-calls.ts";
+import type { SagaRecord } from "../../sagas/journal/journal.ts";
+import type { MemorySaga } from "./saga.ts";
+
+export class MemoryHost implements SagaHost {
+  readonly run: Run;
+  /** A host in memory is never shut down: its process ends. */
+  readonly isDraining = false;
+  readonly #saga: MemorySaga;
+  readonly #tools: StepCallTools;
+  readonly #calls: StepCalls;
+  readonly #token: number;
+  #version: number;
+
+  /** `record`: the saga as it was claimed for this host. */
+  constructor(tools: StepCallTools, saga: MemorySaga, record: SagaRecord, definition: AnySaga) {
+    this.run = new Run(record, definition, tools.clock.monotonicMs());
+    this.#saga = saga;
+    this.#tools = tools;
+    this.#token = record.token;
+    this.#version = record.version;
+    this.#calls = new StepCalls(tools, this.run, { stopReason: undefined }, () =>
+      Promise.reject(
+        new AmendsError("NOT_SUPPORTED", "A transactional step needs a database; this saga runs in memory."),
+      ),
+    );
+  }
+
+  nowMs(): number {
+    return this.#tools.clock.monotonicMs();
+  }
+
+  get interruption(): "changed" | "lost" | undefined {
+    if (this.#saga.token !== this.#token) return "lost";
+    return this.#saga.version === this.#version ? undefined : "changed";
+  }
+
+  settings(step: string): StepSettings {
+    return this.run.step(step);
+  }
+
+  call(command: CallCommand): PendingCall {
+    return this.#calls.make(command);
+  }
+
+  until(pendings: readonly Pending<unknown>[], ms?: number): Promise<void> {
+    return this.#calls.until(pendings, ms);
+  }
+
+  async record(lines: Lines): Promise<Recorded> {
+    if (this.interruption) return this.reread();
+    this.#saga.append(lines, this.nowMs());
+    this.#version = this.#saga.version;
+    this.run.accept(lines, this.nowMs());
+    return lines.rest ? "left" : "held";
+  }
+
+  async reread(): Promise<"changed" | "lost"> {
+    if (this.interruption === "lost") return "lost";
+    const { version, state, nowMs } = this.#saga.read(this.nowMs());
+    this.#version = version;
+    this.run.adopt(state, nowMs, nowMs);
+    return "changed";
+  }
+
+  async arrivals(): Promise<readonly Arrival[]> {
+    return [...this.#saga.arrivals];
+  }
+
+  /** A line was added from outside: the calls under way are told to stop, and the driver reads the saga again. */
+  interrupt(): void {
+    this.#calls.stop("cancelled");
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * A process that can be killed without killing ours. In the instant of its death its clock stops and nothing answers it any
+ * more, so that none of its code goes on.
+ */
+import type { Clock } from "../../storage/clock.ts";
+import type { VirtualClock } from "../kit/virtual-clock.ts";
+
+export class Mortality {
+  #isAlive = true;
+  #onWritten: (() => void) | undefined;
+  #die!: (reason: Error) => void;
+  /** Rejects when the process dies. */
+  protected readonly death: Promise<never> = new Promise((_, reject) => (this.#die = reject));
+  readonly #alarms = new Set<() => void>();
+
+  constructor() {
+    this.death.catch(() => undefined);
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  kill(): void {
+    this.#isAlive = false;
+    for (const cancel of this.#alarms) cancel();
+    this.#die(new Error("the process died"));
+  }
+
+  /** The process dies as soon as what it writes next is durable. */
+  killWhenWritten(): void {
+    this.#onWritten = () => this.kill();
+  }
+
+  protected clock(clock: VirtualClock): Clock {
+    return {
+      virtualNowMs: clock.virtualNowMs,
+      monotonicMs: () => clock.monotonicMs(),
+      after: (ms, callback) => {
+        if (!this.#isAlive) return () => undefined;
+        const cancel = clock.after(ms, () => {
+          this.#alarms.delete(cancel);
+          callback();
+        });
+        this.#alarms.add(cancel);
+        return () => {
+          this.#alarms.delete(cancel);
+          cancel();
+        };
+      },
+    };
+  }
+
+  /** A dead process gets no answer, not even a refusal. */
+  protected async whileAlive<T>(work: () => Promise<T>, writes: boolean = false): Promise<T> {
+    if (!this.#isAlive) return forever();
+    try {
+      const answer = await work();
+      if (writes && this.#isAlive) this.#onWritten?.();
+      return this.#isAlive ? answer : await forever<T>();
+    } catch (error) {
+      if (!this.#isAlive) return await forever<T>();
+      throw error;
+    }
+  }
+}
+
+/** What a dead process waits for. */
+export function forever<T>(): Promise<T> {
+  return new Promise<T>(() => undefined);
+}
