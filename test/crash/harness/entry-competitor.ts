@@ -45,7 +45,7 @@ export class EntryCompetitor {
       const { token } = JSON.parse(text) as OutboxEntry;
       if (!row || JSON.stringify(toEntry(ENTRY.read(row))) !== text)
         problems.push(`I3: entry ${entryId} was changed although claim ${claimCount(token)} held it`);
-      await this.#outbox.books.settle({ entryId, token, event: "release", waitMs: 0 });
+      await this.#outbox.writer.settle({ entryId, token, event: "release", waitMs: 0 });
     }
     this.#claimed = new Map();
     return problems;
