@@ -16,7 +16,7 @@ export {
 } from "./core/erasure/data-map.ts";
 export { type Period } from "./core/erasure/period.ts";
 export { type EnqueuedCall, type ErasureReport } from "./erasure/local/erase.ts";
-export { type LeftData, type RetainedData, type RowCounts } from "./erasure/local/local-phase.ts";
+export { type LeftData, type RetainedData, type RowCounts } from "./erasure/local/carry-out.ts";
 export {
   type BlockingEntry,
   type OverdueErasure,

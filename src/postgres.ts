@@ -9,24 +9,24 @@ import type { Database } from "./storage/database.ts";
 import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";
 import { postgresDialect } from "./storage/postgres/dialect.ts";
 
-/** The settings of `postgres`. */
+/** The settings of `postgres`. One of `url`, `connection` and `pool` is required. */
 export interface PostgresSettings {
-  /** `postgres://user:password@host/database` */
+  /** The connection string: `postgres://user:password@host/database`. */
   readonly url?: string;
-  /** Anything else that `pg` takes for a connection: host, user, ssl, … */
+  /** Connection settings of `pg`, such as host, user and ssl. */
   readonly connection?: pg.ClientConfig;
-  /** A pool of your own, used as it is: its clients are never pipelined. */
+  /** A pool of your own. Amends does not close it and does not use pipelining on it. */
   readonly pool?: pg.Pool;
-  /** How many connections Amends opens; one is enough. Default: 10. */
+  /** The number of connections in Amends' own pool; 1 is enough. Default: 10. */
   readonly connections?: number;
   /**
-   * How long one statement may take, at the server. The answer may take two seconds longer; then the connection is
-   * replaced. Default: 30s.
+   * The statement timeout at the server. If there is no answer two seconds later, the connection is replaced. Default:
+   * 30s.
    */
   readonly statementTimeout?: Duration;
-  /** The schema of Amends' tables. Default: `amends`. */
+  /** The schema of Amends' tables: up to 40 lower-case letters, digits and underscores. Default: "amends". */
   readonly schema?: string;
-  /** Wakes workers by NOTIFY. Turn it off if very many transactions commit at once. Default: on. */
+  /** Wakes workers with NOTIFY. Turn it off if very many transactions commit at once. Default: true. */
   readonly notify?: boolean;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
@@ -43,7 +43,10 @@ const SETTINGS = [
   "clock",
 ];
 
-/** PostgreSQL by its URL, by settings, or through a pool of your own. */
+/**
+ * Makes a PostgreSQL database for `new Amends`. Throws `BAD_OPTION` if the settings are not valid. It connects on first
+ * use.
+ */
 export function postgres(settings: string | PostgresSettings): Database<pg.ClientBase> {
   const given: PostgresSettings = typeof settings === "string" ? { url: settings } : settings;
   refuseUnknown(given, SETTINGS, "postgres");
@@ -82,7 +85,7 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
   return database;
 }
 
-/** For `.step(name, { transaction, … })`: the act gets a client with an open transaction as `tx`. */
+/** For `.step(name, { transaction, … })`: the act receives a client with an open transaction as `tx`. */
 export const transaction: TransactionKind<pg.ClientBase> = { dialect: "postgres" };
 
 export type { Clock, Database };

@@ -10,13 +10,16 @@ import { openSqlite as open, type SqliteHandle, type SqliteStatement } from "./s
 
 /** The settings of `sqlite`. */
 export interface SqliteSettings {
-  /** What the names of Amends' tables begin with. Default: `amends_`. */
+  /** The prefix of Amends' tables: up to 40 letters, digits and underscores. Default: "amends_". */
   readonly prefix?: string;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
 }
 
-/** A file, `":memory:"`, or a handle of node:sqlite or better-sqlite3. */
+/**
+ * Makes a SQLite database for `new Amends` from a file, `":memory:"`, or an open handle of node:sqlite or
+ * better-sqlite3.
+ */
 export function sqlite(path: string | SqliteHandle, settings: SqliteSettings = {}): Database<SqliteHandle> {
   refuseUnknown(settings, ["prefix", "clock"], "sqlite");
   const { prefix = "amends_", clock = systemClock } = settings;
@@ -34,7 +37,7 @@ export function openSqlite(path: string): SqliteHandle {
   return open(path);
 }
 
-/** For `.step(name, { transaction, … })`: the act gets the open SQLite handle as `tx`. */
+/** For `.step(name, { transaction, … })`: the act receives the open SQLite handle as `tx`. */
 export const transaction: TransactionKind<SqliteHandle> = { dialect: "sqlite" };
 
 export type { Clock, Database, SqliteHandle, SqliteStatement };

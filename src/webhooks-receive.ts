@@ -14,8 +14,8 @@ export interface VerifyWebhookOptions {
 }
 
 /**
- * Resolves if this request is signed with one of the secrets (`whsec_…`, or `whpk_…` for Ed25519), unchanged and fresh.
- * Rejects with a `WebhookVerificationError` and a reason if it is not. `rawBody` is the body before parsing.
+ * Verifies a webhook request: resolves if it is signed with one of the secrets (`whsec_…`, or `whpk_…` for Ed25519),
+ * unchanged and recent. Rejects with a `WebhookVerificationError` if it is not. `rawBody` is the body before parsing.
  */
 export function verifyWebhook(
   headers: ReceivedHeaders,

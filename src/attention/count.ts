@@ -7,11 +7,11 @@ import { countRows } from "../storage/read/selection.ts";
 import { ATTENTION_KINDS, type AttentionKind } from "./item.ts";
 import { SOURCES } from "./kinds.ts";
 
-/** How many items need a person. Counting stops at 5,000 of a kind. */
+/** The number of items that need attention. Counting stops at 5,000 of a kind. */
 export interface AttentionCounts {
-  /** All kinds together. */
+  /** The number of items of all kinds together. */
   readonly total: Count;
-  /** Each kind by itself; kinds without items are 0. */
+  /** The number of items of each kind; 0 for a kind without items. */
   readonly kinds: Readonly<Record<AttentionKind, Count>>;
 }
 

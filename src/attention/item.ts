@@ -5,7 +5,7 @@ import type { BlockingEntry } from "../erasure/overdue.ts";
 import type { SagaFailure, UndoFailure } from "../sagas/view/outcome.ts";
 import type { SubscriptionBrief } from "../webhooks/read/subscription-brief.ts";
 
-/** The kinds of items. Of two items of one instant, the one whose kind stands first here is listed first. */
+/** The kinds of attention items. Items of the same instant are listed in this order. */
 export const ATTENTION_KINDS = [
   "stalled-saga",
   "stalled-run",
@@ -17,10 +17,13 @@ export const ATTENTION_KINDS = [
   "overdue-erasure",
 ] as const;
 
-/** What an item is. */
+/** The kind of an attention item. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/** What a person may do. An action has this name in code, in the HTTP API, in the console, on the command line and in the audit. */
+/**
+ * What an operator may do. An action has this name in code, in the HTTP API, in the console, on the command line and in
+ * the audit.
+ */
 export type AttentionAction =
   | "retry"
   | "skip"
@@ -32,27 +35,30 @@ export type AttentionAction =
   | "enable"
   | "unsubscribe";
 
-/** What every item has. */
+/** The fields of every attention item. */
 export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
-  /** What it is. */
+  /** The kind of the item. */
   readonly kind: Kind;
   /** The id that the actions take. */
   readonly id: string;
   /** The name of the saga, the resolver, the call, the event's type, or the description or address of the subscription. */
   readonly name: string;
-  /** Since when: the list is ordered by it. An abandoned entry counts from when it was enqueued. */
+  /**
+   * Since when the item needs attention. The list is ordered by it. For an abandoned entry it is the time of its
+   * enqueueing.
+   */
   readonly since: Date;
-  /** What is wrong, in words for people. */
+  /** What is wrong, in words for operators. */
   readonly reason: string;
-  /** What may be done about it now. */
+  /** The actions that are allowed now. */
   readonly actions: readonly AttentionAction[];
 }
 
-/** A saga that cannot go on by itself. */
+/** A stalled saga. */
 export interface StalledSagaItem extends AttentionFacts<"stalled-saga"> {
-  /** Why the saga turned back, where it did. */
+  /** Why the saga compensates; undefined if it does not. */
   readonly error: SagaFailure | undefined;
-  /** The undos that failed. */
+  /** The compensations that failed. */
   readonly undoErrors: readonly UndoFailure[];
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
@@ -64,39 +70,39 @@ export interface StalledRunItem extends AttentionFacts<"stalled-run"> {
   readonly processId: string;
   /** The step whose undo failed. */
   readonly step: string | undefined;
-  /** Why the run turned back. */
+  /** Why the run compensates. */
   readonly error: FlowFailure | undefined;
 }
 
 /** An erasure or a rectification in another system that was given up. */
 export interface AbandonedEntryItem extends AttentionFacts<"abandoned-entry"> {
-  /** Whose data it is about. */
+  /** The id of the data subject. */
   readonly subjectId: string;
   /** Whether the data was to be erased or corrected. */
   readonly operation: OutboxOperation;
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attempts: number;
-  /** A label, never a message. */
+  /** The label of the last error, never its message. */
   readonly error: string;
 }
 
 /** A call of your own that was given up. */
 export interface AbandonedCallItem extends AttentionFacts<"abandoned-call"> {
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attempts: number;
-  /** A label, never a message. */
+  /** The label of the last error, never its message. */
   readonly error: string;
 }
 
-/** An event that cannot be read, that broke a contract, or whose handler used up its tries. */
+/** An event that cannot be read, that broke a contract, or whose handler used up its attempts. */
 export interface AbandonedEventItem extends AttentionFacts<"abandoned-event"> {
-  /** Undefined where the event could not be routed to a handler. */
+  /** The handler of the event; undefined if the event could not be routed to one. */
   readonly handler: string | undefined;
   /** The run that waits for it. */
   readonly sagaId: string | undefined;
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attempts: number;
-  /** A label, never a message. */
+  /** The label of the last error, never its message. */
   readonly error: string;
 }
 
@@ -106,7 +112,7 @@ export interface DeadLetterItem extends AttentionFacts<"dead-letter"> {
   readonly subscription: SubscriptionBrief;
   /** The event that was published. */
   readonly eventId: string;
-  /** How often it was sent. */
+  /** The number of attempts. */
   readonly attempts: number;
   /** The error code of the last attempt. */
   readonly error: string;
@@ -122,13 +128,13 @@ export interface DisabledSubscriptionItem extends AttentionFacts<"disabled-subsc
 
 /** An erasure that is not complete although its legal deadline has passed. Its id is the subject's. */
 export interface OverdueErasureItem extends AttentionFacts<"overdue-erasure"> {
-  /** When the erasure was asked for. */
+  /** When the erasure was requested. */
   readonly requestedAt: Date;
   /** The entries of the outbox that it waits for. */
   readonly blocking: readonly BlockingEntry[];
 }
 
-/** One item that needs a person. Its `kind` says which of these it is. */
+/** One attention item. Its `kind` says which of these it is. */
 export type AttentionItem =
   | StalledSagaItem
   | StalledRunItem

@@ -7,17 +7,17 @@ import type { Start } from "../storage/read/selection.ts";
 import { ATTENTION_KINDS, type AttentionItem, type AttentionKind } from "./item.ts";
 import { SOURCES } from "./kinds.ts";
 
-/** Which page of what needs a person. */
+/** Which page of attention items is returned. */
 export interface AttentionOptions {
-  /** Only items of this kind. */
+  /** Only items of this kind. Default: all kinds. */
   readonly kind?: AttentionKind;
-  /** Default: 100. */
+  /** The size of a page. Default: 100. */
   readonly limit?: number;
   /** The `next` of the previous page. */
   readonly after?: string;
 }
 
-/** A page of what needs a person, the oldest first. */
+/** One page of attention items, the oldest first. */
 export type AttentionPage = Page<AttentionItem>;
 
 const LIMIT_MAX = 1_000;

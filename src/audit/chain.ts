@@ -5,17 +5,20 @@
 import { createHmac } from "node:crypto";
 import { AmendsError } from "../core/errors.ts";
 
-/** How the events of a trail are chained. */
+/** The key of the audit trail's hash chain. */
 export interface ChainOptions {
-  /** At least 32 bytes that are kept outside the database. */
+  /** The HMAC key: at least 32 bytes. Keep it outside the database. A shorter key throws `BAD_OPTION`. */
   readonly key: string | Uint8Array;
 }
 
-/** The newest link: kept elsewhere, it shows that nothing was cut off since. */
+/**
+ * The newest link of the chain. Store it outside the database and pass it to `verifyAuditChain` as `anchor`: the check
+ * then also finds a trail that was truncated or replaced.
+ */
 export interface ChainHead {
-  /** The number of the last event. */
+  /** The number of the newest link: 0 for an empty chain, -1 if the database has no head row. */
   readonly link: number;
-  /** The hash of the last event, in hexadecimal. */
+  /** The hash of the newest link in hexadecimal; empty for an empty chain. */
   readonly hash: string;
 }
 

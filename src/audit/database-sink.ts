@@ -5,7 +5,7 @@
  */
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import { writeOnce } from "../storage/checked-write.ts";
+import { writeOnce } from "../storage/write/checked-write.ts";
 import type { Database, Session } from "../storage/database.ts";
 import { retryLimitsOf, standalone, type PartContext } from "../runtime/part.ts";
 import { checkKey, linkHash, type ChainOptions } from "./chain.ts";
@@ -14,9 +14,12 @@ import { findEvent, insertEvents, insertLinked, lockHead, moveHead, type NewEven
 import { LOCKED_HEAD, type LinkRow } from "./rows.ts";
 import type { TransactionalSink } from "./sink.ts";
 
-/** The options of `new DatabaseAuditSink`. */
+/** The options of a `DatabaseAuditSink`. */
 export interface DatabaseAuditOptions {
-  /** Makes tampering and truncation visible to `verifyAuditChain`. */
+  /**
+   * Links every event to the one before it, so that `verifyAuditChain` detects tampering and truncation. Default: no
+   * chain.
+   */
   readonly chain?: ChainOptions;
 }
 
@@ -36,12 +39,12 @@ export class DatabaseAuditSink implements TransactionalSink {
     this.#key = options.chain && checkKey(options.chain.key);
   }
 
-  /** In the transaction of the session: it commits or rolls back with it. */
+  /** Writes the events in the transaction of `session`: they commit or roll back with it. */
   async appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void> {
     await this.#write(session, this.#checked(events));
   }
 
-  /** In a transaction of its own: for what must be on record whatever becomes of the caller's. */
+  /** Writes the events in a transaction of its own. They stay on record even if the caller's transaction rolls back. */
   async append(events: readonly NewAuditEvent[]): Promise<void> {
     const made = this.#checked(events);
     const [first] = made;

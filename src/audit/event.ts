@@ -28,27 +28,27 @@ export const AUDIT_TYPES = [
   "RECTIFICATION_COMPLETED",
 ] as const;
 
-/** The kinds of audit events. */
+/** The type of an audit event, such as `ERASURE_REQUESTED` or `RECTIFICATION_COMPLETED`. */
 export type AuditType = (typeof AUDIT_TYPES)[number];
 
-/** A value that the payload of an audit event may hold. */
+/** A value in the payload of an audit event. */
 export type Scalar = string | number | boolean | null;
 
-/** One line of the audit trail. It holds no personal data. */
+/** One fact about a subject's request, as the audit trail holds it. Events are only ever added. */
 export interface AuditEvent {
-  /** The id of the event. */
+  /** The id of the event, a UUID. */
   readonly id: string;
   /** What happened. */
   readonly type: AuditType;
-  /** The person that it happened to. */
+  /** The id of the data subject whom the event concerns. */
   readonly subjectId: string;
-  /** When it was written, by the database's clock. */
+  /** When the event was written, by the database's clock. */
   readonly at: Date;
-  /** Scalars only, never personal data. */
+  /** Facts about the event, such as ids, counts and error labels: scalars only, never personal data. */
   readonly payload: Readonly<Record<string, Scalar>>;
 }
 
-/** As it is handed in: the sink gives it its id and its time. */
+/** An audit event before it is written. The sink assigns its id and its time. */
 export type NewAuditEvent = Pick<AuditEvent, "type" | "subjectId" | "payload">;
 
 export const SUBJECT_MAX = 255;

@@ -5,25 +5,30 @@
 import type { Session } from "../storage/database.ts";
 import type { NewAuditEvent } from "./event.ts";
 
-/** The same fact told again has the same key. */
+/** An audit event with a key by which a sink outside the database recognizes repetitions. */
 export interface KeyedAuditEvent extends NewAuditEvent {
-  /** The same key again is the same event: a sink stores it once. */
+  /** The same for every delivery of the same event: store it with a unique constraint and ignore duplicates. */
   readonly dedupeKey: string;
 }
 
-/** A place outside the database that audit events are sent to. */
+/**
+ * An audit sink outside the database. While `append` fails, the change that the events describe is not made and is
+ * tried again later.
+ */
 export interface AuditSink {
-  /** At least once: the same event may come again, with the same `dedupeKey`. */
+  /**
+   * Stores the events durably. Delivery is at least once: the same event may arrive again, with the same `dedupeKey`.
+   */
   append(events: readonly KeyedAuditEvent[]): Promise<void>;
 }
 
-/** A sink in the same database: event and change are one commit. */
+/** An audit sink in the same database: the events and the change that they describe commit together. */
 export interface TransactionalSink {
-  /** Writes events in the transaction of the change that they tell of. */
+  /** Writes the events in the transaction of `session`, without committing it. */
   appendIn(session: Session, events: readonly NewAuditEvent[]): Promise<void>;
 }
 
-/** Either kind of sink. */
+/** An audit sink of either kind. A sink that has `appendIn` is used as a `TransactionalSink`. */
 export type AnySink = AuditSink | TransactionalSink;
 
 export function isTransactional(sink: AnySink): sink is TransactionalSink {

@@ -9,19 +9,19 @@ import { AUDIT_TYPES, SUBJECT_MAX, type AuditEvent, type AuditType } from "./eve
 import { listEvents } from "./queries.ts";
 import { EVENT, toAuditEvent } from "./rows.ts";
 
-/** Which events `AuditTrail.list` returns. */
+/** What `AuditTrail.list` returns: a filter and a page. */
 export interface TrailOptions {
-  /** Only events of this person. */
+  /** Only events of this data subject. Default: all subjects. */
   readonly subjectId?: string;
-  /** Only events of these kinds. */
+  /** Only events of these types. Default: all types. An empty list returns no events. */
   readonly types?: readonly AuditType[];
-  /** Default: 100. */
+  /** The size of a page, 1 to 1000 events. Default: 100. */
   readonly limit?: number;
   /** The `next` of the previous page. */
   readonly after?: string;
 }
 
-/** One page of audit events. */
+/** One page of the audit trail. */
 export interface TrailPage {
   /** The events of this page, oldest first. */
   readonly events: readonly AuditEvent[];
@@ -41,7 +41,7 @@ export class AuditTrail {
     this.#database = database;
   }
 
-  /** One page of events, oldest first. */
+  /** Returns one page of events, oldest first. Throws `BAD_OPTION` if an option is not valid. */
   async list(options: TrailOptions = {}): Promise<TrailPage> {
     refuseUnknown(options, ["subjectId", "types", "limit", "after"], "A page of the audit trail");
     const { subjectId, types, limit = 100 } = options;

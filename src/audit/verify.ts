@@ -9,28 +9,37 @@ import { checkKey, linkHash, type ChainHead, type ChainOptions } from "./chain.t
 import { listLinks, selectHead } from "./queries.ts";
 import { HEAD, LINK } from "./rows.ts";
 
-/** The options of `verifyAuditChain`. */
+/** The key of the chain, and optionally a link that is known to be genuine. */
 export interface VerifyOptions extends ChainOptions {
-  /** A head that `auditHead` gave earlier and that was kept outside the database. */
+  /**
+   * A head that `auditHead` returned earlier and that was stored outside the database. Default: the chain is checked
+   * against its own head only.
+   */
   readonly anchor?: ChainHead;
 }
 
-/** `missing`: a link is gone. `altered`: an event or its hash was changed. `truncated`: the end was cut off. `head`: the head is not the last link's. `anchor`: the chain is not the one that was anchored. */
+/**
+ * Why a chain is broken. `missing`: a link was removed. `altered`: an event or its hash was changed. `truncated`: the
+ * newest links were removed. `head`: the stored head matches no link. `anchor`: the anchor matches no link.
+ */
 export type BreakReason = "missing" | "altered" | "truncated" | "head" | "anchor";
 
-/** The result of `verifyAuditChain`: whole, or where it breaks first and why. */
+/**
+ * The result of `verifyAuditChain`: the number of links of an intact chain, or the first link at which the chain is
+ * broken and why.
+ */
 export type ChainReport =
   | { readonly ok: true; readonly links: number }
   | { readonly ok: false; readonly link: number; readonly reason: BreakReason };
 
 const PAGE = 1_000;
 
-/** The newest link. Keep it outside the database, and give it to `verifyAuditChain` later. */
+/** Reads the newest link. Store it outside the database and pass it to `verifyAuditChain` later. */
 export async function auditHead(database: Database): Promise<ChainHead> {
   return readHead(database);
 }
 
-/** Walks the whole chain, and reports the first place at which it is broken. */
+/** Walks the whole chain and reports the first link at which it is broken. */
 export async function verifyAuditChain(database: Database, options: VerifyOptions): Promise<ChainReport> {
   refuseUnknown(options, ["key", "anchor"], "verifyAuditChain");
   const key = checkKey(options.key);

@@ -35,13 +35,16 @@ export interface Arrival {
   readonly caller?: string;
 }
 
-/** Whom `console.invite` lets in, and for how long. */
+/**
+ * The operator that an invitation signs in, and how long the invitation is valid. Default: the name "operator", all
+ * roles.
+ */
 export interface InviteOptions extends Partial<Operator> {
-  /** How long the token works. Default: 15m. */
+  /** How long the invitation is valid. Default: 15m. */
   readonly lifetime?: Duration;
 }
 
-/** The console: an HTTP API and pages. `createConsole` makes one. */
+/** The operators' console: pages and an API over one Amends, as a fetch handler, a node:http handler or a server. */
 export class Console {
   /** @internal */
   readonly routes: readonly Route[];
@@ -98,20 +101,27 @@ export class Console {
     });
   }
 
-  /** Answers a request: for Hono, Next and whatever else speaks fetch. It needs no `this`. */
+  /**
+   * Answers a fetch request: for Hono, Next and other frameworks with a fetch interface. It can be passed on unbound.
+   */
   readonly fetch = (request: Request): Promise<Response> => this.answer(request, {});
 
-  /** Answers a request of node:http: for Express, Fastify's raw requests and a bare server. It needs no `this`. */
+  /**
+   * Answers a node:http request: for Express, Fastify's raw requests and a bare server. It can be passed on unbound.
+   */
   readonly handler: RequestListener = nodeListener((request, arrival) => this.answer(request, arrival));
 
-  /** A token that works once: put it behind `#token=` at the console's address. */
+  /**
+   * Makes a one-time token. Append it to the console's address as `#token=…`. Throws `BAD_OPTION` if the name or the
+   * roles are not valid.
+   */
   invite(options: InviteOptions = {}): string {
     const { name = "operator", roles = ROLES, lifetime = "15m" } = options;
     const operator = checkOperator({ name, roles }, "An invitation");
     return this.#tokens.invite(operator, positiveMs(lifetime, "lifetime"));
   }
 
-  /** A server of its own, on this machine only unless told otherwise. */
+  /** Starts an HTTP server for this console. Default: 127.0.0.1:7007. Rejects if the port is taken. */
   async listen(options: ListenOptions = {}): Promise<ConsoleServer> {
     return listen(this, this.#options.path, options);
   }

@@ -12,7 +12,10 @@ import type { DeliveryStatus, FlowStatus, OpenOutboxStatus, SubscriptionBrief } 
 
 export type Instant = string;
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-/** `read` sees everything except values, `operate` may act, `reveal` may see values. */
+/**
+ * What an operator may do. `read`: see everything except payloads. `operate`: retry, cancel, requeue and the other
+ * actions. `reveal`: see payloads.
+ */
 export type Role = "read" | "operate" | "reveal";
 
 /** What can be said of a value without showing it. A key that does not look like a name is shown as `…`. */

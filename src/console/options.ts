@@ -7,27 +7,47 @@ import type { ConsoleToken } from "./session/tokens.ts";
 
 /** The options of `createConsole`. */
 export interface ConsoleOptions {
-  /** Who may come in with which token, and what they may do. Without tokens, an address that works once is made. */
+  /**
+   * The tokens that sign in, each with the name and the roles of its operator. Default: none; `console.invite()` makes
+   * one-time tokens.
+   */
   readonly tokens?: readonly ConsoleToken[];
-  /** Your application's own sign-in, where the console is mounted in it: who is it, and what may they do? */
+  /**
+   * Your application's own sign-in: returns the operator of a request, or undefined or null if the request is not
+   * signed in.
+   */
   readonly authorize?: (
     request: Request,
   ) => Operator | undefined | null | Promise<Operator | undefined | null>;
-  /** Where it is mounted, such as "/console", unless whoever mounts it takes that part of the address away. */
+  /**
+   * The path below which the console is mounted, such as "/console". Leave it out if the framework strips the path.
+   * Default: the root.
+   */
   readonly path?: string;
-  /** Where people find it, such as "https://ops.example.com", unless that is a loopback address. */
+  /** The public origin of the console, such as "https://ops.example.com". Not needed on a loopback address. */
   readonly origin?: string;
-  /** Further names under which it may be called, with a port or for any. */
+  /**
+   * Further values of the Host header that are accepted, with or without a port. Without a port, any port is accepted.
+   */
   readonly hosts?: readonly string[];
-  /** Signs sessions. With the same one, several processes take one another's; without, a restart ends them. */
+  /**
+   * Signs session cookies: at least 32 characters. Processes with the same secret accept one another's sessions.
+   * Default: a random secret, so that a restart ends all sessions.
+   */
   readonly secret?: string;
   /** How long a session lasts. Default: 12h. */
   readonly session?: Duration;
-  /** The console is not ready once due work has waited for this long. Default: 5m. */
+  /**
+   * The readiness check fails once due work has waited, or the worker has not looked for work, for this long. Default:
+   * 5m.
+   */
   readonly stuckAfter?: Duration;
-  /** Who is calling, for counting wrong tokens, where a proxy stands in front. */
+  /**
+   * Returns the client's address behind a proxy; wrong tokens are counted per address. Default: the address of the
+   * connection.
+   */
   readonly caller?: (request: Request) => string;
-  /** Where the built pages are, if they are not where the package has them. */
+  /** The folder of the built pages. Default: the one in the package. */
   readonly assets?: string;
 }
 

@@ -10,46 +10,52 @@ import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
 import { sagaMachine, type SagaStatus } from "../core/saga/machine.ts";
 
-/** A saga as a storage keeps it. */
+/** The state of one saga in a storage. */
 export interface StoredSagaState {
-  /** The state of the saga. */
+  /** The status of the saga. */
   readonly status: SagaStatus;
-  /** The data of the saga, as JSON. */
+  /** The context that was last written. */
   readonly context: SagaContext;
-  /** Starts at 1 and rises with every change: of the context, the status, the history and the recovery attempts. */
+  /**
+   * The version of the saga: 1 at first, and higher after every change of the context, the status, the history or the
+   * recovery attempts.
+   */
   readonly version: number;
 }
 
-/** Anything that can be written as a JSON object. What is read back is what JSON makes of it. */
+/** The context of a saga: any object that JSON can hold. What is read back is what JSON makes of it. */
 export type SagaContext = Readonly<Record<string, unknown>>;
 
-/** One line of a saga's log. */
+/** One line of a saga's history. */
 export interface SagaLogEntry {
-  /** Orders the history of one saga. */
+  /** The number of the line. It rises within the history of one saga. */
   readonly id: number;
-  /** The saga's id. */
+  /** The id of the saga. */
   readonly sagaId: string;
   /** The name of the step. */
   readonly stepName: string;
-  /** Whether the step is done or undone. */
+  /** Whether the step acted or was compensated. */
   readonly action: Direction;
-  /** Whether it began, succeeded or failed. */
+  /** Whether it started, completed or failed. */
   readonly status: EntryStatus;
-  /** What belongs to the line, as JSON. */
+  /** Further facts as text; null for none. */
   readonly details: string | null;
-  /** When the line was written. */
+  /** When the line was written, by the storage's clock. */
   readonly createdAt: Date;
 }
 
-/** What can be done to one saga. */
+/** The operations on one saga. A refused operation rejects with an `AmendsError` and changes nothing. */
 export interface SagaOperations {
-  /** Creates it as PENDING with version 1. */
+  /** Creates a saga as PENDING with version 1. Rejects with `SAGA_CONFLICT` if the id exists. */
   createSaga(sagaId: string, name: string, context: SagaContext): Promise<void>;
-  /** With `currentVersion`, only if the saga still has it; that is looked at before anything else. */
+  /**
+   * Replaces the context. Rejects with a `SagaConcurrencyError` if `currentVersion` is given and is no longer the
+   * saga's version; this is checked first.
+   */
   updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void>;
-  /** Only where `mayBecome` says so. */
+  /** Changes the status. Rejects with `NOT_ALLOWED_NOW` if `mayBecome` does not allow it. */
   updateStatus(sagaId: string, status: SagaStatus): Promise<void>;
-  /** Appends a line to the saga's log. */
+  /** Adds a line to the history. */
   logStep(
     sagaId: string,
     stepName: string,
@@ -58,31 +64,32 @@ export interface SagaOperations {
     details?: string | null,
   ): Promise<void>;
   /**
-   * With `readForUpdate` inside a run, no change of anybody else comes between this look and what the run commits:
-   * the storage locks the saga, or refuses the commit with SagaConcurrencyError. Outside of a run it means nothing.
+   * Reads the state. Rejects with `SAGA_NOT_FOUND` if the saga does not exist. With `readForUpdate` inside a run, no
+   * other writer can change the saga between this read and the commit of the run: the storage locks the saga, or
+   * rejects the commit with a `SagaConcurrencyError`. Outside of a run, `readForUpdate` has no effect.
    */
   loadSagaState(sagaId: string, options?: { readonly readForUpdate?: boolean }): Promise<StoredSagaState>;
-  /** Oldest first. */
+  /** Reads the history, oldest line first. */
   getStepHistory(sagaId: string): Promise<readonly SagaLogEntry[]>;
 }
 
 /**
- * Sees its own changes, and nobody else does before `commit`. It may commit more than once. What was not committed is
- * gone after `rollback`, and when the run is left, with an error or without.
+ * A transaction of a storage. It sees its own changes; others see them after `commit`. It may commit more than once.
+ * Changes that are not committed are discarded by `rollback` and at the end of the run, with an error or without.
  */
 export interface SagaStorageRun extends SagaOperations {
-  /** Makes everything of this run durable at once. */
+  /** Makes the changes so far durable. */
   commit(): Promise<void>;
-  /** Drops everything of this run. */
+  /** Discards the changes since the last commit. */
   rollback(): Promise<void>;
 }
 
-/** A storage of sagas: the contract that a storage of your own fulfils. */
+/** The storage contract of sagas. A storage of your own must pass `sagaStorageConformance` of `amends/testing`. */
 export interface SagaStorage extends SagaOperations {
   /**
-   * PENDING, RUNNING and COMPENSATING sagas with fewer recoveries than allowed (5 unless said otherwise), those with the
-   * fewest first, then the longest unchanged. With `staleAfterSeconds`, which may be a fraction, only those that
-   * have not been changed for that long, by the storage's own clock.
+   * Returns the ids of PENDING, RUNNING and COMPENSATING sagas with fewer recovery attempts than `maxRecoveryAttempts`,
+   * those with the fewest attempts first, then the longest unchanged. Default: 5. With `staleAfterSeconds`, which may
+   * be a fraction, it returns only sagas that have not changed for that long, by the storage's clock.
    */
   getSagasForRecovery(
     limit: number,
@@ -90,15 +97,18 @@ export interface SagaStorage extends SagaOperations {
     staleAfterSeconds?: number,
     sagaName?: string,
   ): Promise<readonly string[]>;
-  /** Adds one, and changes the status with it where one is given. */
+  /** Adds one recovery attempt, and sets `newStatus` if it is given. */
   incrementRecoveryAttempts(sagaId: string, newStatus?: SagaStatus): Promise<void>;
-  /** A whole number, 0 or more. */
+  /** Sets the number of recovery attempts: a whole number, 0 or more. */
   setRecoveryAttempts(sagaId: string, attempts: number): Promise<void>;
-  /** Runs several operations as one transaction. Optional: without it, each operation commits by itself. */
+  /** Optional: runs work in a transaction. A storage without it commits every operation on its own. */
   createRun?<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T>;
 }
 
-/** May a saga with the one status be given the other? The same one again is fine, except where it has ended. */
+/**
+ * True if a saga with the status `from` may get the status `to`. The same status again is allowed, except after the
+ * saga has ended.
+ */
 export function mayBecome(from: SagaStatus, to: SagaStatus): boolean {
   if (sagaMachine.isTerminal(from)) return false;
   return from === to || sagaMachine.arrow(from, to) !== undefined;

@@ -4,7 +4,7 @@ import { SqliteDatabase } from "../storage/sqlite/connection.ts";
 import { sqliteDialect } from "../storage/sqlite/dialect.ts";
 import { SqlSagaStorage } from "./sql-storage.ts";
 
-/** Sagas in memory, gone with the process: SQLite in memory behind the storage contract. */
+/** A storage in memory, for tests: in-memory SQLite behind the storage contract. Its sagas end with the process. */
 export class MemorySagaStorage extends SqlSagaStorage {
   constructor() {
     const dialect = sqliteDialect("amends_", systemClock);

@@ -13,7 +13,7 @@ import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
 import { insertPendingSaga, selectForRecovery, updatePendingSaga } from "./queries.ts";
 
-/** The storage contract on the tables of a database. */
+/** The storage contract on Amends' own tables. It creates them on first use. */
 export class SqlSagaStorage implements SagaStorage {
   readonly #db: Database;
   #ready: Promise<unknown> | undefined;
@@ -34,7 +34,7 @@ export class SqlSagaStorage implements SagaStorage {
     await this.#change(sagaId, (saga) => saga.updateStatus(status));
   }
 
-  /** Appends a line to the saga's log. */
+  /** Adds a line to the history. */
   async logStep(
     sagaId: string,
     stepName: string,
@@ -80,7 +80,7 @@ export class SqlSagaStorage implements SagaStorage {
     await this.#change(sagaId, (saga) => saga.setRecoveryAttempts(attempts));
   }
 
-  /** Runs several operations as one transaction. */
+  /** Runs work whose changes become durable together at each `commit`. */
   async createRun<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
     const run = new SqlRun({
       read: (id) => this.#read(id),

@@ -39,9 +39,9 @@ export function delayMs(policy: Backoff, attempt: number): number {
   return Math.min(policy.baseMs * policy.factor ** (attempt - 1), policy.capMs);
 }
 
-/** How often a call is tried when it throws, and how long the waits in between are. */
+/** The number of attempts of a call that throws, and the waits between them. */
 export interface RetryOptions {
-  /** All tries, the first one included. Default: 8. Webhooks: 20. */
+  /** The number of attempts, the first one included. Default: 8. Webhooks: 20. */
   readonly attempts?: number;
   /** The wait after the first failure. Default: 1s for acts, undos and event handlers, 30s for everything else. */
   readonly base?: Duration;

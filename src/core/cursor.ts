@@ -5,7 +5,7 @@
  */
 import { AmendsError } from "./errors.ts";
 
-/** A list, page by page. */
+/** One page of a list. */
 export interface Page<Item> {
   /** The items of this page. */
   readonly items: readonly Item[];

@@ -1,7 +1,7 @@
 /** Durations as people write them ("200ms", "30s", "5m", "1h", "30d"), or as a number of milliseconds. */
 import { AmendsError } from "./errors.ts";
 
-/** A time span: milliseconds, or a text such as `"30s"`, `"5m"` or `"1d"`. */
+/** A duration: a number of milliseconds, or a text such as "200ms", "30s", "5m", "1h" or "30d". */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -46,11 +46,11 @@ export type ErrorCode =
   | "WEBHOOK_NOT_FOUND"
   | "WEBHOOK_REFUSED";
 
-/** A call that Amends refused. Nothing was written unless the message says so. */
+/** Thrown when Amends refuses a call. Nothing was written, except where the message says so. */
 export class AmendsError extends Error {
-  /** What was refused, for programs. */
+  /** The kind of error, for programs: codes are stable, messages are not. */
   readonly code: ErrorCode;
-  /** Further facts for programs: never personal data. */
+  /** Further facts for programs, such as ids and names; never personal data. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -70,7 +70,7 @@ export function closedError(): AmendsError {
   return new AmendsError("CLOSED", "This Amends was closed. Make a new one.");
 }
 
-/** Somebody else changed the saga first: what was asked for was not done. */
+/** Thrown when another writer changed the saga first. Nothing was written: load the saga again and decide anew. */
 export class SagaConcurrencyError extends AmendsError {
   constructor(sagaId: string, expected: number, found: number) {
     super(
@@ -82,7 +82,7 @@ export class SagaConcurrencyError extends AmendsError {
   }
 }
 
-/** The parts do not fit together as they were put together, or not to what is asked of them. Nothing was written. */
+/** Thrown when the configuration of a part contradicts itself or does not support the call. Nothing was written. */
 export class ConfigurationError extends AmendsError {
   constructor(message: string, details: Readonly<Record<string, unknown>> = {}) {
     super("CONFIGURATION", message, details);
@@ -90,9 +90,12 @@ export class ConfigurationError extends AmendsError {
   }
 }
 
-/** Throw this where trying again cannot help. `code` is stored as the error's label, `message` is not stored. */
+/**
+ * Throw this for a permanent failure: the call is not retried. `code` is stored as the error's label, `message` is not
+ * stored.
+ */
 export class Terminal extends Error {
-  /** Stored as the label of the error. */
+  /** The label under which the error is stored and shown. */
   readonly code: string;
 
   constructor(code: string, message: string = code, options?: ErrorOptions) {
@@ -102,20 +105,24 @@ export class Terminal extends Error {
   }
 }
 
-/** How long a `RetryLater` waits. */
+/** The options of a `RetryLater`. */
 export interface RetryLaterOptions {
-  /** The shortest wait before the next try. Default: the schedule decides. */
+  /**
+   * The least wait before the next attempt in milliseconds. Negative and infinite values are ignored. Default: the
+   * schedule decides.
+   */
   readonly afterMs?: number | undefined;
 }
 
 /**
- * Throw this where trying again helps. `code` is stored as the error's label, `message` is not stored. Where the other
- * side said how long its trouble lasts, `afterMs` makes the wait longer than the schedule would, never shorter.
+ * Throw this for a temporary failure: the call is retried. `code` is stored as the error's label, `message` is not
+ * stored. `afterMs` is the wait that the other side asked for, such as in `Retry-After`: it makes the wait longer than
+ * the schedule would, up to 24 hours, never shorter.
  */
 export class RetryLater extends Error {
-  /** Stored as the label of the error. */
+  /** The label under which the error is stored and shown. */
   readonly code: string;
-  /** The shortest wait before the next try; undefined if the schedule decides. */
+  /** The least wait before the next attempt in milliseconds; undefined leaves it to the schedule. */
   readonly afterMs: number | undefined;
 
   constructor(code: string, message: string = code, { afterMs }: RetryLaterOptions = {}) {

@@ -1,11 +1,11 @@
 /** Whatever a person orders is on record with a reason and, where it is told, a name. */
 import { AmendsError } from "./errors.ts";
 
-/** Why something was done, and by whom. */
+/** Why an operator did something, and who the operator is. */
 export interface OperatorNote {
-  /** Why it is done: 1 to 1,000 characters. */
+  /** The reason, 1 to 1000 characters. It goes on record; a missing reason throws `BAD_OPTION`. */
   readonly reason: string;
-  /** Who does it. */
+  /** The name of the operator, at most 255 characters. Default: no name goes on record. */
   readonly by?: string;
 }
 

@@ -4,31 +4,31 @@
  */
 const MARK: unique symbol = Symbol.for("amends.result") as never;
 
-/** The answer of success. `ok` makes one. */
+/** A success, made by `ok(value)`. */
 export interface Ok<T> {
   readonly [MARK]: "ok";
   /** What the call returned. */
   readonly value: T;
 }
 
-/** The answer of a refusal, which is not retried. `err` makes one. */
+/** A business failure, made by `err(error)`. It is final: the call is not retried. */
 export interface Err<E> {
   readonly [MARK]: "err";
-  /** Why the call was refused. */
+  /** Why the call failed, as the application's own value. */
   readonly error: E;
 }
 
-/** Success or refusal. */
+/** What a call returns: a success or a business failure. A thrown error is neither: see `Terminal` and `RetryLater`. */
 export type Result<T, E> = Ok<T> | Err<E>;
 
-/** The call did what it was for. */
+/** Makes a success. */
 export function ok(): Ok<undefined>;
 export function ok<const T>(value: T): Ok<T>;
 export function ok(value?: unknown): Ok<unknown> {
   return { [MARK]: "ok", value };
 }
 
-/** The call was refused for a reason that trying again will not change: the saga turns back. */
+/** Makes a business failure, such as a declined card: the call is not retried, and the saga compensates. */
 export function err<const E>(error: E): Err<E> {
   return { [MARK]: "err", error };
 }

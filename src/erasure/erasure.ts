@@ -31,13 +31,7 @@ import { AuditRelay } from "./audit-relay.ts";
 import { CleanUp } from "./clean-up.ts";
 import { erase, type ErasureReport, type RequestTools } from "./local/erase.ts";
 import { fitLive } from "./local/live-schema.ts";
-import {
-  checkSubject,
-  readLeft,
-  readRetained,
-  type LeftData,
-  type RetainedData,
-} from "./local/local-phase.ts";
+import { checkSubject, readLeft, readRetained, type LeftData, type RetainedData } from "./local/carry-out.ts";
 import { readOverdue, type OverdueOptions, type OverduePage } from "./overdue.ts";
 import { listReleased, RELEASED } from "./queries.ts";
 import { Recorder } from "./recorder.ts";
@@ -54,22 +48,25 @@ export interface ErasureOptions<Category extends string = string> {
    * `{ chain: { key } }`. Default: an unchained trail in the same database.
    */
   readonly audit?: AnySink | DatabaseAuditOptions;
-  /** How often a call to another system is tried, and how long the waits are. Default: 8 tries, from 30s up to 1h. */
+  /**
+   * The number of attempts of a call to another system, and the waits between them. Default: 8 attempts, from 30s up to
+   * 1h.
+   */
   readonly retry?: RetryOptions;
-  /** How long a worker that vanished keeps a call. Default: 5m. */
+  /** The lease of a call: how long a worker that vanished keeps it. Default: 5m. */
   readonly lease?: Duration;
-  /** A call that takes longer is told to stop, and the try counts as failed. Default: the lease. */
+  /** A call that takes longer is aborted and counts as failed. Default: the lease. */
   readonly timeout?: Duration;
   /** The number of calls that one `runner.runOnce` takes. Default: 50. */
   readonly batchSize?: number;
   /** A request is complete only when every resolver that can verify has found the data gone. Default: false. */
   readonly requireVerification?: boolean;
-  /** Called after a call to another system was abandoned, durably. What it throws is ignored. */
+  /** Called after a call to another system was abandoned durably. Its errors are ignored. */
   readonly onAbandoned?: AbandonedHook;
   /**
-   * SQLite only: how often at most the file is rebuilt (VACUUM), so that no byte of what was erased is left in its
-   * gaps. It blocks the process for about a second per 100 MB, and changes the rowids of tables without an INTEGER
-   * PRIMARY KEY. With "never", call `cleanUp` when it suits you. Default: 1h.
+   * SQLite only: the shortest interval between two rebuilds of the file (VACUUM), which remove the last bytes of erased
+   * data. A rebuild blocks the process for about a second per 100 MB, and changes the rowids of tables without an
+   * INTEGER PRIMARY KEY. With "never", call `cleanUp` yourself. Default: 1h.
    */
   readonly rebuildEvery?: Duration | "never";
 }
@@ -82,13 +79,13 @@ export interface RequestOptions<Tx> {
 
 /** What `verifySubject` found in the application's own tables. */
 export interface SubjectVerification {
-  /** The subject that was looked for. */
+  /** The id of the data subject. */
   readonly subjectId: string;
-  /** True if nothing is left but what is retained. */
+  /** True if only retained data is left. */
   readonly clean: boolean;
-  /** What is left although it should be gone. */
+  /** The data that should be gone and is not. */
   readonly left: readonly LeftData[];
-  /** What the law retains. */
+  /** The data that is kept because of a legal retention. */
   readonly retained: readonly RetainedData[];
 }
 
@@ -108,7 +105,7 @@ const OPTIONS: Readonly<Record<keyof ErasureOptions, true>> = {
 
 /** Erasure and rectification: `amends.erasure`. */
 export class Erasure<Tx = unknown, Category extends string = string> {
-  /** The entries for other systems: requeue those that were abandoned, list them, count them. */
+  /** The outbox of calls to other systems: list, count, requeue and resolve entries. */
   readonly outbox: Outbox<Tx>;
   /** Makes the calls to other systems. The worker drives it; without one, call its `runOnce`. */
   readonly runner: SagaRunner;
@@ -150,8 +147,8 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   }
 
   /**
-   * Erases a subject in the caller's open transaction: all of it is committed with it, or none. `refs` say under which
-   * name other systems know the subject.
+   * Erases a subject in the caller's open transaction, without committing it. `refs` say how other systems identify the
+   * subject.
    */
   async eraseSubject(
     subjectId: string,
@@ -162,7 +159,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     return erase(this.#tools, tx, subjectId, refs);
   }
 
-  /** Corrects what is wrong about a subject, in the caller's open transaction. */
+  /** Corrects a subject's data in the caller's open transaction, without committing it. */
   async rectifySubject(
     subjectId: string,
     corrections: readonly (Correction & { readonly category: Category })[],
@@ -173,7 +170,10 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     return rectify(this.#tools, tx, subjectId, corrections, refs, rest);
   }
 
-  /** Checks the data map against the database: for a start-up, or a test. Throws with everything that does not fit. */
+  /**
+   * Checks the data map against the database's schema: at start-up, or in a test. Throws an error that lists everything
+   * that does not fit.
+   */
   async check(): Promise<ErasurePlan> {
     const { database } = this.#host;
     return persist(database, () =>
@@ -181,7 +181,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     );
   }
 
-  /** Looks what is left of a subject in the own tables. */
+  /** Reads which data of a subject is left in the application's own tables. */
   async verifySubject(subjectId: string): Promise<SubjectVerification> {
     checkSubjectId(subjectId);
     const { database } = this.#host;
@@ -197,12 +197,12 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     );
   }
 
-  /** Erasures that were asked for longer ago than the deadline and are not complete, with what keeps each. */
+  /** Lists erasures that are past their deadline and not complete, with the entries that each waits for. */
   overdue(options: OverdueOptions = {}): Promise<OverduePage> {
     return readOverdue(retrying(this.#host.database), options);
   }
 
-  /** Subjects of whom something had to be retained whose time is over: erase them again. The longest over come first. */
+  /** Lists subjects with retained data whose retention has ended, the longest ago first. Erase them again. */
   async released({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly string[]> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
       throw new AmendsError("BAD_OPTION", "A list of released subjects has 1 to 1000 of them.");
@@ -211,7 +211,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     return rows.map((row) => RELEASED.read(row).subjectId);
   }
 
-  /** Everything on record about a subject, oldest first. */
+  /** Lists the audit events of a subject, oldest first. */
   async trail(subjectId: string): Promise<readonly AuditEvent[]> {
     if (!isTransactional(this.#audit)) {
       throw new AmendsError("NOT_SUPPORTED", "The audit events go to a sink of your own: read them there.");
@@ -228,14 +228,14 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   }
 
   /**
-   * On SQLite: takes what was erased out of the database's files, by rebuilding them. The worker does it by itself;
-   * without one, call it after the commit. False where another connection still reads what was there before.
+   * SQLite only: removes erased data from the database's files by rebuilding them. The worker calls it; without a
+   * worker, call it after the commit. Returns false if another connection still reads the old data.
    */
   cleanUp(): Promise<boolean> {
     return this.#cleanUp.run(true);
   }
 
-  /** Resolves once every failure so far is on record: before a process ends that does not close its Amends. */
+  /** Resolves once every failure so far is on record. Call it before a process ends without closing its Amends. */
   recorded(): Promise<void> {
     return this.#tools.recorder.noted();
   }

@@ -10,7 +10,7 @@ import type { Reader } from "../storage/read/reader.ts";
 import { readPage, type Source } from "../storage/read/selection.ts";
 import { OVERDUE, overdueRows, type OverdueSubject } from "./queries.ts";
 
-/** An entry without its ref, which may be personal. */
+/** An outbox entry that an erasure waits for, without its ref, which may be personal data. */
 export type BlockingEntry = Pick<
   OutboxEntry,
   "entryId" | "resolver" | "status" | "attempts" | "enqueuedAt" | "nextAttemptAt" | "lastError"
@@ -18,31 +18,31 @@ export type BlockingEntry = Pick<
 
 /** An erasure that is not complete although its deadline has passed. */
 export interface OverdueErasure {
-  /** The person who asked. */
+  /** The id of the data subject. */
   readonly subjectId: string;
-  /** When the person asked, by the database's clock. */
+  /** When the erasure was requested. */
   readonly requestedAt: Date;
-  /** When it should have been complete. */
+  /** The deadline of the erasure. */
   readonly dueAt: Date;
-  /** The erasure in the own tables failed, and was not repeated with success. */
+  /** True if the erasure in the database failed and has not succeeded since. */
   readonly localFailed: boolean;
-  /** The entries of the outbox that it waits for. */
+  /** The outbox entries that the erasure waits for. */
   readonly blocking: readonly BlockingEntry[];
 }
 
-/** Which requests count as overdue, and which page of them is read. */
+/** Which erasures count as overdue, and which page of them is returned. */
 export interface OverdueOptions {
-  /** Default: one month. */
+  /** How long an erasure may take, counted from its request. Default: 1mo. */
   readonly deadline?: Period;
-  /** Default: 100. */
+  /** The size of a page, 1 to 1000 erasures. Default: 100. */
   readonly limit?: number;
   /** The `next` of the previous page. */
   readonly after?: string;
 }
 
-/** One page of overdue requests. */
+/** One page of overdue erasures. */
 export interface OverduePage {
-  /** The longest overdue first. */
+  /** The erasures of this page, the longest overdue first. */
   readonly erasures: readonly OverdueErasure[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;
@@ -62,7 +62,7 @@ export async function readOverdue(reader: Reader, options: OverdueOptions = {}):
   return { erasures: items, next };
 }
 
-/** The longest overdue first. */
+/** The erasures of this page, the longest overdue first. */
 export function overdueErasures(deadline: Period = ONE_MONTH): Source<OverdueErasure> {
   const checked = span(deadline, "deadline");
   return {

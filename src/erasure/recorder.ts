@@ -7,7 +7,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
-import { writeOnce } from "../storage/checked-write.ts";
+import { writeOnce } from "../storage/write/checked-write.ts";
 import type { Session } from "../storage/database.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { findNote, noteFailure, type Failure } from "./queries.ts";

@@ -65,14 +65,14 @@ export class EventFlow<Tx = unknown> {
     this.#engine.registry.addWaits(saga);
   }
 
-  /** The number of deliveries that this process lost to another one. Nothing of them was settled here. */
+  /** The number of deliveries that this process lost to another one. This process settled none of them. */
   get lost(): number {
     return this.#engine.pool.lost;
   }
 
   /**
-   * Publishes one event or several: exactly if `tx` commits, or, without a transaction, durably when this resolves.
-   * Returns the runs of event sagas that they begin.
+   * Publishes one event or several. With `tx`, they exist if and only if the transaction commits; without, they are
+   * durable when this resolves. Returns the runs of event sagas that they begin.
    */
   async publish(
     events: EventValue | readonly EventValue[],
@@ -105,13 +105,13 @@ export class EventFlow<Tx = unknown> {
     return runs.map((run) => new FlowRun(tools, run));
   }
 
-  /** A run by its id. */
+  /** Reads a run by its id. */
   async inspect(id: string): Promise<FlowView | undefined> {
     const [row] = await this.#engine.store.query(selectRuns(this.#db.dialect, [id]));
     return row && this.#view(row);
   }
 
-  /** The runs of one process, the newest first. */
+  /** Lists the runs of one process, the newest first. */
   async runs(saga: AnySagaDef | string, processId: unknown): Promise<readonly FlowView[]> {
     const name = typeof saga === "string" ? saga : saga.name;
     const key = typeof saga === "string" ? String(processId) : saga.serializeId(processId);
@@ -119,7 +119,7 @@ export class EventFlow<Tx = unknown> {
     return Promise.all(rows.map((row) => this.#view(row)));
   }
 
-  /** The steps of a saga that this process knows; undefined where it does not. */
+  /** The steps of a saga; undefined if this process does not know it. */
   steps(saga: string): readonly FlowStepView[] | undefined {
     const { registry } = this.#engine;
     const known = registry.saga(saga);
@@ -133,7 +133,7 @@ export class EventFlow<Tx = unknown> {
     }));
   }
 
-  /** Lets a stalled run try its undo again, or an event that was given up its handler. */
+  /** Retries the undo of a stalled run, or the handler of an abandoned event. */
   async retry(id: string, note: OperatorNote): Promise<void> {
     const run = await this.#stalled(id);
     if (run) return this.#steer(run, { kind: "retry" }, "retry", note);
@@ -146,8 +146,8 @@ export class EventFlow<Tx = unknown> {
   }
 
   /**
-   * A person has done what was to be done. A stalled run goes on with what is left to undo. An event that was given up
-   * is done with; where a run waits for it, its step counts as failed.
+   * Resolves a stalled run or an abandoned event by hand. A stalled run goes on with the steps that are left to undo.
+   * An abandoned event is settled; if a run waits for it, its step counts as failed.
    */
   async resolve(id: string, note: OperatorNote): Promise<void> {
     const run = await this.#stalled(id);

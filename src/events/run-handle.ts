@@ -50,14 +50,15 @@ export interface FlowRunTools {
 
 /** A run of a saga over events. */
 export class FlowRun {
-  /** The run's id: what `inspect` and `retry` take. */
+  /** The id of the run, for `inspect` and `retry`. */
   readonly id: string;
   /** The name of the saga. */
   readonly saga: string;
-  /** The id of the process that it is a run of, as it is stored. */
+  /** The id of the process, as it is stored. */
   readonly processId: string;
   readonly #tools: FlowRunTools;
 
+  /** Not for users: `publish` makes it. */
   constructor(tools: FlowRunTools, run: Pick<RunRecord, "sagaId" | "sagaType" | "processId">) {
     this.#tools = tools;
     this.id = run.sagaId;
@@ -65,7 +66,10 @@ export class FlowRun {
     this.processId = run.processId;
   }
 
-  /** Resolves when the run has completed, has failed, or has stalled and waits for a person. */
+  /**
+   * Resolves with the status when the run has completed, failed or stalled. Rejects with `STOPPED_WAITING` on a timeout
+   * or an abort, and with `SAGA_NOT_FOUND` if the run does not exist.
+   */
   async ended(options: WaitOptions = {}): Promise<FlowStatus> {
     refuseUnknown(options, ["signal", "timeout"], "The wait for a run");
     const { signal, timeout } = options;

@@ -5,15 +5,15 @@ import type { OutboxStatus } from "../core/outbox/machine.ts";
 import type { TrailEntry } from "../outbox/read/entry.ts";
 import { stateOf, type StoredRun } from "./store/run-row.ts";
 
-/** What a person did to a run, and why. */
+/** What an operator did to a run, and why. */
 export interface FlowNote {
-  /** What the operator did. */
+  /** The action, such as `retry`. */
   readonly action: string;
-  /** Why the operator did it. */
+  /** The reason that the operator gave. */
   readonly reason: string;
-  /** Who did it. */
+  /** The name of the operator, if it was given. */
   readonly by?: string;
-  /** When, by the database's clock, as ISO 8601. */
+  /** When, as an ISO 8601 text. */
   readonly at: string;
 }
 
@@ -27,21 +27,21 @@ export interface FlowStepView {
   readonly undo: UndoKind;
 }
 
-/** One row of the outbox that belongs to a run. */
+/** One event of a run, or its delivery to a handler, as the outbox holds it. */
 export interface RunEvent {
-  /** The id of the delivery. */
+  /** The id of the outbox entry. */
   readonly id: string;
-  /** The name of the event's type. */
+  /** The name of the event type. */
   readonly event: string;
-  /** The handler that it is delivered to; undefined if there is none. */
+  /** The handler that the event is delivered to; undefined if the event only goes out. */
   readonly handler: string | undefined;
-  /** The state of the delivery. */
+  /** The status of the entry. */
   readonly status: OutboxStatus;
-  /** How often it was claimed. */
+  /** The number of attempts so far, the current one included. */
   readonly attempts: number;
-  /** The label of the last error. */
+  /** The label of the last error; undefined if there was none. */
   readonly error: string | undefined;
-  /** When it was sent, by the database's clock. */
+  /** When the entry was enqueued, by the database's clock. */
   readonly at: Date;
 }
 
@@ -49,29 +49,29 @@ export interface RunEvent {
 export interface FlowView {
   /** The id of the run. */
   readonly id: string;
-  /** The name of the event saga. */
+  /** The name of the saga. */
   readonly saga: string;
-  /** The id of the process that it is a run of. */
+  /** The id of the process, as it is stored. */
   readonly processId: string;
   /** 1 for the first run of this process. */
   readonly run: number;
-  /** The state of the run. */
+  /** The status of the run. */
   readonly status: FlowStatus;
-  /** How many steps are done: the index of the one that is waited for. */
+  /** The number of steps that are done, which is the index of the current step. */
   readonly currentStep: number;
-  /** The steps that are done, in their order. */
+  /** The names of the steps that are done. */
   readonly completedSteps: readonly string[];
-  /** What is still to be undone, next one first. */
+  /** The names of the steps that are still to be undone, the next one first. */
   readonly undoSteps: readonly string[];
-  /** Why the run turned back; undefined if it did not. */
+  /** Why the run compensates; undefined if it does not. */
   readonly failure: FlowFailure | undefined;
-  /** When it began, by the database's clock. */
+  /** When the run began, by the database's clock. */
   readonly startedAt: Date;
-  /** When it last changed, by the database's clock. */
+  /** When the run last changed, by the database's clock. */
   readonly updatedAt: Date;
-  /** What people did to it. */
+  /** What operators did to the run. */
   readonly notes: readonly FlowNote[];
-  /** The trigger's delivery, and everything that was sent out for it, in order. */
+  /** The delivery of the trigger and every event of the run, in order. */
   readonly events: readonly RunEvent[];
 }
 

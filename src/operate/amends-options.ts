@@ -32,27 +32,27 @@ export interface StalledSignal {
 export interface CommonOptions {
   /** The sagas of steps that this process knows. `amends.register` adds more. */
   readonly sagas?: readonly AnySaga[];
-  /** Wraps every act and every undo, in recovery too. The first one is the outermost. */
+  /** Wraps every act and every compensation, in recovery too. The first one is the outermost. */
   readonly middleware?: readonly Middleware[];
-  /** Where Amends writes what operators should know. Default: nowhere. */
+  /** Where Amends writes its log. Default: nowhere. */
   readonly logger?: Logger;
-  /** Spans for all that is done: `tracing()` of `amends/opentelemetry`. */
+  /** Records spans: `tracing()` of `amends/opentelemetry`. Default: no spans. */
   readonly tracing?: Tracer;
-  /** How long a worker that vanished keeps its sagas and event deliveries. Default: 60s. */
+  /** The lease of sagas and event deliveries: how long a worker that vanished keeps them. Default: 60s. */
   readonly lease?: Duration;
   /**
-   * How long a call whose time is over may still take to return. What it answers in that time counts; after it, the try
-   * counts as failed, and nothing is undone before the call has returned. Default: 10s.
+   * How long a call may still take to return after its time limit. A result within this time counts; after it, the
+   * attempt counts as failed, and nothing is undone before the call has returned. Default: 10s.
    */
   readonly grace?: Duration;
-  /** Codes of your own errors that may be stored as their labels. */
+  /** Codes of your own errors that may be stored as labels. They must not hold personal data. */
   readonly errorCodes?: readonly string[];
   /**
-   * Also stores the messages of what acts, undos, handlers and calls throw. They may carry personal data, which erasure does
-   * not reach. Resolvers of erasure never keep messages. Default: false, only labels are stored.
+   * Also stores the messages of errors that acts, compensations, handlers and calls throw. They may hold personal data,
+   * which erasure does not reach. Messages of resolvers are never stored. Default: false, only labels are stored.
    */
   readonly keepMessages?: boolean;
-  /** Called after a saga has stalled, durably. What it throws is logged and otherwise ignored. */
+  /** Called after a saga has stalled durably. Its errors are logged and ignored. */
   readonly onStalled?: (signal: StalledSignal) => unknown;
 }
 
@@ -66,11 +66,11 @@ export interface DatabaseOptions<Tx, Category extends string = string> extends C
   readonly calls?: readonly CallDefinition[] | CallsOptions;
   /** How webhooks are delivered, and where they may go. */
   readonly webhooks?: WebhooksOptions;
-  /** Where personal data is, and who else holds some. */
+  /** Where the application keeps personal data, and which other systems hold some. */
   readonly erasure?: ErasureOptions<Category>;
-  /** How long what has ended is kept. Default: for ever. */
+  /** How long ended sagas, events and deliveries are kept. Default: forever. */
   readonly retention?: RetentionOptions;
-  /** Only without a `database`. */
+  /** Not allowed beside `database`. */
   readonly storage?: never;
 }
 
@@ -80,25 +80,28 @@ export interface StorageOptions extends CommonOptions {
   readonly storage: SagaStorage;
   /** For tests: a virtual clock from `amends/testing`. */
   readonly clock?: Clock;
-  /** Only without a `storage`. */
+  /** Not allowed beside `storage`. */
   readonly database?: never;
-  /** Needs a `database`. */
+  /** Events need a `database`. */
   readonly events?: never;
-  /** Needs a `database`. */
+  /** Calls need a `database`. */
   readonly calls?: never;
-  /** Needs a `database`. */
+  /** Webhooks need a `database`. */
   readonly webhooks?: never;
-  /** Needs a `database`. */
+  /** Erasure needs a `database`. */
   readonly erasure?: never;
-  /** Needs a `database`. */
+  /** Retention needs a `database`. */
   readonly retention?: never;
 }
 
 /** The options of `amends.start`. */
 export interface StartOptions<Tx> {
-  /** The same id again, with the same input, is the same saga. Ids are unique over all sagas. Default: a new one. */
+  /**
+   * The id of the saga. The same id with the same input is the same saga; another input throws `SAGA_CONFLICT`. Ids are
+   * unique over all sagas. Default: a new one.
+   */
   readonly id?: string;
-  /** Your own open transaction: the saga exists exactly if it commits. */
+  /** Your own open transaction: the saga exists if and only if it commits. */
   readonly tx?: Tx;
 }
 

@@ -89,12 +89,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#parts = options.database ? buildParts(this.#context, options, this.#sagaTools()) : noParts();
   }
 
-  /** Brings the database's tables up to date. Safe to call at every start, from several processes at once. */
+  /** Applies missing migrations to the database. It can be called at every start, from several processes at once. */
   async migrate(options: MigrateOptions = {}): Promise<readonly string[]> {
     return this.#database ? migrate(this.#database, options) : [];
   }
 
-  /** Publishes events, and shows and steers the sagas over them. Needs the option `events`. */
+  /** Publishes events, and shows and controls the sagas over them. Needs the option `events`. */
   get events(): EventFlow<Tx> {
     return this.#part("events");
   }
@@ -114,14 +114,14 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return this.#part("erasure");
   }
 
-  /** Removes or archives what has ended. Needs the option `retention`. */
+  /** Removes or archives ended sagas, events and deliveries. Needs the option `retention`. */
   get retention(): Retention {
     return this.#part("retention");
   }
 
   /**
-   * Adds a saga to those that this process knows, before a worker starts. The same name, version and plan again takes
-   * the place of the definition that is there, also while a worker runs.
+   * Registers a saga in this process, before a worker starts. A definition with the same name, version and plan
+   * replaces the registered one, even while a worker runs.
    */
   register(saga: AnySaga): void {
     const isKnown = this.#registry.get(saga?.name, saga?.version) !== undefined;
@@ -159,7 +159,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return new SagaRun<Results, Failure>(this.#handleTools(), started);
   }
 
-  /** Sends a signal to a saga, durably, for the step that waits for it now or later. False if it had been sent before. */
+  /** Sends a signal to a saga durably, for a step that waits now or later. False if it was sent before. */
   async signal<Input>(
     id: string,
     signal: SignalType<string, Input>,
@@ -170,7 +170,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return sendSignal(this.#signalTools(), id, signal, payload, options);
   }
 
-  /** A handle on a saga that exists. With its definition, the handle is typed, and a saga of another one is refused. */
+  /** A handle on an existing saga. A definition types it; a saga of another definition is refused. */
   get(id: string): Promise<SagaRun>;
   get<Input, Output, Results, Failure>(
     saga: SagaDefinition<Input, Output, Results, Failure>,
@@ -191,18 +191,18 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return new SagaRun(this.#handleTools(), { id, created: false, run, sinceVersion: record.version });
   }
 
-  /** What a saga is and what happened to it so far; undefined if there is none with this id. */
+  /** Reads a saga and its timeline; undefined if there is none with this id. */
   async inspect(id: string): Promise<SagaView | undefined> {
     const record = await this.#journal.load(id);
     return record && viewOf(record);
   }
 
-  /** A saga that retention has archived; undefined if there is none with this id. */
+  /** Reads a saga that retention has archived; undefined if there is none with this id. */
   async archived(id: string): Promise<ArchivedSaga | undefined> {
     return this.#database && readArchived(retrying(this.#database), id);
   }
 
-  /** A worker of this process. Sagas that are started here run here while it has room. */
+  /** Makes the worker of this process. Sagas that are started here also run here while it has free slots. */
   worker(options: WorkerOptions = {}): Worker {
     const database = this.#database as Database | undefined;
     const worker: Worker = new Worker(
@@ -220,38 +220,38 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return worker;
   }
 
-  /** What needs a person now, whichever part it belongs to. */
+  /** What needs an operator now, in every part. */
   readonly attention: {
-    /** The items, oldest first, page by page. */
+    /** Lists the items, oldest first, page by page. */
     list(options?: AttentionOptions): Promise<AttentionPage>;
-    /** How many items there are of each kind. */
+    /** Counts the items of each kind. */
     count(): Promise<AttentionCounts>;
   } = {
     list: async (options) => listAttention(this.#attentionReader(), options),
     count: async () => countAttention(this.#attentionReader()),
   };
 
-  /** Undoes a saga that has not reached its pivot. */
+  /** Cancels a saga that has not reached its pivot: it compensates. */
   async cancel(id: string, note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.cancel(id, note));
   }
 
-  /** Lets a stalled saga go on, with new tries. */
+  /** Retries a stalled saga, with new attempts. */
   async retry(id: string, note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.retry(id, note));
   }
 
-  /** Lets a stalled saga go on without one step's work, which a person has done. */
+  /** Skips a step of a stalled saga whose work an operator has done by hand. */
   async skip(id: string, step: string, note: SkipNote): Promise<SagaView> {
     return viewOf(await this.#operators.skip(id, step, note));
   }
 
-  /** Ends a stalled saga by hand. */
+  /** Ends a stalled saga by hand, as COMPLETED or FAILED. */
   async resolve(id: string, as: "COMPLETED" | "FAILED", note: SagaNote): Promise<SagaView> {
     return viewOf(await this.#operators.resolve(id, as, note));
   }
 
-  /** What this process did so far. */
+  /** Counters of what this process did so far. */
   get counters(): Readonly<Counters> {
     return this.#engine.counters;
   }

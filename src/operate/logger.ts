@@ -1,10 +1,10 @@
-/** Where Amends writes what operators should know. pino fits as it is. Never personal data: ids, names and labels. */
+/** Where Amends writes its log. A pino logger fits as it is. Fields hold ids, names and labels, never personal data. */
 export interface Logger {
-  /** Something that an operator may want to know. */
+  /** For normal operation. Amends itself logs problems only. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  /** Something that an operator should look at. */
+  /** Logs a problem that Amends handles, such as a failed hook or an unreachable database. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  /** Something that needs a person now. */
+  /** Logs a problem that needs an operator, such as a stalled saga, or an unexpected error. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 

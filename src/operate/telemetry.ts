@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<SpanNote["kind"], SpanKind>> = {
   client: SpanKind.CLIENT,
 };
 
-/** Where a saga's spans belong. Link the span of whoever starts it to this, and the two are found from one another. */
+/** The span context of a saga. Link the span that starts the saga to it, so that each trace leads to the other. */
 export function sagaTrace(sagaId: string): SpanContext {
   return spanContextOf(sagaTraceparent(sagaId)) as SpanContext;
 }
@@ -48,7 +48,10 @@ function traceparentOf(span: SpanContext | undefined): string | undefined {
   return readTraceparent(`00-${span.traceId}-${span.spanId}-${flags}`);
 }
 
-/** A span for every start, act, undo, call, handler and webhook attempt, and how long they take. */
+/**
+ * Returns a tracer that records a span and a duration for every start, act, compensation, call, handler and webhook
+ * attempt.
+ */
 export function tracing(): Tracer {
   const tracer = trace.getTracer(NAME);
   const duration = metrics.getMeter(NAME).createHistogram("amends.call.duration", {
@@ -103,8 +106,8 @@ function linksTo(parent: SpanContext | undefined): Link[] {
 }
 
 /**
- * What this process did, as counters (`amends.sagas.started`, `.completed`, `.stalled` and so on), and how long the oldest
- * due work of each part has waited (`amends.due.age`). Returns how to stop.
+ * Reports counters of this process (`amends.sagas.started`, `.completed`, `.stalled` and so on), and how long the
+ * oldest due work of each part has waited (`amends.due.age`). Returns a function that stops it.
  */
 export function observe(amends: Amends): () => void {
   const meter = metrics.getMeter(NAME);

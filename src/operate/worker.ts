@@ -11,9 +11,9 @@ import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { DutyLoop } from "../runtime/loop.ts";
 import type { Logger } from "./logger.ts";
 
-/** The options of `amends.worker`. */
+/** The options of a worker. */
 export interface WorkerOptions {
-  /** How many sagas run here at once, and how many of each other kind of work. Default: 100. */
+  /** The number of sagas that run at once, and of items of each other kind of work. Default: 100. */
   readonly concurrency?: number;
   /** The poll interval. Default: 1s. */
   readonly poll?: Duration;
@@ -24,9 +24,9 @@ export interface WorkerOptions {
   readonly only?: readonly string[];
 }
 
-/** How a worker stops. */
+/** The options of `stop`. */
 export interface StopOptions {
-  /** How long running calls may still take. Default: 25s. */
+  /** How long running calls may still take. After that they are aborted. Default: 25s. */
   readonly deadline?: Duration;
 }
 
@@ -44,7 +44,10 @@ export interface WorkerTools {
 /** How long a stop waits, beyond its deadline, for a claim or a renewal that is under way. */
 const LAST_LOOK_MS = 1_000;
 
-/** Runs sagas and the work of all parts. `amends.worker()` makes one. */
+/**
+ * Runs everything that is due: sagas, events, calls, webhooks, erasures and retention. Start it in a long-lived
+ * process, or call `runOnce` from a cron job.
+ */
 export class Worker {
   readonly #tools: WorkerTools;
   readonly #concurrency: number;
@@ -71,19 +74,22 @@ export class Worker {
     this.#pollMs = positiveMs(poll, "A worker's poll");
   }
 
-  /** Whether the worker has been started and not stopped. */
+  /** True between `start` and the end of `stop`, and during `runOnce`. */
   get running(): boolean {
     return this.#stopping !== undefined || this.#once !== undefined;
   }
 
-  /** How long ago the database last answered, of whichever kind of work waits longest for it; undefined while it does not run. */
+  /**
+   * Milliseconds since the database last answered the kind of work that has waited longest; undefined while the worker
+   * does not run.
+   */
   get answeredMsAgo(): number | undefined {
     if (!this.#stopping || this.#loops.length === 0) return undefined;
     const nowMs = this.#tools.clock.monotonicMs();
     return Math.max(...this.#loops.map(({ answeredAtMs }) => nowMs - (answeredAtMs ?? this.#startedAtMs)));
   }
 
-  /** Checks the database, then works until it is stopped. */
+  /** Checks the database, then works until it is stopped. Throws `NOT_ALLOWED_NOW` if it is already started. */
   async start(): Promise<void> {
     if (this.#stopping) throw new AmendsError("NOT_ALLOWED_NOW", "This worker has been started already.");
     const stopping = new AbortController();
@@ -107,7 +113,9 @@ export class Worker {
     );
   }
 
-  /** Stops claiming, lets running calls finish up to a deadline, stops the rest, gives back what is not finished. */
+  /**
+   * Stops claiming work, lets running calls finish up to the deadline, aborts the others, and releases unfinished work.
+   */
   async stop(options: StopOptions = {}): Promise<void> {
     refuseUnknown(options, ["deadline"], "A worker's stop");
     const deadlineMs = durationMs(options.deadline ?? "25s", "The deadline of a stop");
@@ -123,7 +131,10 @@ export class Worker {
     this.#stopping = undefined;
   }
 
-  /** Takes one batch of what is due of each kind, runs it until it ends or waits, and returns how much it was. */
+  /**
+   * Claims one batch of due work of each kind, runs it until it ends or waits, and returns the number of items. Throws
+   * `NOT_ALLOWED_NOW` while the worker runs.
+   */
   async runOnce(...given: []): Promise<number> {
     refuseArguments(given, "A worker's runOnce");
     if (this.running)

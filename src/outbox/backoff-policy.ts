@@ -18,11 +18,11 @@ export interface BackoffOptions {
   readonly maxDelay?: Duration;
   /** The factor by which each wait is longer than the one before. Default: 2. */
   readonly factor?: number;
-  /** How long a claim lasts unless it is renewed. Default: 5m. */
+  /** How long a claim is valid without renewal. Default: 5m. */
   readonly lease?: Duration;
 }
 
-/** The same in the words of `retry`, for the option `backoff` of a `SagaRunner`. */
+/** The same settings with the names of `retry`, for the option `backoff` of a `SagaRunner`. */
 export interface BackoffSettings {
   /** The wait after the first failed attempt. Default: 30s. */
   readonly base?: Duration;
@@ -30,15 +30,15 @@ export interface BackoffSettings {
   readonly cap?: Duration;
   /** The factor by which each wait is longer than the one before. Default: 2. */
   readonly factor?: number;
-  /** How long a claim lasts unless it is renewed. Default: 5m. */
+  /** How long a claim is valid without renewal. Default: 5m. */
   readonly lease?: Duration;
 }
 
-/** When a failed call is made again, and how long a claim protects its entry. */
+/** When a failed call is retried, and how long a claim is valid. */
 export class BackoffPolicy {
   /** The checked schedule. */
   readonly schedule: Backoff;
-  /** How long a claim lasts unless it is renewed, in milliseconds. */
+  /** How long a claim is valid without renewal, in milliseconds. */
   readonly leaseMs: number;
 
   constructor(options: BackoffOptions = {}) {

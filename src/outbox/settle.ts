@@ -13,7 +13,7 @@ import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
 import type { Verification } from "../core/outbox/entry.ts";
 import type { Settle } from "../core/outbox/machine.ts";
-import { checkedWrite } from "../storage/checked-write.ts";
+import { checkedWrite } from "../storage/write/checked-write.ts";
 import type { Database, Row, Session } from "../storage/database.ts";
 import type { HeldEntry } from "./rows.ts";
 import {

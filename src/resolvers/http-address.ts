@@ -7,7 +7,10 @@ import { AmendsError } from "../core/errors.ts";
 import type { SubjectRef } from "../core/outbox/entry.ts";
 import { ResolverError } from "../erasure/remote/resolver.ts";
 
-/** A text such as `https://api.example.com/people/{value}`, with `{extra.region}` for more, or a function of the ref. */
+/**
+ * The address of a request: a template such as `https://api.example.com/people/{value}`, or a function of the ref. The
+ * placeholders are `{value}`, `{kind}` and `{extra.name}`; their values are URL-encoded.
+ */
 export type HttpAddress = string | ((ref: SubjectRef) => string | URL);
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;

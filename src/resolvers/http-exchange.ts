@@ -5,13 +5,13 @@
 import { errorLabel, RetryLater } from "../core/errors.ts";
 import { limitedCall, type CallLimits } from "./limited-call.ts";
 
-/** An answer of the other system. */
+/** The reply of an outside system. */
 export interface HttpReply {
   /** The HTTP status. */
   readonly status: number;
-  /** The headers of the answer. */
+  /** The response headers. */
   readonly headers: Headers;
-  /** The body, where it was JSON; otherwise undefined. */
+  /** The parsed body; undefined if the body is not JSON or longer than `replyMaxBytes`. */
   readonly json: unknown;
 }
 

@@ -10,95 +10,104 @@ import type { HttpAddress } from "./http-address.ts";
 import type { HttpReply } from "./http-exchange.ts";
 import { checkStatuses, type HttpStatuses } from "./http-outcome.ts";
 
-/** What a body is made of. `corrections` is empty unless something is corrected. */
+/** What a request's body can be made of. */
 export interface HttpAbout {
-  /** The person in the other system. */
+  /** How the outside system identifies the subject. */
   readonly ref: SubjectRef;
-  /** The person in this application. */
+  /** The id of the data subject in your application. */
   readonly subjectId: string;
-  /** The right values, for a rectification. */
+  /** The correct values of a rectification; empty for every other request. */
   readonly corrections: readonly Correction[];
 }
 
-/** One request to the other system. */
+/** One kind of request to the outside system. */
 export interface HttpRequest {
-  /** Where the request goes. */
+  /** The address, with the ref's values filled in. */
   readonly url: HttpAddress;
-  /** DELETE to erase, PATCH to rectify, GET to verify and POST to schedule, unless given. */
+  /** The HTTP method. Default: DELETE to erase, PATCH to rectify, GET to verify, POST to schedule. */
   readonly method?: "GET" | "HEAD" | "DELETE" | "POST" | "PUT" | "PATCH";
   /**
-   * Sent as JSON; a text or URLSearchParams as it is. A correction sends `{ category: value, … }` unless given;
-   * everything else sends no body.
+   * Returns the body. A string and URLSearchParams are sent as they are, other values as JSON. Default: a rectification
+   * sends `{ category: value, … }`; other requests send no body.
    */
   readonly body?: (about: HttpAbout) => unknown;
-  /** What statuses mean for this request, before what they mean for all. */
+  /** What HTTP statuses mean for this request. It takes precedence over the `statuses` of the resolver. */
   readonly statuses?: HttpStatuses;
 }
 
-/** The request that looks whether the data is gone. */
+/** A request that checks whether the subject's data is gone. */
 export interface HttpVerification extends HttpRequest {
-  /** For systems that answer 200 and an empty list: is the subject gone? Without it, 2xx means still there. */
+  /**
+   * Returns true if a 2xx reply means that the data is gone, such as an empty list. Default: 2xx means that the data is
+   * still there.
+   */
   readonly absent?: (reply: HttpReply) => boolean;
 }
 
-/** The request that asks when the data will be gone. */
+/** A request that lets the subject's data expire. */
 export interface HttpSchedule extends HttpRequest {
   /**
-   * Where the reply says when the data is gone: the path of an ISO 8601 text in its JSON, such as
-   * `data.expires_at`, or a function. It must say the same when it is asked again, and "absent" once the data is gone.
+   * Where the reply names the date by which the data expires: the path of an ISO 8601 text in its JSON, such as
+   * `data.expires_at`, or a function. A repeated call must give the same date, and "absent" once the data is gone.
    */
   readonly expiresAt: string | ((reply: HttpReply) => Date | "absent");
 }
 
-/** Headers by their names. */
+/** Request headers by name. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
 interface HttpSystem {
-  /** A ref goes to the resolver whose name equals its kind. */
+  /** The name of the resolver. It handles every ref of this `kind`. */
   readonly name: string;
-  /** The ref's value is personal data itself (an email address): scrubbed once the entry is done with. */
+  /**
+   * True if the value of a ref is personal data itself, such as an email address. It is removed from the row once the
+   * entry is done. Default: false.
+   */
   readonly personalRef?: boolean;
-  /** Sent with every request. A function is asked each time: for tokens that change. */
+  /** Headers of every request. A function is called for each request, for tokens that change. Default: none. */
   readonly headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>);
-  /** The header that carries the entry's id: `Idempotency-Key` unless given; false for none. */
+  /** The header that carries the entry's id; false sends none. Default: "Idempotency-Key". */
   readonly idempotencyHeader?: string | false;
-  /** For one request, headers and body together: 30 seconds unless given. */
+  /** The timeout of one request, headers and body included. Default: 30s. */
   readonly timeout?: Duration;
-  /** At most so much of a reply is read: 64 KiB unless given. */
+  /** The largest part of a reply that is read, in bytes. A longer reply counts as one without JSON. Default: 64 KiB. */
   readonly replyMaxBytes?: number;
-  /** What statuses mean here, before what they mean in general. */
+  /**
+   * What HTTP statuses mean for this system. Default: 2xx is done; 404 and 410 are absent; 408, 409, 423, 425, 429 and
+   * 5xx are transient; every other status is permanent.
+   */
   readonly statuses?: HttpStatuses;
-  /** The platform's own unless given: for a proxy, for client certificates. */
+  /** Replaces `fetch`, for example for a proxy or client certificates. Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Real time unless given. */
+  /** The clock behind timeouts. Default: real time. */
   readonly clock?: Clock;
 }
 
-/** A system that erases when it is asked to. */
+/** The description of a system that can erase, and optionally correct and verify. */
 export interface HttpErasureOptions extends HttpSystem {
   /** The request that erases. */
   readonly erase: HttpRequest;
-  /** The request that corrects. */
+  /** The request that corrects. Default: the resolver cannot rectify. */
   readonly rectify?: HttpRequest;
-  /** The request that looks whether the data is gone. */
+  /** The request that checks whether the data is gone. Default: the resolver cannot verify. */
   readonly verify?: HttpVerification;
-  /** Only for a system that erases by itself. */
+  /** Not allowed beside `erase`. */
   readonly schedule?: never;
 }
 
-/** For a system that cannot erase and can only let the data expire. */
+/** The description of a system that cannot erase, and in which data can only expire. */
 export interface HttpExpiryOptions extends HttpSystem {
-  /** The request that asks when the data will be gone. */
+  /** The request that lets the data expire. */
   readonly schedule: HttpSchedule;
-  /** Only for a system that erases when it is asked to. */
+  /** Not allowed beside `schedule`. */
   readonly erase?: never;
-  /** Only for a system that erases when it is asked to. */
+  /** Not allowed beside `schedule`. */
   readonly rectify?: never;
-  /** Only for a system that erases when it is asked to. */
+  /** Not allowed beside `schedule`. */
   readonly verify?: never;
 }
 
-/** The options of `httpResolver`. */
+/** The description of an outside system with an HTTP interface. */
 export type HttpResolverOptions = HttpErasureOptions | HttpExpiryOptions;
 
 const SYSTEM =

@@ -4,12 +4,15 @@ import { AmendsError } from "../core/errors.ts";
 export const HTTP_OUTCOMES = ["done", "absent", "permanent", "transient"] as const;
 
 /**
- * `done`: it was carried out. `absent`: nobody is known there under this ref, which is success, too. `permanent`:
- * asking again cannot help. `transient`: ask again later.
+ * What a reply means. `done`: the request succeeded. `absent`: the system does not know the ref, which is a success
+ * too. `permanent`: the request failed and is not retried. `transient`: the request failed and is retried.
  */
 export type HttpOutcome = (typeof HTTP_OUTCOMES)[number];
 
-/** A status, or all of a hundred: `{ 409: "absent", "5xx": "permanent" }`. A single status comes before its hundred. */
+/**
+ * The meaning of HTTP statuses: `{ 409: "absent", "5xx": "permanent" }`. A single status takes precedence over its
+ * class.
+ */
 export type HttpStatuses = Readonly<Partial<Record<number | "2xx" | "3xx" | "4xx" | "5xx", HttpOutcome>>>;
 
 export const HTTP_STATUSES: HttpStatuses = {

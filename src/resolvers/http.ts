@@ -31,7 +31,10 @@ import {
 import { judgeOf } from "./http-outcome.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** Makes a resolver for a system with an HTTP interface, from data. */
+/**
+ * Makes a resolver for a system with an HTTP interface. Each call sends one request, with the entry's id as its
+ * idempotency key; the runner retries. Throws `BAD_OPTION` if the options are not valid.
+ */
 export function httpResolver(options: HttpExpiryOptions): RetentionOnlyResolver;
 export function httpResolver(
   options: HttpErasureOptions & { readonly rectify: HttpRequest; readonly verify: HttpVerification },

@@ -31,9 +31,9 @@ export interface StripeCustomerChange {
   address?: { [part in keyof StripeAddress]?: string };
 }
 
-/** The part of Stripe's client that the resolver uses. */
+/** The part of the Stripe client that the resolver uses. An instance of the `stripe` package fits. */
 export interface StripeClient {
-  /** The customers of the account. */
+  /** The methods to delete, read and update a customer. */
   readonly customers: {
     del(id: string, params: Record<string, never>, options: StripeRequestOptions): Promise<StripeCustomer>;
     retrieve(
@@ -45,7 +45,7 @@ export interface StripeClient {
   };
 }
 
-/** What a correction can be about. */
+/** A field of a Stripe customer that a correction can write. */
 export type StripeField = "name" | "email" | "phone" | `address.${keyof StripeAddress}`;
 
 export const STRIPE_FIELDS: readonly StripeField[] = [

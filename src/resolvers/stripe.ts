@@ -29,22 +29,28 @@ import { stripeFailure, stripeTrouble } from "./stripe-errors.ts";
 
 /** The options of `stripeResolver`. */
 export interface StripeResolverOptions {
-  /** `stripe` unless given: for several accounts. A connected account is named by the ref: `extra.stripeAccount`. */
+  /**
+   * The name of the resolver; give each Stripe account its own. A ref names a connected account in
+   * `extra.stripeAccount`. Default: "stripe".
+   */
   readonly name?: string;
   /**
-   * Which category of personal data is which field of a customer. `name`, `email` and `phone` are mapped to
-   * themselves unless given; a category without a field is none of Stripe's business and left out.
+   * The customer field of each category of personal data. A category without a field is not sent to Stripe. Default:
+   * `name`, `email` and `phone` map to themselves.
    */
   readonly categories?: Readonly<Record<string, StripeField>>;
-  /** For one request: 30 seconds unless given. */
+  /** The timeout of one request. Default: 30s. */
   readonly timeout?: Duration;
-  /** Real time unless given. */
+  /** The clock behind timeouts. Default: real time. */
   readonly clock?: Clock;
 }
 
 const CATEGORIES: Readonly<Record<string, StripeField>> = { name: "name", email: "email", phone: "phone" };
 
-/** Makes a resolver for Stripe's customers, through your own client. */
+/**
+ * Makes a resolver that deletes, corrects and verifies customers at Stripe through your own client. Payments stay at
+ * Stripe. Throws `BAD_OPTION` if the options are not valid.
+ */
 export function stripeResolver(
   stripe: StripeClient,
   options: StripeResolverOptions = {},

@@ -1,13 +1,13 @@
 /**
  * How a part makes durable what its calls led to. Outcomes that gather while a commit is under way share the next one
- * (storage/group-writer.ts), and every other piece of database work of the part waits for the database within the same
+ * (storage/write/group-writer.ts), and every other piece of database work of the part waits for the database within the same
  * limits. Sagas, outbox, events and webhooks each have one, with their own `write`.
  *
  * `write` is one transaction for a whole group. It must be safe to repeat after a commit whose answer was lost, and
- * answers for each outcome whether it is written (storage/checked-write.ts).
+ * answers for each outcome whether it is written (storage/write/checked-write.ts).
  */
 import type { Database, Row } from "../storage/database.ts";
-import { GroupWriter } from "../storage/group-writer.ts";
+import { GroupWriter } from "../storage/write/group-writer.ts";
 import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 

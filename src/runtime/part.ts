@@ -48,11 +48,11 @@ export interface Part {
   close?(): Promise<void>;
 }
 
-/** How an event is published, to handlers or to webhooks. */
+/** The options of `publish`. */
 export interface PublishOptions<Tx = unknown> {
   /**
-   * Your own open transaction: the event exists exactly if it commits. Without one, the event is durable when `publish`
-   * resolves.
+   * Your own open transaction: the event exists if and only if it commits. Without one, the event is durable when
+   * `publish` resolves.
    */
   readonly tx?: Tx;
 }

@@ -4,27 +4,27 @@
  */
 import { createHash } from "node:crypto";
 
-/** What a span is made of. */
+/** The description of a span. */
 export interface SpanNote {
-  /** The name of the span. */
+  /** The name of the span, such as "act place-order.charge". */
   readonly name: string;
-  /** The kind of the span, as OpenTelemetry names it. */
+  /** The OpenTelemetry kind of the span. */
   readonly kind: "internal" | "producer" | "consumer" | "client";
-  /** Names, of which there are few: they are labels of metrics, too. */
+  /** Attributes of low cardinality, such as names. They are also labels of metrics. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Ids and numbers. Never personal data. */
+  /** Attributes of high cardinality: ids and numbers, never personal data. */
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** The traceparent of what brought it on; undefined where that is whatever is under way here. */
+  /** The W3C traceparent of the parent span; undefined means the active span. */
   readonly parent: string | undefined;
 }
 
-/** Makes spans. `tracing()` of `amends/opentelemetry` is one. */
+/** Makes spans. `tracing()` of `amends/opentelemetry` returns one. */
 export interface Tracer {
-  /** The traceparent of whatever is under way here. */
+  /** The W3C traceparent of the active span; undefined if there is none. */
   current(): string | undefined;
   /**
-   * Runs work in a span, and gives it the span's traceparent. `failure` is the label of a result that is a failure
-   * although nothing was thrown. The note is asked for where somebody traces.
+   * Runs work in a span and passes it the traceparent of the span. `failure` returns a label for a result that counts
+   * as a failure although nothing was thrown. `note` is called only if spans are recorded.
    */
   run<T>(
     note: () => SpanNote,

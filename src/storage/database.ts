@@ -27,7 +27,7 @@ export interface Trouble {
 
 /** Which rule a statement broke. */
 export type Violation =
-  /** An optimistic write found something that is not as expected (checked-write.ts). */
+  /** An optimistic write found something that is not as expected (write/checked-write.ts). */
   | { readonly kind: "refused" }
   /**
    * The key exists already. PostgreSQL names its constraint, SQLite its columns. A table that is not one of ours keeps
@@ -92,37 +92,46 @@ export interface Session {
   query(statement: Sql): Promise<readonly Row[]>;
 }
 
-/** A database that Amends runs on. `postgres` and `sqlite` make one. */
+/** A database, made by `postgres(…)` or `sqlite(…)`. Pass it to `new Amends`. */
 export interface Database<Tx = unknown> {
-  /** How statements are written for this database. */
+  /** The SQL dialect. Parts of Amends use it. */
   readonly dialect: Dialect;
-  /** Where time comes from. */
+  /** The clock of this process, or a virtual one in tests. */
   readonly clock: Clock;
-  /** How many connections it opens at most; undefined where there is but one. */
+  /** The largest number of connections; undefined if there is only one. */
   readonly connections?: number;
   /**
-   * Rises when the server turns out to be another one, or to have gone back in time (a failover that lost commits): what
-   * was read before may no longer be there. Undefined where that cannot happen unseen.
+   * Rises when the server was replaced or has lost commits, as in a failover: earlier reads may no longer hold.
+   * Undefined if that cannot happen unnoticed.
    */
   readonly epoch?: number;
   /** Calls back when the epoch has risen. */
   onReplaced?(listener: () => void): () => void;
-  /** Connects, and refuses a database that cannot keep what Amends promises. Safe to call again. */
+  /** Connects, and throws if the database cannot give the guarantees of Amends. It can be called again. */
   open(): Promise<void>;
-  /** One statement, committed by itself. `limitMs` is how long its answer may take, where it must come sooner than usual. */
+  /** Runs one statement in a transaction of its own. `limitMs` shortens the wait for the answer. */
   query(statement: Sql, limitMs?: number): Promise<readonly Row[]>;
   /**
-   * Several statements in one transaction, in one round trip where the driver can. With an epoch, throws
-   * `DatabaseReplaced` before anything is sent where that is no longer the database's.
+   * Runs several statements in one transaction, in one round trip if the driver can. Throws `DatabaseReplaced` before
+   * anything is sent if `epoch` is given and is no longer the current one.
    */
   batch(statements: readonly Sql[], epoch?: number): Promise<readonly (readonly Row[])[]>;
-  /** `foreign` says that code of the user's runs inside, which must not come back for a second connection. */
+  /**
+   * Runs work in a transaction. `foreign` means that the work calls user code, which must not ask for a second
+   * connection.
+   */
   transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
-  /** The caller's own open transaction. */
+  /** A session in the caller's open transaction. */
   join(tx: Tx): Session;
-  /** Throws where the caller is inside a `foreign` transaction of this database, before it waits for a second one. */
+  /**
+   * Throws if the caller is inside a `foreign` transaction of this database: a second connection would wait for the
+   * first.
+   */
   refuseInside?(): void;
-  /** Calls back when somebody notified. A hint only: undefined where there is none, and it may be late or lost. */
+  /**
+   * Calls back on a notification from another process. Notifications are hints and may be late or lost. Undefined if
+   * the database has none.
+   */
   listen?(onNotice: () => void): () => void;
   /** Closes the connections that Amends opened. */
   close(): Promise<void>;

@@ -5,75 +5,78 @@ import type { Verdict } from "../core/delivery/job.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 
-/** What one event owes one subscription. */
+/** The delivery of one event to one subscription. */
 export interface Delivery {
   /** The id of the delivery. */
   readonly id: string;
-  /** The id of the event. */
+  /** The id of the event, as it was published. */
   readonly eventId: string;
   /** The type of the event. */
   readonly eventType: string;
-  /** The number of the subscription. */
+  /** The id of the subscription. */
   readonly subscriptionId: string;
-  /** The state of the delivery. */
+  /** The status of the delivery. */
   readonly status: DeliveryStatus;
-  /** The number of attempts that counted. */
+  /** The number of attempts that have ended. */
   readonly attemptCount: number;
-  /** The limit that was last decided by. */
+  /** The largest number of attempts, as of the last decision; undefined before the first. */
   readonly attemptMax: number | undefined;
-  /** When it is tried next; undefined if it is not. */
+  /** When the next attempt is due; undefined if none is. */
   readonly nextAttemptAt: Date | undefined;
-  /** Of the last failed attempt; undefined once it has arrived. */
+  /** The code of the last failed attempt; undefined if there is none, and after a success. */
   readonly errorCode: string | undefined;
-  /** 0 for what was routed, then one more for each time it was sent anew. */
+  /** 0 for the first delivery of the event to the subscription, and one more for each resend. */
   readonly generation: number;
-  /** The dead delivery that it takes the place of. */
+  /** The id of the dead-lettered delivery that it replaces; undefined if there is none. */
   readonly requeuedFrom: string | undefined;
-  /** When it was made, by the database's clock. */
+  /** When the delivery was created. */
   readonly createdAt: Date;
-  /** When it last changed, by the database's clock. */
+  /** When the delivery last changed. */
   readonly updatedAt: Date;
 }
 
-/** One result of one call: what was sent where, when, and what came back. */
+/** One attempt of a delivery: what was sent where, and the response. */
 export interface Attempt {
   /** The id of the attempt. */
   readonly id: string;
-  /** The delivery that it belongs to. */
+  /** The id of the delivery. */
   readonly deliveryId: string;
-  /** The job that made it. */
+  /** The id of the job that made the attempt. */
   readonly jobId: string;
-  /** `accepted` counted; the others were noted and changed nothing. */
+  /**
+   * `accepted` if the result was applied. Any other result was recorded without effect, because it was repeated, late
+   * or from a lost claim.
+   */
   readonly verdict: Verdict;
-  /** Whether the receiver took the delivery. */
+  /** True if the receiver answered with a 2xx status. */
   readonly ok: boolean;
-  /** The label of the result, such as `http_503`. */
+  /** `http_<status>`, or a label that says why there is no response. */
   readonly code: string;
-  /** Where it went; undefined if it was never sent. */
+  /** The URL that was called; undefined if there was none. */
   readonly url: string | undefined;
-  /** Undefined where nothing was sent. */
+  /** When the request was sent; undefined if nothing was sent. */
   readonly sentAt: Date | undefined;
-  /** The HTTP status; undefined without an answer. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
-  /** How long it took, in milliseconds. */
+  /** How long the attempt took, in milliseconds. */
   readonly durationMs: number;
-  /** The headers of the answer. */
+  /** A few response headers, such as `content-type` and `retry-after`; undefined if there was no response. */
   readonly responseHeaders: Readonly<Record<string, string>> | undefined;
-  /** The beginning of the answer's body. */
+  /** The response body as text, cut off at 16 KiB; undefined if there was no response. */
   readonly responseBody: string | undefined;
-  /** When it was recorded, by the database's clock. */
+  /** When the attempt was recorded. */
   readonly createdAt: Date;
 }
 
-/** Which deliveries are listed. */
+/** Which deliveries are listed. Conditions are combined with AND. */
 export interface DeliveryFilter {
-  /** Only of this subscription. */
+  /** Only deliveries to this subscription, by either of its ids. */
   readonly subscriptionId?: string;
-  /** Only of this event. */
+  /** Only deliveries of this event. */
   readonly eventId?: string;
-  /** Only in this state. */
+  /** Only deliveries with this status. */
   readonly status?: DeliveryStatus;
-  /** Default: 100. */
+  /** The size of a page, 1 to 1000 deliveries. Default: 100. */
   readonly limit?: number;
   /** The id of the last delivery of the previous page. */
   readonly after?: string;

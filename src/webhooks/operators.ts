@@ -30,11 +30,11 @@ export interface OperatorParts {
   readonly subscriptions: Subscriptions;
 }
 
-/** A span of time in which events were published. */
+/** A period of time. */
 export interface Span {
-  /** The beginning of the span. */
+  /** The beginning of the period. */
   readonly since: Date;
-  /** Default: now. */
+  /** The end of the period. Default: now. */
   readonly until?: Date;
 }
 

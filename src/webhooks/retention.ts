@@ -5,11 +5,11 @@
 import type { Row, Session } from "../storage/database.ts";
 import { deleteDeliveries, deleteEvents, selectEnded, selectUnowed } from "./retention-queries.ts";
 
-/** What `webhooks.prune` removed. */
+/** The result of `prune`. */
 export interface Pruned {
-  /** The number of deliveries. */
+  /** The number of removed deliveries. */
   readonly deliveries: number;
-  /** The number of events. */
+  /** The number of removed events. */
   readonly events: number;
 }
 

@@ -28,9 +28,9 @@ export interface DisabledSignal {
 export interface WebhooksOptions {
   /** The attempts of one delivery and the waits between them. Default: 20 attempts, from 30s up to 1h, about 14 hours in all. */
   readonly retry?: RetryOptions;
-  /** How far deliveries that would wake together are moved apart, from 0 to 1. Default: 0.2, up to a tenth both ways. */
+  /** The jitter of retries, from 0 to 1 of the wait. Default: 0.2, up to a tenth both ways. */
   readonly spread?: number;
-  /** How long a worker that vanished keeps its jobs. Default: 60s. */
+  /** The lease of a job: how long a worker that vanished keeps it. Default: 60s. */
   readonly lease?: Duration;
   /** How often a job whose worker vanished is leased again before it counts as failed. Default: 2. */
   readonly recoveries?: number;
@@ -48,9 +48,9 @@ export interface WebhooksOptions {
   readonly disableAfter?: Duration;
   /** Which addresses may be called, and how. */
   readonly sending?: SenderOptions;
-  /** Takes the place of the HTTP client, in tests. */
+  /** Replaces the HTTP client, in tests. */
   readonly sender?: Sender;
-  /** Called after a subscription was disabled, durably. What it throws is ignored. */
+  /** Called after a subscription was disabled durably. Its errors are ignored. */
   readonly onDisabled?: (signal: DisabledSignal) => unknown;
 }
 

@@ -24,26 +24,26 @@ import type { SubscriptionFilter } from "./subscriptions/queries.ts";
 import type { Subscription } from "./subscriptions/view.ts";
 import { checkSubscriptionKey, type SubscriptionSettings } from "./subscriptions/settings.ts";
 
-/** A subscription with the secret that its receiver needs: it is shown this once. */
+/** A new subscription with its secret. The secret is returned only once: pass it to the receiver. */
 export interface NewSubscription extends Subscription {
-  /** The secret that its receiver verifies with. */
+  /** The secret that signs, `whsec_…` or `whsk_…`. */
   readonly secret: string;
 }
 
-/** A subscription under an id of the caller's. Its secret is shown if this call made it, or gave it. */
+/** A subscription with an id of your own. Its secret is returned if this call made it or passed it. */
 export interface DeclaredSubscription extends Subscription {
-  /** Undefined if it has a secret that an earlier call made or gave. */
+  /** The secret that signs; undefined if an earlier call made it. */
   readonly secret: string | undefined;
 }
 
-/** The settings of `webhooks.subscribe`. */
+/** The settings of `subscribe`. */
 export interface SubscribeSettings extends SubscriptionSettings {
   /**
-   * An id of your own, such as `acme-orders`: a letter, then letters, digits, dots, dashes, underscores and colons. The same
-   * id again is the same subscription.
+   * An id of your own, such as `acme-orders`: a letter, then up to 127 letters, digits, dots, dashes, underscores and
+   * colons. The same id again is the same subscription.
    */
   readonly id?: string;
-  /** One that the receiver has already, `whsec_…` or `whsk_…`. Default: a new one. */
+  /** A secret that the receiver already has, `whsec_…` or `whsk_…`. Default: a new one. */
   readonly secret?: string;
 }
 
@@ -74,8 +74,8 @@ export class Webhooks<Tx = unknown> {
   }
 
   /**
-   * Publishes an event to the subscriptions that want it: exactly if `tx` commits, or, without a transaction, durably
-   * when this resolves.
+   * Publishes an event to every matching subscription. With `tx`, the event exists if and only if the transaction
+   * commits; without, it is durable when this resolves.
    */
   async publish(event: WebhookEvent, options: PublishOptions<Tx> = {}): Promise<Published> {
     refuseUnknown(options, ["tx"], "webhooks.publish");
@@ -90,9 +90,9 @@ export class Webhooks<Tx = unknown> {
   }
 
   /**
-   * From now on events of these types go to this URL. With an `id` of yours, the same call at every start of your program
-   * is the same subscription: it is made once, and other settings, or another secret, replace those that it had. Its state
-   * stays as it is: a subscription that was paused, disabled or deleted is not taken up again.
+   * Subscribes a URL to events. With an `id` of your own, the same call at every start of your program creates the
+   * subscription once; changed settings, or another secret, replace the old ones. Its status does not change: a paused,
+   * disabled or deleted subscription stays so.
    */
   async subscribe(settings: SubscribeSettings & { readonly id: string }): Promise<DeclaredSubscription>;
   async subscribe(settings: SubscribeSettings & { readonly id?: undefined }): Promise<NewSubscription>;
@@ -113,33 +113,35 @@ export class Webhooks<Tx = unknown> {
     return { ...view, secret };
   }
 
-  /** One subscription, by its number or by the id that its subscriber chose. */
+  /** Reads a subscription by either of its ids. Throws `WEBHOOK_NOT_FOUND` if there is none. */
   async subscription(id: string): Promise<Subscription> {
     const { subscriptions } = this.#parts;
     return this.#read(async (db) => subscriptions.read(db, await subscriptions.find(db, id)));
   }
 
-  /** Oldest first. */
+  /** Lists subscriptions, oldest first. Default: the first 100. */
   async subscriptions(given: Partial<SubscriptionFilter> = {}): Promise<readonly Subscription[]> {
     refuseUnknown(given, ["status", "limit", "after", "order"], "webhooks.subscriptions");
     const { limit = 100, ...filter } = given;
     return this.#read((db) => this.#parts.subscriptions.list(db, { limit, ...filter }));
   }
 
-  /** Changes what is named; what is set to undefined returns to its default. Deliveries under way are not taken back. */
+  /**
+   * Changes the given settings; a setting of undefined returns to its default. Deliveries under way are not affected.
+   */
   async update(id: string, changes: Partial<SubscriptionSettings>): Promise<Subscription> {
     const found = await this.#find(id);
     return this.#write((session) => this.#parts.subscriptions.update(session, found, changes));
   }
 
-  /** What it is owed waits until it is enabled again. The reason, and who did it, are put on record. */
+  /** Pauses a subscription: its deliveries wait until it is enabled. The reason and the operator go on record. */
   async pause(id: string, note?: OptionalNote): Promise<Subscription> {
     return this.#steer("pause", id, note, (found, session) =>
       this.#parts.subscriptions.move(session, "pause", found, note?.reason ?? null),
     );
   }
 
-  /** Ends a pause, or what a lasting failure had led to. The reason, and who did it, are put on record. */
+  /** Enables a paused or disabled subscription. The reason and the operator go on record. */
   async enable(id: string, note?: OptionalNote): Promise<Subscription> {
     return this.#steer("enable", id, note, async (found, session) => {
       await this.#parts.orchestrator.forgetFailures(session, found);
@@ -148,8 +150,8 @@ export class Webhooks<Tx = unknown> {
   }
 
   /**
-   * Nothing more goes there. What it is still owed ends among the dead letters as `subscription_deleted`. The reason, and
-   * who did it, are put on record.
+   * Deletes a subscription. Its open deliveries become dead letters with the code `subscription_deleted`. The reason
+   * and the operator go on record.
    */
   async unsubscribe(id: string, note?: OptionalNote): Promise<Subscription> {
     return this.#steer("unsubscribe", id, note, (found, session) =>
@@ -157,7 +159,7 @@ export class Webhooks<Tx = unknown> {
     );
   }
 
-  /** A new secret. The old ones sign beside it for the overlap. Default: 1d. */
+  /** Replaces the secret. The old secrets also sign during the overlap. Default: a new secret, an overlap of 1d. */
   async rotateSecret(
     id: string,
     options: { readonly secret?: string; readonly overlap?: Duration } = {},
@@ -171,7 +173,7 @@ export class Webhooks<Tx = unknown> {
     return { ...view, secret };
   }
 
-  /** Sends `amends.ping` to one subscription, whatever it has subscribed to. Answers with the delivery. */
+  /** Sends `amends.ping` to one subscription, whatever its event types, and returns the delivery. */
   async ping(id: string): Promise<Delivery> {
     const found = await this.#find(id);
     const { publisher, orchestrator, subscriptions } = this.#parts;
@@ -185,33 +187,36 @@ export class Webhooks<Tx = unknown> {
     return delivery as Delivery;
   }
 
-  /** Newest first. */
+  /** Lists deliveries, newest first. */
   async deliveries(filter: DeliveryFilter = {}): Promise<readonly Delivery[]> {
     refuseUnknown(filter, ["subscriptionId", "eventId", "status", "limit", "after"], "webhooks.deliveries");
     return this.#parts.operators.deliveries(await this.#resolved(filter));
   }
 
-  /** One delivery; undefined if there is none with this id. */
+  /** Reads a delivery; undefined if there is none. */
   delivery(id: string): Promise<Delivery | undefined> {
     return this.#parts.operators.delivery(id);
   }
 
-  /** Everything that was tried for a delivery, oldest first. */
+  /** Lists the attempts of a delivery, oldest first. */
   attempts(deliveryId: string): Promise<readonly Attempt[]> {
     return this.#parts.operators.attempts(deliveryId);
   }
 
-  /** An event as it was published, with the payload that is sent. */
+  /** Reads an event with the payload that is sent; undefined if there is none. */
   event(id: string): Promise<StoredEvent | undefined> {
     return this.#parts.operators.event(id);
   }
 
   /**
-   * Sends a delivery that has ended once more, as a new one, and answers with the id of that. A dead letter is settled
-   * by it; asking twice for a dead letter makes one new delivery. The reason, and who did it, are put on record.
+   * Sends a delivery that has ended again, as a new delivery, and returns its id. A dead letter is settled by it;
+   * resending a dead letter twice makes one new delivery. The reason and the operator go on record.
    */
   resend(deliveryId: string, note?: OptionalNote): Promise<string>;
-  /** The same for several: the new ids by the old ones. Those whose event is on its way are left out. */
+  /**
+   * Resends several deliveries and returns the new ids by the old ones. A delivery whose event is already on its way is
+   * left out.
+   */
   resend(deliveryIds: readonly string[], note?: OptionalNote): Promise<ReadonlyMap<string, string>>;
   async resend(
     given: string | readonly string[],
@@ -234,8 +239,8 @@ export class Webhooks<Tx = unknown> {
   }
 
   /**
-   * Everything that a subscription wants of what was published in a span: answers with how many. The reason, and who did
-   * it, are put on record.
+   * Resends the events that match a subscription and were published in the span. Returns the number of new deliveries.
+   * The reason and the operator go on record.
    */
   async resendSince(subscriptionId: string, span: Span, note?: OptionalNote): Promise<number> {
     const found = await this.#find(subscriptionId);
@@ -244,7 +249,7 @@ export class Webhooks<Tx = unknown> {
     );
   }
 
-  /** Open ones, oldest first. */
+  /** Lists open dead letters, oldest first. */
   async deadLetters(
     filter: { readonly subscriptionId?: string; readonly limit?: number } = {},
   ): Promise<readonly DeadLetter[]> {
@@ -257,7 +262,7 @@ export class Webhooks<Tx = unknown> {
     return this.#parts.operators.dismiss(deliveryId, note);
   }
 
-  /** Forgets what ended longer ago than this, up to 100,000 deliveries at a time. */
+  /** Removes deliveries and events that ended longer ago than this, at most 100,000 deliveries per call. */
   async prune(policy: { readonly olderThan: Duration }): Promise<Pruned> {
     const ms = positiveMs(policy.olderThan, "olderThan");
     const { database } = this.#host;

@@ -6,10 +6,10 @@ import {
   writeOnce,
   type CheckedWrite,
   type UniqueKey,
-} from "../../src/storage/checked-write.ts";
+} from "../../src/storage/write/checked-write.ts";
 import type { Database, Row } from "../../src/storage/database.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
-import { ALL_EXPECTED, refuse, statementsOf, type Stage } from "../../src/storage/stages.ts";
+import { ALL_EXPECTED, refuse, statementsOf, type Stage } from "../../src/storage/write/stages.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 import { faulty, withCode } from "./support/faults.ts";
 

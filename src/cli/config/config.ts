@@ -26,7 +26,7 @@ export interface AmendsConfig<Tx = unknown, Category extends string = string> ex
   readonly console?: ConsoleOptions & ListenOptions;
 }
 
-/** Keeps the types of what it is given; does nothing else. */
+/** Returns the config unchanged, with its types. */
 export function defineConfig<Tx = unknown, Category extends string = string>(
   config: AmendsConfig<Tx, Category>,
 ): AmendsConfig<Tx, Category> {

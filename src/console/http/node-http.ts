@@ -143,13 +143,13 @@ export interface ListenOptions {
   readonly host?: string;
 }
 
-/** A console that listens by itself. */
+/** A console that listens on a port of its own. */
 export interface ConsoleServer {
   /** The address of the console. */
   readonly url: string;
-  /** The address with a token that works once, for whoever started it. */
+  /** The address with a one-time token that signs in with all roles. */
   readonly signInUrl: string;
-  /** Stops listening and ends every connection. */
+  /** Ends live updates, closes all connections and frees the port. */
   close(): Promise<void>;
 }
 

@@ -2,11 +2,11 @@
 import { AmendsError } from "../../core/errors.ts";
 import type { Role } from "../contract.ts";
 
-/** A person, or a program, that uses the console. */
+/** A person who uses the console. */
 export interface Operator {
-  /** Stands in the audit trail. */
+  /** The name that goes on record with every action, 1 to 255 characters. */
   readonly name: string;
-  /** What the operator may do. */
+  /** What the operator may do, at least one role. `read` is always included. */
   readonly roles: readonly Role[];
 }
 

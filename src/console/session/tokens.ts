@@ -8,7 +8,7 @@ import type { Clock } from "../../storage/clock.ts";
 import { Refused } from "../http/answer.ts";
 import { checkOperator, type Operator } from "./operator.ts";
 
-/** A token for programs, or for people without another way to sign in. */
+/** A token that signs in to the console, and its operator. */
 export interface ConsoleToken extends Operator {
   /** At least 24 characters: make it with `openssl rand -base64 32`. */
   readonly token: string;

@@ -14,7 +14,10 @@ const deliveries = {
 
 export const deliveryMachine: Machine<typeof deliveries> = machine(deliveries);
 
-/** The state of a delivery. */
+/**
+ * The status of a delivery. Pending: not tried yet. InProgress: an attempt is under way. PendingRetry: waits for the
+ * next attempt. Completed: the receiver has it. DeadLettered: given up, now a dead letter.
+ */
 export type DeliveryStatus = StateOf<typeof deliveryMachine>;
 
 /** No job is under way: these wait for their time. */
@@ -48,7 +51,10 @@ const subscriptions = {
 
 export const subscriptionMachine: Machine<typeof subscriptions> = machine(subscriptions);
 
-/** The state of a subscription. */
+/**
+ * The status of a subscription. Active: events are delivered. Paused: deliveries wait. Disabled: events are no longer
+ * routed to it. Deleted: it has ended.
+ */
 export type SubscriptionStatus = StateOf<typeof subscriptionMachine>;
 export type SubscriptionEvent = EventOf<typeof subscriptionMachine>;
 
@@ -63,5 +69,8 @@ const deadLetters = {
 
 export const deadLetterMachine: Machine<typeof deadLetters> = machine(deadLetters);
 
-/** The state of a dead letter. */
+/**
+ * The status of a dead letter. Open: needs an operator. Requeued: a new delivery replaces it. Dismissed: settled
+ * without sending.
+ */
 export type DeadLetterStatus = StateOf<typeof deadLetterMachine>;

@@ -9,70 +9,77 @@ import { refuseUnknown } from "../options.ts";
 import { span, type Period } from "./period.ts";
 
 export const STRATEGIES = ["delete", "anonymize", "retain"] as const;
-/** What an erasure does with a column: delete its row, replace the value, or keep it for a legal reason. */
+/**
+ * What an erasure does with a personal column. `delete`: deletes the row if every column that is not a key is to be
+ * deleted, otherwise overwrites the column. `anonymize`: overwrites the column. `retain`: keeps the value for as long
+ * as the law demands.
+ */
 export type Strategy = (typeof STRATEGIES)[number];
 
-/** A value that takes the place of an erased one. */
+/** A value that takes the place of erased personal data. */
 export type SurrogateValue = string | number | boolean;
 
-/** Why something must be kept although its subject asked for its erasure, and for how long. */
+/** A legal duty to keep data despite a request for erasure, and for how long. */
 export interface LegalRetention {
-  /** For people: "invoices are kept for the tax office". */
+  /** The reason in plain words: "invoices are kept for the tax office". At most 500 characters. */
   readonly reason: string;
-  /** The law that demands it: "§ 147 AO", "Art. 6(1)(c) GDPR". */
+  /** The law that demands it: "§ 147 AO", "Art. 6(1)(c) GDPR". At most 500 characters. */
   readonly legalBasis: string;
-  /** Counted from the anchor: "10y", "6mo", "30d". */
+  /** How long the data is kept, counted from the anchor: "10y", "6mo", "30d". */
   readonly duration: Period;
   /** The column of the same table that holds the instant from which the duration counts. */
   readonly anchor: string;
-  /** The unit of a number in the anchor, since 1970. Default: milliseconds. */
+  /** The unit of a numeric anchor, which counts from 1970-01-01 UTC. Default: "ms". */
   readonly anchorUnit?: "ms" | "s";
-  /** What an erasure does once the time is over. Default: `delete`. */
+  /** What an erasure does once the duration is over. Default: "delete". */
   readonly afterwards?: "delete" | "anonymize";
 }
 
 interface Personal<Category extends string> {
-  /** What kind of personal data it is: `email`, `name`, … A rectification names it. */
+  /** The kind of personal data, such as `email` or `name`. A rectification refers to it. */
   readonly category: Category;
-  /** What an erased column holds if the row stays. Default: a value that fits the column's type. */
+  /** The value of the column after its erasure, if the row stays. Default: a value that fits the column's type. */
   readonly surrogate?: SurrogateValue;
 }
 
-/** A personal column that an erasure empties or whose row it deletes. */
+/** A personal column that an erasure clears. */
 export interface ErasedColumn<Category extends string = string> extends Personal<Category> {
-  /** What an erasure does with the column. */
+  /**
+   * `delete` deletes the row if every column that is not a key is to be deleted; otherwise it overwrites the column, as
+   * `anonymize` does.
+   */
   readonly strategy: "delete" | "anonymize";
-  /** Only with `strategy: "retain"`. */
+  /** Only a retained column has a policy. */
   readonly policy?: never;
 }
 
-/** A personal column that the law requires to be kept. */
+/** A personal column that the law demands to be kept for a while. */
 export interface RetainedColumn<Category extends string = string> extends Personal<Category> {
-  /** The value stays until its time is over. */
+  /** Keeps the value until the policy's duration is over. */
   readonly strategy: "retain";
-  /** Why it is kept, and for how long. */
+  /** Why and for how long the value is kept. */
   readonly policy: LegalRetention;
 }
 
-/** A column that holds personal data. */
+/** A column that holds personal data, and what an erasure does with it. */
 export type PersonalColumn<Category extends string = string> =
   | ErasedColumn<Category>
   | RetainedColumn<Category>;
 
-/** How a row belongs to a person through another table. */
+/** The foreign key over which the rows of a table reach their subject. */
 export interface ViaDeclaration<Table extends string = string> {
-  /** The table in between. */
+  /** The mapped table that the foreign key refers to. */
   readonly table: Table;
-  /** The foreign key's columns in this table, in its order. */
+  /** The columns of the foreign key in this table, in the order of the key. */
   readonly columns: string | readonly string[];
-  /** The columns that they refer to; needed only where the database has no such foreign key. */
+  /** The columns that they refer to. Needed only if the database has no such foreign key. */
   readonly references?: string | readonly string[];
 }
 
 interface AnyTable<Category extends string> {
-  /** Personal columns. A table without any is only a way to others. */
+  /** The personal columns, by name. A table without any only connects other tables to the subject. */
   readonly columns?: Readonly<Record<string, PersonalColumn<Category>>>;
-  /** The rows stay in any case, although everything in them may be personal. */
+  /** Never deletes a row of this table: its personal columns are overwritten instead. Default: false. */
   readonly keepRows?: boolean;
 }
 
@@ -84,16 +91,22 @@ interface OwnTable<Category extends string> extends AnyTable<Category> {
 
 interface ReachingTable<Table extends string, Category extends string> extends AnyTable<Category> {
   readonly subject?: never;
-  /** The mapped table through which a row reaches its subject: its name, where one foreign key leads there. */
+  /**
+   * The mapped table through which a row reaches its subject. Its name is enough if exactly one foreign key leads
+   * there.
+   */
   readonly via: Table | ViaDeclaration<Table>;
 }
 
-/** What one table holds of a person, and how its rows belong to one. */
+/**
+ * One table of a data map. `subject` names the column with the subject's id; `via` names the table through which a row
+ * reaches its subject.
+ */
 export type TableDeclaration<Table extends string = string, Category extends string = string> =
   | OwnTable<Category>
   | ReachingTable<Table, Category>;
 
-/** A data map as plain JSON, by the name of the table. */
+/** A data map as JSON: table declarations by table name. */
 export type DataMapJson = Readonly<Record<string, TableDeclaration>>;
 
 export interface MappedTable {
@@ -112,17 +125,17 @@ export type MappedReach =
       readonly references: readonly string[] | undefined;
     };
 
-/** Where an application holds personal data. `dataMap` makes one. */
+/** Where an application keeps personal data, made by `dataMap` or `dataMapFromJson`. */
 export interface DataMap<Category extends string = string> {
-  /** The tables that hold personal data. */
+  /** The declared tables. */
   readonly tables: readonly MappedTable[];
-  /** The categories of personal data, such as `email`. */
+  /** Every category of personal data in the map, each once. */
   readonly categories: readonly Category[];
-  /** What `dataMapFromJson` reads. */
+  /** The map as JSON. `dataMapFromJson` reads it. */
   toJSON(): DataMapJson;
 }
 
-/** Declares where personal data is. Throws where the map contradicts itself. */
+/** Declares where an application keeps personal data. Throws `BAD_DEFINITION` if the map contradicts itself. */
 export function dataMap<const Table extends string, const Category extends string>(
   tables: Readonly<Record<Table, TableDeclaration<NoInfer<Table>, Category>>>,
 ): DataMap<Category> {
@@ -137,7 +150,7 @@ export function dataMap<const Table extends string, const Category extends strin
   };
 }
 
-/** A map that was written as JSON, such as `JSON.parse(text)`. It is checked like any other. */
+/** Reads a data map from parsed JSON. Throws `BAD_DEFINITION` if the map is not valid. */
 export function dataMapFromJson(json: unknown): DataMap {
   return dataMap(json as DataMapJson);
 }

@@ -5,7 +5,7 @@
 import { positiveMs, type Duration } from "../duration.ts";
 import { AmendsError } from "../errors.ts";
 
-/** A duration that may also be of months or years, such as `"10y"`. */
+/** A duration, or whole months or years by the calendar, such as "6mo" or "10y". At most 1000 years. */
 export type Period = Duration | `${number}mo` | `${number}y`;
 
 /** Exactly one of the two is not zero. */

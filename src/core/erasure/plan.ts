@@ -62,13 +62,13 @@ export interface Retained extends Rows {
   readonly retentions: readonly Retention[];
 }
 
-/** What an erasure does to the tables, in its order. */
+/** What an erasure does to the database: checks first, then changes in an order that satisfies every foreign key. */
 export interface ErasurePlan {
-  /** Rows that stay, and must not refer to rows that are deleted. */
+  /** Checks that must find no row before anything is written. A guard that finds one refuses the erasure. */
   readonly guards: readonly Guard[];
-  /** The deletions and replacements, in an order that foreign keys allow. */
+  /** The deletions and the overwrites, in the order of their execution, children before parents. */
   readonly operations: readonly Operation[];
-  /** What stays for a legal reason. */
+  /** The rows that hold data under a legal retention. */
   readonly retained: readonly Retained[];
 }
 

@@ -11,7 +11,9 @@ const table = {
 
 export const flowMachine: Machine<typeof table> = machine(table);
 
-/** Stored as text, and only ever added to: rows of every release stay readable. */
+/**
+ * The status of a run. Statuses are stored as text and only ever added, so that rows of every release stay readable.
+ */
 export type FlowStatus = StateOf<typeof flowMachine>;
 
 /** A process has at most one run in one of these. */

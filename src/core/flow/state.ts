@@ -13,11 +13,11 @@ export interface FlowPlan {
   readonly steps: readonly FlowStep[];
 }
 
-/** Why a run turned back. */
+/** Why a run compensates. */
 export interface FlowFailure {
-  /** The step at which the run turned back. */
+  /** The step that failed. */
   readonly step: string;
-  /** The name of the failure event, or the label of what was thrown. */
+  /** The name of the failure event, or the label of the thrown error. */
   readonly error: string;
 }
 

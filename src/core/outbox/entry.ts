@@ -2,86 +2,91 @@
 import type { OutboxStatus } from "./machine.ts";
 
 export const OPERATIONS = ["erase", "rectify"] as const;
-/** What a resolver is asked to do. */
+/** What an entry asks of an outside system: to erase the subject's data, or to correct it. */
 export type OutboxOperation = (typeof OPERATIONS)[number];
 
-/** Under which name an outside system knows the subject: `{ kind: "stripe", value: "cus_9" }`. */
+/** How an outside system identifies the subject: `{ kind: "stripe", value: "cus_9" }`. */
 export interface SubjectRef {
-  /** Names the resolver that it goes to. */
+  /** The name of the resolver that handles it. */
   readonly kind: string;
-  /** The id of the person in the other system. */
+  /** The subject's id in the outside system. */
   readonly value: string;
-  /** Further facts that the resolver needs. */
+  /** Further values that the resolver needs, such as `stripeAccount`. */
   readonly extra?: Readonly<Record<string, string>>;
 }
 
-/** The right value of a category. */
+/** The correct value of a category of personal data. */
 export type CorrectedValue = string | number | boolean;
 
-/** The right value of one category of personal data, such as `email`. */
+/** The correct value of one category of personal data, such as `email`. */
 export interface Correction {
-  /** The category of personal data, as the data map names it. */
+  /** The category, as the data map names it. */
   readonly category: string;
-  /** The right value. */
+  /** The correct value. */
   readonly value: CorrectedValue;
 }
 
 export const VERIFICATIONS = ["pending", "required"] as const;
 export type Verification = (typeof VERIFICATIONS)[number];
 
-/** One call to a resolver, and how far it is. */
+/** One call to an outside system about one subject, as the outbox holds it. */
 export interface OutboxEntry {
-  /** Also the idempotency key of the call. */
+  /** The id of the entry, a UUID. It is also the idempotency key of the call. */
   readonly entryId: string;
-  /** The person that it is about. */
+  /** The id of the data subject. */
   readonly subjectId: string;
-  /** The resolver that makes the call. */
+  /** The name of the resolver that makes the call. */
   readonly resolver: string;
-  /** The person in the other system. */
+  /** How the outside system identifies the subject. */
   readonly ref: SubjectRef;
-  /** What the resolver is asked to do. */
+  /** Whether the call erases or corrects. */
   readonly operation: OutboxOperation;
-  /** Personal data: in the row only until the entry is done with. */
+  /** The values of a rectification. They are personal data and are removed from the row once the entry is done. */
   readonly corrections: readonly Correction[];
-  /** The state of the entry. */
+  /** The status of the entry. */
   readonly status: OutboxStatus;
-  /** How often it was claimed since it was enqueued, requeued or parked. */
+  /**
+   * The number of attempts since the entry was enqueued, requeued or scheduled for an expiry, the current one included.
+   */
   readonly attempts: number;
-  /** Which request of this subject it belongs to, where they are counted. */
+  /** The number of the subject's request that it belongs to. */
   readonly generation: number;
-  /** How often the outside system named a day on which the data will have expired. */
+  /** How often the outside system has named a date by which the data expires. */
   readonly horizons: number;
-  /** How often an operator gave it a fresh budget. */
+  /** How often an operator has requeued the entry. */
   readonly requeues: number;
-  /** The call succeeded and is to be verified; `required` keeps the request from completing until it is. */
+  /**
+   * Set after a successful call that is to be verified. `required` keeps the request open until the verification
+   * succeeds.
+   */
   readonly verification: Verification | undefined;
-  /** When it was enqueued, by the database's clock. */
+  /** When the entry was enqueued, by the database's clock. */
   readonly enqueuedAt: Date;
-  /** When it was last claimed; undefined before the first time. */
+  /** When the entry was last claimed; undefined before the first attempt. */
   readonly lastAttemptAt: Date | undefined;
-  /** The earliest instant at which it may be claimed; undefined means at once. */
+  /** The earliest instant at which the entry may be claimed; undefined means at once. */
   readonly nextAttemptAt: Date | undefined;
-  /** A label, never a message. */
+  /** The label of the last error, never its message; undefined if there was none. */
   readonly lastError: string | undefined;
-  /** Names the claim that holds it: whoever settles gives it back. */
+  /** The fencing token of the latest claim. Settling the entry requires it. */
   readonly token: number;
 }
 
-/** As it is handed in. */
+/** An entry to enqueue. */
 export interface NewOutboxEntry {
-  /** The person that it is about. */
+  /** The id of the data subject. */
   readonly subjectId: string;
-  /** The resolver that makes the call. */
+  /** The name of the resolver that makes the call. */
   readonly resolver: string;
-  /** The person in the other system. */
+  /** How the outside system identifies the subject. */
   readonly ref: SubjectRef;
-  /** What the resolver is asked to do. Default: `erase`. */
+  /** Whether the call erases or corrects. Default: "erase". */
   readonly operation?: OutboxOperation;
-  /** The right values, for a rectification. */
+  /** The values of a rectification. A rectification needs at least one. */
   readonly corrections?: readonly Correction[];
-  /** The number of the correction, for a rectification. */
+  /** The number of the subject's request that it belongs to. Default: 0. */
   readonly generation?: number;
-  /** A UUID. A new one is made where none is given. */
+  /** The id of the entry, a UUID. Default: a new one. */
   readonly entryId?: string;
 }
 

@@ -22,7 +22,10 @@ const table = {
 
 export const outboxMachine: Machine<typeof table> = machine(table);
 
-/** Stored as text, and only ever added to: rows of every release stay readable. */
+/**
+ * The status of an outbox entry. Statuses are stored as text and only ever added, so that rows of every release stay
+ * readable.
+ */
 export type OutboxStatus = StateOf<typeof outboxMachine>;
 export type OutboxEvent = EventOf<typeof outboxMachine>;
 

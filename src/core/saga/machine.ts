@@ -22,7 +22,10 @@ export const BEGUN: SagaStatus = sagaMachine.move(RECORDED, "begin");
 /** Every stall leads here, whichever state it comes from. */
 export const STALLED: SagaStatus = sagaMachine.move(BEGUN, "stall");
 
-/** The state of a saga. */
+/**
+ * The status of a saga. PENDING: recorded. RUNNING: under way. COMPENSATING: being undone. COMPLETED: all steps
+ * succeeded. FAILED: everything that may have happened is undone. STALLED: needs an operator.
+ */
 export type SagaStatus = StateOf<typeof sagaMachine>;
 export type SagaEvent = EventOf<typeof sagaMachine>;
 

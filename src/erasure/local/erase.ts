@@ -13,7 +13,7 @@ import type { ResolverRegistry } from "../remote/registry.ts";
 import type { Session } from "../../storage/database.ts";
 import { erasedPayload, event, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
-import { carryOut, checkGuards, checkSubject, type Erased } from "./local-phase.ts";
+import { carryOut, checkGuards, checkSubject, type Erased } from "./carry-out.ts";
 import { BEGUN, beginErasure, keepUntil } from "../queries.ts";
 import type { Recorder } from "../recorder.ts";
 import { inSavepoint } from "./savepoint.ts";
@@ -26,25 +26,25 @@ export interface RequestTools<Tx> {
   readonly recorder: Recorder;
 }
 
-/** A call to another system that was enqueued. */
+/** A call to an outside system that a request has put into the outbox. */
 export interface EnqueuedCall {
   /** The id of the outbox entry. */
   readonly entryId: string;
-  /** The resolver that makes the call. */
+  /** The name of the resolver that makes the call. */
   readonly resolver: string;
 }
 
-/** What an erasure did, and what is still to be done elsewhere. */
+/** What an erasure did in the database, and which calls to outside systems follow. */
 export interface ErasureReport extends Omit<Erased, "firstUntilMs"> {
-  /** The person whose data was erased. */
+  /** The id of the data subject. */
   readonly subjectId: string;
   /** 1 for the subject's first erasure. */
   readonly generation: number;
-  /** The calls to other systems that were enqueued. */
+  /** The calls to outside systems that were enqueued. */
   readonly entries: readonly EnqueuedCall[];
-  /** Resolvers for which no ref was given. */
+  /** The names of resolvers for which no ref was given. */
   readonly skipped: readonly string[];
-  /** Nothing is left to be done elsewhere, of this erasure or of an earlier one. */
+  /** True if no call to an outside system is left to be made, for this erasure or an earlier one. */
   readonly completed: boolean;
 }
 

@@ -1,6 +1,6 @@
 /** What is put on record of a request: numbers, names of tables, columns and resolvers, instants. Never a value. */
 import type { NewAuditEvent, Scalar } from "../../audit/event.ts";
-import type { Erased, RowCounts } from "./local-phase.ts";
+import type { Erased, RowCounts } from "./carry-out.ts";
 
 type Payload = Readonly<Record<string, Scalar>>;
 

@@ -12,32 +12,32 @@ import type { Session } from "../../storage/database.ts";
 import { overwriteSecurely, type EnqueuedCall, type RequestTools } from "./erase.ts";
 import { event, prefixed, skippedSteps } from "./events.ts";
 import { fitLive } from "./live-schema.ts";
-import { checkSubject, correct, type RowCounts } from "./local-phase.ts";
+import { checkSubject, correct, type RowCounts } from "./carry-out.ts";
 import { beginRectification, BEGUN } from "../queries.ts";
 import { inSavepoint } from "./savepoint.ts";
 
 /** The options of a rectification. */
 export interface RectifyOptions {
   /**
-   * A subject who was erased has nothing left that could be wrong, so a rectification is refused. `retained`: correct
-   * what the law still keeps, and nothing else. `anew`: the person is back under the same id.
+   * Allows the rectification of a subject who was erased before. `retained`: correct only the data that the law still
+   * keeps. `anew`: the person is back under the same id. Default: such a rectification throws `SUBJECT_ERASED`.
    */
   readonly afterErasure?: "retained" | "anew";
 }
 
-/** What a rectification did here, and what it enqueued for other systems. */
+/** What a rectification did in the database, and which calls to outside systems follow. */
 export interface RectificationReport {
-  /** The person whose data was corrected. */
+  /** The id of the data subject. */
   readonly subjectId: string;
-  /** The number of this correction; a later one replaces it. */
+  /** 1 for the subject's first rectification. */
   readonly generation: number;
-  /** The number of rows that were corrected, by table. */
+  /** The number of corrected rows per table. */
   readonly corrected: RowCounts;
-  /** The calls to other systems that were enqueued. */
+  /** The calls to outside systems that were enqueued. */
   readonly entries: readonly EnqueuedCall[];
-  /** Resolvers that cannot correct, or for which no ref was given. */
+  /** The names of resolvers that cannot correct, or for which no ref was given. */
   readonly skipped: readonly string[];
-  /** True if no other system has to be called. */
+  /** True if no call to an outside system is left to be made, for this rectification or an earlier one. */
   readonly completed: boolean;
 }
 

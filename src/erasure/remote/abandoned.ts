@@ -1,23 +1,26 @@
 /** Tells whoever is on call that an entry needs a person: after it is durable, and without being able to disturb it. */
 import type { OutboxEntry, OutboxOperation } from "../../core/outbox/entry.ts";
 
-/** Labels and ids only, safe to send to a pager. */
+/** An entry that was abandoned and needs a person. It holds ids and labels only, so that it can be sent to a pager. */
 export interface AbandonedSignal {
   /** The id of the entry. */
   readonly entryId: string;
-  /** The person that it is about. */
+  /** The id of the data subject. */
   readonly subjectId: string;
-  /** The resolver that was called. */
+  /** The name of the resolver. */
   readonly resolver: string;
-  /** What the resolver was asked to do. */
+  /** Whether the call erases or corrects. */
   readonly operation: OutboxOperation;
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attempts: number;
-  /** A label, never a message. */
+  /** The label of the last error, never its message. */
   readonly error: string;
 }
 
-/** What it throws is ignored, and it is not waited for beyond a second. */
+/**
+ * Called after an entry was abandoned durably. Its errors are logged and ignored. The runner waits for it for at most
+ * one second.
+ */
 export type AbandonedHook = (signal: AbandonedSignal) => unknown;
 
 export function abandonedSignal(entry: OutboxEntry, error: string): AbandonedSignal {

@@ -31,32 +31,32 @@ import { settleIn, type Settlement } from "../../outbox/settle.ts";
 import { databaseCounts, type StatusCounts, type StatusCountsSource } from "./status-counts.ts";
 import { cancelRectifications } from "./supersede.ts";
 
-/** The options of `new Outbox`. */
+/** The options of an `Outbox`. */
 export interface OutboxOptions {
-  /** Needed for `requeue` and `resolve`, and for superseding: each leaves an event. */
+  /** Where audit events go. `requeue`, `resolve`, `completeLocally` and superseding a rectification require it. */
   readonly audit?: AnySink;
-  /** Counts in another way than by asking the database. */
+  /** Replaces the query behind `statusCounts`. Default: one query on the database. */
   readonly statusCountsSource?: StatusCountsSource;
 }
 
-/** How many entries `claimBatch` takes, and for how long. */
+/** The options of `claimBatch`. */
 export interface ClaimOptions {
-  /** How long a claim holds. Default: 5m. */
+  /** How long the claim is valid without renewal. Default: 5m. */
   readonly lease?: Duration;
 }
 
-/** What `markSucceeded` writes beside the success. */
+/** The options of `markSucceeded`. */
 export interface SucceededOptions<Tx> {
   /**
-   * Called inside the open transaction when this was the last entry that its subject's request waited for. What it
-   * throws takes the success back: the entry stays claimed until its lease is over.
+   * Called inside the open transaction if this was the last entry that the subject's request waited for. If it throws,
+   * the success is rolled back and the entry stays claimed until its lease ends.
    */
   readonly onSubjectComplete?: (tx: Tx) => unknown;
 }
 
-/** The label of a failure, and when the entry is tried again. */
+/** The label of the error, and when the entry is due again: after `waitMs` milliseconds, or at `nextAttemptAt`. */
 export type FailedOptions = {
-  /** The label of the failure. */
+  /** The label of the error; never personal data. A text that is no label throws `BAD_OPTION`. */
   readonly error: string;
 } & (
   | { readonly waitMs: number; readonly nextAttemptAt?: never }
@@ -94,8 +94,9 @@ export class Outbox<Tx = unknown> {
   }
 
   /**
-   * Writes entries in the caller's open transaction; never commits. Returns their ids. A rectification takes the place
-   * of older ones of the same subject, resolver and ref; an erasure cancels the subject's open rectifications.
+   * Writes entries in the caller's open transaction, without committing it, and returns their ids. A rectification
+   * supersedes older ones of the same subject, resolver and ref; an erasure cancels the subject's open rectifications.
+   * Throws `BAD_INPUT` if an entry is not valid.
    */
   async enqueue(tx: Tx, entries: readonly NewOutboxEntry[]): Promise<readonly string[]> {
     return this.enqueueIn(this.host.database.join(tx), entries);
@@ -115,8 +116,8 @@ export class Outbox<Tx = unknown> {
   }
 
   /**
-   * Cancels the subject's open rectifications and clears what they would have written, in the caller's transaction:
-   * for an erasure that has no entry of its own. Returns how many.
+   * Cancels the subject's open rectifications and clears their values, in the caller's transaction. Use it for an
+   * erasure that has no entry of its own. Returns the number of cancelled entries.
    */
   async cancelRectifications(tx: Tx, subjectId: string): Promise<number> {
     checkId(subjectId, "subjectId", SUBJECT_MAX);
@@ -127,8 +128,8 @@ export class Outbox<Tx = unknown> {
   }
 
   /**
-   * For a request that has no entry of its own: completes it in the caller's transaction, unless an entry of an earlier
-   * generation is still open. True where it is complete.
+   * Completes a request that has no entry of its own, in the caller's transaction. Returns false if an entry of an
+   * earlier generation is still open.
    */
   async completeLocally(tx: Tx, request: Request): Promise<boolean> {
     checkId(request.subjectId, "subjectId", SUBJECT_MAX);
@@ -136,7 +137,10 @@ export class Outbox<Tx = unknown> {
     return completeIn(session, this.#sink("A completion"), request, () => this.host.newId());
   }
 
-  /** Takes up to `limit` due entries, fresh ones first, then oldest first. Each claim counts as an attempt. */
+  /**
+   * Claims up to `limit` due entries and returns them, oldest first. Each claim counts as an attempt. Default: 50
+   * entries.
+   */
   async claimBatch(
     limit: number = 50,
     { lease = DEFAULT_LEASE_MS }: ClaimOptions = {},
@@ -148,7 +152,7 @@ export class Outbox<Tx = unknown> {
     return rows.map(toEntry).toSorted(byAge);
   }
 
-  /** The call has succeeded. False where the claim was lost. */
+  /** Settles an entry whose call succeeded. Returns false if the claim was lost. */
   async markSucceeded(
     entry: OutboxEntry,
     { onSubjectComplete }: SucceededOptions<Tx> = {},
@@ -168,7 +172,7 @@ export class Outbox<Tx = unknown> {
     return settled !== "lost";
   }
 
-  /** The call has failed and is to be tried again. False where the claim was lost. */
+  /** Settles an entry whose call failed and is to be retried. Returns false if the claim was lost. */
   async markFailed(entry: OutboxEntry, options: FailedOptions): Promise<boolean> {
     const { error, waitMs, nextAttemptAt } = options;
     const due =
@@ -178,7 +182,10 @@ export class Outbox<Tx = unknown> {
     return this.#settle({ ...pieceOf(entry, "fail"), ...due, error: checkLabel(error) });
   }
 
-  /** The data will have expired then: the entry is parked until it can be verified. False where the claim was lost. */
+  /**
+   * Settles an entry whose data expires at `resumeAt`: the entry is due again then. Returns false if the claim was
+   * lost.
+   */
   async markScheduled(entry: OutboxEntry, resumeAt: Date): Promise<boolean> {
     return this.#settle({
       ...pieceOf(entry, "park"),
@@ -187,14 +194,15 @@ export class Outbox<Tx = unknown> {
     });
   }
 
-  /** Trying again cannot help: a person is needed. False where the claim was lost. */
+  /** Settles an entry whose call failed permanently: the entry needs attention. Returns false if the claim was lost. */
   async markAbandoned(entry: OutboxEntry, { error }: { readonly error: string }): Promise<boolean> {
     return this.#settle({ ...pieceOf(entry, "abandon"), error: checkLabel(error) });
   }
 
   /**
-   * Gives abandoned erase entries a fresh budget, under the same ids. All or none; ids that are unknown or no longer
-   * abandoned are skipped. Returns the entries that were requeued.
+   * Requeues abandoned erase entries under the same ids, with their attempts reset, in one transaction. Ids that are
+   * unknown or no longer abandoned are skipped. Returns the requeued entries. Throws a `ConfigurationError` if an id is
+   * that of a rectification, whose values are gone.
    */
   async requeue(ids: Iterable<string>, note: RequeueNote = {}): Promise<readonly OutboxEntry[]> {
     const audit = this.#sink("A requeue");
@@ -207,8 +215,8 @@ export class Outbox<Tx = unknown> {
 
   /**
    * Confirms abandoned entries by hand: the reason names the evidence that the outside system no longer has the data.
-   * The entries count as succeeded, and a request with nothing else open completes. Ids that are unknown or not abandoned
-   * are skipped. Returns the entries that were resolved.
+   * The entries count as succeeded, and a request with no other open entry completes. Ids that are unknown or not
+   * abandoned are skipped. Returns the resolved entries.
    */
   async resolve(ids: Iterable<string>, note: OperatorNote): Promise<readonly OutboxEntry[]> {
     const sink = this.#sink("A resolve");
@@ -220,17 +228,17 @@ export class Outbox<Tx = unknown> {
     return resolve(tools, given, note);
   }
 
-  /** Entries that need a person, oldest first. */
+  /** Lists abandoned entries, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<EntryPage> {
     return this.#list(abandonedRows, options);
   }
 
-  /** Parked entries, nearest horizon first. */
+  /** Lists entries that wait for data to expire, nearest date first. */
   async listScheduled(options: PageOptions = {}): Promise<EntryPage> {
     return this.#list(scheduledRows, options);
   }
 
-  /** How many entries there are in each status; every status is there. */
+  /** The number of entries in each status, 0 included. */
   async statusCounts(): Promise<StatusCounts> {
     return this.#counts.statusCounts();
   }

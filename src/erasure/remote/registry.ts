@@ -10,7 +10,7 @@ import {
   type VerifyingResolver,
 } from "./resolver.ts";
 
-/** The resolvers that a process knows, by name. */
+/** The resolvers of this process, by name. */
 export class ResolverRegistry {
   readonly #resolvers: Map<string, AnyResolver> = new Map();
 
@@ -18,7 +18,10 @@ export class ResolverRegistry {
     for (const resolver of resolvers) this.register(resolver);
   }
 
-  /** Adds a resolver. A name that is taken is refused. */
+  /**
+   * Adds a resolver. Throws `BAD_DEFINITION` if it lacks a name or a method, and a `ConfigurationError` if the name is
+   * taken.
+   */
   register(resolver: AnyResolver): this {
     const name = checkName((resolver as Partial<AnyResolver> | undefined)?.name, "The name of a resolver");
     if (!canErase(resolver) && !isRetentionOnly(resolver)) {
@@ -36,24 +39,24 @@ export class ResolverRegistry {
     return this;
   }
 
-  /** The names of all resolvers. */
+  /** The names of all resolvers, in the order of their registration. */
   get names(): readonly string[] {
     return [...this.#resolvers.keys()];
   }
 
-  /** Whether there is a resolver with this name. */
+  /** True if a resolver of this name is registered. */
   has(name: string): boolean {
     return this.#resolvers.has(name);
   }
 
-  /** Throws a ResolverError where there is none: trying again cannot help. */
+  /** The resolver of this name. Throws a `ResolverError` if there is none. */
   get(name: string): AnyResolver {
     const resolver = this.#resolvers.get(name);
     if (!resolver) throw new ResolverError("UnknownResolver", `No resolver is named ${name}.`);
     return resolver;
   }
 
-  /** Is the value of its refs personal data? */
+  /** True if the values of this resolver's refs are personal data. */
   hasPersonalRefs(name: string): boolean {
     return this.#resolvers.get(name)?.personalRef === true;
   }

@@ -14,11 +14,11 @@ import { findEntries } from "../../outbox/queries.ts";
 import { isAbandoned, Requeue } from "../../outbox/requeue.ts";
 import { ENTRY, toEntry, type EntryRow } from "../../outbox/rows.ts";
 
-/** Why an operator requeues or resolves entries. */
+/** Why abandoned entries are requeued, and by whom. It goes into the audit trail. */
 export interface RequeueNote {
-  /** Why, for the audit trail. Never personal data. */
+  /** The reason, at most 1000 characters. Never personal data. */
   readonly reason?: string;
-  /** Who does it. */
+  /** The name of the operator, at most 1000 characters. */
   readonly by?: string;
 }
 

@@ -6,49 +6,55 @@
 import { Terminal } from "../../core/errors.ts";
 import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";
 
-/** What a resolver is told about the call. */
+/** What a resolver knows of the call that it makes. */
 export interface ResolverCall {
-  /** The entry's id: pass it on as the idempotency key. */
+  /** The id of the entry. Pass it on as the idempotency key. */
   readonly key: string;
-  /** 1 for the first. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
-  /** Fires when nobody waits for the answer any longer. */
+  /** Aborts on a timeout, on a lost claim and on shutdown. Pass it to `fetch`. */
   readonly signal: AbortSignal;
-  /** The person that it is about. */
+  /** The id of the data subject in your application. */
   readonly subjectId: string;
 }
 
-/** What a resolver answers to an erasure. */
+/** The result of a successful erasure. */
 export interface ResolverErasure {
-  /** There was nothing (left) to erase: a success. */
+  /** True if the system had no data of the subject. It counts as a success. */
   readonly alreadyAbsent?: boolean;
 }
 
-/** What a resolver answers to a rectification. */
+/** The result of a successful rectification. */
 export interface ResolverRectification {
-  /** Everything was right already: a success. */
+  /** True if the system already had the correct values. It counts as a success. */
   readonly alreadyConsistent?: boolean;
 }
 
-/** The system cannot erase, it can only let the data expire. */
+/** The result of `scheduleErasure`: the date by which the data expires, or that there is none. */
 export type ResolverExpiry = { readonly expiresAt: Date } | { readonly alreadyAbsent: true };
 
 interface Named {
-  /** A ref goes to the resolver whose name equals its kind. */
+  /** The name of the resolver. It handles every ref of this `kind`. */
   readonly name: string;
-  /** The ref's value is personal data itself (an email address): scrubbed once the entry is done with. */
+  /**
+   * True if the value of a ref is personal data itself, such as an email address. It is removed from the row once the
+   * entry is done. Default: false.
+   */
   readonly personalRef?: boolean;
 }
 
-/** Erases a person in another system. */
+/**
+ * An outside system that can erase a subject's data. Every call may be repeated under the same key and must then have
+ * the same result. A thrown `ResolverError` is permanent; every other error is retried.
+ */
 export interface Resolver extends Named {
-  /** Erases the person. It may be called twice with the same key, and must then do nothing more. */
+  /** Erases the subject's data. Resolves once the data is gone. */
   eraseSubject(ref: SubjectRef, call: ResolverCall): Promise<ResolverErasure>;
 }
 
-/** A resolver that can also correct data. */
+/** A resolver whose system can also correct a subject's data. */
 export interface RectifyingResolver extends Resolver {
-  /** Corrects the person's data. It may be called twice with the same key. */
+  /** Writes the correct values. It ignores categories that the system does not hold. */
   rectifySubject(
     ref: SubjectRef,
     corrections: readonly Correction[],
@@ -56,24 +62,24 @@ export interface RectifyingResolver extends Resolver {
   ): Promise<ResolverRectification>;
 }
 
-/** A resolver that can also look whether the data is gone. */
+/** A resolver that can also check that an erasure took effect. */
 export interface VerifyingResolver extends Resolver {
-  /** Looks whether the data is really gone. */
+  /** Returns true if the system has no data of the subject left. */
   verifyAbsent(ref: SubjectRef, call: ResolverCall): Promise<boolean>;
 }
 
-/** A system that erases by itself after some time, such as backups and logs. */
+/** A resolver for a system that cannot erase, and in which data can only expire. */
 export interface RetentionOnlyResolver extends Named {
-  /** Says when the data will be gone. */
+  /** Lets the data expire, and returns the date. It is called again after that date, until the data is absent. */
   scheduleErasure(ref: SubjectRef, call: ResolverCall): Promise<ResolverExpiry>;
 }
 
-/** Every kind of resolver. */
+/** A resolver of any kind. Its methods decide what it can do. */
 export type AnyResolver = Resolver | RectifyingResolver | VerifyingResolver | RetentionOnlyResolver;
 
 export { RetryLater } from "../../core/errors.ts";
 
-/** Trying again cannot help: the entry is abandoned, and a person is told. */
+/** Thrown by a resolver for a permanent failure: the entry is abandoned and needs attention. */
 export class ResolverError extends Terminal {
   constructor(code: string, message: string = code, options?: ErrorOptions) {
     super(code, message, options);

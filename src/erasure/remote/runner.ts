@@ -32,19 +32,22 @@ import { ENTRY, isReadable, toEntry, type EntryRow } from "../../outbox/rows.ts"
 import { scrubbedRef } from "./scrub.ts";
 import type { Settled, Settlement } from "../../outbox/settle.ts";
 
-/** The options of `new SagaRunner`. */
+/** The options of a `SagaRunner`. */
 export interface SagaRunnerOptions {
-  /** How often an entry is tried before it is abandoned. Default: 8. */
+  /** The number of attempts after which an entry is abandoned. Default: 8. */
   readonly maxAttempts?: number;
-  /** How many entries one `runOnce` takes. Default: 50. */
+  /** The number of entries that one `runOnce` claims at most. Default: 50. */
   readonly batchSize?: number;
-  /** When a failed call is made again, and how long a claim lasts: `{ base: "10s", cap: "10m", lease: "5m" }`. */
+  /**
+   * The retry schedule and the length of a lease: `{ base: "10s", cap: "10m", lease: "5m" }`. Default: 30s, doubled up
+   * to 1h, with a lease of 5m.
+   */
   readonly backoff?: BackoffPolicy | BackoffSettings;
-  /** Called after an entry was abandoned, durably. */
+  /** Called after an entry was abandoned, for example to page an operator. */
   readonly onAbandoned?: AbandonedHook;
-  /** A request is complete only when every resolver that can verify has found the data gone. */
+  /** True keeps a request open until every resolver that can verify has found the data absent. Default: false. */
   readonly requireVerification?: boolean;
-  /** A call that takes longer is told to stop, and counts as failed. Default: as long as the lease. */
+  /** A call that takes longer is aborted and counts as failed. Default: the length of the lease. */
   readonly callTimeout?: Duration;
 }
 
@@ -55,7 +58,10 @@ export interface RunnerOutbox extends Pick<Outbox, "writer" | "onEnqueued"> {
 
 const OPTIONS = ["maxAttempts", "batchSize", "backoff", "onAbandoned", "requireVerification", "callTimeout"];
 
-/** Calls the resolvers of the entries that are due. */
+/**
+ * Makes the due calls of an outbox: claims entries, calls their resolvers, and settles the outcomes. A worker drives
+ * it, or `runOnce` does.
+ */
 export class SagaRunner {
   readonly #registry: ResolverRegistry;
   readonly #outbox: RunnerOutbox;
@@ -105,12 +111,15 @@ export class SagaRunner {
     return this.#pool;
   }
 
-  /** Claims that were lost to another runner: the fence held. */
+  /** The number of claims that were lost to another runner. */
   get lost(): number {
     return this.#pool.lost;
   }
 
-  /** Claims one batch, makes its calls concurrently, persists each outcome as it arrives, and returns the number of entries. */
+  /**
+   * Claims one batch, makes its calls in parallel, settles each outcome as it arrives, and returns the number of
+   * claimed entries.
+   */
   async runOnce(...given: []): Promise<number> {
     refuseArguments(given, "A runner's runOnce");
     return runBatch(this.#pool, this.#host, this.#batchSize);

@@ -4,12 +4,12 @@ import { persist } from "../../storage/retry.ts";
 import type { PartContext } from "../../runtime/part.ts";
 import { countStatuses, STATUS_COUNT } from "../../outbox/queries.ts";
 
-/** The number of outbox entries in each state. */
+/** The number of entries in each status. */
 export type StatusCounts = Readonly<Record<OutboxStatus, number>>;
 
-/** Replaces the counting: by a replica, a cache, or another tool of the user's. Every status must be there. */
+/** Another source of the counts, such as a replica or a cache. */
 export interface StatusCountsSource {
-  /** Counts the entries in each state. */
+  /** Returns a count for every status. */
   statusCounts(): Promise<StatusCounts>;
 }
 

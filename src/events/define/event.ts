@@ -18,48 +18,54 @@ import { encodeJson, type Stored } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { newId } from "../../runtime/identifiers.ts";
 
-/** What every event has besides its own fields. */
+/** The fields that every event has besides its own. */
 export interface EventMeta<Name extends string = string> {
-  /** The name of the event's type. */
+  /** The name of the event type. */
   readonly type: Name;
   /** The id of the event, a UUID. */
   readonly id: string;
-  /** When it was published, by the database's clock; undefined until then. */
+  /** When the event was published, by the database's clock; undefined before. */
   readonly time: Date | undefined;
-  /** What it belongs to: one process, one chain of events. */
+  /** The process that the event belongs to; undefined before the event is published, if none was given. */
   readonly correlation: string | undefined;
-  /** The id of the event that it answers. */
+  /** The id of the event whose handler produced this one; undefined if none did. */
   readonly causation: string | undefined;
 }
 
-/** An event that an event type made: its data, and its metadata. */
+/** An event: its own fields, and those that every event has. */
 export type EventValue<Name extends string = string, Data = unknown> = Readonly<Data> & EventMeta<Name>;
 
-/** An event as a handler gets it: on its way, so its time and its correlation are known. */
+/** An event as a handler receives it: its time and its correlation are known. */
 export type DeliveredEvent<Name extends string = string, Data = unknown> = EventValue<Name, Data> & {
   readonly time: Date;
   readonly correlation: string;
 };
 
-/** The options of one event. */
+/** The second argument of an event type: `OrderPlaced(data, { id, correlation })`. */
 export interface NewEventOptions {
-  /** A UUID. The same id published twice is one event. A new one is made where none is given. */
+  /**
+   * The id of the event, a UUID in lower case. An event that is published twice under one id is one event. Default: a
+   * new id.
+   */
   readonly id?: string;
-  /** What it belongs to: events of one correlation reach each handler in their order. */
+  /** The process that the event belongs to. Events of one correlation reach each handler in their order. */
   readonly correlation?: string;
 }
 
-/** Makes events of one kind: `OrderPlaced({ orderId })`. */
+/** An event type, made by `event(…)`. Calling it makes an event: `OrderPlaced({ orderId })`. */
 export interface EventType<Name extends string = string, Input = never, Data = unknown> {
-  /** Makes an event. The data is checked against the schema. */
+  /** Makes an event. Throws `BAD_INPUT` if the data does not fit the schema. */
   (data: Input, options?: NewEventOptions): EventValue<Name, Data>;
-  /** The name of the type. */
+  /** The name of the event type. */
   readonly type: Name;
-  /** The version of the schema. */
+  /** The version of its data. */
   readonly version: number;
-  /** What the schema makes of stored data. Throws where it no longer fits. */
+  /**
+   * Reads stored data: upcasts it if it is of an older version, and validates it. Throws `BAD_INPUT` if it no longer
+   * fits the schema.
+   */
   read(payload: string | null, version: number): unknown;
-  /** The fields that must be given. */
+  /** The names of the required fields, as far as the schema tells. */
   requires(): readonly string[];
   /** Only for the compiler. */
   readonly types?: { readonly data: Data; readonly accepts: (data: Input) => void };
@@ -69,17 +75,17 @@ export interface EventType<Name extends string = string, Input = never, Data = u
 export type AnyEvent = EventType;
 
 export type NameOf<E extends AnyEvent> = E["type"];
-/** The data of an event type. */
+/** The fields of an event type, as its schema returns them. */
 export type DataOf<E extends AnyEvent> = NonNullable<E["types"]>["data"];
 export type ValueOf<E extends AnyEvent> = EventValue<NameOf<E>, DataOf<E>>;
-/** The event as handlers of this type get it. */
+/** An event of this type, as a handler receives it. */
 export type DeliveredOf<E extends AnyEvent> = DeliveredEvent<NameOf<E>, DataOf<E>>;
 
 /** The options of `event`. */
 export interface EventOptions {
-  /** The version of the schema. Default: 1. */
+  /** The version of the data, 1 to 1000. A version above 1 needs `upcast`. Default: 1. */
   readonly version?: number;
-  /** Makes data of this version out of what an older one stored. */
+  /** Converts stored data of an older version to this version. */
   readonly upcast?: (data: unknown, version: number) => unknown;
 }
 
@@ -92,7 +98,10 @@ type Fits<Input, Data> = [Extract<keyof Data, ReservedField>] extends [never]
 
 const VERSION_MAX = 1_000;
 
-/** Defines a kind of event. */
+/**
+ * Defines an event type by a name and a schema from any Standard Schema library. The schema must be synchronous. Throws
+ * `BAD_DEFINITION` if the definition is not valid.
+ */
 export function event<const Name extends string, Input, Data>(
   name: Name,
   schema: StandardSchemaV1<Input, Data> & Fits<Input, Data>,

@@ -14,23 +14,26 @@ import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { AnyEvent, DeliveredOf, EventValue, ValueOf } from "./event.ts";
 import { SagaContractViolation } from "./violation.ts";
 
-/** Where a handler puts events besides the one that it returns. */
+/** Where a handler puts further events besides the one that it returns. */
 export interface HandlerOutbox {
-  /** Goes out together with the handler's outcome, or not at all. */
+  /** Publishes the events in the commit that records the handler's outcome, or not at all. */
   append(...events: readonly EventValue[]): void;
 }
 
-/** What a handler gets beside the event. */
+/** What a handler receives besides the event. */
 export interface HandlerContext<Tx = undefined> {
-  /** The open transaction of a handler that asked for one. */
+  /** The open transaction of a handler with the option `transaction`; otherwise undefined. */
   readonly tx: Tx;
-  /** For side effects: audit entries, notices. */
+  /** For further events, such as audit entries and notifications. */
   readonly outbox: HandlerOutbox;
-  /** Stable over retries and restarts, distinct per event and handler: pass it on as the idempotency key. */
+  /**
+   * The idempotency key: the same over retries and restarts, distinct per event and handler. Pass it on to the systems
+   * that you call.
+   */
   readonly key: string;
-  /** 1 for the first try. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
-  /** Fires when the call's time is up, when its claim was lost, or when the worker shuts down. */
+  /** Aborts on a timeout, on a lost claim and on shutdown. */
   readonly signal: AbortSignal;
 }
 
@@ -50,55 +53,67 @@ export interface HandlerOptions<
   Failure extends AnyEvent,
   Tx = undefined,
 > {
-  /** The event that it takes. */
+  /** The type of event that it handles. */
   readonly on: On;
-  /** What it answers with when it has done what it is for. */
+  /** The type of event that it returns in `ok(…)` on success. */
   readonly ok: Success;
-  /** What it answers with when it was refused: nothing of what it did in its transaction is kept. */
+  /**
+   * The type of event that it returns in `err(…)` on a business failure. The writes of its transaction are rolled back.
+   */
   readonly err: Failure;
-  /** Does the work. It may be called twice for one event, with the same key. */
+  /**
+   * Handles one event and returns `ok` or `err` with the event that follows. A thrown error is retried; `Terminal` is
+   * not.
+   */
   handle(
     event: DeliveredOf<On>,
     context: HandlerContext<Tx>,
   ): Answer<Success, Failure> | Promise<Answer<Success, Failure>>;
-  /** How often it is tried when it throws. */
+  /**
+   * The number of attempts of a handler that throws, and the waits between them. Default: 8 attempts, from 1s up to 1h.
+   */
   readonly retry?: RetryOptions;
-  /** The longest that one try may take: then its signal fires, and the try counts as failed. */
+  /** The timeout of one attempt: then its signal aborts, and the attempt counts as failed. Default: none. */
   readonly timeout?: Duration;
-  /** It runs in a transaction that commits together with its answer, exactly once. */
+  /**
+   * Runs the handler in a transaction that commits together with its outcome, exactly once. Default: no transaction.
+   */
   readonly transaction?: TransactionKind<Tx>;
 }
 
-/** A handler of events. `handler` makes one. */
+/** A handler, made by `handler(…)` or `sagaHandler(…)`. */
 export interface Handler<
   On extends AnyEvent = AnyEvent,
   Success extends AnyEvent = AnyEvent,
   Failure extends AnyEvent = AnyEvent,
 > {
-  /** The name, unique in the process. */
+  /** The name under which its deliveries are stored. */
   readonly name: string;
-  /** The event that it handles. */
+  /** The type of event that it handles. */
   readonly on: On;
-  /** The event that it answers success with. */
+  /** The type of event that it returns on success. */
   readonly ok: Success;
-  /** The event that it answers failure with. */
+  /** The type of event that it returns on a business failure. */
   readonly err: Failure;
-  /** How often it is tried, and how long the waits are. */
+  /** The checked retry schedule. */
   readonly retry: RetryPolicy;
-  /** The time limit of one try, in milliseconds. */
+  /** The timeout of one attempt in milliseconds; undefined for none. */
   readonly timeoutMs: number | undefined;
-  /** The kind of transaction that it runs in; undefined if it has none. */
+  /** The kind of transaction that it runs in; undefined for none. */
   readonly transaction: TransactionKind<unknown> | undefined;
-  /** The function that does the work. */
+  /** The function that handles an event. The worker calls it. */
   handle(event: never, context: never): unknown;
 }
 
-/** Any handler, whatever it handles. */
+/** Any handler, whatever its events. */
 export type AnyHandler = Handler;
 
 const OPTIONS = ["on", "ok", "err", "handle", "retry", "timeout", "transaction"];
 
-/** Defines a handler. Its name is what its deliveries are kept under: do not change it while some are open. */
+/**
+ * Defines a handler. Deliveries are stored under its name: do not rename it while some are open. Throws
+ * `BAD_DEFINITION` if the definition is not valid.
+ */
 export function handler<
   On extends AnyEvent,
   Success extends AnyEvent,

@@ -30,19 +30,22 @@ type Made<Event> = Event | Promise<Event>;
 type Compensator<Id> = (id: Id, step: SagaStep) => Made<EventValue | undefined>;
 
 interface Basics<Trigger extends AnyEvent, Field extends FieldOf<Trigger>, Steps extends SagaSteps> {
-  /** The event that begins a run. */
+  /** The type of event that starts a run. */
   readonly trigger: Trigger;
-  /** The field that says which process an event belongs to. Every event of the saga has it. */
+  /** The field that identifies the process of an event. Every event of the saga has it. */
   readonly correlate: Field;
-  /** Each takes what the one before it gives. */
+  /** The steps, in order. Each handles the success event of the step before it. */
   readonly steps: Steps & Checked<Trigger, Field, Steps>;
-  /** Makes the event that is sent when all steps are done. */
+  /** Makes the event that is published when all steps are done. */
   onCompleted(id: IdOf<Trigger, Field>): Made<EventValue>;
-  /** Makes the event that is sent when everything that was done is undone. */
+  /** Makes the event that is published when every completed step is undone. */
   onFailed(id: IdOf<Trigger, Field>, failure: FlowFailure): Made<EventValue>;
-  /** Makes the command that undoes a step, if it needs more than the id. Undefined: there is nothing to undo. */
+  /**
+   * Makes the command that undoes a step, if the command needs more than the id. Undefined means that there is nothing
+   * to undo.
+   */
   onCompensate?(id: IdOf<Trigger, Field>, step: SagaStep): Made<EventValue | undefined>;
-  /** How long the saga may take until its last step is done. After that it turns back. */
+  /** How long a run may take until its last step is done. After that it compensates. Default: none. */
   readonly deadline?: Duration;
 }
 

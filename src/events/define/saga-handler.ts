@@ -15,19 +15,19 @@ export interface SagaHandlerOptions<
   Results,
   E,
 > {
-  /** The event that starts the saga. */
+  /** The type of event that starts the saga. */
   readonly on: On;
-  /** The event that is sent when the saga has completed. */
+  /** The type of event that follows a completed saga. */
   readonly ok: Success;
-  /** The event that is sent when the saga has failed. */
+  /** The type of event that follows a failed saga. */
   readonly err: Failure;
-  /** Registered in `sagas`, too. */
+  /** The saga to run. Register it in `sagas` as well. */
   readonly saga: SagaDefinition<Input, unknown, Results, E>;
-  /** What the saga is started with. */
+  /** Returns the input of the saga. */
   input(event: DeliveredOf<On>): Input;
-  /** The answer where the saga has completed. */
+  /** Makes the success event of a completed saga. */
   completed(event: DeliveredOf<On>, results: Results): ValueOf<Success>;
-  /** The answer where it has failed, and undone what it did. */
+  /** Makes the failure event of a saga that failed and was compensated. */
   failed(
     event: DeliveredOf<On>,
     failure: Extract<SagaOutcome<Results, E>, { status: "FAILED" }>,
@@ -35,8 +35,9 @@ export interface SagaHandlerOptions<
 }
 
 /**
- * The saga's id is made from the event's: however often the event is delivered, it is one saga. Waiting for it holds no
- * place for long, and a saga that stalls is waited for until a person has helped it on.
+ * Defines a handler that runs a saga of steps and answers with its outcome. The saga's id is derived from the event's,
+ * so that repeated deliveries run one saga. The handler does not hold its slot while the saga runs, and waits for a stalled
+ * saga until an operator resolves it.
  */
 export function sagaHandler<
   On extends AnyEvent,

@@ -8,11 +8,11 @@ import type { AnyEvent, EventValue } from "./event.ts";
 import { isEventType, type AnyHandler } from "./handler.ts";
 import { SagaContractViolation } from "./violation.ts";
 
-/** What a step may have besides its handler. */
+/** The options of `step`. */
 export interface SagaStepOptions<Compensation extends AnyEvent | undefined = AnyEvent | undefined> {
-  /** The command that undoes this step. It says which process, and no more: its handler reads the current state. */
+  /** The command that undoes this step. It holds only the id of the process; its handler reads the current state. */
   readonly compensation?: Compensation;
-  /** How long the step may take, with all attempts and waits. After that the saga turns back. */
+  /** How long the step may take, with all attempts and waits. After that the saga compensates. Default: none. */
   readonly deadline?: Duration;
 }
 

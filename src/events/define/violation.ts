@@ -1,7 +1,9 @@
 /** Somebody broke what a handler or a saga promises: an event that was not declared, or one at the wrong time. */
 import { Terminal } from "../../core/errors.ts";
 
-/** An event came to a run that does not wait for it. */
+/**
+ * Thrown when a handler or a saga breaks its declaration, such as with an event that was not declared. It is permanent.
+ */
 export class SagaContractViolation extends Terminal {
   constructor(message: string, options?: ErrorOptions) {
     super("SagaContractViolation", message, options);

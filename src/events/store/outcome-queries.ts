@@ -23,10 +23,10 @@ import {
 } from "../../outbox/deliveries/insert-queries.ts";
 import { MARK, markDeliveries, selectBehind } from "../../outbox/deliveries/outcome-queries.ts";
 import { bigint, instant, int, optional, text } from "../../storage/column.ts";
-import type { WriteMode } from "../../storage/checked-write.ts";
+import type { WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
-import { statementsOf, type Stage } from "../../storage/stages.ts";
+import { statementsOf, type Stage } from "../../storage/write/stages.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import type { Outcome } from "../run/outcome.ts";

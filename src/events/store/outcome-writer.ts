@@ -14,9 +14,9 @@ import {
 } from "../../outbox/deliveries/insert-queries.ts";
 import { findSettled } from "../../outbox/deliveries/outcome-queries.ts";
 import { DELIVERY_CLAIM, type DeliveryClaim, type NewDelivery } from "../../outbox/deliveries/row.ts";
-import { checkedWrite, isRefusal, type WriteMode } from "../../storage/checked-write.ts";
+import { checkedWrite, isRefusal, type WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
-import { ALL_EXPECTED } from "../../storage/stages.ts";
+import { ALL_EXPECTED } from "../../storage/write/stages.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Fanout, Move, Outcome } from "../run/outcome.ts";
 import { ANSWER, writeStatements, type Contents } from "./outcome-queries.ts";

@@ -6,22 +6,22 @@ import { refuseUnknown } from "../../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 
-/** How long what has ended is kept, by how it ended. What is left out is kept for ever. */
+/** How long ended items are kept, by how they ended. Default: forever. */
 export interface EndedPolicy {
-  /** How long one that completed is kept after its end. */
+  /** How long a completed item is kept after its end. Default: forever. */
   readonly completed?: Duration;
-  /** How long one that failed, and was undone, is kept after its end. */
+  /** How long an item that failed and was undone is kept after its end. Default: forever. */
   readonly failed?: Duration;
 }
 
 /** How long sagas are kept, and whether they are archived. */
 export interface SagaPolicy extends EndedPolicy {
   /**
-   * `true` moves sagas into the archive's own table, where the console still finds them. A function is given each batch
-   * before it is removed, perhaps more than once; what it throws keeps the batch.
+   * `true` moves sagas into the archive table, where the console still finds them. A function receives each batch
+   * before it is removed, possibly more than once; if it throws, the batch is kept.
    */
   readonly archive?: boolean | ((sagas: readonly SagaView[]) => unknown);
-  /** How long an archived saga is kept. Default: for ever. */
+  /** How long an archived saga is kept. Default: forever. */
   readonly archived?: Duration;
 }
 
@@ -33,13 +33,13 @@ export interface OutboxPolicy {
   readonly untaken?: Duration;
 }
 
-/** How long what has ended is kept, part by part. A duration stands for all ends alike. */
+/** How long ended items are kept, by part. A duration applies to every kind of end. */
 export interface RetentionPolicy {
   /** Sagas of steps, such as `"90d"` or `{ completed: "30d", failed: "365d" }`. */
   readonly sagas?: Duration | SagaPolicy;
   /** Runs of event sagas, each with the events that were sent for it. */
   readonly flows?: Duration | EndedPolicy;
-  /** Entries of the outbox, but for those of runs that are still there. A duration is for entries that are done. */
+  /** Entries of the outbox, except those of runs that still exist. A duration applies to entries that are done. */
   readonly outbox?: Duration | OutboxPolicy;
   /** How long a webhook delivery is kept after its end, and an event after its last delivery. */
   readonly webhooks?: Duration;

@@ -19,8 +19,8 @@ export interface RetentionOptions extends RetentionPolicy {
   /** The number of rows that one transaction removes. Default: 500. */
   readonly batch?: number;
   /**
-   * PostgreSQL only: the role that removes, such as `amends_retention` of `migrate({ roles: true })`. The user that
-   * connects must be a member of it, and needs no right to delete by itself.
+   * PostgreSQL only: the role that removes rows, such as `amends_retention` of `migrate({ roles: true })`. The
+   * connecting user must be a member of it and needs no delete privilege of its own.
    */
   readonly role?: string;
 }
@@ -32,7 +32,7 @@ const BATCH_MAX = 5_000;
 /** How long it rests when nothing is left to remove. */
 const REST_MS = 60_000;
 
-/** Removes or archives what has ended: `amends.retention`. */
+/** Removes or archives ended sagas, events and deliveries: `amends.retention`. */
 export class Retention {
   /** @internal */
   readonly duties: readonly Duty[];
@@ -49,7 +49,10 @@ export class Retention {
     this.duties = [this.#sweeper];
   }
 
-  /** Removes one batch of each kind that there is a policy for. Returns the number of rows. The worker does it by itself. */
+  /**
+   * Removes one batch of each kind with a policy, and returns the number of rows. The worker calls it; without a
+   * worker, call it yourself.
+   */
   async runOnce(...given: []): Promise<number> {
     refuseArguments(given, "amends.retention.runOnce");
     return this.#sweeper.runOnce();

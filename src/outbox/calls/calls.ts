@@ -43,17 +43,19 @@ import { abandonedRows } from "../read/list-queries.ts";
 import { requeueCalls } from "../requeue.ts";
 import { CALL, type CallRow } from "../rows.ts";
 
-/** The option `calls` of `new Amends`, if it says more than which calls there are. */
+/** The option `calls` of `new Amends`, with settings. */
 export interface CallsOptions {
   /** The calls that this process makes. An empty list is for a process that only enqueues. */
   readonly define: readonly CallDefinition[];
-  /** For every call that has no `retry` of its own. Default: 8 tries, from 30s up to 1h. */
+  /** The retry schedule of calls without one of their own. Default: 8 attempts, from 30s up to 1h. */
   readonly retry?: RetryOptions;
-  /** How long a worker that vanished keeps a call. Default: 5m. */
+  /** The lease of a call: how long a worker that vanished keeps it. Default: 5m. */
   readonly lease?: Duration;
   /** The number of calls that one `runOnce` takes. Default: 50. */
   readonly batchSize?: number;
-  /** Called after a call was abandoned, durably. What it throws is ignored, and it is not waited for beyond a second. */
+  /**
+   * Called after a call was abandoned durably. Its errors are ignored. The worker waits for it for at most one second.
+   */
   readonly onAbandoned?: (signal: AbandonedCall) => unknown;
 }
 
@@ -63,7 +65,7 @@ export interface AbandonedCall {
   readonly entryId: string;
   /** The name of the call. */
   readonly name: string;
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attempts: number;
   /** The label of the last error. */
   readonly error: string;
@@ -132,8 +134,8 @@ export class Calls<Tx = unknown> {
   }
 
   /**
-   * Enqueues a call. With `tx` it is made exactly if that transaction commits; without, it is durable when this
-   * resolves. With `id` it is enqueued once, however often this is called.
+   * Enqueues a call. With `tx`, it is made if and only if the transaction commits; without, it is durable when this
+   * resolves. With `id`, it is enqueued once, however often this is called.
    */
   async enqueue<Schema extends StandardSchemaV1>(
     call: CallDefinition<Schema>,
@@ -157,13 +159,13 @@ export class Calls<Tx = unknown> {
     return queued;
   }
 
-  /** Claims one batch of the calls that this process knows, makes them, and returns how many there were. */
+  /** Claims one batch of the calls that this process knows, makes them, and returns their number. */
   async runOnce(...given: []): Promise<number> {
     refuseArguments(given, "amends.calls.runOnce");
     return runBatch(this.#pool, this.#host, this.#batchSize);
   }
 
-  /** Calls that need a person, oldest first. */
+  /** Lists abandoned calls, oldest first. */
   async listAbandoned(options: PageOptions = {}): Promise<CallPage> {
     refuseUnknown(options, ["limit", "after"], "calls.listAbandoned");
     const limit = checkLimit(options.limit ?? 100);
@@ -173,8 +175,8 @@ export class Calls<Tx = unknown> {
   }
 
   /**
-   * Gives abandoned calls a fresh budget, under the same ids; others are skipped. Who did it and why is on record in the
-   * same transaction. Returns the ids that were requeued.
+   * Requeues abandoned calls under the same ids, with their attempts reset; other ids are skipped. The reason and the
+   * operator go on record in the same transaction. Returns the requeued ids.
    */
   async requeue(ids: Iterable<string>, note: OperatorNote): Promise<readonly string[]> {
     const { reason, by = NOBODY } = checkNote(note, "the record of what people did");

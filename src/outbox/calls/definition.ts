@@ -7,42 +7,42 @@ import { encodeJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { OUTBOX_RETRY, readRetry, type RetryOptions } from "../../core/backoff.ts";
 
-/** What the code of a call gets beside its input. */
+/** What a call receives besides its input. */
 export interface CallContext {
-  /** The entry's id, the same for every try: pass it on as the idempotency key. */
+  /** The idempotency key: the id of the entry, the same for every attempt. Pass it on to the system that you call. */
   readonly key: string;
-  /** The number of this try. The first one is 1. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
-  /** Fires when the call's time is over, when its claim was lost, and when the worker shuts down. */
+  /** Aborts on a timeout, on a lost claim and on shutdown. */
   readonly signal: AbortSignal;
 }
 
 /** The options of `defineCall`. */
 export interface CallOptions<Schema extends StandardSchemaV1> {
-  /** What the call takes, from any Standard Schema library. */
+  /** The schema of the input, from any Standard Schema library. */
   readonly schema: Schema;
   /**
-   * Makes the call. If it throws, it is tried again on the schedule. A thrown `Terminal` and a returned `err` are not
-   * tried again: the call is abandoned and shows up in `amends.attention`.
+   * Makes the call. If it throws, it is retried on the schedule. A thrown `Terminal` and a returned `err` are not
+   * retried: the call is abandoned and appears in `amends.attention`.
    */
   readonly handle: (input: StandardSchemaV1.InferOutput<Schema>, call: CallContext) => unknown;
-  /** How often the call is tried, and how long the waits are. Default: that of `calls`, 8 tries from 30s up to 1h. */
+  /** The number of attempts and the waits between them. Default: `retry` of `calls`, 8 attempts from 30s up to 1h. */
   readonly retry?: RetryOptions;
-  /** A call that takes longer is told to stop, and the try counts as failed. Default: the lease of `calls`. */
+  /** A call that takes longer is aborted and counts as failed. Default: the lease of `calls`. */
   readonly timeout?: Duration;
 }
 
-/** A call as `new Amends({ calls })` knows it. */
+/** A call, made by `defineCall(…)`. Register it in `calls` of `new Amends`. */
 export interface CallDefinition<Schema extends StandardSchemaV1 = StandardSchemaV1> {
   /** The name under which its entries are stored. Do not change it while some are open. */
   readonly name: string;
-  /** What the call takes. */
+  /** The schema of the input. */
   readonly schema: Schema;
   /** Makes the call. */
   readonly handle: (input: never, call: CallContext) => unknown;
-  /** The retries of its own. */
+  /** Its own retry schedule; undefined if that of `calls` applies. */
   readonly retry: RetryOptions | undefined;
-  /** The time limit of its own, in milliseconds. */
+  /** Its own time limit in milliseconds; undefined if the lease of `calls` applies. */
   readonly timeoutMs: number | undefined;
 }
 

@@ -11,13 +11,16 @@ import { refuseUnknown } from "../../core/options.ts";
 import type { Session } from "../../storage/database.ts";
 import { FOUND_CALL, insertCall, selectCallByKey, type CallGate, type NewCall } from "./queries.ts";
 
-/** How a call is enqueued. */
+/** The options of `enqueue`. */
 export interface EnqueueOptions<Tx = unknown> {
-  /** Your own open transaction: the call is made exactly if it commits. Without one, the call is durable when `enqueue` resolves. */
+  /**
+   * Your own open transaction: the call is made if and only if it commits. Without one, the call is durable when
+   * `enqueue` resolves.
+   */
   readonly tx?: Tx;
   /**
-   * Names this call: the same id with the same call and input is the same call, however often it is enqueued. Another
-   * input under the same id is refused with `CALL_CONFLICT`. Ids of different calls do not meet.
+   * An id for deduplication: the same id with the same call and input is enqueued once. Another input under the same id
+   * throws `CALL_CONFLICT`. Ids of different calls are independent.
    */
   readonly id?: string;
   /** The earliest instant at which the call is made. */

@@ -9,9 +9,9 @@ export interface CallEntry {
   readonly entryId: string;
   /** The name of the call. */
   readonly name: string;
-  /** Where the entry stands. */
+  /** The status of the entry. */
   readonly status: OutboxStatus;
-  /** How often it was claimed to be made. */
+  /** The number of attempts so far, the current one included. */
   readonly attempts: number;
   /** When it was enqueued, by the database's clock. */
   readonly enqueuedAt: Date;
@@ -19,7 +19,7 @@ export interface CallEntry {
   readonly lastError: string | undefined;
   /** The input as JSON, until the call is done. */
   readonly payload: string | undefined;
-  /** Names the claim that holds it. */
+  /** The fencing token of the latest claim. */
   readonly token: number;
   /** Always undefined: calls are not verified. */
   readonly verification: Verification | undefined;

@@ -2,7 +2,7 @@
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import { flag, instant, int, text, uuid } from "../../storage/column.ts";
-import type { UniqueKey, WriteMode } from "../../storage/checked-write.ts";
+import type { UniqueKey, WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";

@@ -4,9 +4,9 @@ import { AmendsError } from "../../core/errors.ts";
 import { isUuid } from "../../core/flow/sealed.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 
-/** Which page of a list is read. */
+/** Which page of a list is returned. */
 export interface PageOptions {
-  /** Default: 100. */
+  /** The size of a page, 1 to 1000 entries. Default: 100. */
   readonly limit?: number;
   /** The `next` of the previous page. */
   readonly after?: string;
@@ -14,7 +14,7 @@ export interface PageOptions {
 
 /** One page of outbox entries. */
 export interface EntryPage {
-  /** The entries of this page, oldest first. */
+  /** The entries of this page. */
   readonly entries: readonly OutboxEntry[];
   /** Pass it as `after` to get the next page; undefined on the last one. */
   readonly next: string | undefined;

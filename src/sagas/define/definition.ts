@@ -20,104 +20,119 @@ import { readParallel } from "./parallel-steps.ts";
 import type { EventWait, ForwardLimit, MatchField, OnTimeout, SignalWait, Waited } from "./wait-options.ts";
 import { readSleep, readWaitFor } from "./wait-steps.ts";
 
-/** An event that a step sends out, durable together with the step. */
+/** An event that a step emits. It is committed together with the step's outcome. */
 export interface EmittedEvent {
-  /** The name of the event's type. */
+  /** The name of the event type. */
   readonly type: string;
-  /** The data of the event. */
+  /** The data of the event: anything that JSON can hold. */
   readonly data?: unknown;
 }
 
 interface CallContext<Input, Results, Tx> {
-  /** The saga's id. */
+  /** The id of the saga. */
   readonly sagaId: string;
-  /** What the saga was started with, after its schema. */
+  /** The input of the saga, as its schema returned it and JSON stored it. */
   readonly input: Input;
-  /** What the steps before returned, by their names. */
+  /** The results of the steps before, by step name. */
   readonly results: Results;
-  /** Stable over retries and restarts, distinct per saga, step and direction: pass it on as the idempotency key. */
+  /**
+   * The idempotency key: the same over retries and restarts, distinct per saga, step and direction. Pass it on to the
+   * systems that you call.
+   */
   readonly key: string;
-  /** 1 for the first try. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
-  /** Fires when the call's time is up, the saga is cancelled, or the worker shuts down. */
+  /** Aborts on a timeout, on a cancellation of the saga and on shutdown. */
   readonly signal: AbortSignal;
-  /** The open transaction of a transactional step. */
+  /** The open transaction of a step with the option `transaction`; otherwise undefined. */
   readonly tx: Tx;
-  /** Puts an event into the outbox together with this step's outcome, or not at all. */
+  /** Publishes an event in the commit that records this step's outcome, or not at all. */
   emit(event: EmittedEvent): void;
 }
 
-/** What an act gets. */
+/** What an act receives. */
 export interface ActContext<Input, Results, Tx = undefined> extends CallContext<Input, Results, Tx> {}
 
-/** What an undo gets. */
+/** What a compensation receives. */
 export interface UndoContext<Input, Results, Value, Tx = undefined> extends CallContext<Input, Results, Tx> {
-  /** What the act returned, or undefined where it is not known whether the act happened. */
+  /** What the act returned; undefined if it is in doubt whether the act happened. */
   readonly result: Value | undefined;
-  /** The key that the act was called with: undo by it where there is no result. */
+  /** The idempotency key of the act. Undo by this key if there is no result. */
   readonly actKey: string;
 }
 
-/** Which kind of transaction a transactional step runs in: exported by the database's entry. */
+/** The kind of transaction that a step runs in: `transaction` of `amends/postgres` or `amends/sqlite`. */
 export interface TransactionKind<Tx> {
-  /** The database that the transaction belongs to. */
+  /** The database that it is for. */
   readonly dialect: "postgres" | "sqlite";
-  /** Never set: it carries the type of `tx`. */
+  /** Only for the compiler: the type of the open transaction. */
   readonly tx?: Tx;
 }
 
 export interface Acting<Input, Results, Value, Tx = undefined> {
-  /** Does the work. It may be called twice, with the same key. */
+  /**
+   * Does the work of the step and returns its result, `ok(result)` or `err(failure)`. A thrown error is retried;
+   * `Terminal` is not.
+   */
   act(context: ActContext<Input, Results, Tx>): Value;
-  /** How often the act is tried, and how long the waits are. Default: `retry` of the saga. */
+  /** The number of attempts of an act that throws, and the waits between them. Default: `retry` of the saga. */
   readonly retry?: RetryOptions;
-  /** The longest that one try may take: then its signal fires, and the try counts as failed. */
+  /** The timeout of one attempt: then its signal aborts, and the attempt counts as failed. Default: none. */
   readonly timeout?: Duration;
 }
 
 interface StepBasics<Input, Results, Value, Tx> extends Acting<Input, Results, Value, Tx> {
-  /** The act runs in a transaction that commits together with the step's checkpoint, exactly once. */
+  /**
+   * Runs the act in a transaction that commits together with the step's checkpoint, exactly once. Default: no
+   * transaction.
+   */
   readonly transaction?: TransactionKind<Tx>;
 }
 
 export interface Undoable<Input, Results, Value, Tx = undefined> {
-  /** Takes back what the act did, or may have done. Called with the same key however often it is tried. */
+  /** Undoes what the act did or may have done. It may be called again, always with the same key. */
   compensate?(context: UndoContext<Input, Partial<Results>, ValueOf<Value>, Tx>): unknown;
-  /** How often the undo is tried, and how long the waits are. Default: `compensateRetry` of the saga. */
+  /**
+   * The number of attempts of a compensation that throws, and the waits between them. Default: `compensateRetry` of the
+   * saga.
+   */
   readonly compensateRetry?: RetryOptions;
-  /** The longest that all tries of the act may take together: then the saga compensates. */
+  /** How long all attempts of the act may take together: after that the saga compensates. Default: none. */
   readonly deadline?: Duration;
 }
 
-/** The options of `.step` before the pivot. */
+/** The options of a step before the pivot. */
 export interface StepOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, Undoable<Input, Results, Value, Tx> {
-  /** Undo the step also when its act answered with `err`. */
+  /** Also compensates the step if its act returned `err`. Default: false. */
   readonly undoOnErr?: boolean;
 }
 
-/** The point of no return. Its undo, if it has one, is called only where the pivot itself did not finish. */
+/**
+ * The options of the pivot, the point of no return. Its compensation is called only if the pivot itself did not
+ * succeed.
+ */
 export interface PivotOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, Undoable<Input, Results, Value, Tx> {}
 
-/** After the pivot the saga only goes forward: there is nothing to compensate, and no deadline that would. */
+/** The options that a step after the pivot cannot have, because the saga only goes forward. */
 export interface ForwardOnly {
-  /** Not after the pivot. */
+  /** Not allowed: there is no compensation after the pivot. */
   readonly compensate?: "After the pivot a saga only goes forward: there is nothing to compensate.";
-  /** Not after the pivot. */
+  /** Not allowed: no deadline makes the saga compensate after the pivot. */
   readonly deadline?: "After the pivot a saga only goes forward: no deadline can turn it back.";
 }
 
-/** The options of `.step` after the pivot. */
+/** The options of a step after the pivot. */
 export interface ForwardOptions<Input, Results, Value, Tx>
   extends StepBasics<Input, Results, Value, Tx>, ForwardOnly {}
 
 /**
- * What is done instead where the step fails for good: a step of its own, with its own name, keys and tries. Whatever the
- * step may have done is undone first. What the fallback returns is the step's result.
+ * The fallback of a step: another step that runs if this one fails permanently, with its own name, keys and attempts.
+ * The possible effects of the failed step are undone first. The result of the fallback becomes the result of the step.
  */
 export interface WithFallback<Options, Name> {
-  /** Another step, which takes the place of this one if it fails for good. */
+  /** The fallback. Default: none; the saga compensates, or stalls after the pivot. */
   readonly fallback?: Options & FallbackTerms<Name>;
 }
 
@@ -148,19 +163,22 @@ export type With<Results, Name extends string, Value> = {
 // oxlint-disable-next-line typescript/ban-types
 export type NoResults = {};
 
-/** A saga as it is registered and started. */
+/** A saga definition. Register it in `sagas` of `new Amends`, and start it with `amends.start`. */
 export interface SagaDefinition<Input = unknown, Output = unknown, Results = unknown, Failure = unknown> {
-  /** The name of the saga. */
+  /** The name of the saga, under which runs are stored. */
   readonly name: string;
   /** The version of the definition. */
   readonly version: number;
   /** The schema of the input. */
   readonly schema: StandardSchemaV1<Input, Output>;
-  /** The steps, in their order. */
+  /** The steps, in order. */
   readonly steps: readonly StepDefinition[];
-  /** What is recorded of the steps when a saga starts. */
+  /**
+   * The shape of the steps as it is stored with every saga. A saga whose stored plan no longer fits its definition
+   * stalls.
+   */
   readonly plan: Plan;
-  /** The options, with their defaults. */
+  /** The checked options. */
   readonly settings: SagaSettings;
   /** Only for the compiler. */
   readonly types?: { readonly results: Results; readonly failure: Failure };
@@ -169,7 +187,7 @@ export interface SagaDefinition<Input = unknown, Output = unknown, Results = unk
 /** Any saga, whatever its types. */
 export type AnySaga = SagaDefinition;
 
-/** A saga before its pivot: the builder that `saga` returns. */
+/** A saga definition to which steps can be added, before its pivot. */
 export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
   Input,
   Output,
@@ -218,7 +236,7 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
     With<Results, Name, Value | OtherValue>,
     Failure | FailureOf<Value> | FailureOf<OtherValue>
   >;
-  /** Adds steps that act at the same time. They do not see each other's results; the steps after them see all. */
+  /** Adds steps that run in parallel. They do not see one another's results; the steps after them see all. */
   parallel<const Name extends string, Added, Failed>(
     name: Name & Fresh<Name, Results>,
     steps: (
@@ -226,17 +244,17 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
     ) => StepGroup<Stored<Output>, Results, Added, Failed>,
     options?: ParallelOptions,
   ): Saga<Input, Output, Together<Results, Added>, Failure | Failed>;
-  /** Rests for so long, durably, without holding anything. */
+  /** Adds a step that waits for this duration. The wait is durable and holds no worker slot. */
   sleep<const Name extends string>(
     name: Name & Fresh<Name, Results>,
     duration: Duration,
   ): Saga<Input, Output, With<Results, Name, undefined>, Failure>;
-  /** Rests until `amends.signal` sends this signal. Its payload is the step's result. */
+  /** Adds a step that waits until `amends.signal` sends this signal. The payload of the signal is the step's result. */
   waitFor<const Name extends string, Payload, const End extends OnTimeout = "compensate">(
     name: Name & Fresh<Name, Results>,
     options: SignalWait<Payload, End>,
   ): Saga<Input, Output, With<Results, Name, Waited<Payload, End>>, Failure>;
-  /** Rests until an event is published that belongs to this saga. Its data is the step's result. */
+  /** Adds a step that waits until a matching event is published. The data of the event is the step's result. */
   waitFor<
     const Name extends string,
     Data,
@@ -248,14 +266,14 @@ export interface Saga<Input, Output, Results, Failure> extends SagaDefinition<
   ): Saga<Input, Output, With<Results, Name, Waited<Data, End>>, Failure>;
 }
 
-/** A saga after its pivot, which only goes forward. */
+/** A saga definition after its pivot: further steps only go forward. */
 export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefinition<
   Input,
   Output,
   Results,
   Failure
 > {
-  /** Adds a step that is retried until it succeeds, or until a person decides. */
+  /** Adds a step that only goes forward: if it fails permanently, the saga stalls until an operator decides. */
   step<
     const Name extends string,
     Value,
@@ -276,7 +294,10 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
     With<Results, Name, Value | OtherValue>,
     Failure | FailureOf<Value> | FailureOf<OtherValue>
   >;
-  /** Adds steps that act at the same time, each retried until it succeeds, or until a person decides. */
+  /**
+   * Adds steps that run in parallel and only go forward: if one fails permanently, the saga stalls until an operator
+   * decides.
+   */
   parallel<const Name extends string, Added, Failed>(
     name: Name & Fresh<Name, Results>,
     steps: (
@@ -284,17 +305,17 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
     ) => ForwardGroup<Stored<Output>, Results, Added, Failed>,
     options?: ParallelOptions,
   ): ForwardSaga<Input, Output, Together<Results, Added>, Failure | Failed>;
-  /** Rests for so long, durably, without holding anything. */
+  /** Adds a step that waits for this duration. The wait is durable and holds no worker slot. */
   sleep<const Name extends string>(
     name: Name & Fresh<Name, Results>,
     duration: Duration,
   ): ForwardSaga<Input, Output, With<Results, Name, undefined>, Failure>;
-  /** Rests until `amends.signal` sends this signal. Its payload is the step's result. */
+  /** Adds a step that waits until `amends.signal` sends this signal. The payload of the signal is the step's result. */
   waitFor<const Name extends string, Payload, const End extends OnTimeout = "compensate">(
     name: Name & Fresh<Name, Results>,
     options: SignalWait<Payload, End> & ForwardLimit<End>,
   ): ForwardSaga<Input, Output, With<Results, Name, Waited<Payload, End>>, Failure>;
-  /** Rests until an event is published that belongs to this saga. Its data is the step's result. */
+  /** Adds a step that waits until a matching event is published. The data of the event is the step's result. */
   waitFor<
     const Name extends string,
     Data,
@@ -308,21 +329,29 @@ export interface ForwardSaga<Input, Output, Results, Failure> extends SagaDefini
 
 /** The options of `saga`. */
 export interface SagaOptions {
-  /** Sagas keep the version they began with: register old and new side by side until the old ones have ended. */
+  /**
+   * The version of the definition. A saga keeps the version that it started with: register old and new versions
+   * together until the old sagas have ended. Default: 1.
+   */
   readonly version?: number;
-  /** The longest that the saga may take before its pivot: then it compensates. */
+  /** How long the saga may take until its pivot: after that it compensates. Default: none. */
   readonly deadline?: Duration;
-  /** For every step that does not say otherwise. */
+  /** The retry schedule of acts without one of their own. Default: 8 attempts, from 1s up to 1h. */
   readonly retry?: RetryOptions;
-  /** For every undo of a step that has none of its own. Default: 8 tries from 1s. */
+  /** The retry schedule of compensations without one of their own. Default: 8 attempts, from 1s up to 1h. */
   readonly compensateRetry?: RetryOptions;
-  /** How often the saga may lose its worker before it stalls. Default: 5. */
+  /** How often the saga may lose its worker without making progress before it stalls. Default: 5. */
   readonly recoveries?: number;
-  /** Also store the messages of what is thrown, which may carry personal data. Default: `keepMessages` of `new Amends`. */
+  /**
+   * Also stores the messages of thrown errors, which may hold personal data. Default: `keepMessages` of `new Amends`.
+   */
   readonly keepMessages?: boolean;
 }
 
-/** Defines a saga: a name, a schema for its input (any Standard Schema library), then its steps. */
+/**
+ * Defines a saga by a name and a schema for its input, from any Standard Schema library. Add its steps to the result.
+ * Throws `BAD_DEFINITION` if the definition is not valid.
+ */
 export function saga<Input, Output>(
   name: string,
   schema: StandardSchemaV1<Input, Output>,

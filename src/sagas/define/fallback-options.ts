@@ -2,27 +2,29 @@
 import type { Duration } from "../../core/duration.ts";
 import type { SagaFailure } from "../view/outcome.ts";
 
-/** Labels of failures, or a question that is asked of each. A label is the code of an `err`, or what was thrown. */
+/**
+ * Selects failures by their labels, or by a predicate. A label is the code of an `err`, or the label of a thrown error.
+ */
 export type FailureFilter = readonly string[] | ((failure: SagaFailure) => boolean);
 
-/** Keeps calls away from what fails again and again. Each worker process has its own. */
+/** A circuit breaker: it stops calls to a step that keeps failing. Each worker process has its own. */
 export interface BreakerOptions {
-  /** How many failures in a row open the circuit. Default: 5. */
+  /** The number of failures in a row that open the breaker. Default: 5. */
   readonly threshold?: number;
-  /** How long the circuit stays open before one call may try again. Default: 30s. */
+  /** How long the breaker stays open before one call may try again. Default: 30s. */
   readonly reset?: Duration;
-  /** Failures that say nothing against what was called. */
+  /** Failures that do not count. Default: none. */
   readonly exclude?: FailureFilter;
 }
 
-/** When a fallback takes over, and under which name it does. */
+/** The name of a fallback, and when it runs. */
 export interface FallbackTerms<Name> {
-  /** Under this name it is in the log, and its calls have their keys. */
+  /** The name of the fallback in the log and in its idempotency keys. */
   readonly name: Name;
-  /** The failures that it is for. Without it: all trouble, and no `err`, which is an answer. */
+  /** The failures that lead to the fallback. Default: every failure except `err`. */
   readonly when?: FailureFilter;
-  /** While it is open, the step is not called and its fallback acts at once. */
+  /** While the breaker is open, the step is not called and the fallback runs at once. Default: none. */
   readonly breaker?: BreakerOptions;
-  /** Not for a fallback. */
+  /** Not allowed: a fallback has no fallback of its own. */
   readonly fallback?: "A fallback has no fallback of its own.";
 }

@@ -1,9 +1,9 @@
 /** The steps of a group as they are written: like any step, but without their siblings' results. */
 import type { Acting, FailureOf, ForwardOnly, Fresh, StepOptions, Undoable, With } from "./definition.ts";
 
-/** The options of `.parallel`. */
+/** The options of a group of parallel steps. */
 export interface ParallelOptions {
-  /** The most steps of the group that act at once. Default: all of them. */
+  /** The number of the group's steps that run at once. Default: all. */
   readonly concurrency?: number;
 }
 
@@ -12,9 +12,9 @@ export interface ParallelOptions {
  * acts, its step is undone, and nothing is undone while others act.
  */
 interface OnlyAlone {
-  /** Not in a group. */
+  /** Not allowed in a group: put a transactional step before or after the group. */
   readonly transaction?: "A step of a group cannot be transactional: put it before or after the group.";
-  /** Not in a group. */
+  /** Not allowed in a group: put a step with a fallback before or after the group. */
   readonly fallback?: "A step of a group cannot have a fallback: put it before or after the group.";
 }
 
@@ -30,7 +30,7 @@ export interface MemberOptions<Input, Results, Value>
 export interface ForwardMemberOptions<Input, Results, Value>
   extends Acting<Input, Results, Value>, ForwardOnly, OnlyAlone {}
 
-/** Steps that act at the same time. `Results` are those of the steps before the group, `Own` those of its steps. */
+/** Steps that run in parallel. `Results` are those of the steps before the group, `Own` those of its steps. */
 export interface StepGroup<Input, Results, Own, Failure> {
   /** Adds a step to the group. */
   step<const Name extends string, Value>(
@@ -41,9 +41,9 @@ export interface StepGroup<Input, Results, Own, Failure> {
   readonly types?: { readonly own: Own; readonly failure: Failure };
 }
 
-/** The same after the pivot: there is nothing to compensate. */
+/** Steps after the pivot that run in parallel. */
 export interface ForwardGroup<Input, Results, Own, Failure> {
-  /** Adds a step to the group that is retried until it succeeds, or until a person decides. */
+  /** Adds a step to the group. If it fails permanently, the saga stalls until an operator decides. */
   step<const Name extends string, Value>(
     name: Name & Fresh<Name, Results & Own>,
     options: ForwardMemberOptions<Input, Results, Value>,

@@ -3,18 +3,21 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 
-/** A signal that sagas can wait for. `signal` makes one. */
+/** A signal, made by `signal(…)`. A saga waits for it with `waitFor`; `amends.signal` sends it. */
 export interface SignalType<Name extends string = string, Input = unknown, Payload = unknown> {
   /** The name of the signal. */
   readonly name: Name;
-  /** The schema of its payload. */
+  /** The schema of the payload. */
   readonly schema: StandardSchemaV1<Input, Payload>;
 }
 
 /** Any signal, whatever its payload. */
 export type AnySignal = SignalType;
 
-/** Defines a signal: a name, and a schema for its payload (any Standard Schema library). */
+/**
+ * Defines a signal by a name and a schema for its payload, from any Standard Schema library. Throws `BAD_DEFINITION` if
+ * the schema is not one.
+ */
 export function signal<const Name extends string, Input, Payload>(
   name: Name,
   schema: StandardSchemaV1<Input, Payload>,

@@ -2,49 +2,49 @@
 import type { Duration } from "../../core/duration.ts";
 import type { SignalType } from "./signal.ts";
 
-/** What happens when the time limit of a wait passes: the saga compensates, unless it can go on without. */
+/** What happens when the time limit of a wait passes: the saga compensates, or continues without a result. */
 export type OnTimeout = "compensate" | "continue";
 
 interface Limited<End extends OnTimeout> {
-  /** The longest that is waited. Without one, only the saga's own deadline ends the wait. */
+  /** The longest wait. Default: none; only the saga's own deadline ends the wait. */
   readonly timeout?: Duration;
-  /** `continue`: the saga goes on, and the step's result is undefined. Default: the saga compensates. */
+  /** `continue` lets the saga go on, with undefined as the step's result. Default: "compensate". */
   readonly onTimeout?: End;
 }
 
-/** Waits for a signal: its payload becomes the step's result. */
+/** Waits for a signal. Its payload becomes the step's result. */
 export interface SignalWait<Payload, End extends OnTimeout> extends Limited<End> {
-  /** The signal that is waited for. */
+  /** The signal to wait for. */
   readonly signal: SignalType<string, unknown, Payload>;
 }
 
-/** An event as a step may wait for it: what `event(…)` of amends/events makes. */
+/** A type of event that a step can wait for: what `event(…)` of `amends/events` returns. */
 export interface AwaitedEvent<Data = unknown> {
-  /** The name of the event's type. */
+  /** The name of the event type. */
   readonly type: string;
-  /** The version of the schema. */
+  /** The version of its data. */
   readonly version: number;
-  /** Reads a stored payload of any version. */
+  /** Reads stored data and validates it. */
   read(payload: string | null, version: number): unknown;
-  /** Never set: it carries the type of the data. */
+  /** Only for the compiler: the fields of the event. */
   readonly types?: { readonly data: Data };
 }
 
-/** By these an event can be told to belong to a saga: texts, numbers and booleans. */
+/** The fields by which an event can be matched with a saga: those that hold a string, a number or a boolean. */
 export type MatchField<Data> = {
   [K in keyof Data & string]: Data[K] extends string | number | boolean ? K : never;
 }[keyof Data & string];
 
 /**
- * Waits for an event: its data becomes the step's result. Which one is told by one of its fields, and by the saga's
- * input alone, so that it is known from the start: an event that comes before the saga waits for it is kept.
+ * Waits for an event. Its data becomes the step's result. The event is matched by one of its fields with a value that
+ * is known when the saga starts: an event that arrives before the saga waits for it is kept.
  */
 export interface EventWait<Input, Data, Field, End extends OnTimeout> extends Limited<End> {
-  /** The event that is waited for. */
+  /** The type of event to wait for. */
   readonly event: AwaitedEvent<Data>;
-  /** The field that must be equal. */
+  /** The field of the event that is compared. */
   readonly where: Field;
-  /** To what: asked once, when the saga is started. */
+  /** Returns the value that the field must have. It is called once, when the saga starts. */
   equals(saga: {
     readonly input: Input;
     readonly sagaId: string;

@@ -18,21 +18,21 @@ import type { Run } from "../driver/run.ts";
 
 /** A call of a step, as middleware sees it. */
 export interface StepCall {
-  /** The saga's id. */
+  /** The id of the saga. */
   readonly sagaId: string;
-  /** The name of its definition. */
+  /** The name of the saga. */
   readonly saga: string;
   /** The name of the step. */
   readonly step: string;
-  /** Whether the step is done or undone. */
+  /** Whether the step's act or its compensation is called. */
   readonly action: "act" | "compensate";
-  /** The number of this try, from 1. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
   /** The idempotency key of the call. */
   readonly key: string;
 }
 
-/** Wraps every act and every undo, in recovery too. Return what `next` returns. */
+/** Wraps every act and every compensation, in recovery too. Return what `next` returns. */
 export type Middleware = (call: StepCall, next: () => Promise<unknown>) => Promise<unknown>;
 
 export interface CallTools {

@@ -11,7 +11,7 @@
 import { openingLines } from "../../core/saga/group.ts";
 import { BEGUN, CLAIMABLE, RECORDED, sagaMachine } from "../../core/saga/machine.ts";
 import { encodePlan } from "../../core/saga/plan.ts";
-import { isRefusal, type UniqueKey } from "../../storage/checked-write.ts";
+import { isRefusal, type UniqueKey } from "../../storage/write/checked-write.ts";
 import type { Column, Dialect, Row } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { insertEmissions, lineEmission, type LineEmission } from "./emission-queries.ts";

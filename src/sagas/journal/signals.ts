@@ -25,9 +25,9 @@ import {
 
 /** The options of `amends.signal`. */
 export interface SignalOptions<Tx> {
-  /** The id of the signal: the same signal with the same id is sent once. */
+  /** The id of the signal, for deduplication: the same signal with the same id is delivered once. Default: a new id. */
   readonly id?: string;
-  /** Your own open transaction: the signal is sent exactly if it commits. */
+  /** Your own open transaction: the signal is sent if and only if it commits. */
   readonly tx?: Tx;
 }
 

@@ -19,7 +19,7 @@ import {
 export interface ArchivedSaga {
   /** The saga as it was when it was archived. */
   readonly view: SagaView;
-  /** When it was archived, by the database's clock. */
+  /** When the saga was archived, by the database's clock. */
   readonly archivedAt: Date;
 }
 

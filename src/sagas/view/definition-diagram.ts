@@ -4,7 +4,10 @@ import type { PlannedStep } from "../../core/saga/plan.ts";
 import { waitPhrase } from "../../core/saga/wait.ts";
 import type { AnySaga } from "../define/definition.ts";
 
-/** `sequence` shows who is called in which order, `state` shows the ways the saga can go; both with the way back. */
+/**
+ * The kind of diagram. `sequence` shows the calls in their order, `state` shows the possible paths; both include
+ * compensation.
+ */
 export function sagaDiagram(
   saga: Pick<AnySaga, "name" | "plan">,
   kind: "sequence" | "state" = "sequence",

@@ -16,25 +16,25 @@ import type { News } from "../engine/saga-events.ts";
 import type { OperatorNote, Operators } from "./operators.ts";
 import { failureOf, outcomeOf, type SagaFailure, type SagaOutcome } from "./outcome.ts";
 
-/** One thing that happened to a step, durably. */
+/** One durable change of a step. */
 export interface StepNews {
   /** The name of the step. */
   readonly name: string;
-  /** Whether the step is done or undone. */
+  /** Whether the step acted or was compensated. */
   readonly action: "act" | "compensate";
-  /** `WAITING`: nothing is called, and nothing goes on before its time has come or somebody has told the saga. */
+  /** The new status of the step. `WAITING`: the step waits for time to pass, a signal or an event. */
   readonly status: "COMPLETED" | "FAILED" | "WAITING";
-  /** What the act returned, or what was waited for. */
+  /** What the act returned, or the payload that the step waited for. */
   readonly result?: unknown;
-  /** What is waited for, and for how long at most. */
+  /** What the step waits for, and its time limit. */
   readonly waitsFor?: Pick<Wait, "kind" | "target" | "limitMs">;
   /** Why the call failed. */
   readonly error?: SagaFailure | { readonly kind: "retry"; readonly label: string; readonly waitMs: number };
-  /** The step that takes the failed one's place. */
+  /** The name of the fallback that runs instead of the failed step. */
   readonly fallback?: string;
 }
 
-/** How long somebody waits for a saga. The saga goes on when the wait ends. */
+/** Limits of a wait for a saga. The saga goes on when the wait ends. */
 export interface WaitOptions {
   /** Stops the wait, which then rejects with the code `STOPPED_WAITING`. */
   readonly signal?: AbortSignal;
@@ -52,11 +52,11 @@ export interface HandleTools {
 const LOOK_AGAIN_MIN_MS = 50;
 const LOOK_AGAIN_MAX_MS = 1_000;
 
-/** A saga that was started or found. */
+/** A saga that was started or found: wait for its result, follow its steps, or cancel it. */
 export class SagaRun<Results = unknown, E = unknown> {
-  /** The saga's id. */
+  /** The id of the saga. */
   readonly id: string;
-  /** False where a saga with this id existed already. */
+  /** False if a saga with this id already existed. */
   readonly created: boolean;
   readonly #tools: HandleTools;
   readonly #started: Started;
@@ -68,7 +68,7 @@ export class SagaRun<Results = unknown, E = unknown> {
     this.created = started.created;
   }
 
-  /** Waits for the end: COMPLETED, FAILED, or STALLED, which waits for a person. */
+  /** Waits until the saga is COMPLETED, FAILED or STALLED. Rejects with `STOPPED_WAITING` on a timeout or an abort. */
   async result(options: WaitOptions = {}): Promise<SagaOutcome<Results, E>> {
     checkWait(options);
     const { run } = this.#started;
@@ -86,8 +86,8 @@ export class SagaRun<Results = unknown, E = unknown> {
   }
 
   /**
-   * Follows the steps from where this handle found the saga: all of them for one that was started now, nothing for
-   * one that had ended. Leaving the loop leaves the saga running.
+   * Yields the changes of steps since this handle found the saga: all of them for a saga that was started now, none for
+   * one that had ended. Leaving the loop does not stop the saga.
    */
   async *stream(options: WaitOptions = {}): AsyncGenerator<StepNews, void, void> {
     let isFirst = this.#started.sinceVersion === 0;
@@ -99,7 +99,10 @@ export class SagaRun<Results = unknown, E = unknown> {
     }
   }
 
-  /** Like `stream`, but a reader that throws makes the saga compensate, and is thrown on. */
+  /**
+   * Calls `reader` for each change, as `stream` yields them. If `reader` throws, the saga is cancelled and the error is
+   * rethrown.
+   */
   async each(reader: (step: StepNews) => unknown, options: WaitOptions = {}): Promise<void> {
     for await (const step of this.stream(options)) {
       try {
@@ -111,12 +114,12 @@ export class SagaRun<Results = unknown, E = unknown> {
     }
   }
 
-  /** Undoes the saga, unless it has passed its pivot: then it is refused. */
+  /** Cancels the saga: it compensates. Throws `CANCEL_REFUSED` if the saga has reached its pivot or has completed. */
   async cancel(note: Partial<OperatorNote> = {}): Promise<void> {
     await this.#tools.operators.cancel(this.id, { reason: "cancelled", ...note });
   }
 
-  /** Where the saga is now. */
+  /** Reads the current status of the saga. */
   async status(): Promise<SagaRecord["state"]["status"]> {
     return (await this.#load()).state.status;
   }

@@ -12,19 +12,24 @@ import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
 
 export type { OperatorNote };
 
-/** An action on what somebody looked at. */
+/** An operator's note, and optionally the revision that the operator saw. */
 export interface SagaNote extends OperatorNote {
-  /** Refused if the saga has come further than what you looked at. */
+  /**
+   * The `revision` of the view that you saw. The action is refused if the saga has changed since. Default: not checked.
+   */
   readonly revision?: number;
 }
 
-/** For a step after the pivot: what its act would have returned, for the steps that come after it. */
+/** The note of a skip, and optionally a result for the skipped step. */
 export interface SkipNote extends SagaNote {
-  /** What the act would have returned. */
+  /** For a step after the pivot: the result that later steps see. Default: undefined. */
   readonly result?: unknown;
 }
 
-/** What an operator can do about a saga. */
+/**
+ * What an operator may do to a saga. `retry` runs a stalled saga again, `skip` passes over a step, `resolve` ends it by
+ * hand, `cancel` makes it compensate.
+ */
 export type SagaAction = "retry" | "skip" | "resolve" | "cancel";
 
 export class Operators {

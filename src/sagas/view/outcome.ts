@@ -3,7 +3,11 @@ import type { Failure } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 
-/** Why a saga turned back: a step answered with `err`, or there was trouble, of which only the label is kept. */
+/**
+ * Why a saga compensates: a step returned `err`, or a call failed. `terminal`: a permanent error. `exhausted`: the
+ * attempts are used up. `unfit`: a result that cannot be stored. `open`: an open circuit breaker. `deadline`: a
+ * deadline has passed. `cancelled`: the saga was cancelled.
+ */
 export type SagaFailure<E = unknown> =
   | { readonly kind: "err"; readonly value: E; readonly label: string }
   | {
@@ -12,35 +16,38 @@ export type SagaFailure<E = unknown> =
       readonly message?: string;
     };
 
-/** An undo that failed for good. */
+/** A compensation that failed permanently. */
 export interface UndoFailure {
-  /** The step that is not undone. */
+  /** The name of the step. */
   readonly step: string;
   /** The label of the error. */
   readonly label: string;
-  /** Why the undo was not tried again. */
+  /** The kind of failure, such as `terminal` for a permanent error. */
   readonly kind: string;
-  /** The message of the error, if messages are kept. */
+  /** The message of the error, if `keepMessages` is on. */
   readonly message?: string;
 }
 
-/** How a saga ended, or that it stalled. */
+/**
+ * How a saga ended: COMPLETED with the results of its steps, FAILED with the error after everything was undone, or
+ * STALLED, which needs an operator.
+ */
 export type SagaOutcome<Results = unknown, E = unknown> =
   | { readonly status: "COMPLETED"; readonly id: string; readonly results: Results }
   | {
-      /** Everything that may have happened has been undone. */
+      /** Everything that may have happened is undone. */
       readonly status: "FAILED";
       readonly id: string;
       readonly step: string | undefined;
       readonly error: SagaFailure<E>;
     }
   | {
-      /** It waits for a person: see `amends.attention`. */
+      /** The saga needs an operator: see `amends.attention`. */
       readonly status: "STALLED";
       readonly id: string;
       readonly step: string | undefined;
       readonly reason: string;
-      /** Why it turned back, where it did. */
+      /** Why the saga compensates; undefined if it does not. */
       readonly error: SagaFailure<E> | undefined;
       readonly undoErrors: readonly UndoFailure[];
     };

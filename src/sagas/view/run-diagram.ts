@@ -1,7 +1,7 @@
 /** What happened to one saga, as Mermaid text. */
 import type { SagaView, TimelineEntry } from "./view.ts";
 
-/** `sequence` shows every call in its order, `state` the way that the saga took. */
+/** The kind of diagram. `sequence` shows every call in its order, `state` the path that the saga took. */
 export function runDiagram(
   view: Pick<SagaView, "name" | "id" | "status" | "plan" | "timeline">,
   kind: "sequence" | "state" = "sequence",

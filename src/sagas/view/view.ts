@@ -14,50 +14,52 @@ import {
   type UndoFailure,
 } from "./outcome.ts";
 
-/** One line of what happened to a saga. */
+/** One line of a saga's log. */
 export interface TimelineEntry {
-  /** When, by the database's clock. */
+  /** When the line was written, by the database's clock. */
   readonly at: Date;
-  /** The step's name, or what Amends or a person did: claim, release, cancel, turn, stall, retry, skip, resolve. */
+  /**
+   * The name of the step, or what Amends or an operator did: claim, release, cancel, turn, stall, retry, skip, resolve.
+   */
   readonly name: string;
-  /** Whether a step did it, or Amends or a person. */
+  /** `step` for a call or a wait of a step, `control` for what Amends or an operator did to the saga. */
   readonly kind: "step" | "control";
-  /** Whether the step is done or undone. */
+  /** Whether the step acted or was compensated. */
   readonly action: "act" | "compensate";
-  /** Whether it began, succeeded or failed. */
+  /** Whether it started, completed or failed. */
   readonly status: "STARTED" | "COMPLETED" | "FAILED";
   /**
-   * The label of an error, and which step takes the failed one's place; the reason that a person gave; or what is waited
-   * for and until when.
+   * A short explanation: the label of an error and the fallback that runs instead; the reason that an operator gave; or
+   * what the step waits for and until when.
    */
   readonly note?: string;
-  /** Who did it. */
+  /** The operator, or the process that claimed the saga; undefined for a step. */
   readonly by?: string;
-  /** Which step a person skipped, or the saga turned back or stalled at. */
+  /** The step that an operator skipped, or at which the saga began to compensate or stalled. */
   readonly step?: string;
-  /** Of a step that failed: its fallback, which takes its place. */
+  /** The fallback that runs instead of the failed step. */
   readonly fallback?: string;
-  /** Where a wait begins: for what ("signal approved", "event Paid", "time to pass"), and until when at most. */
+  /** What the step begins to wait for: "signal approved", "event Paid" or "time to pass". */
   readonly waitsFor?: string;
-  /** When the wait ends in any case. */
+  /** When the wait ends at the latest; undefined if it has no time limit. */
   readonly until?: Date;
 }
 
-/** What a saga waits for now, instead of working. */
+/** What a saga waits for now. */
 export interface Waiting {
-  /** The step that waits. */
+  /** The name of the step that waits. */
   readonly step: string;
-  /** For a signal, for an event, or for time to pass. */
+  /** Whether it sleeps, or waits for a signal or an event. */
   readonly kind: Wait["kind"];
   /** The signal's name or the event's type; undefined for a sleep. */
   readonly for: string | undefined;
-  /** When the wait began, by the database's clock. */
+  /** When the wait began. */
   readonly since: Date;
-  /** When the wait is over in any case; undefined where it has no time limit. */
+  /** When the wait ends at the latest; undefined if it has no time limit. */
   readonly until: Date | undefined;
 }
 
-/** A call that has not returned although its time is over. */
+/** A call that has not returned although its time limit has passed. */
 export interface RunningCall {
   /** The step whose act or undo was called. */
   readonly step: string;
@@ -87,25 +89,28 @@ export interface SagaView {
   readonly createdAt: Date;
   /** When it last changed, by the database's clock. */
   readonly updatedAt: Date;
-  /** When a worker looks at it next, or loses it. */
+  /** When the saga is due next, or when its lease ends; undefined if it is not scheduled. */
   readonly dueAt: Date | undefined;
-  /** What it waits for instead of working; undefined if it does not wait. */
+  /** What it waits for; undefined if it does not wait. */
   readonly waiting: Waiting | undefined;
   /** The process that runs it; undefined if none does. */
   readonly owner: string | undefined;
   /** How often another worker took it over since it last made progress. */
   readonly recoveryAttempts: number;
-  /** Why it turned back; undefined if it did not. */
+  /** Why it compensates; undefined if it does not. */
   readonly error: SagaFailure | undefined;
-  /** The undos that failed for good. */
+  /** The compensations that failed permanently. */
   readonly undoErrors: readonly UndoFailure[];
   /** Why it is stalled; undefined if it is not. */
   readonly stalled: string | undefined;
-  /** A call that has outlived its time and that its worker still heard when it wrote last: it may still take effect. */
+  /**
+   * A call that still ran beyond its time limit when its worker last wrote: it may still take effect. Undefined if
+   * there is none.
+   */
   readonly running: RunningCall | undefined;
-  /** What a person may do about it now. */
+  /** What an operator may do now. */
   readonly actions: readonly SagaAction[];
-  /** The steps that a person may skip. */
+  /** The steps that an operator may skip. */
   readonly skippable: readonly string[];
   /** Everything that happened to it, oldest first. */
   readonly timeline: readonly TimelineEntry[];

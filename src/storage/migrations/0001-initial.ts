@@ -24,7 +24,7 @@ export function initial(dialect: Dialect): string[] {
   ];
 }
 
-/** Fails an optimistic write of which something is not as expected (checked-write.ts). SQLite has no functions. */
+/** Fails an optimistic write of which something is not as expected (storage/write/checked-write.ts). SQLite has no functions. */
 function refusal(dialect: Dialect): string[] {
   const message = "amends: not as expected; the write is repeated with checks";
   return dialect.pick({

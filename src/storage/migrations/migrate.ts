@@ -31,7 +31,7 @@ type Applied = RowOf<typeof MIGRATION>;
 /** Two processes that create the same schema at once: one of them is told that it exists already. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
-/** The options of `amends.migrate`. */
+/** The options of `migrate`. */
 export interface MigrateOptions {
   /**
    * Creates roles with the rights that each part of webhook delivery, and retention, need. PostgreSQL only; the login that
@@ -40,7 +40,7 @@ export interface MigrateOptions {
   readonly roles?: boolean;
 }
 
-/** Brings the database up to date. Returns the names of what was applied now. */
+/** Applies the migrations that the database lacks, and returns their names. */
 export async function migrate(
   db: Database,
   options: MigrateOptions = {},

@@ -47,7 +47,7 @@ export class CallerTransactions {
     };
   }
 
-  /** A connection of our own, which a transactional step gets as its `tx`. */
+  /** A connection of our own: code that runs in one of our transactions may pass it on as `tx`. */
   know(client: ClientBase): void {
     this.#known.add(client);
   }

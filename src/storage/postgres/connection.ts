@@ -106,7 +106,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     foreign: boolean = false,
   ): Promise<T> {
     return this.#with(async (client) => {
-      if (foreign) this.#callers.know(client);
+      this.#callers.know(client);
       await this.#tell(client, foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
       let result: T;
       try {

@@ -10,27 +10,27 @@ import { isTooOld } from "./version.ts";
 /** What can be bound to a statement. */
 export type SqliteValue = string | number | bigint | null | Uint8Array;
 
-/** What Amends uses of a prepared statement. */
+/** A prepared statement. */
 export interface SqliteStatement {
-  /** Runs the statement and returns its rows. */
+  /** Runs the statement and returns all rows. */
   all(...values: SqliteValue[]): unknown[];
-  /** Runs the statement. */
+  /** Runs a statement that returns no rows. */
   run(...values: SqliteValue[]): unknown;
-  /** better-sqlite3 says here whether the statement returns rows, and refuses `all` where it does not. */
+  /** better-sqlite3: true if the statement returns rows. `all` throws if it does not. */
   readonly reader?: boolean;
 }
 
-/** What Amends uses of a SQLite handle. */
+/** The part of a SQLite handle that Amends uses. Handles of node:sqlite and better-sqlite3 fit. */
 export interface SqliteHandle {
   /** Prepares a statement. */
   prepare(text: string): SqliteStatement;
-  /** Runs statements without values. */
+  /** Runs SQL text without parameters. */
   exec(text: string): unknown;
   /** Closes the handle. */
   close(): unknown;
-  /** node:sqlite says it this way, better-sqlite3 the other. */
+  /** node:sqlite: true inside a transaction. */
   readonly isTransaction?: boolean;
-  /** How better-sqlite3 says that a transaction is open. */
+  /** better-sqlite3: true inside a transaction. */
   readonly inTransaction?: boolean;
 }
 

@@ -3,9 +3,9 @@
  * it shows, and a function that rejects with a readable error where the thing under test does not conform.
  */
 export interface ConformanceCase {
-  /** The name of the case. */
+  /** The guarantee that the case checks, with the id of its rule. */
   readonly name: string;
-  /** Runs the case, and throws if it fails. */
+  /** Runs the case. Rejects with a readable error if the guarantee does not hold. */
   readonly run: () => Promise<void>;
 }
 

@@ -12,26 +12,26 @@ import type {
   VerifyingResolver,
 } from "../../erasure/remote/resolver.ts";
 
-/** `down`: it fails, and may be up again later. `refuses`: it will never do it. `hangs`: it does not answer. */
+/** How a system fails. `down`: temporarily. `refuses`: permanently. `hangs`: it does not answer. */
 export type ResolverFault = "down" | "refuses" | "hangs";
 
-/** A resolver, and the outside system behind it as somebody sees it who can look into it. */
+/** A resolver under test, and direct access to the outside system behind it. */
 export interface ResolverTrial {
-  /** The resolver that is tried. */
+  /** The resolver under test. */
   readonly resolver: AnyResolver;
-  /** Makes the system hold a new subject, with a value in every category that can be corrected. */
+  /** Stores a new subject in the system, with a value in every category that can be corrected. */
   plant(): Promise<SubjectRef>;
-  /** A ref of the right form that the system has never known. */
+  /** Returns a ref of the right form that the system has never known. */
   unknown(): Promise<SubjectRef>;
-  /** Does the system hold this subject? Asked past the resolver. */
+  /** Returns true if the system has data of this subject, without using the resolver. */
   holds(ref: SubjectRef): Promise<boolean>;
-  /** For resolvers that rectify: what the system holds of a category. Asked past the resolver. */
+  /** For resolvers that rectify: returns the value of a category in the system, without using the resolver. */
   read?(ref: SubjectRef, category: string): Promise<CorrectedValue | undefined>;
-  /** For retention-only resolvers: the retention of this subject's data ends now. */
+  /** For retention-only resolvers: ends the retention of this subject's data now. */
   expire?(ref: SubjectRef): Promise<void>;
-  /** From now on the system has this trouble; undefined ends it. */
+  /** Makes the system fail in this way from now on; undefined ends it. */
   fault?(fault: ResolverFault | undefined): Promise<void>;
-  /** Releases what the trial holds. */
+  /** Releases the system. It is called at the end of each case. */
   close(): Promise<void>;
 }
 

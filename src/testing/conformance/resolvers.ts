@@ -15,28 +15,28 @@ import {
   type ResolverTrial,
 } from "./resolver-trial.ts";
 
-/** The options of `resolverConformance`. */
+/** What the resolver under test can do. A method that is not declared here fails the suite. */
 export interface ResolverConformanceOptions {
-  /** For a resolver with `scheduleErasure` instead of `eraseSubject`. */
+  /** True for a resolver with `scheduleErasure` instead of `eraseSubject`. Default: false. */
   readonly retentionOnly?: boolean;
-  /** For a resolver with `rectifySubject`: two corrections or more, in categories that it knows. */
+  /** For a resolver with `rectifySubject`: at least two corrections, in categories that it knows. Default: none. */
   readonly corrections?: readonly [Correction, Correction, ...Correction[]];
-  /** For a resolver with `verifyAbsent`. */
+  /** True for a resolver with `verifyAbsent`. Default: false. */
   readonly verifies?: boolean;
-  /** False where the system cannot be made to fail: the cases about its trouble are then left out of the list. */
+  /** False if the system cannot be made to fail: the cases about failures are then left out. Default: true. */
   readonly hasFaults?: boolean;
-  /** Lets time pass. Real time unless given; with a virtual clock, `(ms) => clock.advance(ms)`. */
+  /** Lets time pass. With a virtual clock, pass `(ms) => clock.advance(ms)`. Default: real time. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** The system's time, for horizons: real unless given. */
+  /** The system's time in milliseconds since the epoch. Default: real time. */
   readonly nowMs?: () => number;
-  /** How long a case may take before it counts as hanging. Default: 20s. */
+  /** The time limit of one case in milliseconds. Default: 20000. */
   readonly limitMs?: number;
 }
 
-/** Each case makes a resolver of its own with its system, and closes it at its end. */
+/** Makes a resolver with its system. Each case makes its own and closes it at its end. */
 export type MakeResolver = () => Promise<ResolverTrial>;
 
-/** The cases that a resolver of your own must pass. */
+/** Returns the cases that a resolver of your own must pass. Run each with your test runner. */
 export function resolverConformance(
   makeResolver: MakeResolver,
   options: ResolverConformanceOptions = {},

@@ -9,20 +9,20 @@ import { recoveryCases } from "./storage-cases-recovery.ts";
 import { runCases } from "./storage-cases-run.ts";
 import type { StorageCase } from "./storage-trial.ts";
 
-/** The options of `sagaStorageConformance`. */
+/** What the storage under test can do. */
 export interface ConformanceOptions {
-  /** False for a storage without `createRun`: the cases about runs are then left out of the list. */
+  /** False for a storage without `createRun`: the cases about runs are then left out. Default: true. */
   readonly hasCreateRun?: boolean;
-  /** Lets time pass for the storage. Real time unless given; with a virtual clock, `(ms) => clock.advance(ms)`. */
+  /** Lets time pass for the storage. With a virtual clock, pass `(ms) => clock.advance(ms)`. Default: real time. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** How long a case may take before it counts as hanging. Default: 20s. */
+  /** The time limit of one case in milliseconds. Default: 20000. */
   readonly limitMs?: number;
 }
 
-/** Each case makes a storage of its own, and closes it at its end. */
+/** Makes a storage. Each case makes its own and closes it at its end. */
 export type MakeStorage = () => Promise<{ readonly storage: SagaStorage; close(): Promise<void> }>;
 
-/** The cases that a storage of your own must pass. */
+/** Returns the cases that a storage of your own must pass. Run each with your test runner. */
 export function sagaStorageConformance(
   makeStorage: MakeStorage,
   options: ConformanceOptions = {},

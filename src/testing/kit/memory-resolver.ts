@@ -9,26 +9,26 @@ import type {
 import type { Clock } from "../../storage/clock.ts";
 import { memoryScript, type MemoryScript } from "./memory-script.ts";
 
-/** What is held of one subject, by category. */
+/** The data of one subject, by category. */
 export type MemoryRecord = Readonly<Record<string, CorrectedValue>>;
 
 /** The options of `memoryResolver`. */
 export interface MemoryResolverOptions {
-  /** The ref's value is personal data itself. */
+  /** True if the value of a ref is personal data itself. Default: false. */
   readonly personalRef?: boolean;
 }
 
 interface Held {
-  /** Makes the system hold a subject under this value of a ref. */
+  /** Stores a subject under this value of a ref. */
   put(value: string, record?: MemoryRecord): void;
-  /** What it holds, or undefined. */
+  /** The stored data; undefined if there is none. */
   get(value: string): MemoryRecord | undefined;
 }
 
-/** A system in memory that erases, corrects and verifies, and fails on demand. */
+/** An outside system in memory that erases, corrects and verifies, and fails on demand. */
 export interface MemoryResolver extends RectifyingResolver, VerifyingResolver, MemoryScript, Held {}
 
-/** Makes a system in memory that fails when it is told to. */
+/** Makes an outside system in memory, for tests. */
 export function memoryResolver(name: string, options: MemoryResolverOptions = {}): MemoryResolver {
   const records = new Map<string, MemoryRecord>();
   const { play, script } = memoryScript();
@@ -56,16 +56,16 @@ export function memoryResolver(name: string, options: MemoryResolverOptions = {}
 
 /** The options of `expiringMemoryResolver`. */
 export interface ExpiringMemoryResolverOptions extends MemoryResolverOptions {
-  /** How long a record is kept after it was put. */
+  /** How long the system keeps a record after `put`. */
   readonly keeps: Duration;
-  /** Real time unless given. */
+  /** The clock that decides what has expired. Default: real time. */
   readonly clock?: Clock;
 }
 
-/** A system in memory that erases by itself after some time. */
+/** An outside system in memory that cannot erase, and in which data expires. */
 export interface ExpiringMemoryResolver extends RetentionOnlyResolver, MemoryScript, Held {}
 
-/** Such as a log system: nothing can be erased, everything expires. */
+/** Makes an outside system in memory that cannot erase, such as a log system, for tests. Its data expires. */
 export function expiringMemoryResolver(
   name: string,
   options: ExpiringMemoryResolverOptions,

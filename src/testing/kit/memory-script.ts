@@ -2,38 +2,41 @@
 import type { SubjectRef } from "../../core/outbox/entry.ts";
 import type { ResolverCall } from "../../erasure/remote/resolver.ts";
 
-/** One call that the system got. */
+/** One call that a system in memory received. */
 export interface MemoryCall {
-  /** What it was asked to do. */
+  /** What the call asked for. */
   readonly operation: "erase" | "rectify" | "verify" | "schedule";
   /** The idempotency key of the call. */
   readonly key: string;
-  /** The number of the try. */
+  /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
-  /** The person that it was about. */
+  /** The ref of the subject. */
   readonly ref: SubjectRef;
 }
 
-/** How a call goes wrong. */
+/**
+ * How a call fails. `throws`: this is thrown. `answers`: this is returned, whether it fits or not. `hangs`: no answer
+ * until the call is aborted. `losesReply`: the call takes effect, and then it throws.
+ */
 export type MemoryTrouble =
-  /** Nothing happens, and this is thrown. */
+  /** The call has no effect, and this is thrown. */
   | { readonly throws: unknown }
-  /** Nothing happens, and this is the answer. */
+  /** The call has no effect, and this is returned. */
   | { readonly answers: unknown }
-  /** Nothing happens, and nothing is heard until the call is aborted. */
+  /** The call has no effect, and it does not return until it is aborted. */
   | { readonly hangs: true }
-  /** It happens, and nobody hears of it: the case that idempotency keys are for. */
+  /** The call takes effect, and then it throws: the case that idempotency keys are for. */
   | { readonly losesReply: true };
 
-/** What a test can tell the system to do, and what it did. */
+/** What a system in memory was asked, and how its next calls fail. */
 export interface MemoryScript {
-  /** Every call, in the order in which they came. */
+  /** Every call, in the order of arrival. */
   readonly calls: readonly MemoryCall[];
-  /** The calls with this key. */
+  /** The calls with this idempotency key. */
   callsUnder(key: string): readonly MemoryCall[];
-  /** The next `times` calls go wrong in this way. Several add up. Default: 1. */
+  /** Makes the next calls fail in this way. Repeated use adds further failing calls. Default: one call. */
   troubleNext(trouble: MemoryTrouble, times?: number): void;
-  /** From now on every call fails, or goes wrong as given, before what `troubleNext` said. */
+  /** Makes every call fail from now on. It takes precedence over `troubleNext`. Default: calls throw. */
   goDown(trouble?: MemoryTrouble): void;
   /** Ends what `goDown` began. */
   comeBack(): void;

@@ -7,18 +7,26 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that a test moves by hand. */
+/**
+ * A clock for tests that stands still until it is moved. Pass it to `sqlite`, `postgres` or `new Amends`: it also
+ * replaces the database's clock.
+ */
 export interface VirtualClock extends Clock {
   readonly virtualNowMs: () => number;
-  /** Moves time on, calling back whatever becomes due on the way, in order, and lets what that sets off settle. */
+  /**
+   * Moves time forward by this many milliseconds. It runs the timers that become due on the way, in order, and lets the
+   * resulting work settle.
+   */
   advance(ms: number): Promise<void>;
-  /** Moves time on to the next instant at which something is called back, and no further. False where nothing waits. */
+  /** Moves time forward to the next timer and runs it. Returns false if there is no timer. */
   advanceToNext(): Promise<boolean>;
-  /** Jumps without calling back: as when a machine sleeps or its clock is set. */
+  /**
+   * Moves time by this many milliseconds without running timers, as if the machine had slept or its clock had been set.
+   */
   jump(ms: number): void;
 }
 
-/** Makes a clock that stands still until a test moves it. */
+/** Makes a virtual clock. Default start: 2030-01-01 UTC. */
 export function virtualClock(startMs: number = Date.UTC(2030, 0, 1)): VirtualClock {
   let now = startMs;
   let order = 0;

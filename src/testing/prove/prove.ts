@@ -48,13 +48,12 @@ const OPTIONS = [
 const SCHEDULES = 500;
 
 /**
- * Runs a saga of yours with a crash, a failure and a timeout at every call, and while it undoes, and throws where
- * something that happened was neither completed nor undone, or where your invariant does not hold. Nothing is mocked but
- * your world: the saga runs by the real driver, on virtual time. Its log is in memory, or in a SQLite database in memory
- * where it has transactional steps, waits for signals or events, or `prepare` makes tables.
+ * Runs a saga of yours with a crash, a failure and a timeout at every call, also while it compensates. Throws
+ * `NOT_PROVEN` if an effect was neither completed nor undone, or if your invariant does not hold. Only your world is
+ * fake: the engine is the real one, on an in-memory database and virtual time.
  *
- * Give the saga, or a function that makes it of a world. A function is called again after each crash, so that what it
- * keeps in memory is lost, as it is in a process that died.
+ * Pass the saga, or a function that makes it from a world. A function is called again after each crash, so that its
+ * state in memory is lost, as in a process that died.
  */
 export async function prove<Input, Output, Results, Failure, World = undefined>(
   saga: Provable<Input, Output, Results, Failure, World>,

@@ -5,95 +5,101 @@ import type { SagaDefinition } from "../../sagas/define/definition.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { SqliteHandle } from "../../storage/sqlite/driver.ts";
 
-/** A saga that has ended by itself. One that waits for a person has not. */
+/** The outcome of a saga that has ended. A stalled saga has not. */
 export type EndedOutcome<Results, Failure> = Extract<
   SagaOutcome<Results, Failure>,
   { readonly status: "COMPLETED" | "FAILED" }
 >;
 
-/** The saga itself, or what makes it of the services that it calls. */
+/** The saga itself, or a function that makes it from the fakes that it calls. */
 export type Provable<Input, Output, Results, Failure, World> =
   | SagaDefinition<Input, Output, Results, Failure>
   | ((world: World) => SagaDefinition<Input, Output, Results, Failure>);
 
 /** The options of `prove`. */
 export interface ProveOptions<Input, Results, Failure, World> {
-  /** What every run of the saga is started with. */
+  /** The input of the saga in every schedule. */
   readonly input: Input;
   /**
-   * Makes the fakes that the steps call, afresh for every schedule. A saga that is made by a function gets them from
-   * there; one that calls fakes of its module has them reset here.
+   * Makes the fakes that the steps call, anew for every schedule. A saga that is made by a function receives them; a
+   * saga that calls fakes of its module resets them here.
    */
   readonly world?: () => World | Promise<World>;
   /**
-   * What must hold in the world wherever the saga has ended, completed or undone. Return false, or throw with a word on
-   * what is wrong. Not asked where the saga waits for a person.
+   * Checks the world after the saga has ended, completed or undone. Return false or throw if something is wrong. It is
+   * not called for a stalled saga.
    */
   readonly invariant?: (
     world: World,
     outcome: EndedOutcome<Results, Failure>,
   ) => boolean | void | Promise<boolean | void>;
-  /** The steps that may answer with `err`, and with what: each is made to. */
+  /** The failures that steps may return as `err`, by step. Each of them is tried. Default: none. */
   readonly errs?: { readonly [Step in keyof Results]?: Failure };
-  /** For steps that wait for a signal or an event: sends it. Where the wait has a limit, it is also left out once. */
+  /**
+   * Sends the signal or the event that a step waits for, by step. If the wait has a time limit, it is also left out
+   * once.
+   */
   readonly tell?: {
     readonly [Step in keyof Results]?: (amends: Amends<SqliteHandle>, sagaId: string) => unknown;
   };
-  /** For transactional steps: makes your own tables in the SQLite database in memory that each schedule has. */
+  /** For transactional steps: creates your own tables in the in-memory SQLite database of each schedule. */
   readonly prepare?: (database: SqliteHandle, world: World) => unknown;
-  /** How many schedules are run at most; of more than that, a sample. Default: 500. */
+  /** The number of schedules that are run at most. If there are more, a spread selection is run. Default: 500. */
   readonly schedules?: number;
   /** The lease of your `Amends`: how long a saga whose process died waits. Default: 60s. */
   readonly lease?: Duration;
-  /** Repeats this one schedule of a report. */
+  /** Repeats only this schedule of an earlier report. */
   readonly seed?: string;
-  /** Return the report also where something is wrong, instead of throwing. */
+  /** Returns the report even if a schedule failed, instead of throwing. Default: false. */
   readonly report?: boolean;
-  /** Told after every schedule. */
+  /** Called after every schedule. */
   readonly onProgress?: (progress: ProveProgress) => void;
 }
 
-/** How far a proof is. */
+/** How far a proof has come. */
 export interface ProveProgress {
   /** The number of schedules that were run. */
   readonly done: number;
-  /** As far as is known: what one schedule leads to makes others. */
+  /** The number of schedules in all, as far as is known: a schedule can lead to further ones. */
   readonly of: number;
   /** The number of schedules that failed. */
   readonly failures: number;
 }
 
-/** A schedule, and how the saga stood in the end. */
+/** A schedule, and the outcome of the saga in it. */
 export interface ProvenSchedule {
-  /** Give it to `prove` again to repeat this schedule alone. */
+  /** Pass it to `prove` as `seed` to repeat only this schedule. */
   readonly seed: string;
   /** The schedule in words. */
   readonly schedule: string;
-  /** Undefined where the saga did not come to an end. */
+  /** The outcome of the saga; undefined if it did not end. */
   readonly outcome: SagaOutcome | undefined;
 }
 
-/** A schedule after which the invariant did not hold. */
+/** A schedule in which something was wrong. */
 export interface ProveFailure extends ProvenSchedule {
-  /** What was wrong. */
+  /** What was wrong, in words. */
   readonly problem: string;
   /** What the invariant threw. */
   readonly cause?: unknown;
 }
 
-/** The result of `prove`. */
+/** The result of a proof. */
 export interface ProveReport {
-  /** How many schedules were run. */
+  /** The number of schedules that were run. */
   readonly schedules: number;
-  /** How many more there would have been, as far as is known: raise `schedules` for them. */
+  /** The number of schedules that were left out, as far as is known. Raise `schedules` to run them. */
   readonly leftOut: number;
-  /** The schedules that failed. */
+  /** The schedules in which something was wrong; empty if the proof succeeded. */
   readonly failures: readonly ProveFailure[];
-  /** Where the saga waits for a person, as it must: an undo that was made to fail, a step after the pivot. */
+  /**
+   * The schedules in which the saga stalled as it should: after a failed compensation, or a failed step after the
+   * pivot.
+   */
   readonly stalled: readonly ProvenSchedule[];
-  /** Steps without a compensation that acted in sagas that failed: is there really nothing to take back? */
+  /** Steps without a compensation that acted in sagas that failed. Check that there is nothing to undo. */
   readonly withoutUndo: readonly string[];
-  /** Acts and undos that no `timeout` and no deadline stops: what if they never answer? It was not tried. */
+  /** Acts and compensations without a `timeout` or a deadline. That they never return was not tried. */
   readonly withoutLimit: readonly string[];
 }
 

@@ -2,31 +2,31 @@
 import type { DeadLetterStatus } from "../../core/delivery/machine.ts";
 import type { Row } from "../../storage/database.ts";
 
-/** A delivery that was given up: which subscription did not get which event, and why. */
+/** A delivery that was given up after its last attempt. */
 export interface DeadLetter {
-  /** The dead delivery: what `resend` and `dismiss` take. */
+  /** The id of the delivery, for `resend` and `dismiss`. */
   readonly deliveryId: string;
-  /** The id of the event. */
+  /** The id of the event, as it was published. */
   readonly eventId: string;
   /** The type of the event. */
   readonly eventType: string;
-  /** The number of the subscription. */
+  /** The id of the subscription. */
   readonly subscriptionId: string;
-  /** Whether it is open, sent again or dismissed. */
+  /** Whether the dead letter is open, requeued or dismissed. */
   readonly status: DeadLetterStatus;
-  /** The label of the last failure. */
+  /** Why the delivery was given up, such as `http_500` or `subscription_deleted`. */
   readonly errorCode: string;
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attemptCount: number;
-  /** When the delivery was given up, by the database's clock. */
+  /** When the delivery was given up. */
   readonly createdAt: Date;
-  /** When it was settled; undefined while it is open. */
+  /** When the dead letter was requeued or dismissed; undefined while it is open. */
   readonly settledAt: Date | undefined;
-  /** Why it was settled. */
+  /** The reason that the operator gave; undefined while it is open. */
   readonly reason: string | undefined;
-  /** Who settled it. */
+  /** The operator who settled it; undefined while it is open, or if no name was given. */
   readonly settledBy: string | undefined;
-  /** The delivery that took its place. */
+  /** The id of the delivery that replaces it; undefined if there is none. */
   readonly requeuedAs: string | undefined;
 }
 

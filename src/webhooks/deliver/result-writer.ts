@@ -4,7 +4,7 @@
  * only sends leaves them on their jobs, and the orchestrator applies them by the same decision.
  */
 import type { JobReport, Verdict } from "../../core/delivery/job.ts";
-import { checkedWrite } from "../../storage/checked-write.ts";
+import { checkedWrite } from "../../storage/write/checked-write.ts";
 import type { Database, Row } from "../../storage/database.ts";
 import { runTogether } from "../../storage/named-batch.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";

@@ -30,20 +30,20 @@ export interface PublicSecret {
 
 export type AnySecret = SharedSecret | PrivateSecret | PublicSecret;
 
-/** The two halves of an Ed25519 key. */
+/** An Ed25519 key pair for signing webhooks. */
 export interface WebhookKeyPair {
-  /** `whsk_…`: stays with the sender. */
+  /** The private key, `whsk_…`. It stays with the sender. */
   readonly privateKey: string;
-  /** `whpk_…`: for receivers. */
+  /** The public key, `whpk_…`. Receivers verify with it. */
   readonly publicKey: string;
 }
 
-/** A new shared secret, `whsec_…`. */
+/** Generates a shared secret, `whsec_…`. */
 export function generateWebhookSecret(): string {
   return `whsec_${randomBytes(GENERATED_BYTES).toString("base64")}`;
 }
 
-/** A new Ed25519 key pair, for receivers who must not be able to sign. */
+/** Generates an Ed25519 key pair, for receivers that must not be able to sign. */
 export function generateWebhookKeyPair(): WebhookKeyPair {
   const { privateKey } = generateKeyPairSync("ed25519");
   const { d = "", x = "" } = privateKey.export({ format: "jwk" });

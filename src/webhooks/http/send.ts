@@ -20,73 +20,73 @@ import { signMessage, type WebhookHeaders } from "./signature.ts";
 import { readSecret, type AnySecret } from "./secret.ts";
 import { readTarget, targetError, type Target, type TargetPolicy, type TargetRefusal } from "./target.ts";
 
-/** Which addresses may be called, and how. */
+/** Which addresses a sender may call, and how. */
 export interface SenderOptions {
-  /** Allows plain http: everybody on the way can read it. Off by default. */
+  /** Allows http URLs, whose traffic is not encrypted. Default: false. */
   readonly allowHttp?: boolean;
-  /** Ports that may be called: 443 and 8443 unless told otherwise, with `allowHttp` also 80. */
+  /** The ports that may be called. Default: 443 and 8443, with `allowHttp` also 80. */
   readonly allowPorts?: readonly number[] | "any";
-  /** Networks that are not public and may be called all the same, such as "10.1.0.0/16" or "127.0.0.1". */
+  /** Private networks that may be called, such as "10.1.0.0/16" or "127.0.0.1". Default: none. */
   readonly allowNetworks?: readonly string[];
-  /** For resolving, connecting and TLS together: 5 s. */
+  /** The time limit of name resolution, connection and TLS together. Default: 5s. */
   readonly connectTimeout?: Duration;
-  /** Connections that one receiver may have at a time: 32. */
+  /** The number of connections to one receiver. Default: 32. */
   readonly connections?: number;
-  /** Certificates to trust in place of the platform's own, as PEM. */
+  /** Trusted CA certificates as PEM. Default: those of the platform. */
   readonly ca?: string | readonly string[];
-  /** Resolves names in place of the platform. Every address it gives is judged. */
+  /** Replaces the platform's name resolution. Every address that it returns is checked. */
   readonly resolve?: Resolve;
-  /** For tests: a virtual clock from `amends/testing`. */
+  /** The clock behind time limits. Default: real time. */
   readonly clock?: Clock;
 }
 
-/** One attempt to send. */
+/** One webhook to send. */
 export interface SendRequest {
-  /** Where it goes. */
+  /** The URL of the receiver. */
   readonly url: string;
-  /** Sent and signed as it is, byte by byte. */
+  /** The body. It is sent and signed byte by byte. */
   readonly body: Uint8Array;
-  /** Sent beside those of Amends. `content-type` is application/json unless it is given here. */
+  /** Further headers. Default: `content-type: application/json`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The same over all attempts. */
+  /** The header `webhook-id`, the same over all attempts. */
   readonly id: string;
-  /** Seconds since the epoch, of this attempt. */
+  /** The time of this attempt in seconds since the epoch. */
   readonly timestamp: number;
-  /** All that are alive, the newest first. */
+  /** The secrets to sign with, the newest first. */
   readonly secrets: readonly string[];
-  /** For everything together: 20 s. */
+  /** The time limit of the whole call in milliseconds. Default: 20000. */
   readonly timeoutMs?: number;
-  /** Ends the attempt early. */
+  /** Aborts the call when the worker shuts down or its claim is lost. Default: the call cannot be aborted. */
   readonly stop?: Stop;
 }
 
-/** How an attempt ended. */
+/** The result of a call. A failed call is a result too: `send` does not throw. */
 export interface SendResult {
-  /** The receiver took it: it answered 2xx. */
+  /** True if the receiver answered with a 2xx status. */
   readonly ok: boolean;
-  /** `http_<status>`, `redirect`, `gone`, or a label that says why there is no answer. */
+  /** `http_<status>`, `redirect`, `gone`, or a label that says why there is no response. */
   readonly code: string;
-  /** The HTTP status; undefined without an answer. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status?: number;
-  /** How long it took, in milliseconds. */
+  /** How long the call took, in milliseconds. */
   readonly durationMs: number;
-  /** How long the receiver asks to be left alone, at most a day. */
+  /** The wait that the receiver asked for in milliseconds, at most one day. */
   readonly retryAfterMs?: number;
-  /** What the receiver answered. */
+  /** A few headers and the beginning of the body; undefined if there was no response. */
   readonly response?: SendResponse;
-  /** The receiver answered 410: it wants nothing more, ever. */
+  /** True if the receiver answered 410: its subscription is disabled. */
   readonly gone?: true;
 }
 
-/** Sends deliveries. The built-in one speaks HTTP. */
+/** Sends webhooks over HTTP. Pass one of your own as `sender` in tests. */
 export interface Sender {
-  /** Sends once. A failure is a result as well. */
+  /** Sends one webhook. It does not throw: failures are results. */
   send(request: SendRequest): Promise<SendResult>;
-  /** Refuses, with an `AmendsError`, a URL that would never be called. Names are not resolved here. */
+  /** Throws an `AmendsError` if the URL may not be called. Host names are not resolved here. */
   checkUrl(url: string): void;
-  /** Called before a worker begins. Throws if nothing can be sent here. */
+  /** Called before a worker starts. Throws if this process cannot send. */
   ready?(): Promise<void>;
-  /** Ends all connections. What is still being sent fails as `closed`. */
+  /** Closes all connections. Calls under way fail with the code `closed`. */
   close(): Promise<void>;
 }
 

@@ -15,27 +15,33 @@ import {
 } from "../../core/delivery/signature-text.ts";
 import { readSecret, type AnySecret, type SharedSecret } from "./secret.ts";
 
-/** What is signed. */
+/** A webhook to sign. */
 export interface WebhookMessage {
-  /** The same over all attempts of one delivery, and without a dot. */
+  /**
+   * The header `webhook-id`: the same over all attempts of one delivery. 1 to 255 printable ASCII characters without a
+   * dot.
+   */
   readonly id: string;
-  /** Seconds since the epoch, of this attempt. */
+  /** The time of this attempt in seconds since the epoch. */
   readonly timestamp: number;
-  /** The exact bytes that are sent. */
+  /** The body, exactly as it is sent. */
   readonly body: Uint8Array | string;
 }
 
-/** The three headers that a signed message carries. */
+/** The three headers of a signed webhook. */
 export interface WebhookHeaders {
-  /** The id of the message. */
+  /** The id of the webhook. */
   readonly "webhook-id": string;
-  /** The seconds since the epoch at which it was sent. */
+  /** The time of the attempt in seconds since the epoch. */
   readonly "webhook-timestamp": string;
-  /** One signature for each secret, with a blank between them. */
+  /** One signature per secret, separated by spaces. */
   readonly "webhook-signature": string;
 }
 
-/** Signs with every secret given (`whsec_…` or `whsk_…`), newest first. */
+/**
+ * Signs a webhook with every secret (`whsec_…` or `whsk_…`), the newest first. Throws `BAD_ID`, `BAD_INPUT` or
+ * `BAD_SECRET` if an argument is not valid.
+ */
 export function signWebhook(message: WebhookMessage, secrets: string | readonly string[]): WebhookHeaders {
   const all = typeof secrets === "string" ? [secrets] : secrets;
   return signMessage(

@@ -10,25 +10,28 @@ import { refuseUnknown } from "../../core/options.ts";
 import type { Session } from "../../storage/database.ts";
 import { EVENT, insertEvent, routeEvent, selectEvent, type NewEvent } from "./queries.ts";
 
-/** What happened, for whoever wants to know. */
+/** An event to publish to subscribers. */
 export interface WebhookEvent {
-  /** `order.placed` */
+  /** The type of the event, such as `order.placed`. */
   readonly type: string;
-  /** The data of the event, as JSON. */
+  /** The data of the event: anything that JSON can hold. */
   readonly data: unknown;
-  /** The same id again is the same event. A new one is made where none is given. It is what receivers get as webhook-id. */
+  /**
+   * The id of the event, which receivers get in `webhook-id`. Publishing the same id again changes nothing. Default: a
+   * new id.
+   */
   readonly id?: string;
-  /** What subscriptions may filter by. They are not sent. */
+  /** Values by which subscriptions can filter. They are not sent. Default: none. */
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
-  /** When it happened; goes out as `timestamp` beside type and data. */
+  /** When the event occurred. It is sent as `timestamp`, beside `type` and `data`. */
   readonly occurredAt?: Date;
 }
 
-/** What `webhooks.publish` answers. */
+/** The result of publishing an event. */
 export interface Published {
-  /** The id of the event, which receivers get. */
+  /** The id of the event. */
   readonly id: string;
-  /** False where the same event had been published before. */
+  /** False if the same event was published before. */
   readonly created: boolean;
 }
 

@@ -7,21 +7,21 @@ import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { table, type Table } from "../../storage/table.ts";
 
 export interface NewEvent {
-  /** The id that its publisher gave, or a new one. */
+  /** The id of the event, as it was published. */
   readonly key: string;
   /** The type of the event. */
   readonly type: string;
-  /** What subscriptions can filter by. */
+  /** The values by which subscriptions can filter, as text. */
   readonly attributes: Attributes;
-  /** The body that is sent, byte by byte. */
+  /** The body that is sent, as JSON text. */
   readonly payload: string;
 }
 
-/** An event as it was published. */
+/** An event as it is stored. */
 export interface StoredEvent extends NewEvent {
-  /** The number of the event. */
+  /** The number of the event in the database. `key` is the id under which it was published. */
   readonly id: string;
-  /** When it was published, by the database's clock. */
+  /** When the event was published, by the database's clock. */
   readonly createdAt: Date;
 }
 

@@ -11,11 +11,11 @@ import { refuseUnknown } from "../../core/options.ts";
 export interface SeenStore {
   /** Whether the work of this id is done. */
   has(id: string): boolean | Promise<boolean>;
-  /** Remembers it for at least this long. */
+  /** Remembers the id for at least this long. */
   add(id: string, ttlMs: number): void | Promise<void>;
 }
 
-/** A clock that never goes back; only differences of its readings mean something. */
+/** A clock that never goes back. Only differences between its readings are meaningful. */
 export interface MonotonicClock {
   /** Milliseconds since some instant. */
   monotonicMs(): number;
@@ -25,9 +25,12 @@ const SYSTEM_CLOCK: MonotonicClock = { monotonicMs: () => performance.now() };
 
 /** The options of `dedupeWebhooks`. */
 export interface DedupeOptions {
-  /** How long an id is remembered, which must be longer than the sender goes on trying. Default: 7d. */
+  /** How long an id is remembered. It must be longer than the sender keeps retrying. Default: 7d. */
   readonly ttl?: Duration;
-  /** How many ids are remembered in memory before the oldest is forgotten. Not for stores of your own. Default: 100,000. */
+  /**
+   * The number of ids that are remembered in memory; the oldest is forgotten first. It has no effect on a store of your
+   * own. Default: 100,000.
+   */
   readonly max?: number;
   /** Where ids are remembered. Default: in memory. */
   readonly store?: SeenStore;
@@ -37,14 +40,14 @@ export interface DedupeOptions {
 
 /** Does the work of each webhook once. */
 export interface WebhookDedupe {
-  /** Does the work unless it was done before. True if this call did it; what the work throws is thrown. */
+  /** Does the work if it was not done before. Returns true if this call did it. Errors of the work are rethrown. */
   once(id: string, work: () => void | Promise<void>): Promise<boolean>;
 }
 
 const TTL_MS = 7 * 86_400_000;
 const MAX = 100_000;
 
-/** Recognises repetitions of a webhook by its id. */
+/** Detects repetitions of a webhook by its id. */
 export function dedupeWebhooks(options: DedupeOptions = {}): WebhookDedupe {
   refuseUnknown(options, ["ttl", "max", "store", "clock"], "dedupeWebhooks");
   const { max = MAX, clock = SYSTEM_CLOCK } = options;

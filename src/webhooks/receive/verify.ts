@@ -14,22 +14,22 @@ import {
 } from "../../core/delivery/signature-text.ts";
 import { isSignedBy, readVerifyingKey, type VerifyingKey } from "./verifying-key.ts";
 
-/** As Node.js gives them, as `fetch` gives them, or as a plain object. */
+/** The request headers: a `Headers` object, the headers of node:http, or a plain object. */
 export type ReceivedHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
-/** Why a request is refused. */
+/** Why a webhook was refused. */
 export type RefusedReason =
-  /** One of the three headers is missing, comes twice, or is not of the form it must have. */
+  /** A header is missing, comes twice or is malformed. */
   | "bad_headers"
-  /** Sent longer ago than the tolerance: perhaps somebody sends a recorded request again. */
+  /** The webhook was sent longer ago than the tolerance, as in a replay attack. */
   | "too_old"
-  /** Sent later than now by more than the tolerance: one of the two clocks is wrong. */
+  /** The timestamp is in the future by more than the tolerance: one of the two clocks is wrong. */
   | "too_new"
-  /** None of the signatures is of a version that a secret given here could verify. */
+  /** No signature has a version that the given secrets can verify. */
   | "unknown_version"
-  /** Not signed with any of the secrets, or changed on the way. */
+  /** The webhook was not signed with any of the secrets, or was changed on the way. */
   | "bad_signature";
 
 export interface VerifyOptions {
@@ -38,17 +38,17 @@ export interface VerifyOptions {
   readonly now: Date;
 }
 
-/** A request that is genuine and fresh. */
+/** A webhook that is genuine and recent. */
 export interface VerifiedWebhook {
-  /** The same over all attempts of one delivery: what to recognise repetitions by. */
+  /** The id of the webhook, the same over all attempts of one delivery. Use it to detect repetitions. */
   readonly id: string;
   /** When this attempt was sent. */
   readonly sentAt: Date;
 }
 
-/** The request is refused: answer it with 400. */
+/** Thrown when a webhook is refused, with the code `WEBHOOK_REFUSED`. Answer the request with status 400. */
 export class WebhookVerificationError extends AmendsError {
-  /** Why it is refused. */
+  /** Why the webhook was refused. */
   readonly reason: RefusedReason;
 
   constructor(reason: RefusedReason, message: string) {

@@ -6,33 +6,37 @@ import { checkFilter, type Filter } from "../../core/delivery/filter.ts";
 import { isWellFormed } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 
-/** At most so many deliveries in so long; they are spaced evenly. */
+/** A rate limit. Deliveries are spaced evenly. */
 export interface Rate {
-  /** The number of deliveries in one period. */
+  /** The number of deliveries in the period. */
   readonly max: number;
   /** The length of the period. */
   readonly per: Duration;
 }
 
-/** What a subscription wants, and how it gets it. */
+/** Where a subscription's events go, which events it wants, and the limits of its deliveries. */
 export interface SubscriptionSettings {
-  /** Where deliveries go. */
+  /** The URL of the receiver, at most 2048 characters. */
   readonly url: string;
-  /** `order.placed`, `order.*`, or `*` for all. */
+  /** The event types, 1 to 64: `order.placed`, `order.*`, or `*` for all. */
   readonly events: readonly string[];
-  /** The values of the event's attributes that it takes; an event must have all of them. */
+  /** The accepted values of the event's attributes. An event must match every attribute. Default: all events. */
   readonly filter?: Readonly<Record<string, string | readonly string[]>>;
-  /** What it is for, up to 255 characters. */
+  /** A description for operators, at most 255 characters. */
   readonly description?: string;
-  /** All attempts of one delivery, the first one included. Default: `webhooks.retry.attempts`. */
+  /**
+   * The number of attempts of one delivery, the first one included; at most 1000. Default: `webhooks.retry.attempts`.
+   */
   readonly attempts?: number;
-  /** How many deliveries may be under way at once. */
+  /** The number of deliveries under way at once, at most 256. Default: `webhooks.subscriptionConcurrency`. */
   readonly concurrency?: number;
-  /** The highest rate of deliveries. Default: none. */
+  /** The rate limit of its deliveries. Default: none. */
   readonly rate?: Rate;
-  /** One at a time, in the order in which the events were published. A delivery that fails keeps the others waiting. */
+  /**
+   * Delivers one event at a time, in the order of publication. A failing delivery holds up the others. Default: false.
+   */
   readonly ordered?: boolean;
-  /** For one attempt. */
+  /** The time limit of one attempt, at most 60s. Default: `webhooks.timeout`. */
   readonly timeout?: Duration;
 }
 

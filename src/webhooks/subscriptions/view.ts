@@ -4,41 +4,41 @@ import type { SubscriptionStatus } from "../../core/delivery/machine.ts";
 import type { Row } from "../../storage/database.ts";
 import { SUBSCRIPTION_ROW } from "./queries.ts";
 
-/** A subscription as people see it: its secrets are not shown again. */
+/** A subscription without its secrets. */
 export interface Subscription {
-  /** The number that Amends gave it. */
+  /** The id that Amends assigned. */
   readonly id: string;
-  /** The id that its subscriber chose, if any. Every method takes either. */
+  /** The id of your own; undefined if none was given. Every method accepts either id. */
   readonly key: string | undefined;
-  /** Where deliveries go. */
+  /** The URL of the receiver. */
   readonly url: string;
-  /** What it is for; undefined without a description. */
+  /** The description for operators; undefined if none was given. */
   readonly description: string | undefined;
-  /** The state of the subscription. */
+  /** The status of the subscription. */
   readonly status: SubscriptionStatus;
-  /** Why it is paused or disabled. */
+  /** Why it is paused or disabled; undefined if it is not. */
   readonly reason: string | undefined;
-  /** The types of events that it wants, as patterns. */
+  /** The event types that it wants. */
   readonly events: readonly string[];
-  /** The attributes that an event must have. */
+  /** The accepted values, by attribute. */
   readonly filter: Filter;
-  /** Its own limit; undefined if the general one holds. */
+  /** Its own number of attempts; undefined if the default applies. */
   readonly attempts: number | undefined;
-  /** The number of deliveries that may be under way at once. */
+  /** The number of deliveries under way at once. */
   readonly concurrency: number;
-  /** The least time between two deliveries; 0 without a rate. */
+  /** The least time between two deliveries in milliseconds; 0 without a rate limit. */
   readonly intervalMs: number;
-  /** Whether deliveries go out one after the other, in the order of their events. */
+  /** True if events are delivered one at a time, in the order of publication. */
   readonly ordered: boolean;
-  /** The time limit of one attempt; undefined if the general one holds. */
+  /** Its own time limit of one attempt in milliseconds; undefined if the default applies. */
   readonly timeoutMs: number | undefined;
-  /** How many secrets sign now. */
+  /** The number of secrets that sign now. */
   readonly liveSecrets: number;
-  /** Since when nothing has arrived; undefined if the last attempt did. */
+  /** Since when every attempt has failed; undefined if the last attempt succeeded. */
   readonly failingSince: Date | undefined;
-  /** The number of failures in a row. */
+  /** The number of failed attempts since then. */
   readonly failures: number;
-  /** When it was made, by the database's clock. */
+  /** When it was created, by the database's clock. */
   readonly createdAt: Date;
   /** When it last changed, by the database's clock. */
   readonly updatedAt: Date;

@@ -4,8 +4,8 @@
  * look at one snapshot), and the statement answers once for all. On SQLite the stages run in turn, see what earlier ones
  * wrote, and each answers for itself: what differs is written with `dialect.pick`.
  */
-import type { Dialect } from "./database.ts";
-import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
+import type { Dialect } from "../database.ts";
+import { empty, join, literals, raw, sql, type Sql } from "../sql.ts";
 
 export interface Stage {
   readonly name: string;

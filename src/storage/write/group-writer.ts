@@ -7,10 +7,10 @@
  * whether it is in the database. A piece that the database refuses is found by splitting, and fails alone.
  */
 import process from "node:process";
-import { AmendsError } from "../core/errors.ts";
-import { sleep } from "./clock.ts";
-import type { Database } from "./database.ts";
-import { BRIEF_RETRIES, persist } from "./retry.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { sleep } from "../clock.ts";
+import type { Database } from "../database.ts";
+import { BRIEF_RETRIES, persist } from "../retry.ts";
 
 interface Waiting<Item, Answer> {
   readonly item: Item;

@@ -22,22 +22,22 @@ import {
   retainedStatement,
 } from "./plan-queries.ts";
 
-/** Rows by table. */
+/** The number of rows per table. */
 export type RowCounts = Readonly<Record<string, number>>;
 
-/** Something that the law demands to be kept. */
+/** Personal data that an erasure kept because of a legal retention. */
 export interface RetainedData {
-  /** The table that keeps the data. */
+  /** The table that holds the data. */
   readonly table: string;
-  /** The column that keeps it. */
+  /** The retained column. */
   readonly column: string;
-  /** The number of rows. */
+  /** The number of the subject's rows in which the column is retained. */
   readonly rows: number;
-  /** When the last of these rows is free; undefined where one has no anchor yet. */
+  /** When the retention of the last of these rows ends; undefined if the anchor of a row is empty. */
   readonly until: Date | undefined;
-  /** Why it is kept. */
+  /** The reason that the policy gives. */
   readonly reason: string;
-  /** The law that requires it. */
+  /** The law that the policy names. */
   readonly legalBasis: string;
 }
 
@@ -133,11 +133,11 @@ export async function correct(
   return corrected;
 }
 
-/** Personal data that an erasure would still take away. */
+/** Personal data that an erasure would remove or overwrite now. */
 export interface LeftData {
-  /** The table that still holds data. */
+  /** The table that holds the data. */
   readonly table: string;
-  /** Undefined where it is the whole row. */
+  /** The column that would be overwritten; undefined if the whole row would be deleted. */
   readonly column: string | undefined;
   /** The number of rows. */
   readonly rows: number;

@@ -11,8 +11,8 @@
  * A refusal is an error of our own: the function `refuse` in our schema (PostgreSQL), or a duplicate of a key that the
  * write names. Any other error, a duplicate of any other key among them, is thrown as it is.
  */
-import type { Database, Dialect, Session } from "./database.ts";
-import { persist, type RetryLimits } from "./retry.ts";
+import type { Database, Dialect, Session } from "../database.ts";
+import { persist, type RetryLimits } from "../retry.ts";
 
 export type WriteMode = "optimistic" | "checked";
 
