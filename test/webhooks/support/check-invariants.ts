@@ -3,7 +3,7 @@ import { afterEach, expect } from "vitest";
 import { checkWebhookInvariants } from "../../crash/checkers/webhook-invariants.ts";
 import type { TestDatabase } from "../../support/databases.ts";
 
-export function booksHold(database: TestDatabase): void {
+export function checkInvariantsAfterEach(database: TestDatabase): void {
   afterEach(async () => {
     expect(await checkWebhookInvariants(await database.open())).toEqual([]);
   });
