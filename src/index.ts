@@ -17,6 +17,7 @@ export {
   type StepOptions,
   type UndoContext,
 } from "./sagas/define/definition.ts";
+export { sagaRef, type SagaReference } from "./sagas/define/reference.ts";
 export { signal, type SignalType } from "./sagas/define/signal.ts";
 export { type SignalOptions } from "./sagas/journal/signals.ts";
 export { type Middleware, type StepCall } from "./sagas/engine/call.ts";

@@ -6,6 +6,7 @@ export {
   type TransactionKind,
   type WithFallback,
 } from "./sagas/define/definition.ts";
+export { type ReferenceTo, type SagaRefOptions } from "./sagas/define/reference.ts";
 export {
   type ForwardGroup,
   type ForwardMemberOptions,

@@ -12,6 +12,7 @@ import { ContractJournal } from "../contract/journal.ts";
 import type { Calls } from "../outbox/calls/calls.ts";
 import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
 import type { AnySaga, SagaDefinition } from "../sagas/define/definition.ts";
+import type { AnyReference, Startable } from "../sagas/define/reference.ts";
 import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
@@ -139,7 +140,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   /** Starts a saga, or finds it: the same id with the same input is the same saga. Ids are unique over all sagas. */
   async start<Input, Output, Results, Failure>(
-    saga: SagaDefinition<Input, Output, Results, Failure>,
+    saga: Startable<Input, Output, Results, Failure>,
     input: NoInfer<Input>,
     options: StartOptions<Tx> = {},
   ): Promise<SagaRun<Results, Failure>> {
@@ -173,10 +174,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
   /** A handle on an existing saga. A definition types it; a saga of another definition is refused. */
   get(id: string): Promise<SagaRun>;
   get<Input, Output, Results, Failure>(
-    saga: SagaDefinition<Input, Output, Results, Failure>,
+    saga: Startable<Input, Output, Results, Failure>,
     id: string,
   ): Promise<SagaRun<Results, Failure>>;
-  async get(first: string | SagaDefinition, second?: string): Promise<SagaRun> {
+  async get(first: string | SagaDefinition | AnyReference, second?: string): Promise<SagaRun> {
     const [id, saga] = typeof first === "string" ? [first, undefined] : [second as string, first];
     const record = await this.#journal.load(id);
     if (!record) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });

@@ -43,6 +43,12 @@ const FALLBACK = "|";
 
 export const PLAN_SIGNS: string = FLAGS.map(([, sign]) => sign).join("");
 
+/**
+ * The text of a plan that is not recorded yet: the saga was started by a reference, and its first claim records the plan. No
+ * step can have this name. A saga that was written through the storage contract has an empty text, and never gets a plan.
+ */
+export const UNRECORDED_PLAN = "?";
+
 /** Every saga of a definition has the same plan: its text is made once. */
 const texts = new WeakMap<Plan, string>();
 
@@ -69,6 +75,7 @@ function write(plan: Plan): string {
 
 export function decodePlan(text: string): Plan {
   const steps: PlannedStep[] = [];
+  if (text === "" || text === UNRECORDED_PLAN) return steps;
   for (const word of text.split(" ")) {
     const match = /^([^~!?=|:/+]+)([~!?=]*)(\|?)(.*)$/.exec(word);
     const group = readGroup(match?.[4] ?? "");

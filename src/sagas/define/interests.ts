@@ -11,7 +11,11 @@ const NONE: readonly Interest[] = [];
 /** With its quotes. Longer values could not be looked up through an index. */
 const VALUE_MAX = 255;
 
-export function interestsOf(definition: AnySaga, sagaId: string, input: string): readonly Interest[] {
+export function interestsOf(
+  definition: Pick<AnySaga, "name" | "steps">,
+  sagaId: string,
+  input: string,
+): readonly Interest[] {
   if (definition.steps.every(({ interest }) => interest === undefined)) return NONE;
   const saga = { input: JSON.parse(input) as unknown, sagaId };
   return definition.steps.flatMap(({ name, interest }, place) => {

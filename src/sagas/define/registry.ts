@@ -7,7 +7,7 @@ import { encodePlan } from "../../core/saga/plan.ts";
 import { waitFor } from "../../core/saga/wait.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
-import type { Kind } from "../journal/journal.ts";
+import type { Kind, KnownKind } from "../journal/journal.ts";
 
 export class Registry {
   readonly #sagas = new Map<string, AnySaga>();
@@ -54,8 +54,13 @@ export class Registry {
     );
   }
 
-  kinds(): readonly Kind[] {
-    return this.all.map(({ name, version }) => ({ name, version }));
+  kinds(): readonly KnownKind[] {
+    return this.all.map(({ name, version, plan, settings }) => ({
+      name,
+      version,
+      plan,
+      deadlineMs: settings.deadlineMs,
+    }));
   }
 
   #check(saga: AnySaga): void {

@@ -15,6 +15,7 @@ import { Breakers } from "./breakers.ts";
 import { drive, stall } from "../driver/drive.ts";
 import { throughSchema } from "../define/input.ts";
 import { interestsOf } from "../define/interests.ts";
+import { isReference, type AnyReference } from "../define/reference.ts";
 import type { Journal, NewSaga, SagaRecord } from "../journal/journal.ts";
 import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
 import { LeasePool, type Reservation } from "../../runtime/lease-pool.ts";
@@ -56,6 +57,8 @@ export interface Counters {
   /** Claims that were lost to another worker: the fence held. */
   lost: number;
 }
+
+type StartedSaga = Pick<AnySaga, "name" | "version" | "schema" | "steps" | "plan" | "settings">;
 
 /** The saga that `start` created or found. */
 export interface Started {
@@ -113,12 +116,12 @@ export class Engine {
   }
 
   async start(
-    definition: AnySaga,
+    wanted: AnySaga | AnyReference,
     given: unknown,
     id: string | undefined,
     session: Session | undefined,
   ): Promise<Started> {
-    this.#options.registry.require(definition);
+    const definition = this.#definitionOf(wanted);
     const input = await throughSchema(
       definition.schema,
       given,
@@ -128,7 +131,9 @@ export class Engine {
     const sagaId = id === undefined ? this.#options.newId() : checkId(id, "The id of a saga");
     const interests = interestsOf(definition, sagaId, input);
     // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
-    const slot = session === undefined ? this.pool.reserve(1) : undefined;
+    // So is a saga of which this process knows nothing but a reference.
+    const isOwn = session === undefined && definition.plan.length > 0;
+    const slot = isOwn ? this.pool.reserve(1) : undefined;
     const saga: NewSaga = {
       id: sagaId,
       name: definition.name,
@@ -142,13 +147,27 @@ export class Engine {
       interests,
     };
     try {
-      return await this.#inTurn(saga.id, id !== undefined, () =>
-        this.#create(definition, saga, slot, session),
-      );
+      return await this.#inTurn(saga.id, id !== undefined, () => this.#create(saga, slot, session));
     } catch (error) {
       slot?.cancel();
       throw withId(error, saga.id);
     }
+  }
+
+  /** A reference to a saga that is registered here is that saga. Otherwise its steps are not known yet. */
+  #definitionOf(wanted: AnySaga | AnyReference): StartedSaga {
+    const { registry, database } = this.#options;
+    if (!isReference(wanted)) {
+      registry.require(wanted);
+      return wanted;
+    }
+    const known = registry.get(wanted.name, wanted.version);
+    if (known) return known;
+    if (database) return { ...wanted, steps: wanted.waits, plan: [] };
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      `Saga ${wanted.name} (version ${wanted.version}) is not registered in this process, and a storage of your own cannot take a saga by its reference. Pass its definition in \`sagas\`.`,
+    );
   }
 
   /** Starts of one id wait for each other, so that it is known which of them runs the saga. */
@@ -165,7 +184,6 @@ export class Engine {
   }
 
   async #create(
-    definition: AnySaga,
     saga: NewSaga,
     slot: Reservation<JournalHost> | undefined,
     session: Session | undefined,
@@ -176,7 +194,8 @@ export class Engine {
     if (!created) return this.#existing(saga, slot, session);
     this.counters.started++;
     if (!slot) this.dueIn(session ? COMMIT_SOON_MS : 0);
-    const run = slot && new JournalHost(this.#tools, freshRecord(saga, epoch), definition);
+    const definition = slot && this.#options.registry.get(saga.name, saga.definition);
+    const run = definition && new JournalHost(this.#tools, freshRecord(saga, epoch), definition);
     if (run) slot?.begin([run]);
     return { id: saga.id, created: true, run, sinceVersion: 0 };
   }

@@ -11,19 +11,20 @@ import { DatabaseReplaced, type Database, type Row, type Session } from "../../s
 import type { Sql } from "../../storage/sql.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, insertLines, type Execute, type Item } from "./flush.ts";
+import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import {
   OPERATOR_TOKEN,
   type Checkpoint,
   type Claimed,
   type OperatorLine,
   type Journal,
-  type Kind,
+  type KnownKind,
   type LogEntry,
   type NewSaga,
   type SagaRecord,
 } from "./journal.ts";
 import { moveFor } from "./move.ts";
-import { claimSagas, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
+import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
@@ -83,7 +84,7 @@ export class DatabaseJournal implements Journal {
   }
 
   claim(
-    kinds: readonly Kind[],
+    kinds: readonly KnownKind[],
     limit: number,
     owner: string,
     leaseMs: number,
@@ -95,7 +96,8 @@ export class DatabaseJournal implements Journal {
         const { epoch = 0 } = this.#db;
         const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs, except));
         if (rows.length === 0) return [];
-        return (await takeOver(session, rows, owner)).map((record) => ({ ...record, epoch }));
+        const planned = await withPlans(session, rows, kinds);
+        return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
       }),
     );
   }
@@ -218,6 +220,28 @@ function inTurn(session: Pick<Session, "query">): Execute {
     for (const statement of statements) results.push(await session.query(statement));
     return results;
   };
+}
+
+/** The first claim of sagas that a reference started records their plans, which every later reader takes from the row. */
+async function withPlans(
+  session: Session,
+  rows: readonly Row[],
+  kinds: readonly KnownKind[],
+): Promise<readonly Row[]> {
+  const unrecorded = rows.filter((row) => row["plan"] === UNRECORDED_PLAN);
+  if (unrecorded.length === 0) return rows;
+  const kindOf = (row: Row): KnownKind =>
+    kinds.find(
+      ({ name, version }) => name === row["name"] && version === Number(row["definition"]),
+    ) as KnownKind;
+  const planned = unrecorded.map((row) => ({ ...kindOf(row), id: row["id"] as string }));
+  await session.query(recordPlans(session.dialect, planned));
+  return rows.map((row) => {
+    if (row["plan"] !== UNRECORDED_PLAN) return row;
+    const { plan, deadlineMs } = kindOf(row);
+    const latest = deadlineMs === undefined ? null : Number(row["created_at"]) + deadlineMs;
+    return { ...row, plan: encodePlan(plan), deadline_at: row["deadline_at"] ?? latest };
+  });
 }
 
 /** Writes the `$claim` lines. Each takes the next version of its saga, so that every later line of the last owner is refused. */

@@ -10,7 +10,7 @@
  */
 import { openingLines } from "../../core/saga/group.ts";
 import { BEGUN, CLAIMABLE, RECORDED, sagaMachine } from "../../core/saga/machine.ts";
-import { encodePlan } from "../../core/saga/plan.ts";
+import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import { isRefusal, type UniqueKey } from "../../storage/write/checked-write.ts";
 import type { Column, Dialect, Row } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -195,7 +195,7 @@ function insertSagas(dialect: Dialect, starts: readonly NewSaga[], isOptimistic:
     saga.name,
     saga.definition,
     contextOf(saga.input),
-    encodePlan(saga.plan),
+    saga.plan.length === 0 ? UNRECORDED_PLAN : encodePlan(saga.plan),
     saga.owner ?? null,
     saga.token,
     saga.owner === undefined ? 0 : saga.leaseMs,

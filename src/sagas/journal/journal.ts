@@ -56,6 +56,7 @@ export interface NewSaga {
   readonly name: string;
   readonly definition: number;
   readonly input: string;
+  /** Empty where a reference started it: its first claim records the plan. */
   readonly plan: Plan;
   readonly deadlineMs: number | undefined;
   /** Begun at once by this owner under this lease; otherwise any worker may claim it. */
@@ -110,6 +111,14 @@ export interface Kind {
   readonly version: number;
 }
 
+/** A kind that this process can run. */
+export interface KnownKind extends Kind {
+  /** Recorded by the first claim of a saga that was started by a reference. */
+  readonly plan: Plan;
+  /** The same. It is counted from the start of the saga. */
+  readonly deadlineMs: number | undefined;
+}
+
 export interface Claimed {
   readonly id: string;
   readonly token: number;
@@ -129,7 +138,7 @@ export interface Journal {
   /** With a session, as that transaction sees it. */
   load(id: string, session?: Session): Promise<SagaRecord | undefined>;
   claim(
-    kinds: readonly Kind[],
+    kinds: readonly KnownKind[],
     limit: number,
     owner: string,
     leaseMs: number,

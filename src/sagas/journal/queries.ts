@@ -1,7 +1,8 @@
 /** The statements on sagas that are not hot: claims, reads, renewals. The hot ones are in flush.ts. */
 import { BEGUN, CLAIMABLE, RECORDED, STALLED, sagaMachine } from "../../core/saga/machine.ts";
+import { encodePlan, UNRECORDED_PLAN, type Plan } from "../../core/saga/plan.ts";
 import { claimStatement, renewStatement, type Claimable } from "../../storage/claim.ts";
-import type { Dialect } from "../../storage/database.ts";
+import type { Column, Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Claimed, Kind } from "./journal.ts";
 import { executionColumns, logColumns } from "./rows.ts";
@@ -39,6 +40,24 @@ export function claimSagas(
     returning: executionColumns(dialect),
   });
 }
+
+/** The plan of sagas that a reference started, as the definition of the worker that claimed them first has it. */
+export function recordPlans(
+  dialect: Dialect,
+  sagas: readonly { readonly id: string; readonly plan: Plan; readonly deadlineMs: number | undefined }[],
+): Sql {
+  const rows = sagas.map(({ id, plan, deadlineMs }) => [id, encodePlan(plan), deadlineMs ?? null]);
+  const deadline = dialect.plusMs(raw("c.created_at"), raw("r.deadline_ms"));
+  return sql`update ${dialect.table("saga_executions")} as c
+    set plan = r.plan, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
+    from ${dialect.rows(PLANNED, rows)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
+}
+
+const PLANNED: readonly Column[] = [
+  { name: "id", type: "text" },
+  { name: "plan", type: "text" },
+  { name: "deadline_ms", type: "text" },
+];
 
 /** One that was given back has no owner: a renewal that was under way then must not close its gate again. */
 export function renewSagas(dialect: Dialect, holds: readonly Claimed[], leaseMs: number): Sql {

@@ -78,7 +78,7 @@ export class ForeignLines extends AmendsError {
 
 export function toRecord(row: Row, entries: readonly LogEntry[]): SagaRecord {
   if (hasForeignLines(row, entries)) throw new ForeignLines(row["id"] as string);
-  const plan = row["plan"] === "" ? [] : decodePlan(row["plan"] as string);
+  const plan = decodePlan(row["plan"] as string);
   const begun = Number(row["begun"]) === 1;
   const context = JSON.parse(row["context"] as string) as { input?: unknown };
   return {

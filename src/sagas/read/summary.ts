@@ -57,7 +57,7 @@ export function toSummary(row: Row): SagaSummary {
 /** A plan that was changed by hand must not stop the list. */
 function planOf(plan: string): Plan {
   try {
-    return plan === "" ? [] : decodePlan(plan);
+    return decodePlan(plan);
   } catch {
     return [];
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodePlan, encodePlan, misfit, type Plan } from "../../../src/core/saga/plan.ts";
+import { decodePlan, UNRECORDED_PLAN, encodePlan, misfit, type Plan } from "../../../src/core/saga/plan.ts";
 
 const names = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,20}$/);
 const plans = fc.uniqueArray(
@@ -70,8 +70,12 @@ describe("the recorded list of steps", () => {
     expect(encodePlan(decodePlan("reserve~ charge~? ship! email="))).toBe("reserve~ charge~? ship! email=");
   });
 
+  it("[S-47] that is not recorded has no steps", () => {
+    expect([decodePlan(""), decodePlan(UNRECORDED_PLAN)]).toEqual([[], []]);
+  });
+
   it("[S-30] that cannot be read is a typed error", () => {
-    for (const text of ["", "~", "a  b", "a~b", " a", "a:", "a/", "a/x", "a+", "a:b:c", "a:b/1/2", ":b"]) {
+    for (const text of ["~", "a  b", "a~b", " a", "a:", "a/", "a/x", "a+", "a:b:c", "a:b/1/2", ":b"]) {
       expect(() => decodePlan(text)).toThrow(expect.objectContaining({ code: "BAD_DEFINITION" }));
     }
   });

@@ -30,7 +30,7 @@ onEachDatabase((database) => {
     const db = await database.open();
     const journal = new DatabaseJournal({ db });
     await journal.create(parcel);
-    const kinds = [{ name: "parcel", version: 1 }];
+    const kinds = [{ name: "parcel", version: 1, plan, deadlineMs: undefined }];
     let claimed: readonly SagaRecord[] = [];
     while (claimed.length === 0) claimed = await journal.claim(kinds, 1, "second", 60_000);
     expect(claimed[0]).toMatchObject({ token: nthClaim(2), version: 2 });

@@ -4,11 +4,12 @@ import { advance } from "../../../src/core/saga/interpreter.ts";
 import type { Entry } from "../../../src/core/saga/entry.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";
 import { DatabaseJournal } from "../../../src/sagas/journal/database-journal.ts";
-import type { Checkpoint, NewSaga, SagaRecord } from "../../../src/sagas/journal/journal.ts";
+import type { Checkpoint, KnownKind, NewSaga, SagaRecord } from "../../../src/sagas/journal/journal.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { sql } from "../../../src/storage/sql.ts";
 
-export const KIND = { name: "chain", version: 1 };
+const PLAN = decodePlan("one~ two~");
+export const KIND: KnownKind = { name: "chain", version: 1, plan: PLAN, deadlineMs: undefined };
 export const LEASE_MS = 60_000;
 
 export function journalOn(db: Database): DatabaseJournal {
@@ -22,7 +23,7 @@ export function newSaga(id: string, owner?: string): NewSaga {
     name: KIND.name,
     definition: KIND.version,
     input: "{}",
-    plan: decodePlan("one~ two~"),
+    plan: PLAN,
     deadlineMs: undefined,
     owner,
     token: owner === undefined ? 0 : FIRST_CLAIM,
