@@ -1,6 +1,7 @@
 /**
  * The programmes that take longer than the gate allows. `npm run races`: the races on PostgreSQL, with ten times the
- * rounds. `npm run crash`: every process is killed and put to sleep at every one of its points, not at every other one.
+ * rounds. `npm run crash`: the crash tests (test/crash), in which each process is killed and stopped at every crash
+ * point; `npm test` tries a sample of them.
  */
 import { buildTests } from "./build.mjs";
 import { ensureInstalled, program, toolMain } from "./project.mjs";

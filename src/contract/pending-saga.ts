@@ -1,6 +1,6 @@
 /**
  * A saga as the storage contract changes it: in memory, with every refusal, so that whatever is refused has changed
- * nothing, and written in one piece. A draft that somebody overtook meanwhile is not written at all.
+ * nothing, and written in one piece. If another run changed the saga in the meantime, nothing is written.
  */
 import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { checkId, checkName, isWellFormed, type Direction } from "../core/identity.ts";

@@ -8,7 +8,7 @@ import type { PendingSaga } from "./pending-saga.ts";
 /** No registered saga has version 0: what was written through the storage contract is not the engine's to claim. */
 const NO_DEFINITION = 0;
 
-export function insertDraft(
+export function insertPendingSaga(
   dialect: Dialect,
   { id, name, status, context, version, recoveryAttempts }: PendingSaga,
 ): Sql {
@@ -18,8 +18,8 @@ export function insertDraft(
     on conflict (id) do nothing returning id`;
 }
 
-/** Only over the version that the draft was made from. */
-export function updateDraft(
+/** Updates only the version that the pending saga was read from. */
+export function updatePendingSaga(
   dialect: Dialect,
   { id, base, status, context, version, recoveryAttempts }: PendingSaga,
 ): Sql {

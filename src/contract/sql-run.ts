@@ -1,6 +1,6 @@
 /**
- * A run of the SQL storage. Between two of its calls nothing is held, no transaction and no connection: changes gather
- * in drafts, and a commit writes them in one transaction, provided that nobody changed those sagas meanwhile.
+ * A run of the SQL storage. Between two calls it holds no transaction and no connection: it collects changes in pending
+ * sagas, and a commit writes them in one transaction, if no other run has changed those sagas in the meantime.
  */
 import { AmendsError } from "../core/errors.ts";
 import type { Direction } from "../core/identity.ts";
@@ -12,25 +12,25 @@ import { PendingSaga } from "./pending-saga.ts";
 export interface RunTools {
   read(id: string): Promise<PendingSaga>;
   /** All of them or none. */
-  write(drafts: readonly PendingSaga[]): Promise<void>;
+  write(pending: readonly PendingSaga[]): Promise<void>;
   nowMs(): number;
 }
 
 export class SqlRun implements SagaStorageRun {
   readonly #tools: RunTools;
   /** What this run changed, or looked at in order to change it: since then nobody else may have. */
-  readonly #drafts = new Map<string, PendingSaga>();
+  readonly #pending = new Map<string, PendingSaga>();
 
   constructor(tools: RunTools) {
     this.#tools = tools;
   }
 
   async createSaga(sagaId: string, name: string, context: SagaContext): Promise<void> {
-    const draft = PendingSaga.create(sagaId, name, context, this.#tools.nowMs());
+    const saga = PendingSaga.create(sagaId, name, context, this.#tools.nowMs());
     if (await this.#exists(sagaId)) {
       throw new AmendsError("SAGA_CONFLICT", "A saga with this id exists already.", { id: sagaId });
     }
-    this.#drafts.set(sagaId, draft);
+    this.#pending.set(sagaId, saga);
   }
 
   async updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void> {
@@ -63,24 +63,24 @@ export class SqlRun implements SagaStorageRun {
   }
 
   async commit(): Promise<void> {
-    const changed = [...this.#drafts.values()].filter((draft) => draft.version !== draft.base);
+    const changed = [...this.#pending.values()].filter((saga) => saga.version !== saga.base);
     if (changed.length > 0) await this.#tools.write(changed);
-    this.#drafts.clear();
+    this.#pending.clear();
   }
 
   async rollback(): Promise<void> {
-    this.#drafts.clear();
+    this.#pending.clear();
   }
 
   async #look(id: string): Promise<PendingSaga> {
-    return this.#drafts.get(id) ?? this.#tools.read(id);
+    return this.#pending.get(id) ?? this.#tools.read(id);
   }
 
   async #hold(id: string): Promise<PendingSaga> {
-    const draft = await this.#look(id);
-    // Another call of this run may have been faster: one saga has one draft.
-    const held = this.#drafts.get(id) ?? draft;
-    this.#drafts.set(id, held);
+    const saga = await this.#look(id);
+    // Another call of this run may have read it first: a run has one pending copy of a saga.
+    const held = this.#pending.get(id) ?? saga;
+    this.#pending.set(id, held);
     return held;
   }
 

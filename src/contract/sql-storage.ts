@@ -11,7 +11,7 @@ import { PendingSaga } from "./pending-saga.ts";
 import { insertLines } from "../sagas/journal/line-queries.ts";
 import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
-import { insertDraft, selectForRecovery, updateDraft } from "./queries.ts";
+import { insertPendingSaga, selectForRecovery, updatePendingSaga } from "./queries.ts";
 
 /** The storage contract on Amends' own tables. It creates them on first use. */
 export class SqlSagaStorage implements SagaStorage {
@@ -27,11 +27,11 @@ export class SqlSagaStorage implements SagaStorage {
   }
 
   async updateContext(sagaId: string, context: SagaContext, currentVersion?: number): Promise<void> {
-    await this.#change(sagaId, (draft) => draft.updateContext(context, currentVersion));
+    await this.#change(sagaId, (saga) => saga.updateContext(context, currentVersion));
   }
 
   async updateStatus(sagaId: string, status: SagaStatus): Promise<void> {
-    await this.#change(sagaId, (draft) => draft.updateStatus(status));
+    await this.#change(sagaId, (saga) => saga.updateStatus(status));
   }
 
   /** Adds a line to the history. */
@@ -42,7 +42,7 @@ export class SqlSagaStorage implements SagaStorage {
     status: EntryStatus,
     details?: string | null,
   ): Promise<void> {
-    await this.#change(sagaId, (draft) => draft.logStep(stepName, action, status, details));
+    await this.#change(sagaId, (saga) => saga.logStep(stepName, action, status, details));
   }
 
   async loadSagaState(sagaId: string): Promise<StoredSagaState> {
@@ -70,21 +70,21 @@ export class SqlSagaStorage implements SagaStorage {
   }
 
   async incrementRecoveryAttempts(sagaId: string, newStatus?: SagaStatus): Promise<void> {
-    await this.#change(sagaId, (draft) => {
-      draft.setRecoveryAttempts(draft.recoveryAttempts + 1);
-      if (newStatus !== undefined) draft.updateStatus(newStatus);
+    await this.#change(sagaId, (saga) => {
+      saga.setRecoveryAttempts(saga.recoveryAttempts + 1);
+      if (newStatus !== undefined) saga.updateStatus(newStatus);
     });
   }
 
   async setRecoveryAttempts(sagaId: string, attempts: number): Promise<void> {
-    await this.#change(sagaId, (draft) => draft.setRecoveryAttempts(attempts));
+    await this.#change(sagaId, (saga) => saga.setRecoveryAttempts(attempts));
   }
 
   /** Runs work whose changes become durable together at each `commit`. */
   async createRun<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
     const run = new SqlRun({
       read: (id) => this.#read(id),
-      write: (drafts) => this.#write(drafts),
+      write: (pending) => this.#write(pending),
       nowMs: () => this.#nowMs(),
     });
     return work(run);
@@ -101,21 +101,21 @@ export class SqlSagaStorage implements SagaStorage {
   }
 
   /** Looks at the saga under its lock, and writes what `change` makes of it. */
-  async #change(id: string, change: (draft: PendingSaga) => void): Promise<void> {
+  async #change(id: string, change: (saga: PendingSaga) => void): Promise<void> {
     await this.#transaction(async (session) => {
       const [row] = await session.query(selectSaga(session.dialect, id, true));
       if (!row) throw notFound(id);
-      const draft = PendingSaga.of(row);
-      change(draft);
-      await save(session, draft);
+      const saga = PendingSaga.of(row);
+      change(saga);
+      await save(session, saga);
     });
   }
 
-  async #write(drafts: readonly PendingSaga[]): Promise<void> {
+  async #write(pending: readonly PendingSaga[]): Promise<void> {
     // Rows are locked in this order, by every run of every process.
-    const ordered = drafts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const ordered = pending.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     await this.#transaction(async (session) => {
-      for (const draft of ordered) await save(session, draft);
+      for (const saga of ordered) await save(session, saga);
     });
   }
 
@@ -160,11 +160,11 @@ export class SqlSagaStorage implements SagaStorage {
   }
 }
 
-async function save(session: Session, draft: PendingSaga): Promise<void> {
-  const { id, base, added } = draft;
+async function save(session: Session, saga: PendingSaga): Promise<void> {
+  const { id, base, added } = saga;
   const isNew = base === 0;
-  const statement = isNew ? insertDraft : updateDraft;
-  const [written] = await session.query(statement(session.dialect, draft));
+  const statement = isNew ? insertPendingSaga : updatePendingSaga;
+  const [written] = await session.query(statement(session.dialect, saga));
   if (!written && isNew)
     throw new AmendsError("SAGA_CONFLICT", "A saga with this id exists already.", { id });
   if (!written) {

@@ -23,12 +23,12 @@ const SCHEDULE: Backoff = { baseMs: 1_000, capMs: 60_000, factor: 2 };
 export class AuditRelay implements TransactionalSink {
   readonly duty: LeasePool<ClaimedEntry<CallRow>>;
   readonly #sink: AuditSink;
-  readonly #books: OutboxWriter;
+  readonly #writer: OutboxWriter;
   readonly #host: PartContext;
 
-  constructor(host: PartContext, books: OutboxWriter, sink: AuditSink, leaseMs: number = DEFAULT_LEASE_MS) {
+  constructor(host: PartContext, writer: OutboxWriter, sink: AuditSink, leaseMs: number = DEFAULT_LEASE_MS) {
     this.#host = host;
-    this.#books = books;
+    this.#writer = writer;
     this.#sink = sink;
     this.duty = entryPool({
       name: "outbox:audit-relay",
@@ -36,7 +36,7 @@ export class AuditRelay implements TransactionalSink {
       table: CALL,
       names: () => [NAME],
       host,
-      books,
+      writer,
       leaseMs,
       run: (row) => this.#deliver(row),
     });
@@ -59,10 +59,10 @@ export class AuditRelay implements TransactionalSink {
       const label = errorLabel(error);
       const waitMs = delayMs(SCHEDULE, attempts);
       this.#host.warn({ entryId, error: label }, "amends: the audit sink failed; trying again later");
-      await this.#books.settle({ ...claim, event: "fail", waitMs, error: label });
+      await this.#writer.settle({ ...claim, event: "fail", waitMs, error: label });
       this.duty.dueIn(waitMs);
       return;
     }
-    await this.#books.settle({ ...claim, event: "succeed" });
+    await this.#writer.settle({ ...claim, event: "succeed" });
   }
 }

@@ -27,7 +27,7 @@ const BATCH = 500;
 
 export interface CleanUpOptions {
   readonly host: PartContext;
-  readonly books: Pick<OutboxWriter, "flushes">;
+  readonly writer: Pick<OutboxWriter, "flushes">;
   /** Infinite where the file is not to be rebuilt unasked. */
   readonly rebuildEveryMs: number;
 }
@@ -76,7 +76,7 @@ export class CleanUp implements Duty {
     for (;;) {
       const rows = await this.#query(listUnclean(this.#db.dialect, BATCH));
       const marked = rows.map((row) => UNCLEAN.read(row));
-      const { flushes } = this.#options.books;
+      const { flushes } = this.#options.writer;
       const rebuilds = marked.length > 0 && (now || (await this.#mayRebuild()));
       if (!rebuilds && !now && !this.#isDue && flushes === this.#flushes) return marked.length === 0;
       if (rebuilds) await this.#rebuild();

@@ -129,19 +129,19 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     const host = context as PartContext;
     const registry = new ResolverRegistry(resolvers);
     const { backoff, ...runnerOptions } = runnerOptionsOf(options);
-    const books = new OutboxWriter(host);
+    const writer = new OutboxWriter(host);
     this.#host = context;
     this.#audit = isSink(audit) ? audit : new DatabaseAuditSink(host.database, audit, host);
     // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
     const relay = isTransactional(this.#audit)
       ? undefined
-      : new AuditRelay(host, books, this.#audit, backoff.leaseMs);
+      : new AuditRelay(host, writer, this.#audit, backoff.leaseMs);
     const sink = relay ?? (this.#audit as TransactionalSink);
     this.outbox = new Outbox(database, { audit: sink }, context);
     this.runner = new SagaRunner(registry, this.outbox, this.#audit, { ...runnerOptions, backoff });
     const rebuildEveryMs =
       rebuildEvery === "never" ? Number.POSITIVE_INFINITY : durationMs(rebuildEvery, "erasure.rebuildEvery");
-    this.#cleanUp = new CleanUp({ host, books: this.outbox.books, rebuildEveryMs });
+    this.#cleanUp = new CleanUp({ host, writer: this.outbox.writer, rebuildEveryMs });
     this.duties = [...(relay ? [relay.duty] : []), this.runner.duty, this.#cleanUp];
     this.#tools = { map: dataMap, registry, outbox: this.outbox, recorder: new Recorder(host, sink) };
   }

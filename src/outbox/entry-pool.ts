@@ -1,4 +1,4 @@
-/** A desk for entries of one kind: however they are driven, they are claimed, renewed, given back and fenced in one way. */
+/** A lease pool for entries of one kind: the one way in which entries are claimed, renewed, released and fenced. */
 import type { OutboxKind } from "../core/outbox/entry.ts";
 import { LeasePool, type Claimed } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
@@ -24,7 +24,7 @@ export interface EntryPoolOptions<Entry extends HeldEntry> {
   /** Entries of other names are left for whoever knows them; without names, every entry of the kind is ours. */
   readonly names?: () => readonly string[];
   readonly host: PoolContext;
-  readonly books: OutboxWriter;
+  readonly writer: OutboxWriter;
   readonly leaseMs: number;
   readonly run: (row: Entry, lease: Lease) => Promise<void>;
 }
@@ -32,26 +32,26 @@ export interface EntryPoolOptions<Entry extends HeldEntry> {
 export function entryPool<Entry extends HeldEntry>(
   options: EntryPoolOptions<Entry>,
 ): LeasePool<ClaimedEntry<Entry>> {
-  const { name, kind, table, names, host, books, leaseMs, run } = options;
+  const { name, kind, table, names, host, writer, leaseMs, run } = options;
   return new LeasePool<ClaimedEntry<Entry>>({
     name,
     clock: host.clock,
     leaseMs,
     claimMax: CLAIM_MAX,
     claim: async (limit, except) => {
-      const rows = await books.claim(table, { kind, names: names?.(), limit, leaseMs, except });
+      const rows = await writer.claim(table, { kind, names: names?.(), limit, leaseMs, except });
       return rows.map((row) => ({ id: row.entryId, token: row.token, row }));
     },
     renew: (items) =>
-      books.renew(
+      writer.renew(
         items.map(({ id, token }) => ({ entryId: id, token })),
         leaseMs,
       ),
     run: ({ row }, lease) => run(row, lease),
     release: async ({ id, token }) => {
-      await books.settle({ entryId: id, token, event: "release", waitMs: 0 });
+      await writer.settle({ entryId: id, token, event: "release", waitMs: 0 });
     },
-    drained: () => books.drained(),
+    drained: () => writer.drained(),
     onBug: (error) => host.onBug(error),
   });
 }

@@ -1,6 +1,6 @@
 /**
  * The one loop that repeats database work after trouble that passes: serialization failures, deadlocks, lost
- * connections, a server that restarts. Such trouble is never booked as anybody's outcome. The work must be safe to
+ * connections, a server that restarts. Such an error is never persisted as an outcome. The work must be safe to
  * repeat after a commit whose fate is unknown.
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";

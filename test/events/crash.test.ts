@@ -6,7 +6,7 @@ import { Amends } from "amends";
 import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
-import { probe, type Point } from "../crash/probe.ts";
+import { withCrashPoints, type CrashPoint } from "../crash/harness/crash-points.ts";
 import { LEASE_MS } from "../sagas/support/pair.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { convention, Registered, type Wills } from "./support/convention.ts";
@@ -23,7 +23,7 @@ function mortal(
   let die: () => void = () => undefined;
   let isGone = false;
   const gone = new Promise<void>((resolve) => (die = resolve));
-  const reach = async ({ name, locked }: Point): Promise<void> => {
+  const atPoint = async ({ name, locked }: CrashPoint): Promise<void> => {
     points.push(name);
     if (isGone || name === dieAt) {
       isGone = true;
@@ -33,7 +33,7 @@ function mortal(
       await forEver();
     }
   };
-  const probed = probe(inner, reach);
+  const probed = withCrashPoints(inner, atPoint);
   const db: Database = {
     ...probed,
     query: (statement) => (isGone ? forEver() : probed.query(statement)),

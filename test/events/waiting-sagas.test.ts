@@ -5,7 +5,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
-import { booksHold } from "../sagas/support/books-hold.ts";
+import { checkInvariantsAfterEach } from "../sagas/support/check-invariants.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
 import { sent, waitFor } from "./support/flow.ts";
@@ -38,7 +38,7 @@ async function workOff(amends: Amends): Promise<void> {
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-25] a signal that has the id of an event does not take the event's place", async () => {
     const told = signal("told", z.object({}));

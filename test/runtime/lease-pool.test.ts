@@ -7,13 +7,13 @@ import { DutyLoop } from "../../src/runtime/loop.ts";
 interface Bench {
   readonly pool: LeasePool<Claimed>;
   readonly limits: number[];
-  readonly holds: Lease[];
+  readonly leases: Lease[];
 }
 
 /** Rows that work until they are told to end. */
-function deskWith(due: number, claimMax?: number): Bench & { end(): void } {
+function poolWith(due: number, claimMax?: number): Bench & { end(): void } {
   const limits: number[] = [];
-  const holds: Lease[] = [];
+  const leases: Lease[] = [];
   let left = due;
   let end: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -32,18 +32,18 @@ function deskWith(due: number, claimMax?: number): Bench & { end(): void } {
     },
     renew: async () => new Set(),
     run: async (_, lease) => {
-      holds.push(lease);
+      leases.push(lease);
       await ended;
     },
     release: async () => undefined,
     drained: async () => undefined,
     onBug: (error) => expect.unreachable(String(error)),
   });
-  return { pool, limits, holds, end };
+  return { pool, limits, leases, end };
 }
 
-it("[K-04] a claim takes at most what the desk allows, and the next follows at once while there is room", async () => {
-  const { pool, limits, holds, end } = deskWith(9, 2);
+it("[K-04] a claim takes at most the pool allows, and the next follows at once while there is room", async () => {
+  const { pool, limits, leases, end } = poolWith(9, 2);
   const stopping = new AbortController();
   const loop = new DutyLoop(pool, {
     clock: virtualClock(),
@@ -52,17 +52,17 @@ it("[K-04] a claim takes at most what the desk allows, and the next follows at o
     warn: () => undefined,
   });
   const running = loop.run(5, stopping.signal);
-  await vi.waitFor(() => expect(holds).toHaveLength(5));
+  await vi.waitFor(() => expect(leases).toHaveLength(5));
   expect(limits).toEqual([2, 2, 1]);
   end();
-  await vi.waitFor(() => expect(holds).toHaveLength(9));
+  await vi.waitFor(() => expect(leases).toHaveLength(9));
   expect(Math.max(...limits)).toBe(2);
   stopping.abort();
   await running;
 });
 
 it("[K-04] without a bound a claim takes all that there is room for", async () => {
-  const { pool, limits, end } = deskWith(9);
+  const { pool, limits, end } = poolWith(9);
   pool.accept(
     5,
     () => undefined,
@@ -74,7 +74,7 @@ it("[K-04] without a bound a claim takes all that there is room for", async () =
 });
 
 it("[K-08] a hold tells whoever asked that its call must stop, and its signal says so before and after", async () => {
-  const { pool, holds, end } = deskWith(2);
+  const { pool, leases, end } = poolWith(2);
   const [early, late] = await pool.claim(2);
   const told = vi.fn<() => void>();
   early?.onStop(told);
@@ -89,19 +89,19 @@ it("[K-08] a hold tells whoever asked that its call must stop, and its signal sa
   early?.onStop(undefined);
   early?.stop("lost");
   expect(told).toHaveBeenCalledTimes(1);
-  expect(holds).toHaveLength(2);
+  expect(leases).toHaveLength(2);
   end();
 });
 
 it("[K-08] a place that is handed on is taken once: neither twice by the two, nor free for a third", async () => {
-  const { pool, holds, end } = deskWith(2);
+  const { pool, leases, end } = poolWith(2);
   pool.accept(
     2,
     () => undefined,
     () => undefined,
   );
   await pool.claim(1);
-  const [first] = holds;
+  const [first] = leases;
   expect(pool.room).toBe(1);
   const handed = pool.reserve(1, first);
   expect(pool.room).toBe(1);

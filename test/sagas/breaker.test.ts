@@ -3,7 +3,7 @@ import { virtualClock, type VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { once } from "./support/busy.ts";
 import { gate, type Gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
@@ -84,7 +84,7 @@ async function fail({ pay }: Till, times: number): Promise<void> {
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-20] after so many failures in a row the step is not called, and its fallback acts at once", async () => {
     const till = await openTill(database);

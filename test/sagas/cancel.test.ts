@@ -3,7 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 
@@ -11,7 +11,7 @@ const nothing = z.object({});
 const why = { reason: "customer called", by: "ann" };
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-23] a saga that nobody has begun ends at once, without a call", async () => {
     let calls = 0;

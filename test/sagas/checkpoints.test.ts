@@ -3,7 +3,7 @@ import { SqlSagaStorage } from "amends/storage";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker, type Onlooker } from "./support/look.ts";
 import { pair } from "./support/pair.ts";
@@ -12,7 +12,7 @@ import { watched } from "./support/watched.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-05] N steps that succeed cost at most N + 1 commits", async () => {
     const { database: db, commits } = watched(await database.open());

@@ -2,7 +2,7 @@ import { err, saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -12,7 +12,7 @@ import { watched } from "./support/watched.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-28] what a step emits is in the outbox once the step is done, in the order in which it was emitted", async () => {
     const look = await onlooker(database);

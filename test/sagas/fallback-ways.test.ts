@@ -4,7 +4,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { busy, once } from "./support/busy.ts";
 import { calls } from "./support/calls.ts";
 import { collect } from "./support/collect.ts";
@@ -14,7 +14,7 @@ import { pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-20][S-23] a saga that is cancelled while a step gives way to its fallback turns back", async () => {
     const { made, middleware } = calls();

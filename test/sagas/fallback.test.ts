@@ -3,7 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { busy, once } from "./support/busy.ts";
 import { calls } from "./support/calls.ts";
 import { effect, effects, makeEffects, transactionOn } from "./support/effects-table.ts";
@@ -14,7 +14,7 @@ import { pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-20] a step that fails for good is undone, then its fallback acts, and its result is the step's", async () => {
     const { made, middleware } = calls();

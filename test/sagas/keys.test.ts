@@ -3,14 +3,14 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
 
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-29] keys are distinct per saga, step and direction, and stable over tries", async () => {
     const acts: string[] = [];

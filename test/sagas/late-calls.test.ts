@@ -6,7 +6,7 @@ import { z } from "zod";
 import { faulty, withCode } from "../storage/support/faults.ts";
 import { raw } from "../../src/storage/sql.ts";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { transactionOn, write } from "./support/effects-table.ts";
 import { gate, type Gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -69,7 +69,7 @@ async function until(amends: Amends, clock: VirtualClock, status: string, id = "
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-21] a success after the try's timeout, within the grace period, is used", async () => {
     const told = story();

@@ -2,7 +2,7 @@ import { err, saga, type Middleware, type StepCall } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { pair } from "./support/pair.ts";
@@ -10,7 +10,7 @@ import { pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-32] middleware wraps every act and every undo, the first one outermost", async () => {
     const order: string[] = [];

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
@@ -12,7 +12,7 @@ import { LEASE_MS, pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-16] a healthy running saga is never taken, however long its step lasts", async () => {
     const clock = virtualClock();

@@ -3,7 +3,7 @@ import { virtualClock, type VirtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
@@ -28,7 +28,7 @@ async function hasFailed(amends: Amends, id: string, step: string): Promise<void
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-24][S-09][S-29] after a crash what has a result is not repeated, and the others are called by the same key", async () => {
     const calls: string[] = [];

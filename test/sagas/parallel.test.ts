@@ -5,7 +5,7 @@ import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
 import { until } from "../support/until.ts";
 import { watchedClock } from "../support/watched-clock.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { collect } from "./support/collect.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -14,7 +14,7 @@ import { watched } from "./support/watched.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-24] the steps of a group act at the same time, and the steps after it see all their results", async () => {
     const [flight, hotel] = [gate<string>(), gate<string>()];

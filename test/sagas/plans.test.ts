@@ -2,7 +2,7 @@ import { err, saga, type AnySaga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -40,7 +40,7 @@ async function redeploy(
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-30] a running saga keeps the list of steps that it began with", async () => {
     const calls: string[] = [];

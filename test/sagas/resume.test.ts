@@ -3,7 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
@@ -11,7 +11,7 @@ import { LEASE_MS, pair } from "./support/pair.ts";
 const nothing = z.object({});
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-09] resuming skips the done steps and keeps their results", async () => {
     const calls: string[] = [];

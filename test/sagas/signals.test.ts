@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase, onEachDatabase, type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { transactionOn } from "./support/effects-table.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -35,7 +35,7 @@ async function signalsOf(database: TestDatabase, id: string): Promise<readonly u
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-25] a signal wakes the saga that waits for it, and its payload is the step's result", async () => {
     const clock = virtualClock();
@@ -356,7 +356,7 @@ onEachDatabase((database) => {
 });
 
 onDatabase("postgres", (database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-25] nor is one whose transaction is still open in that moment", async () => {
     const begun = gate();

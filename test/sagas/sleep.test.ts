@@ -3,7 +3,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { onlooker } from "./support/look.ts";
 import { watched } from "./support/watched.ts";
 
@@ -19,7 +19,7 @@ function napping(log: string[]) {
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-25] a saga that sleeps is due when its time has come, not a moment before, and holds nothing", async () => {
     const clock = virtualClock();

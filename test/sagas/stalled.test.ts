@@ -2,7 +2,7 @@ import { err, saga, Terminal, type Amends, type StalledSignal } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { onlooker } from "./support/look.ts";
 
 const nothing = z.object({});
@@ -46,7 +46,7 @@ async function audit(amends: Amends, id: string): Promise<unknown[]> {
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-14] FAILED is said only when everything that may have happened has been undone", async () => {
     const { bank, order, undone } = shop();

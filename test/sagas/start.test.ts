@@ -2,7 +2,7 @@ import { saga, type Amends, type StepNews } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { collect } from "./support/collect.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
@@ -10,7 +10,7 @@ import { onlooker } from "./support/look.ts";
 const input = z.object({ sku: z.string(), note: z.object({ a: z.number(), b: z.number() }).optional() });
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-18] starting twice with one id and one input is one saga, and both get its outcome", async () => {
     const calls: string[] = [];

@@ -3,7 +3,7 @@ import { virtualClock, type VirtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate, type Gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 
@@ -30,7 +30,7 @@ function untilStopped(at: Gate, signal: AbortSignal): Promise<never> {
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-21] by default a throw is tried again after 1 s, doubling up to one hour, eight times in all", async () => {
     const clock = virtualClock();

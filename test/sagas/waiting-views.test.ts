@@ -6,7 +6,7 @@ import { virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books-hold.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 
 const orderSchema = z.object({ orderId: z.string() });
 const approved = signal("approved", z.object({ by: z.string() }));
@@ -23,7 +23,7 @@ const order = saga("order", orderSchema)
 const HOUR_MS = 3_600_000;
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[S-25][S-31] the view of a saga that waits says for what, since when and until when", async () => {
     const clock = virtualClock();

@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 import { virtualClock } from "amends/testing";
 import { onEachDatabase } from "../support/databases.ts";
 import { watched } from "../sagas/support/watched.ts";
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { World } from "./support/stage.ts";
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[K-04] a lone delivery costs two commits after its publication; many share them", async () => {
     const { database: db, commits } = watched(await database.open({ clock: virtualClock() }));

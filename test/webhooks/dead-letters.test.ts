@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { failed, NOTE, onEachForm, stage, type Stage } from "./support/stage.ts";
 
 async function given(database: TestDatabase): Promise<Stage & { subscription: string; dead: string }> {
@@ -14,7 +14,7 @@ async function given(database: TestDatabase): Promise<Stage & { subscription: st
 }
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-12] a resend of a dead letter makes a brand-new delivery and leaves the dead one as it is", async () => {
     const { amends, rows, dead, work, world, clock } = await given(database);

@@ -1,14 +1,14 @@
 import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
 
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { failed, onEachForm, stage, World } from "./support/stage.ts";
 
 const OK = { ok: true, code: "http_200" };
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-19] a crowd in one lane takes only that lane's places", async () => {
     const { db, subscribe, publish, isSplit } = await stage(database);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import { gate } from "../sagas/support/gate.ts";
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
@@ -15,7 +15,7 @@ const SENT = {
 };
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-10] the limit counts all attempts; a subscription's own goes before the general one, and the one used is kept", async () => {
     const { amends, subscribe, publish, work, later, world } = await stage(database, {

@@ -3,12 +3,12 @@ import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
 
 import { forEver, gate } from "../sagas/support/gate.ts";
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { onEachForm, stage, World } from "./support/stage.ts";
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-11] a job whose worker vanished is leased again, then fails by itself, and its delivery goes on", async () => {
     const clock = virtualClock();

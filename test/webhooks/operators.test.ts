@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const DAY_MS = 86_400_000;
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-20] people see events, deliveries and attempts: request, status, duration, part of the response", async () => {
     const { amends, subscribe, publish, work, world, clock } = await stage(database);

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import type { Amends } from "amends";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase, onEachDatabase, type TestDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { loginAs } from "./support/logins.ts";
 import { failed, stage, World, type Stage } from "./support/stage.ts";
 
@@ -34,7 +34,7 @@ async function divided(database: TestDatabase): Promise<Divided> {
 }
 
 onEachDatabase((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-04] it creates jobs and applies their results, and sends nothing", async () => {
     const { outside, world, subscribe, publish, decide, send, states } = await divided(database);
@@ -99,7 +99,7 @@ onEachDatabase((database) => {
 });
 
 onDatabase("postgres", (database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-04] it reads no payload: a database that keeps payloads from it does not keep it from its work", async () => {
     const { db, world, subscribe, publish, decide, send, states } = await divided(database);

@@ -3,11 +3,11 @@ import { expect, it } from "vitest";
 import { wants } from "../../src/core/delivery/filter.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
 
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { onEachForm, stage } from "./support/stage.ts";
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-15] the event and what it owes exist exactly if the caller's transaction commits", async () => {
     const { amends, db, subscribe, rows } = await stage(database);

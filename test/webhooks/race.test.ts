@@ -1,7 +1,7 @@
 /** Several orchestrators on one database, as several processes have them. */
 import { expect, it } from "vitest";
 import { onDatabase } from "../support/databases.ts";
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { onEachForm, stage } from "./support/stage.ts";
 
@@ -9,7 +9,7 @@ const OK = { ok: true, code: "http_200" };
 const BAD = { ok: false, code: "http_500" };
 
 onDatabase("postgres", (database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-05][W-06] orchestrators that race create one job for each delivery, and never more than a lane has places", async () => {
     const { db, publish, subscribe, rows, clock } = await stage(database);
@@ -53,7 +53,7 @@ onDatabase("postgres", (database) => {
 });
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-15][K-09] with several workers at once everything arrives, and nothing twice", async () => {
     const stages = [await stage(database), await stage(database), await stage(database)];

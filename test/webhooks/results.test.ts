@@ -4,7 +4,7 @@ import { newId } from "../../src/runtime/identifiers.ts";
 import { virtualClock } from "amends/testing";
 import { nthClaim } from "../support/claims.ts";
 
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { onEachForm, stage } from "./support/stage.ts";
 
@@ -22,7 +22,7 @@ const SENT = {
 const LOST = { postgres: { code: "ECONNRESET" }, sqlite: { code: "SQLITE_BUSY" } } as const;
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-07] a result counts once: told again, under the same report or another, it changes nothing", async () => {
     const { db, subscribe, publish, rows, states, isSplit } = await stage(database);

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import { generateWebhookSecret } from "amends/webhooks";
 
-import { booksHold } from "./support/books.ts";
+import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { failed, NOTE, onEachForm, stage } from "./support/stage.ts";
 
 const KEY = "11".repeat(32);
 
 onEachForm((database) => {
-  booksHold(database);
+  checkInvariantsAfterEach(database);
 
   it("[W-19] a subscription that is paused is owed what is published, and gets it once it is enabled", async () => {
     const { amends, subscribe, publish, work, world, states } = await stage(database);

@@ -86,7 +86,7 @@ async function watched(options: Values<typeof OPTIONS>, output: Output, world: W
       isStale = false;
       const child = launch(argv, { ...world.env, [TOKEN]: token }, world);
       await Promise.race([child.gone, new Promise<void>((resolve) => (wake = resolve))]);
-      if (child.isHopeless()) return 1;
+      if (child.isPortTaken()) return 1;
       if (!isStale && !world.stop.aborted) {
         output.say(paint("yellow", "Waiting for a change."));
         await new Promise<void>((resolve) => {
@@ -128,7 +128,7 @@ async function freePort(): Promise<number> {
 }
 
 interface Child {
-  isHopeless(): boolean;
+  isPortTaken(): boolean;
   readonly gone: Promise<void>;
   end(): Promise<void>;
 }
@@ -140,15 +140,15 @@ function launch(argv: readonly string[], env: World["env"], world: World): Child
     env,
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
-  let isHopeless = false;
-  child.on("message", (message) => (isHopeless ||= message === PORT_TAKEN));
+  let isPortTaken = false;
+  child.on("message", (message) => (isPortTaken ||= message === PORT_TAKEN));
   const gone = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
   });
   return {
     gone,
-    isHopeless: () => isHopeless,
+    isPortTaken: () => isPortTaken,
     end: async () => {
       if (child.connected) child.send("stop", () => undefined);
       const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);

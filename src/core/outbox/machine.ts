@@ -36,7 +36,7 @@ export const BLOCKING: readonly OutboxStatus[] = outboxMachine.states.filter(
   (state) => !outboxMachine.isTerminal(state),
 );
 
-/** What whoever holds a claim may book. */
+/** The events that the holder of a claim may settle with. */
 export const SETTLES = ["release", "verify", "succeed", "fail", "park", "abandon"] as const;
 export type Settle = (typeof SETTLES)[number];
 

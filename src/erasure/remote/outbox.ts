@@ -68,7 +68,7 @@ export class Outbox<Tx = unknown> {
   /** Not for users: the runner reads it. */
   readonly host: PartContext<Tx>;
   /** Not for users: the runner settles through it. */
-  readonly books: OutboxWriter;
+  readonly writer: OutboxWriter;
   readonly #audit: AnySink | undefined;
   readonly #counts: StatusCountsSource;
   readonly #retryLimits: RetryLimits;
@@ -82,7 +82,7 @@ export class Outbox<Tx = unknown> {
   ) {
     refuseUnknown(options, ["audit", "statusCountsSource"], "new Outbox");
     this.host = context;
-    this.books = new OutboxWriter(this.host);
+    this.writer = new OutboxWriter(this.host);
     this.#audit = options.audit;
     this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
     this.#retryLimits = retryLimitsOf(this.host);
@@ -148,7 +148,7 @@ export class Outbox<Tx = unknown> {
     if (!Number.isInteger(limit) || limit < 1)
       throw new AmendsError("BAD_OPTION", "The limit of a claim must be a whole number, 1 or more.");
     const leaseMs = positiveMs(lease, "lease");
-    const rows = await this.books.claim(ENTRY, { kind: "erasure", limit, leaseMs });
+    const rows = await this.writer.claim(ENTRY, { kind: "erasure", limit, leaseMs });
     return rows.map(toEntry).toSorted(byAge);
   }
 
@@ -270,7 +270,7 @@ export class Outbox<Tx = unknown> {
   }
 
   async #settle(item: Settlement): Promise<boolean> {
-    return (await this.books.settle({ ...item, failFast: true })) !== "lost";
+    return (await this.writer.settle({ ...item, failFast: true })) !== "lost";
   }
 }
 

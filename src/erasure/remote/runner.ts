@@ -52,7 +52,7 @@ export interface SagaRunnerOptions {
 }
 
 /** What a runner needs of its outbox. */
-export interface RunnerOutbox extends Pick<Outbox, "books" | "onEnqueued"> {
+export interface RunnerOutbox extends Pick<Outbox, "writer" | "onEnqueued"> {
   readonly host: PoolContext;
 }
 
@@ -99,7 +99,7 @@ export class SagaRunner {
       kind: "erasure",
       table: ENTRY,
       host: outbox.host,
-      books: outbox.books,
+      writer: outbox.writer,
       leaseMs: backoff.leaseMs,
       run: (row, lease) => this.#run(row, lease),
     });
@@ -148,7 +148,7 @@ export class SagaRunner {
       const { outcome, decision } = ended;
       tellThrown("resolver", resolver, entry, outcome, decision);
       if (decision.event !== "verify") return this.#conclude(entry, lease, outcome, decision);
-      if (!(await this.#isBooked(entry, lease, outcome, decision))) return;
+      if (!(await this.#isRecorded(entry, lease, outcome, decision))) return;
       entry = { ...entry, verification: decision.verification };
     }
   }
@@ -168,7 +168,7 @@ export class SagaRunner {
     return attempt.decided(
       () => dispatch(this.#registry, entry, call),
       (outcome) => decide(entry, outcome, this.#policyFor(entry)),
-      () => this.#outbox.books.noteRunning(entry),
+      () => this.#outbox.writer.noteRunning(entry),
     );
   }
 
@@ -186,7 +186,7 @@ export class SagaRunner {
   }
 
   async #conclude(entry: OutboxEntry, lease: Lease, outcome: Outcome, decision: Decision): Promise<void> {
-    if (!(await this.#isBooked(entry, lease, outcome, decision))) return;
+    if (!(await this.#isRecorded(entry, lease, outcome, decision))) return;
     if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
     const hook = this.#onAbandoned;
     if (decision.event !== "abandon" || !hook) return;
@@ -194,24 +194,29 @@ export class SagaRunner {
     if (!isFine) this.#host.warn({ entryId: entry.entryId }, "amends: onAbandoned failed");
   }
 
-  /** False where the claim was lost, which is counted, or the sink did not take it. */
-  async #isBooked(entry: OutboxEntry, lease: Lease, outcome: Outcome, decision: Decision): Promise<boolean> {
-    const booked = await this.#book(entry, outcome, decision);
-    if (booked === "lost") lease.stop("lost");
-    return booked !== "lost" && booked !== "untold";
+  /** False if the claim was lost, which is counted, or if the audit sink refused the events. */
+  async #isRecorded(
+    entry: OutboxEntry,
+    lease: Lease,
+    outcome: Outcome,
+    decision: Decision,
+  ): Promise<boolean> {
+    const settled = await this.#settle(entry, outcome, decision);
+    if (settled === "lost") lease.stop("lost");
+    return settled !== "lost" && settled !== "untold";
   }
 
-  /** With a foreign sink the events go out first, and a completion is told before what completes is booked. */
-  async #book(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<Settled | "untold"> {
+  /** With an external sink, the events are sent first, and a completion is sent before the outcome is persisted. */
+  async #settle(entry: OutboxEntry, outcome: Outcome, decision: Decision): Promise<Settled | "untold"> {
     const events = entry.resolver === LOCAL_ONLY ? [] : eventsOf(entry, outcome, decision);
     const item = this.#pieceOf(entry, decision, events);
-    const { books } = this.#outbox;
-    if (isTransactional(this.#audit)) return books.settle({ ...item, sink: this.#audit });
+    const { writer } = this.#outbox;
+    if (isTransactional(this.#audit)) return writer.settle({ ...item, sink: this.#audit });
     if (!(await this.#tell(this.#audit, entry, events))) return "untold";
-    const booked = await books.settle({ ...item, asks: item.completes !== undefined });
-    if (booked !== "completes") return booked;
+    const settled = await writer.settle({ ...item, asks: item.completes !== undefined });
+    if (settled !== "completes") return settled;
     if (!(await this.#tell(this.#audit, entry, [completionOf(entry)]))) return "untold";
-    return books.settle(item);
+    return writer.settle(item);
   }
 
   /** False where the sink did not take it: the entry stays claimed, and its lease heals it. */

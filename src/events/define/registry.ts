@@ -172,19 +172,19 @@ export class SagaRegistry {
   #planOf(saga: AnySagaDef): FlowPlan {
     const steps = saga.steps.map(({ name, compensation }) => {
       if (!compensation) return { name, undo: "none" } as const;
-      const takers = this.subscribers(compensation.type);
-      const acting = takers.find((taker) => this.mapping.has(taker.name));
+      const receivers = this.subscribers(compensation.type);
+      const acting = receivers.find((receiver) => this.mapping.has(receiver.name));
       if (acting) {
         throw new SagaContractViolation(
           `Saga ${saga.name}: ${compensation.type} undoes step ${name}, so handler ${acting.name}, which takes it, cannot be a step of a saga.`,
         );
       }
-      if (takers.length > 1) {
+      if (receivers.length > 1) {
         throw new SagaContractViolation(
-          `Saga ${saga.name}: ${compensation.type} is a command, so one handler takes it, not ${takers.length} (${takers.map((taker) => taker.name).join(", ")}).`,
+          `Saga ${saga.name}: ${compensation.type} is a command, so one handler takes it, not ${receivers.length} (${receivers.map((receiver) => receiver.name).join(", ")}).`,
         );
       }
-      return { name, undo: takers.length === 1 ? "answered" : "sent" } as const;
+      return { name, undo: receivers.length === 1 ? "answered" : "sent" } as const;
     });
     return { steps };
   }

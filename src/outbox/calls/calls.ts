@@ -90,7 +90,7 @@ const OPTIONS = ["define", "retry", "lease", "batchSize", "onAbandoned"];
 /** Durable calls: `amends.calls`. */
 export class Calls<Tx = unknown> {
   readonly #host: PartContext<Tx>;
-  readonly #books: OutboxWriter;
+  readonly #writer: OutboxWriter;
   readonly #known: ReadonlyMap<string, KnownCall>;
   readonly #leaseMs: number;
   readonly #batchSize: number;
@@ -105,7 +105,7 @@ export class Calls<Tx = unknown> {
     if (!Number.isInteger(batchSize) || batchSize < 1)
       throw new AmendsError("BAD_OPTION", "calls.batchSize must be a whole number, 1 or more.");
     this.#host = context;
-    this.#books = new OutboxWriter(context);
+    this.#writer = new OutboxWriter(context);
     this.#known = knownCalls(options);
     this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
     this.#batchSize = batchSize;
@@ -117,7 +117,7 @@ export class Calls<Tx = unknown> {
       table: CALL,
       names: () => [...this.#known.keys()],
       host: context,
-      books: this.#books,
+      writer: this.#writer,
       leaseMs: this.#leaseMs,
       run: (row, lease) => this.#run(row, lease),
     });
@@ -235,7 +235,7 @@ export class Calls<Tx = unknown> {
     return attempt.decided(
       () => answer(definition, entry, attempt, errorCodes),
       (outcome) => decide(entry, outcome, policy),
-      () => this.#books.noteRunning(entry),
+      () => this.#writer.noteRunning(entry),
     );
   }
 
@@ -243,7 +243,7 @@ export class Calls<Tx = unknown> {
   async #conclude(entry: CallEntry, lease: Lease, decision: Decision, telling?: Outcome): Promise<void> {
     const { entryId, token, name, attempts } = entry;
     const stored = withMessage(decision, telling);
-    if ((await this.#books.settle({ entryId, token, ...stored })) === "lost") return lease.stop("lost");
+    if ((await this.#writer.settle({ entryId, token, ...stored })) === "lost") return lease.stop("lost");
     if (decision.event === "fail") this.#pool.dueIn(decision.waitMs);
     if (decision.event !== "abandon") return;
     const { error } = decision;

@@ -8,7 +8,7 @@ export interface ParallelOptions {
 }
 
 /**
- * Each transaction would hold a connection while the others act, and none could book before it ends. Before a fallback
+ * Each transaction would hold a connection while the others act, and none could persist its outcome before it ends. Before a fallback
  * acts, its step is undone, and nothing is undone while others act.
  */
 interface OnlyAlone {

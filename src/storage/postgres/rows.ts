@@ -7,10 +7,10 @@ export function unnest<From>(fields: Fields<From>, from: readonly From[]): Sql {
   const { all, sparse, defaults } = framesOf(fields);
   const frame = defaults.length > 0 && from.every((one) => hasDefaults(defaults, one)) ? sparse : all;
   if (from.length === 1) {
-    const [only] = from as [From];
+    const [lone] = from as [From];
     return new Sql(
       frame.lone,
-      frame.sent.map((field) => field.value(only) ?? null),
+      frame.sent.map((field) => field.value(lone) ?? null),
     );
   }
   return new Sql(

@@ -4,7 +4,7 @@
  * flushed at once, a busy process flushes hundreds together.
  *
  * `flush` must be safe to repeat: after a lost connection the same pieces come again, and it answers for each
- * whether it is in the books. A piece that the database refuses is found by splitting, and fails alone.
+ * whether it is in the database. A piece that the database refuses is found by splitting, and fails alone.
  */
 import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";

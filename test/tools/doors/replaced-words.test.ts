@@ -7,7 +7,7 @@ const words: ReplacedWord[] = [
   { part: "desks?", use: "LeasePool" },
   { pattern: "Hold", use: "Lease" },
   { part: "hasty", use: "failFast", in: ["src"] },
-  { pattern: "careful", use: "checked", literals: true },
+  { pattern: "wary", use: "checked", literals: true },
 ];
 
 describe("a replaced word", () => {
@@ -53,11 +53,11 @@ describe("a replaced word", () => {
   it("is found as the whole text of a string where it was a literal", () => {
     const found = check(
       {
-        "src/runtime/pool.ts": 'export const mode = "careful";\nexport const title = "be careful";\n',
+        "src/runtime/pool.ts": 'export const mode = "wary";\nexport const title = "be wary";\n',
       },
       { words },
     );
-    expect(found).toEqual(["src/runtime/pool.ts:1 `careful` is a replaced word; use checked"]);
+    expect(found).toEqual(["src/runtime/pool.ts:1 `wary` is a replaced word; use checked"]);
   });
 
   it("is listed once, with a pattern that compiles and what to use instead", () => {

@@ -1,0 +1,167 @@
+/**
+ * Compares the recorded calls of steps with the log. Fencing protects the tables only: a worker that was stopped past
+ * its lease still makes the call that it was about to make, once, under the same key. Everything else is a violation.
+ */
+import type { Row } from "../../../src/storage/database.ts";
+import type { SagaHistory } from "./saga-history.ts";
+import type { Effect } from "../external-world/effects.ts";
+
+/** A recorded call; `at` is the line number in the file. */
+interface Call extends Effect {
+  readonly at: number;
+  readonly endedAt: number;
+  readonly ended: Effect["outcome"];
+  /** The token under which the log started it. */
+  readonly token: number;
+}
+
+export function checkSagaCalls(
+  histories: ReadonlyMap<string, SagaHistory>,
+  effects: readonly Effect[],
+  outbox: readonly Row[],
+): string[] {
+  const wrong: string[] = [];
+  const calls = callsBySaga(histories, effects);
+  for (const [id, made] of calls) {
+    const history = histories.get(id);
+    if (!history) wrong.push(`S-07: saga ${id}: a step was called, but the saga does not exist`);
+    else
+      wrong.push(...checkCalls(history, made), ...checkOrder(history, made), ...checkUndone(history, made));
+  }
+  for (const history of histories.values())
+    wrong.push(...checkDone(history, calls.get(history.record.id) ?? []));
+  wrong.push(...checkEvents(histories, effects, outbox));
+  return wrong;
+}
+
+function callsBySaga(
+  histories: ReadonlyMap<string, SagaHistory>,
+  effects: readonly Effect[],
+): Map<string, Call[]> {
+  const ends = new Map<string, { at: number; outcome: Effect["outcome"] }>();
+  const nameOf = ({ key, attempt, pid }: Effect): string => `${key}#${attempt}#${pid}`;
+  effects.forEach((effect, at) => {
+    if (effect.phase === "ended") ends.set(nameOf(effect), { at, outcome: effect.outcome });
+  });
+  const calls = new Map<string, Call[]>();
+  effects.forEach((effect, at) => {
+    if (effect.phase !== "begun") return;
+    const end = ends.get(nameOf(effect));
+    const token =
+      histories.get(effect.sagaId)?.starts.get(effect.key)?.[effect.attempt - 1]?.token ?? Infinity;
+    const call = { ...effect, at, token, endedAt: end?.at ?? Infinity, ended: end?.outcome };
+    const known = calls.get(effect.sagaId);
+    if (known) known.push(call);
+    else calls.set(effect.sagaId, [call]);
+  });
+  return calls;
+}
+
+/** Each call was started in the log before it was made, and each start led to at most one call. */
+function checkCalls({ record, starts }: SagaHistory, calls: readonly Call[]): string[] {
+  const wrong: string[] = [];
+  const seen = new Set<string>();
+  for (const { key, step, attempt } of calls) {
+    if (attempt > (starts.get(key)?.length ?? 0))
+      wrong.push(`S-07: ${key}: call ${attempt} was made, but the log did not start it`);
+    // A transactional step is called again after a rollback, which removes all its writes.
+    const isAtomic = record.plan.some(({ name, atomic }) => atomic && name === step);
+    if (seen.has(`${key}#${attempt}`) && !isAtomic)
+      wrong.push(`I2: ${key}: attempt ${attempt} was called more than once`);
+    seen.add(`${key}#${attempt}`);
+  }
+  return wrong;
+}
+
+/** True if the step's fallback was called: the step was undone, and the saga continued. */
+function isPassedOver({ record }: SagaHistory, name: string, calls: readonly Call[]): boolean {
+  const fallback = record.plan.find((step) => step.name === name)?.fallback;
+  return fallback !== undefined && calls.some(({ step }) => step === fallback);
+}
+
+/** An undo starts after its act has ended or its worker was lost, in reverse order, and no act follows it. */
+function checkOrder(history: SagaHistory, calls: readonly Call[]): string[] {
+  const { record } = history;
+  const wrong: string[] = [];
+  const acts = calls.filter(({ action }) => action === "act");
+  const undos = calls.filter(({ action }) => action === "compensate");
+  for (const undo of undos) {
+    for (const act of acts) {
+      if (act.token < undo.token) continue; // the worker of this call had lost the saga
+      if (act.step === undo.step && act.at < undo.at && act.endedAt > undo.at)
+        wrong.push(`S-12: ${undo.key}: the undo began while its act was still running`);
+      else if (act.at < undo.at && act.endedAt > undo.at)
+        wrong.push(`S-24: ${undo.key}: the undo began while ${act.key} was still running`);
+      const isCleared = act.step !== undo.step && isPassedOver(history, undo.step, calls);
+      if (act.at > undo.at && !isCleared)
+        wrong.push(`S-06: ${act.key}: the act was called after ${undo.step} was undone`);
+    }
+  }
+  const first = [...new Set(undos.map(({ step }) => step))].filter(
+    (step) => !isPassedOver(history, step, calls),
+  );
+  const indexes = first.map((step) => record.plan.findIndex(({ name }) => name === step));
+  if (indexes.some((index, at) => at > 0 && index >= (indexes[at - 1] as number)))
+    wrong.push(`I6: saga ${record.id}: the undos were called in the order ${first.join(", ")}`);
+  return wrong;
+}
+
+/** FAILED: every called act was undone. COMPLETED: only steps that their fallback replaced were undone. */
+function checkUndone(history: SagaHistory, calls: readonly Call[]): string[] {
+  const { record, state, isByOperator, refused, done } = history;
+  if (isByOperator) return [];
+  const wrong: string[] = [];
+  const undos = calls.filter(({ action }) => action === "compensate");
+  const amiss = undos.find(({ step }) => !isPassedOver(history, step, calls));
+  if (state.status === "COMPLETED" && amiss)
+    wrong.push(`I6: saga ${record.id}: COMPLETED, but the undo of ${amiss.step} was called`);
+  if (state.status !== "FAILED" && state.status !== "COMPLETED") return wrong;
+  for (const act of calls.filter(({ action }) => action === "act")) {
+    if (state.status === "COMPLETED" && !isPassedOver(history, act.step, calls)) continue;
+    const planned = record.plan.find(({ name }) => name === act.step);
+    if (!planned?.undo || (planned.atomic && !done.has(act.key))) continue;
+    if (refused.has(act.key) && !done.has(act.key) && !planned.undoOnErr) continue;
+    const isUndone = undos.some(
+      (undo) => undo.step === act.step && undo.ended === "ok" && (undo.at > act.at || act.token < undo.token),
+    );
+    if (!isUndone) wrong.push(`I6: ${act.key}: ${state.status}, but no undo followed call ${act.attempt}`);
+  }
+  return wrong;
+}
+
+/** Every outcome that is recorded as done belongs to a call that succeeded. */
+function checkDone({ record, done }: SagaHistory, calls: readonly Call[]): string[] {
+  const waits = record.plan.filter(({ wait }) => wait).map(({ name }) => `${record.id}:${name}:act`);
+  return [...done]
+    .filter((key) => !waits.includes(key))
+    .filter((key) => !calls.some((call) => call.key === key && call.ended === "ok"))
+    .map((key) => `I2: ${key}: recorded as done, but no call of it succeeded`);
+}
+
+/** An emitted event is in the outbox once if its call's outcome is recorded, and absent otherwise. */
+function checkEvents(
+  histories: ReadonlyMap<string, SagaHistory>,
+  effects: readonly Effect[],
+  outbox: readonly Row[],
+): string[] {
+  const wrong: string[] = [];
+  const found = new Map<string, number>();
+  for (const row of outbox) {
+    const name = `${String(row["saga_id"])} ${String(row["name"])}`;
+    found.set(name, (found.get(name) ?? 0) + 1);
+  }
+  const expected = new Set<string>();
+  if (!effects.some(({ phase }) => phase === "emitted")) return wrong;
+  for (const { phase, sagaId, key, type } of effects) {
+    const history = histories.get(sagaId);
+    if (phase === "emitted" && history && (history.done.has(key) || history.refused.has(key)))
+      expected.add(`${sagaId} ${type}`);
+  }
+  for (const name of expected)
+    if (found.get(name) !== 1)
+      wrong.push(`S-28: event ${name} is in the outbox ${found.get(name) ?? 0} times`);
+  for (const name of found.keys())
+    if (!expected.has(name))
+      wrong.push(`S-28: event ${name} is in the outbox, but the outcome of its step is not recorded`);
+  return wrong;
+}

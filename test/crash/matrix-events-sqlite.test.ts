@@ -1,4 +1,0 @@
-import { crashMatrix } from "./matrix.ts";
-import { flowScenarios } from "./scenarios/all.ts";
-
-crashMatrix("sqlite", flowScenarios);

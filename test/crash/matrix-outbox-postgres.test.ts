@@ -1,4 +1,0 @@
-import { crashMatrix } from "./matrix.ts";
-import { outboxScenarios } from "./scenarios/all.ts";
-
-crashMatrix("postgres", outboxScenarios);

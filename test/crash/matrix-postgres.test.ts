@@ -1,4 +1,0 @@
-import { crashMatrix } from "./matrix.ts";
-import { sagaScenarios } from "./scenarios/all.ts";
-
-crashMatrix("postgres", sagaScenarios);

@@ -1,0 +1,4 @@
+import { crashMatrix } from "./crash-matrix.ts";
+import { outboxScenarios } from "../scenarios/all.ts";
+
+crashMatrix("postgres", outboxScenarios);
