@@ -11,7 +11,11 @@ import { PendingSaga } from "./pending-saga.ts";
 import { insertLines } from "../sagas/journal/line-queries.ts";
 import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
-import { insertPendingSaga, selectForRecovery, updatePendingSaga } from "./queries.ts";
+import {
+  insertContractSaga,
+  selectForRecovery,
+  updateContractSaga,
+} from "../sagas/journal/contract-queries.ts";
 
 /** The storage contract on Amends' own tables. It creates them on first use. */
 export class SqlSagaStorage implements SagaStorage {

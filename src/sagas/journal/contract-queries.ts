@@ -1,16 +1,28 @@
-/** The statements of the storage contract. It shares its reads with the engine (queries.ts). */
-import { CLAIMABLE } from "../core/saga/machine.ts";
-import { gate } from "../storage/claim.ts";
-import type { Dialect } from "../storage/database.ts";
-import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
-import type { PendingSaga } from "./pending-saga.ts";
+/** The statements by which the storage contract writes sagas. Its reads are those of the engine (queries.ts). */
+import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
+import { gate } from "../../storage/claim.ts";
+import type { Dialect } from "../../storage/database.ts";
+import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 
 /** No registered saga has version 0: what was written through the storage contract is not the engine's to claim. */
 const NO_DEFINITION = 0;
 
-export function insertPendingSaga(
+/** A saga as the storage contract writes it. */
+export interface ContractSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly status: SagaStatus;
+  /** JSON. */
+  readonly context: string;
+  readonly version: number;
+  /** The version that was read; 0 for a saga that is new. */
+  readonly base: number;
+  readonly recoveryAttempts: number;
+}
+
+export function insertContractSaga(
   dialect: Dialect,
-  { id, name, status, context, version, recoveryAttempts }: PendingSaga,
+  { id, name, status, context, version, recoveryAttempts }: ContractSaga,
 ): Sql {
   return sql`insert into ${dialect.table("saga_executions")}
       (id, name, definition, status, context, version, recovery_attempts, created_at, updated_at)
@@ -18,10 +30,10 @@ export function insertPendingSaga(
     on conflict (id) do nothing returning id`;
 }
 
-/** Updates only the version that the pending saga was read from. */
-export function updatePendingSaga(
+/** Updates only the version that was read. */
+export function updateContractSaga(
   dialect: Dialect,
-  { id, base, status, context, version, recoveryAttempts }: PendingSaga,
+  { id, base, status, context, version, recoveryAttempts }: ContractSaga,
 ): Sql {
   return sql`update ${dialect.table("saga_executions")}
     set status = ${status}, context = ${context}, version = ${version}, recovery_attempts = ${recoveryAttempts}, updated_at = ${dialect.now()}
