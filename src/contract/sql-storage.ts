@@ -167,7 +167,7 @@ export class SqlSagaStorage implements SagaStorage {
 async function save(session: Session, saga: PendingSaga): Promise<void> {
   const { id, base, added } = saga;
   const isNew = base === 0;
-  const statement = isNew ? insertPendingSaga : updatePendingSaga;
+  const statement = isNew ? insertContractSaga : updateContractSaga;
   const [written] = await session.query(statement(session.dialect, saga));
   if (!written && isNew)
     throw new AmendsError("SAGA_CONFLICT", "A saga with this id exists already.", { id });
