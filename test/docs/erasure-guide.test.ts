@@ -37,7 +37,7 @@ describe("sqlite", () => {
     const { code, output } = await run(1);
     expect(output).toBe(
       [
-        "page somebody: newsletter, SystemDown",
+        "abandoned: newsletter, SystemDown",
         "abandoned-entry for u-1: newsletter did not erase: SystemDown, 3 attempts",
         "overdue-erasure newsletter is abandoned",
         "ERASURE_COMPLETED",
