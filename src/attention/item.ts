@@ -1,4 +1,4 @@
-/** One item that needs a person, whatever its part: what it is, why, since when, and what a person may do about it. */
+/** An attention item of any part: what it is, why it needs a person, since when, and the allowed actions. */
 import type { FlowFailure } from "../core/flow/state.ts";
 import type { OutboxOperation } from "../core/outbox/entry.ts";
 import type { BlockingEntry } from "../erasure/overdue.ts";
@@ -74,7 +74,7 @@ export interface StalledRunItem extends AttentionFacts<"stalled-run"> {
   readonly error: FlowFailure | undefined;
 }
 
-/** An erasure or a rectification in another system that was given up. */
+/** An erasure or a rectification in another system that was abandoned. */
 export interface AbandonedEntryItem extends AttentionFacts<"abandoned-entry"> {
   /** The id of the data subject. */
   readonly subjectId: string;
@@ -86,7 +86,7 @@ export interface AbandonedEntryItem extends AttentionFacts<"abandoned-entry"> {
   readonly error: string;
 }
 
-/** A call of your own that was given up. */
+/** A call that you defined and that was abandoned. */
 export interface AbandonedCallItem extends AttentionFacts<"abandoned-call"> {
   /** The number of attempts. */
   readonly attempts: number;
@@ -106,7 +106,7 @@ export interface AbandonedEventItem extends AttentionFacts<"abandoned-event"> {
   readonly error: string;
 }
 
-/** A webhook delivery that was given up. Its id is that of the delivery. */
+/** A webhook delivery that became a dead letter. Its id is that of the delivery. */
 export interface DeadLetterItem extends AttentionFacts<"dead-letter"> {
   /** The subscription that did not get the event. */
   readonly subscription: SubscriptionBrief;

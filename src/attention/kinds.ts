@@ -90,7 +90,7 @@ function kind<Item extends AttentionItem, Record>(spec: KindSpec<Item, Record>):
   }));
 }
 
-/** The machine says what may happen to an entry that was given up. */
+/** The state machine decides the actions on an abandoned entry. */
 const FROM_ABANDONED = (["requeue", "resolve"] as const).filter(
   (action) => outboxMachine.target("abandoned", action) !== undefined,
 );
@@ -146,7 +146,7 @@ export const SOURCES: readonly ItemSource[] = [
     sources: [abandonedEntries("call")],
     id: ({ entryId }) => entryId,
     name: ({ name }) => name,
-    reason: ({ name, lastError }) => `the call ${name} was given up: ${lastError ?? UNKNOWN}`,
+    reason: ({ name, lastError }) => `the call ${name} was abandoned: ${lastError ?? UNKNOWN}`,
     actions: () => FROM_ABANDONED.filter((action) => action === "requeue"),
     details: ({ attempts, lastError: error = UNKNOWN }) => ({ attempts, error }),
   }),

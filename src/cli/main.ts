@@ -7,17 +7,17 @@ import type { Terminal, World } from "./program/world.ts";
 const stop = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.on(name, () => {
-    // Whoever asks twice does not want to wait for an orderly end.
+    // A second signal ends the process at once.
     if (stop.signal.aborted) process.exit(1);
     stop.abort();
   });
 }
-// A parent that went away cannot ask any more.
+// A parent that is gone cannot send a stop message.
 process.on("disconnect", () => stop.abort());
 process.on("message", (message) => {
   if (message === "stop") stop.abort();
 });
-// Whoever reads us, `head` for one, may have seen enough.
+// The reader of our output, such as `head`, may close the pipe early.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;

@@ -1,6 +1,6 @@
 /**
- * The console: a fetch handler over the table of routes, and a small server for whoever has none. What a request says
- * is looked at in one order, for every route alike: Host, address, who, where from, role, parameters.
+ * The console: a fetch handler over the table of routes, and a small HTTP server. Every request is checked in one
+ * order: Host, path, operator, origin, role, parameters.
  */
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
@@ -25,9 +25,9 @@ import { allRoutes } from "./routes.ts";
 import { Sessions } from "./session/sessions.ts";
 import { Tokens } from "./session/tokens.ts";
 
-/** What is known of a request beside what it says. */
+/** Facts about a request that are not in the request itself. */
 export interface Arrival {
-  /** What whoever mounted the console took away from the address. */
+  /** The part of the path that the framework removed at the mount. */
   readonly mount?: string;
   /** Where it should have gone. */
   readonly redirect?: string;
@@ -206,7 +206,7 @@ function noRoute(): Refused {
   return new Refused(404, { code: "NOT_FOUND", message });
 }
 
-/** Mostly a console that was not told where it is mounted. */
+/** The usual cause: the option `path` does not match the mount. */
 function noPage(): Refused {
   const message = "No such page. If the console is mounted below a path, pass it as `path`.";
   return new Refused(404, { code: "NOT_FOUND", message });

@@ -38,7 +38,7 @@ const NO_SAGAS: SagaPort = {
 export class ConsoleContext {
   readonly amends: Amends;
   readonly db: Database;
-  /** Each statement is tried again after trouble that passes. */
+  /** Each statement is retried after a transient error. */
   readonly reader: Reader;
   readonly actions: ActionLog;
   #ownWebhooks: Webhooks | undefined;
@@ -61,7 +61,10 @@ export class ConsoleContext {
     this.#costly = new Shared(clock, COSTLY_FRESH_MS, () => countKinds(this.reader, COSTLY_KINDS));
   }
 
-  /** Those of this Amends. Without them people still see and steer: the console has its own, which nobody polls. */
+  /**
+   * The webhooks of this Amends. Without them the console uses its own instance, which no worker polls, so that
+   * operators can still act.
+   */
   get webhooks(): Webhooks {
     const { parts, context } = this.amends;
     return parts.webhooks ?? (this.#ownWebhooks ??= new Webhooks(context));
@@ -93,7 +96,7 @@ export class ConsoleContext {
   }
 }
 
-/** Who is signed in. The guard lets nobody else reach a route that is not open. */
+/** The signed-in operator. The guard refuses everyone else on routes that are not open. */
 export function whoOf({ who }: { readonly who: Operator | undefined }): Operator {
   if (who) return who;
   throw new Refused(401, { code: "SIGN_IN", message: "Sign in first." });

@@ -1,10 +1,10 @@
-/** What browser and server say to one another of outbox, erasures, event flows and webhooks. The rest is in contract.ts. */
+/** The HTTP contract of outbox, erasures, event flows and webhooks. The rest is in contract.ts. */
 import type { ActionNote, Graph, Instant, Masked } from "./contract.ts";
 
 // GET api/outbox?status=A,B&kind=&subject=&resolver=&limit=&after=
 // GET api/outbox/{id}
-// POST api/outbox/{id}/requeue, /retry, /resolve with an ActionNote: answers with the OutboxLine. Events that were given
-// up are retried or resolved, calls are requeued, erasures are requeued or resolved, rectifications are resolved.
+// POST api/outbox/{id}/requeue, /retry, /resolve with an ActionNote: answers with the OutboxLine. Abandoned events are
+// retried or resolved, calls are requeued, erasures are requeued or resolved, rectifications are resolved.
 export type OutboxStatus =
   | "pending"
   | "in_flight"
@@ -13,7 +13,7 @@ export type OutboxStatus =
   | "abandoned"
   | "succeeded"
   | "superseded";
-/** What is done with is not counted: it is only ever more. */
+/** Entries that are done are not counted, because their number only grows. */
 export type OpenOutboxStatus = Exclude<OutboxStatus, "succeeded" | "superseded">;
 export interface OutboxLine {
   readonly id: string;

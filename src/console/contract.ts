@@ -1,12 +1,12 @@
 /**
- * What browser and server say to one another. Every path is relative to where the console is mounted (`./api/…`), and
+ * The HTTP contract between browser and server. Every path is relative to where the console is mounted (`./api/…`), and
  * the pages live behind `#/`, so that nothing depends on the mount. Reads need a session; writes need the header
  * `x-amends-console: 1` as well. Instants are ISO 8601 texts. Lists are newest first and page by cursor: `next` of one
- * page is `after` of the following one, and null on the last. Reads have an ETag: with If-None-Match, what has not changed
- * is answered with 304 and no body.
+ * page is `after` of the following one, and null on the last. Reads have an ETag: with If-None-Match, what has not
+ * changed is answered with 304 and no body.
  *
- * Stored values (inputs, results, references, payloads, responses) may be somebody's personal data. They arrive masked
- * and become readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
+ * Stored values (inputs, results, references, payloads, responses) may be personal data. They arrive masked and become
+ * readable by POST api/reveal alone, which needs the role `reveal` and a reason, and is audited.
  */
 import type { DeliveryStatus, FlowStatus, OpenOutboxStatus, SubscriptionBrief } from "./contract-parts.ts";
 
@@ -44,7 +44,7 @@ export interface Problem {
   readonly field?: string;
 }
 
-// GET api/session: who is signed in, and which parts there are. 401 for nobody.
+// GET api/session: who is signed in, and which parts there are. 401 without a session.
 // POST api/session: signs in with a token. The answer sets a cookie; take the token out of the address bar.
 // DELETE api/session: signs out.
 export interface Session {
@@ -59,7 +59,7 @@ export interface Session {
 }
 export type Part = "sagas" | "outbox" | "erasures" | "flows" | "webhooks";
 export interface SignIn {
-  /** From the fragment of the printed address (`#token=…`), where it works once, or as somebody types it. */
+  /** From the fragment of the printed address (`#token=…`), where it works once, or as the operator types it. */
   readonly token: string;
 }
 
@@ -91,7 +91,7 @@ export interface Bucket {
   readonly completed: number;
   readonly failed: number;
   readonly stalled: number;
-  /** False where so many ended that the number is worked out from their pace. */
+  /** False if counting stopped and the number is extrapolated from the rate. */
   readonly exact: boolean;
 }
 /** From start to end, of the newest `sample` sagas that completed in the window; null where there is none. */
@@ -220,7 +220,7 @@ export interface GraphEdge {
   readonly from: string;
   readonly to: string;
   readonly kind: "forward" | "turn" | "back";
-  /** This way was gone. */
+  /** The run took this edge. */
   readonly taken: boolean;
 }
 
@@ -294,7 +294,7 @@ export interface ActionLine {
   readonly action: string;
   readonly target: { readonly kind: string; readonly id: string };
   readonly reason: string;
-  /** `asked` where nobody knows the end: the process went away in between. */
+  /** `asked` if the outcome is unknown, because the process ended before it was recorded. */
   readonly outcome: "asked" | "done" | "refused";
   readonly code: string | null;
 }

@@ -1,4 +1,4 @@
-/** What a console may be told. */
+/** The options of a console. */
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
@@ -65,7 +65,7 @@ const KNOWN = [
 ];
 
 const SECRET_MIN = 32;
-/** These stand in our own addresses: nobody could tell a mount from a route. */
+/** These are path segments of our routes: a mount with such a name could not be told from a route. */
 const AMBIGUOUS = ["/api", "/assets"];
 
 export interface CheckedOptions extends Omit<ConsoleOptions, "session" | "stuckAfter" | "path"> {

@@ -74,7 +74,7 @@ export interface DatabaseOptions<Tx, Category extends string = string> extends C
   readonly storage?: never;
 }
 
-/** Sagas in a storage of your own: everything but transactions, emitted events and lists works. */
+/** Sagas in a storage that you implement: everything but transactions, emitted events and lists works. */
 export interface StorageOptions extends CommonOptions {
   /** The storage, which must pass `sagaStorageConformance` of `amends/testing`. */
   readonly storage: SagaStorage;
@@ -147,7 +147,7 @@ export function checkOptions(options: object): void {
   if (storage !== undefined && part !== undefined) {
     throw new AmendsError(
       "NOT_SUPPORTED",
-      `A storage of your own carries sagas only: \`${part}\` needs a \`database\`.`,
+      `A storage that you implement stores sagas only: \`${part}\` needs a \`database\`. Pass \`database\` instead of \`storage\`.`,
     );
   }
 }

@@ -150,7 +150,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     if (tx !== undefined && !this.#database) {
       throw new AmendsError(
         "NOT_SUPPORTED",
-        "A storage of your own cannot join a transaction: leave `tx` out.",
+        "A storage that you implement cannot join a transaction. Leave `tx` out.",
       );
     }
     const session = tx === undefined ? undefined : this.#database?.join(tx);
@@ -350,7 +350,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   #attentionReader(): Reader {
     if (this.#database) return retrying(this.#database);
-    throw new AmendsError("NOT_SUPPORTED", "A storage of your own has no list of what needs attention.");
+    throw new AmendsError(
+      "NOT_SUPPORTED",
+      "A storage that you implement has no attention list. Use `onStalled`.",
+    );
   }
 
   #signalTools(): SignalTools<Tx> {
@@ -395,5 +398,8 @@ function undefinedIfStopped(error: unknown): undefined {
 }
 
 function noDatabase(): AmendsError {
-  return new AmendsError("NOT_SUPPORTED", "A storage of your own carries sagas only: this needs a database.");
+  return new AmendsError(
+    "NOT_SUPPORTED",
+    "A storage that you implement stores sagas only. Pass `database` instead of `storage`.",
+  );
 }

@@ -22,10 +22,10 @@ export function guarded(logger: Logger): Logger {
   return { info: guard("info"), warn: guard("warn"), error: guard("error") };
 }
 
-/** Says nothing: the library does not write where nobody asked it to. */
+/** Logs nothing: the default. */
 export const silent: Logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** Of a mistake of our own everything is told: it says nothing of anybody. */
+/** The whole stack of an internal error: it contains no personal data. */
 export function stackOf(error: unknown): string {
   return String((error as Error | undefined)?.stack ?? error);
 }

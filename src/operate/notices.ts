@@ -37,7 +37,10 @@ export class Notices {
   }
 
   bug(error: unknown): void {
-    this.#logger.error({ error: stackOf(error) }, "amends: unexpected; the lease heals it");
+    this.#logger.error(
+      { error: stackOf(error) },
+      "amends: unexpected error; the work is claimed again when its lease expires",
+    );
   }
 
   trouble(error: unknown, attempt: number): void {

@@ -43,7 +43,7 @@ export function buildParts<Tx, Category extends string>(
   };
 }
 
-/** Of an Amends on a storage of the user's own. */
+/** The parts of an Amends on a storage that the user implements. */
 export function noParts<Tx, Category extends string>(): Parts<Tx, Category> {
   return {
     events: undefined,

@@ -3,7 +3,7 @@ import type { Middleware } from "../sagas/engine/call.ts";
 import { newId } from "../runtime/identifiers.ts";
 import { sagaTraceparent, type Tracer } from "../runtime/trace.ts";
 
-/** As middleware, the outermost; none where nobody traces. */
+/** The outermost middleware; undefined without a tracer. */
 export function stepTracing(tracer: Tracer | undefined): readonly Middleware[] {
   if (!tracer) return [];
   const middleware: Middleware = ({ sagaId, saga, step, action, attempt }, next) =>

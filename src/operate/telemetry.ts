@@ -1,6 +1,6 @@
 /**
- * Traces and metrics through the OpenTelemetry API. Of what is thrown only the label is told. What a saga does is in a
- * trace that is derived from its id; what it sends out, and what that brings on, carries the trace along in its row.
+ * Traces and metrics through the OpenTelemetry API. For errors, only the label is recorded. The spans of a saga are in
+ * a trace that is derived from its id; what a saga sends stores the trace in its row, so that later spans join it.
  */
 import {
   context,
@@ -124,7 +124,7 @@ export function observe(amends: Amends): () => void {
   });
   const look: Parameters<typeof age.addCallback>[0] = async (result) => {
     const { database } = amends.context;
-    // Once and no more: while the database does not answer, there is nothing to tell.
+    // Asked once, without retries: while the database does not answer, there is no value to report.
     const query: Database["query"] = (statement) => database.query(statement);
     const ages = await dueAges({ dialect: database.dialect, query }).catch(() => ({}));
     for (const [part, ms] of Object.entries(ages)) result.observe(ms, { "amends.part": part });

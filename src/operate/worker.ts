@@ -1,6 +1,6 @@
 /**
- * Drives whatever is due, of every kind that its Amends knows. As a loop per kind, or once, from a cron job, a test
- * or a serverless function, with the same guarantees.
+ * Runs due work of every kind that is registered: in one loop per kind, or once, from a cron job, a test or a
+ * serverless function, with the same guarantees.
  */
 import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
@@ -126,7 +126,7 @@ export class Worker {
     await this.#drain(deadlineMs).finally(() => stopping.abort());
     // A look at the database that hangs (a transactional act may keep it) ends when the database is closed.
     await within(this.#tools.clock, deadlineMs + LAST_LOOK_MS, this.#running ?? Promise.resolve());
-    // A claim that was under way when the stop came has brought work in: it is given back as well.
+    // A claim that was under way at the stop may have returned work: it is released as well.
     await this.#drain(deadlineMs);
     this.#stopping = undefined;
   }
@@ -151,7 +151,7 @@ export class Worker {
     const loops = await this.#checkedLoops();
     const over = new AbortController();
     setMaxListeners(0, over.signal);
-    // What is started meanwhile is left for whoever comes next: nobody here would wait for it.
+    // Sagas that are started meanwhile are left to the next worker, because this call would not wait for them.
     const ignore = (): void => undefined;
     for (const { duty } of loops) duty.accept(0, ignore, ignore);
     const renewing = loops.map((loop) => loop.renewing(over.signal));

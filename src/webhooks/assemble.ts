@@ -1,4 +1,4 @@
-/** Puts the objects of webhook delivery together, once, from what `new Amends` was given. */
+/** Builds the objects of webhook delivery from the options of `new Amends`. */
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { DELIVERY, ORCHESTRATOR, SENDER } from "../storage/migrations/webhook-roles.ts";
@@ -32,13 +32,13 @@ export interface WebhookParts {
   readonly duties: WebhookDuties;
 }
 
-/** What the worker drives. */
+/** The duties of the worker. */
 export interface WebhookDuties {
-  /** Under one login: it creates jobs, sends them and applies their results. */
+  /** One login for everything: creates jobs, sends them and applies their results. */
   readonly delivery: Duty;
-  /** Under any: it disables subscriptions. */
+  /** With any login: disables subscriptions. */
   readonly administrator: Duty;
-  /** Under logins of their own: who decides sends nothing, and who sends decides nothing. */
+  /** Separate logins: the orchestrator decides and does not send, the sender sends and does not decide. */
   readonly orchestrator: Duty;
   readonly sender: Duty;
   /** Something may be due now. */
@@ -128,8 +128,7 @@ function dutiesOf(
     attemptMax,
     onDue,
     onDisable: () => administrator.dueIn(0),
-    onDead: (deliveries) =>
-      context.warn({ deliveries }, "amends: webhook deliveries were given up; see the dead letters"),
+    onDead: (deliveries) => context.warn({ deliveries }, "amends: webhook deliveries became dead letters"),
   });
   const onTrouble = (error: unknown, attempt: number): void => context.onTrouble(error, attempt);
   const here = applying((ms) => delivery.dueIn(ms));

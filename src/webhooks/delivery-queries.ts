@@ -1,4 +1,4 @@
-/** What operators ask about deliveries and attempts. Reads only: states are the orchestrator's. */
+/** Reads of deliveries and attempts for operators. Only the orchestrator changes states. */
 import { checkSerial } from "../core/delivery/serial.ts";
 import type { DeliveryStatus } from "../core/delivery/machine.ts";
 import type { Verdict } from "../core/delivery/job.ts";
@@ -95,7 +95,7 @@ export function listDeliveries(dialect: Dialect, filter: DeliveryFilter, limit: 
     status === undefined ? empty : sql`and s.status = ${literals([status])}`,
     after === undefined ? empty : sql`and s.id < ${checkSerial(after, "a delivery")}`,
   ];
-  // From the lowest id on: so each database sees that it goes along a key from one place to another.
+  // Starts at the lowest id, so that both planners use a range scan of the key.
   return sql`${selectDeliveries(dialect)} where s.id > 0 ${conditions[0]} ${conditions[1]} ${conditions[2]} ${conditions[3]}
     order by s.id desc limit ${limit}`;
 }

@@ -1,4 +1,4 @@
-/** What people see of deliveries and may do about them. Nothing that ended is touched: all that is sent again is new. */
+/** Operator actions on deliveries. An ended delivery never changes: a resend is a new delivery. */
 import { deliveryMachine } from "../core/delivery/machine.ts";
 import { checkSerial } from "../core/delivery/serial.ts";
 import { wants } from "../core/delivery/filter.ts";
@@ -142,12 +142,12 @@ export class WebhookOperators {
     }
   }
 
-  /** Safe to repeat: what was done before is found done. */
+  /** Safe to repeat: a second call finds the work done. */
   #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#persist(() => this.#noticed(work));
   }
 
-  /** An answer that is lost is told: made again, it would be done twice. */
+  /** Not repeated after a lost answer, because it could then happen twice: the error goes to the caller. */
   #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return persist(this.#parts.db, () => this.#noticed(work), { ...this.#parts.retryLimits, attemptMax: 1 });
   }

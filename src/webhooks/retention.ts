@@ -1,6 +1,6 @@
 /**
- * Removes deliveries and events that ended long ago, in bounded batches, each in a transaction of its own. Open
- * deliveries stay, and so do dead letters that nobody has settled: they still need a person.
+ * Removes deliveries and events that ended long ago, in bounded batches, each in a separate transaction. Open
+ * deliveries stay, and so do open dead letters: they still need a person.
  */
 import type { Row, Session } from "../storage/database.ts";
 import { deleteDeliveries, deleteEvents, selectEnded, selectUnowed } from "./retention-queries.ts";
@@ -13,7 +13,7 @@ export interface Pruned {
   readonly events: number;
 }
 
-/** `batchesMax` bounds how long it takes; what is left is for the next time. Each batch is one transaction. */
+/** `batchesMax` bounds the duration; the next call removes the rest. Each batch is one transaction. */
 export async function prune(
   transact: (work: (session: Session) => Promise<number>) => Promise<number>,
   olderThanMs: number,
@@ -42,7 +42,7 @@ async function pruneDeliveries(session: Session, olderThanMs: number, batch: num
   return ids.length;
 }
 
-/** An event goes once nothing is left that was owed because of it. */
+/** An event is removed once all its deliveries are removed. */
 async function pruneEvents(session: Session, olderThanMs: number, batch: number): Promise<number> {
   const { dialect } = session;
   const ids = idsOf(await session.query(selectUnowed(dialect, olderThanMs, batch)));

@@ -1,6 +1,6 @@
 /**
- * Webhook delivery: `amends.webhooks`. Events are published in the caller's transaction and delivered by the worker, signed,
- * retried, and in the end either arrived or among the dead letters, one call from a new try.
+ * Webhook delivery: `amends.webhooks`. Events are published in the caller's transaction. The worker signs, delivers and
+ * retries them; a delivery that uses up its attempts becomes a dead letter.
  */
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
@@ -30,7 +30,7 @@ export interface NewSubscription extends Subscription {
   readonly secret: string;
 }
 
-/** A subscription with an id of your own. Its secret is returned if this call made it or passed it. */
+/** A subscription with an id that you chose. Its secret is returned if this call made it or passed it. */
 export interface DeclaredSubscription extends Subscription {
   /** The secret that signs; undefined if an earlier call made it. */
   readonly secret: string | undefined;
@@ -39,8 +39,8 @@ export interface DeclaredSubscription extends Subscription {
 /** The settings of `subscribe`. */
 export interface SubscribeSettings extends SubscriptionSettings {
   /**
-   * An id of your own, such as `acme-orders`: a letter, then up to 127 letters, digits, dots, dashes, underscores and
-   * colons. The same id again is the same subscription.
+   * An id that you choose, such as `acme-orders`: a letter, then up to 127 letters, digits, dots, dashes, underscores
+   * and colons. The same id again is the same subscription.
    */
   readonly id?: string;
   /** A secret that the receiver already has, `whsec_…` or `whsk_…`. Default: a new one. */
@@ -90,9 +90,9 @@ export class Webhooks<Tx = unknown> {
   }
 
   /**
-   * Subscribes a URL to events. With an `id` of your own, the same call at every start of your program creates the
-   * subscription once; changed settings, or another secret, replace the old ones. Its status does not change: a paused,
-   * disabled or deleted subscription stays so.
+   * Subscribes a URL to events. With an `id`, the same call at every start of your program creates the subscription
+   * once; changed settings, or another secret, replace the old ones. Its status does not change: a paused, disabled or
+   * deleted subscription stays so.
    */
   async subscribe(settings: SubscribeSettings & { readonly id: string }): Promise<DeclaredSubscription>;
   async subscribe(settings: SubscribeSettings & { readonly id?: undefined }): Promise<NewSubscription>;
@@ -312,7 +312,7 @@ export class Webhooks<Tx = unknown> {
     );
   }
 
-  /** What a person, or the application, orders is on record before it is done, and what became of it after. */
+  /** Records an action before it is carried out, and its outcome afterwards. */
   #recorded<T>(
     action: string,
     kind: string,
@@ -335,13 +335,13 @@ export class Webhooks<Tx = unknown> {
     return value;
   }
 
-  /** Safe to repeat: what was done before is found done. */
+  /** Safe to repeat: a second call finds the work done. */
   async #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const db = this.#host.database;
     return this.#woken(await persist(db, () => db.transaction(work), this.#retryLimits));
   }
 
-  /** An answer that is lost is told: made again, it would be done twice. */
+  /** Not repeated after a lost answer, because it could then happen twice: the error goes to the caller. */
   async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const db = this.#host.database;
     return this.#woken(

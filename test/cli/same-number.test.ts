@@ -86,7 +86,7 @@ onEachDatabase((database) => {
     const refused = await cli(["resend", "1", ...WHY, ...at]);
     expect([refused.code, refused.err]).toEqual([
       1,
-      "error: Delivery 1 has arrived: the partner would get it twice.\n       Where that is wanted: amends resend 1 --again\n",
+      "error: Delivery 1 has arrived: the receiver would get it twice.\n       To send it again: amends resend 1 --again\n",
     ]);
     await work();
     expect(calls()).toEqual(before);

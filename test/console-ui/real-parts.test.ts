@@ -69,7 +69,7 @@ inBrowser("calls and the archive on the real console", (stage) => {
       await settled(page);
       await page.locator(".rail-link[data-section=attention]").click();
       const given = page.locator('.attention-card[data-kind="abandoned-call"]');
-      await given.getByText("the call send-mail was given up: RangeError").waitFor();
+      await given.getByText("the call send-mail was abandoned: RangeError").waitFor();
       expect(await seriousFindings(page)).toEqual([]);
       isBack = true;
       await given.locator('[data-action="requeue"]').click();

@@ -149,7 +149,7 @@ onEachDatabase((database) => {
         kind: "abandoned-call",
         id: ids[0],
         name: "send-mail",
-        reason: "the call send-mail was given up: Err",
+        reason: "the call send-mail was abandoned: Err",
         attempts: 1,
         actions: ["requeue"],
       },

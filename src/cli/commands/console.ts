@@ -11,15 +11,12 @@ export const console: Command = command({
   group: "Run",
   summary: "Serves the web console, and prints its address with a token.",
   about:
-    "It needs no config: on a database alone, everything can be seen and steered. The token is that of AMENDS_TOKEN or of the config, or else one that lasts as long as the process.",
+    "It needs only a database, no config. The token is that of AMENDS_TOKEN or of the config. Default: a new token, valid until the process ends.",
   options: {
     ...DATABASE,
     port: number("N", `Default: ${CONSOLE_PORT}. 0 takes a free one.`, 0, 65_535),
     host: text("ADDRESS", "Default: 127.0.0.1, which is reachable from this machine only."),
-    "allow-host": text(
-      "A,B",
-      "Further names under which it may be called, where it is not on this machine only.",
-    ),
+    "allow-host": text("A,B", "Further allowed Host names, if it is reachable from other machines."),
     ...JSON_OUT,
   },
   examples: [

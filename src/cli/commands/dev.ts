@@ -1,6 +1,6 @@
 /**
- * `amends dev`: worker and console over the user's files. The work is done by a child process, so that a change begins
- * with everything fresh; this one only watches, restarts, and keeps the console's address the same.
+ * `amends dev`: worker and console with the user's files. A child process does the work, so that every restart loads
+ * all modules again; this process only watches, restarts, and keeps the console's address the same.
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -30,15 +30,15 @@ const OPTIONS = {
 /** How long a child may take to end before it is ended. */
 const PATIENCE_MS = 5_000;
 const TOKEN = "AMENDS_DEV_TOKEN";
-/** What a child says that no change of a file can help. */
+/** Exit codes of the child that a change of a file cannot fix. */
 const PORT_TAKEN = "port-taken";
 
 export const dev: Command = command({
   name: "dev",
   group: "Run",
-  summary: "Runs worker and console over your files, and restarts when they change.",
+  summary: "Runs worker and console with your files, and restarts when they change.",
   about:
-    "The tables are brought up to date at each start. A file that cannot be loaded is told, and the next change tries again.",
+    "Runs the migrations at each start. If a file cannot be loaded, it prints the error and tries again at the next change.",
   options: OPTIONS,
   examples: [
     ["amends dev", "with amends.config.ts of this folder"],
@@ -102,7 +102,7 @@ async function watched(options: Values<typeof OPTIONS>, output: Output, world: W
   }
 }
 
-/** What was said to this command is said to the child as well. */
+/** The options of this command are passed to the child. */
 function forwarded({
   database,
   config,

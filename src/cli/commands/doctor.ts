@@ -1,4 +1,4 @@
-/** `amends doctor`: looks at everything that must be right, and says of each what to do. */
+/** `amends doctor`: checks the installation, and says what to do about each finding. */
 import process from "node:process";
 import { createRequire } from "node:module";
 import type { Health, Session } from "../../console/contract.ts";
@@ -28,7 +28,7 @@ export const doctor: Command = command({
   name: "doctor",
   group: "Set up",
   summary: "Checks versions, schema, settings, clock, pool, plans and progress, and says what to do.",
-  about: "Ends with 1 if something is wrong; what only may be wrong is told, and does not count.",
+  about: "Exits with 1 if it finds an error. Warnings are printed and do not change the exit code.",
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
     ["amends doctor", "of the database in amends.config.ts or DATABASE_URL"],
@@ -63,7 +63,7 @@ function versions(): readonly Finding[] {
   return [found, ok("amends", ownVersion())];
 }
 
-/** Trouble while looking is a finding, too: it must not hide what else was found. */
+/** An error during a check is a finding, too: it must not hide other findings. */
 function asFinding(check: string): (error: unknown) => readonly Finding[] {
   return (error) => {
     if (error instanceof UsageError) throw error;

@@ -1,6 +1,6 @@
 /**
- * `amends init`: a first saga in an existing project, or in an empty folder. It adds and never overwrites: what is there
- * already stays as it is, and is told.
+ * `amends init`: a first saga in an existing project, or in an empty folder. It adds files and never overwrites one: it
+ * reports each file that already exists.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -35,7 +35,7 @@ interface Listing<Item> {
 }
 
 const PAGE = 200;
-/** Where few fit, it looks through so many pages and no further. */
+/** The number of pages that are searched at most if few items match. */
 const PAGES_MAX = 10;
 
 const sagas: Listing<SagaLine> = {
@@ -152,7 +152,7 @@ export const LISTED: readonly string[] = Object.keys(LISTINGS);
 export const list: Command = command({
   name: "list",
   group: "Look",
-  summary: "Sagas, or what another part has, the newest first.",
+  summary: "Lists sagas, or items of another part, newest first.",
   args: [{ name: "PART", summary: `${LISTED.join(", ")}. Default: sagas.`, required: false }],
   options: {
     ...SOURCE,
@@ -164,7 +164,7 @@ export const list: Command = command({
   examples: [
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
-    ["amends list outbox --status abandoned", "what was given up"],
+    ["amends list outbox --status abandoned", "abandoned entries"],
     ["amends list attention --json", "items that need attention, for a program"],
     ["amends list attention --name dead-letter", "one kind of them"],
   ],

@@ -1,4 +1,4 @@
-/** `amends migrate`: brings the tables up to date, or says what it would do. */
+/** `amends migrate`: runs the migrations, or prints what they would do. */
 import { migrate as apply, readMigrations } from "../../storage/migrations/migrate.ts";
 import { command, flag, type Command } from "../program/command.ts";
 import { UsageError } from "../program/failure.ts";
@@ -10,11 +10,11 @@ import { many } from "../terminal/words.ts";
 export const migrate: Command = command({
   name: "migrate",
   group: "Set up",
-  summary: "Brings Amends' tables up to date. Safe to run twice, and from several places at once.",
+  summary: "Runs Amends' migrations. Safe to run twice, and from several processes at once.",
   options: {
     ...DATABASE,
     roles: flag("PostgreSQL: also creates the roles of webhook delivery."),
-    "dry-run": flag("Only says what is missing; with --json, with its SQL. Ends with 3 if something is."),
+    "dry-run": flag("Prints the missing migrations; with --json, their SQL. Exits with 3 if there are any."),
     ...JSON_OUT,
   },
   examples: [

@@ -16,19 +16,19 @@ import { ago, many, span, state } from "../terminal/words.ts";
 export const show: Command = command({
   name: "show",
   group: "Look",
-  summary: "One saga with its timeline in the terminal; or a flow, an outbox entry, a delivery.",
+  summary: "Shows a saga with its timeline, or a flow, an outbox entry or a delivery.",
   about:
-    "Stored values may be personal data, so only their form is shown. --reveal shows them, and is audited.",
+    "Stored values may be personal data, so only their types are shown. --reveal shows them, and is audited.",
   args: [{ name: "ID", summary: "The id of a saga, flow, outbox entry or delivery.", required: true }],
   options: {
     ...SOURCE,
     ...KIND,
     reveal: flag("Shows stored values. Needs --reason."),
-    reason: text("TEXT", "Why values are revealed: it stands in the audit trail."),
+    reason: text("TEXT", "Why values are revealed. Recorded in the audit trail."),
     ...JSON_OUT,
   },
   examples: [
-    ["amends show order-1", "what it is, what happened, and what may be done"],
+    ["amends show order-1", "its state, its timeline and the allowed actions"],
     ["amends show 17 --kind delivery", "a webhook's delivery with its attempts"],
     ['amends show order-1 --reveal --reason "ticket 12"', "with its input and results"],
   ],
@@ -141,7 +141,7 @@ function drawFlow(output: Output, flow: FlowDetail, nowMs: number): void {
     );
 }
 
-/** An undo that was given up left its error with its event; one that refused answered with an event, the last one. */
+/** If an undo was abandoned, its error is with its event; if it returned `err`, the last event is its answer. */
 function undoTrouble({ currentStep, events }: FlowDetail): Ink {
   const step = currentStep ?? "a step that is not known here";
   const last = events.findLast(({ lastError, handler }) => lastError !== null || handler === null);
@@ -215,7 +215,7 @@ function fact(output: Output, name: string, value: string | Ink): void {
   output.say(ink`  ${paint("dim", name.padEnd(12))}${value}`);
 }
 
-/** What may be done now, as it is typed; `more` has further options by action, one line for each. */
+/** The allowed actions as commands; `more` has further options by action, one line for each. */
 function helps(
   output: Output,
   id: string,

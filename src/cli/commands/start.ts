@@ -11,7 +11,7 @@ import type { AnySaga } from "../../sagas/define/definition.ts";
 export const start: Command = command({
   name: "start",
   group: "Steer",
-  summary: "Starts a saga of the config. The same id with the same input is the same saga.",
+  summary: "Starts a saga of the config. A second start with the same id and input finds the same saga.",
   args: [
     { name: "NAME", summary: "The saga's name.", required: true },
     { name: "INPUT", summary: "Its input as JSON. Default: {}.", required: false },

@@ -1,7 +1,7 @@
 /**
- * What a person may do. An action has the same name here, in the HTTP API and in the console. Each command finds what
- * the id belongs to and asks the route that the console's own pages ask, so that a reason is demanded and the action is
- * on record before it is carried out.
+ * The operator actions. An action has the same name here, in the HTTP API and in the console. Each command finds the
+ * item of an id and calls the same route as the console's pages, so that a reason is required and the action is
+ * recorded before it is carried out.
  */
 import type { AttentionAction, SagaDetail } from "../../console/contract.ts";
 import { Refusal, SOURCE, withApi, type Api } from "../source/api.ts";
@@ -17,12 +17,12 @@ interface Deed {
   readonly name: AttentionAction;
   readonly summary: string;
   readonly about?: string;
-  /** What it can be done to. */
+  /** The kinds of items that it works on. */
   readonly on: readonly Kind[];
   readonly id: string;
   readonly more?: Options;
   readonly examples: readonly (readonly [string, string])[];
-  /** What goes along with the reason. */
+  /** The body beside the reason. */
   readonly body?: (
     found: Found,
     options: Readonly<Record<string, unknown>>,
@@ -56,7 +56,7 @@ function deed({ name, summary, about, on, id, more = {}, examples, body }: Deed)
   });
 }
 
-/** A console in this process has no outbox where the trail is chained: everything else it can. */
+/** A console in this process has no outbox if the trail is chained; everything else works. */
 async function act(api: Api, path: string, body: unknown): Promise<Found["detail"]> {
   try {
     return await api.post<Found["detail"]>(path, body);
@@ -64,8 +64,8 @@ async function act(api: Api, path: string, body: unknown): Promise<Found["detail
     if (!(error instanceof Refusal) || error.status !== 501 || !api.local) throw error;
     throw new Trouble(
       "AUDIT_CHAINED",
-      "The audit trail is chained, and only your application has its key: without it nothing may be added.",
-      "Use the config that makes your Erasure, or your application's own console.",
+      "The audit trail is chained, and only your application has its key. Without the key no event can be added.",
+      "Use the config that configures `erasure`, or your application's own console.",
       { cause: error },
     );
   }
@@ -83,7 +83,7 @@ const DONE: Readonly<Record<AttentionAction, string>> = {
   unsubscribe: "Unsubscribed",
 };
 
-/** Refuses what the command is not for, and names the actions that help. */
+/** Refuses an item of another kind, and names its actions. */
 function refuseOthers({ kind, detail }: Found, name: AttentionAction, on: readonly Kind[]): void {
   const allowed: readonly string[] = detail.actions;
   const advice = allowed.map((action) => `amends ${action} ${detail.id}`).join(", or ");
@@ -94,7 +94,7 @@ function refuseOthers({ kind, detail }: Found, name: AttentionAction, on: readon
   if (kind === "flow" && detail.status === "stalled" && detail.actions.length === 0) {
     throw new Trouble(
       "UNKNOWN_SAGA",
-      `What to do about a flow depends on its definition, and ${detail.type} is not known here.`,
+      `The actions on a flow depend on its definition, and ${detail.type} is not registered here.`,
       "Use a config that has it, or --console of a process that does.",
     );
   }
@@ -123,7 +123,7 @@ function adviseOnWorker({ kind }: Found, detail: Found["detail"], output: Output
 
 export const cancel: Command = deed({
   name: "cancel",
-  summary: "Undoes a saga that has not reached its pivot.",
+  summary: "Cancels a saga that has not reached its pivot: it compensates.",
   on: ["saga"],
   id: "The id of a saga.",
   examples: [['amends cancel order-1 --reason "the customer called" --by ann', "what was done is undone"]],
@@ -131,7 +131,7 @@ export const cancel: Command = deed({
 
 export const retry: Command = deed({
   name: "retry",
-  summary: "Lets a stalled saga or flow, or an abandoned event, go on.",
+  summary: "Retries a stalled saga or flow, or an abandoned event.",
   on: ["saga", "flow", "entry"],
   id: "The id of a stalled saga, a stalled flow or an abandoned event.",
   examples: [['amends retry order-1 --reason "the bank is back"', "from where it stands"]],
@@ -139,12 +139,12 @@ export const retry: Command = deed({
 
 export const skip: Command = deed({
   name: "skip",
-  summary: "Lets a stalled saga go on without one step's work, which a person has done.",
+  summary: "Continues a stalled saga without one step, whose work was done by hand.",
   on: ["saga"],
   id: "The id of a stalled saga.",
   more: {
-    step: text("STEP", "Whose work was done by hand."),
-    result: text("JSON", "After the pivot: what its act would have returned."),
+    step: text("STEP", "The step whose work was done by hand."),
+    result: text("JSON", "After the pivot: the result that its act would have returned."),
   },
   examples: [
     [
@@ -167,7 +167,7 @@ export const skip: Command = deed({
 
 export const requeue: Command = deed({
   name: "requeue",
-  summary: "Gives an abandoned outbox entry a fresh budget of tries.",
+  summary: "Retries an abandoned outbox entry, with new attempts.",
   on: ["entry"],
   id: "The id of an outbox entry.",
   examples: [['amends requeue 0190a3f2-… --reason "Stripe is back"', "under the same id"]],
@@ -177,7 +177,7 @@ export const resolve: Command = deed({
   name: "resolve",
   summary: "Closes a stalled saga or flow, or an abandoned erasure or event, by hand.",
   about:
-    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow goes on with what is left to undo. An abandoned erasure counts as carried out: name the evidence in --reason.",
+    "A stalled saga ends --as COMPLETED or FAILED. A stalled flow continues with the remaining undos. An abandoned erasure counts as done: name the evidence in --reason.",
   on: ["saga", "flow", "entry"],
   id: "The id of a stalled saga or flow, or of an abandoned erasure or event.",
   more: { as: text("END", "How a saga ends.", ["COMPLETED", "FAILED"]) },
@@ -194,7 +194,7 @@ export const resend: Command = deed({
   summary: "Sends a webhook delivery that has ended again, as a new delivery.",
   on: ["delivery"],
   id: "The id of a delivery.",
-  more: { again: flag("Also where the delivery has arrived: the partner gets it twice.") },
+  more: { again: flag("Also resends a delivery that has arrived: the receiver gets it twice.") },
   examples: [
     ['amends resend 17 --reason "their server is back"', "a dead letter"],
     ['amends resend 18 --again --reason "the partner lost it"', "a delivery that has arrived"],
@@ -203,8 +203,8 @@ export const resend: Command = deed({
     if (detail.status !== "Completed" || again === true) return {};
     throw new Trouble(
       "ALREADY_DELIVERED",
-      `Delivery ${detail.id} has arrived: the partner would get it twice.`,
-      `Where that is wanted: amends resend ${detail.id} --again`,
+      `Delivery ${detail.id} has arrived: the receiver would get it twice.`,
+      `To send it again: amends resend ${detail.id} --again`,
     );
   },
 });
@@ -219,7 +219,7 @@ export const dismiss: Command = deed({
 
 export const enable: Command = deed({
   name: "enable",
-  summary: "Lets a disabled or paused webhook subscription go on.",
+  summary: "Enables a disabled or paused webhook subscription.",
   on: ["subscription"],
   id: "The id of a subscription.",
   examples: [['amends enable 3 --reason "their server is back"', "sending goes on"]],
@@ -227,7 +227,7 @@ export const enable: Command = deed({
 
 export const unsubscribe: Command = deed({
   name: "unsubscribe",
-  summary: "Ends a webhook subscription for good.",
+  summary: "Deletes a webhook subscription.",
   on: ["subscription"],
   id: "The id of a subscription.",
   examples: [['amends unsubscribe 3 --reason "the partner has left"', "nothing more is sent there"]],

@@ -14,7 +14,7 @@ import type { ExitCode } from "../program/world.ts";
 export const stream: Command = command({
   name: "stream",
   group: "Look",
-  summary: "Follows live what changes; with an ID, one saga until it ends.",
+  summary: "Prints changes as they happen; with an ID, one saga until it ends.",
   about:
     "One saga: ends with 0 if it completed, with 1 if it failed, with 3 if it stalled. With --json, one JSON text per line.",
   args: [{ name: "ID", summary: "The id of a saga.", required: false }],
@@ -43,7 +43,7 @@ async function followAll(api: Api, output: Output, stop: AbortSignal): Promise<E
         ink`${paint("dim", clock(saga.updatedAt))}  ${state(saga.status).sized(12)}  ${saga.saga}  ${saga.id}`,
       );
     }
-    if (change.more) output.note(paint("dim", "More changed than are told here."));
+    if (change.more) output.note(paint("dim", "More sagas changed than are listed here."));
     if (change.attention.value === attention) continue;
     attention = change.attention.value;
     output.event({ type: "attention", at: change.at, count: change.attention });
@@ -55,7 +55,7 @@ async function followAll(api: Api, output: Output, stop: AbortSignal): Promise<E
   return ended(stop);
 }
 
-/** Notices are hints: what happened before somebody listened is found by looking. */
+/** Notices can be missed before the connection is open, so the saga is read as well. */
 const LOOK_MS = 2_000;
 
 async function followOne(api: Api, id: string, output: Output, stop: AbortSignal): Promise<ExitCode> {
@@ -124,12 +124,12 @@ function clock(instant: string): string {
   return instant.slice(11, 23);
 }
 
-/** Ended by whoever asked is no failure; ended by the other side is. */
+/** The end of the connection is a failure only if the server ended it. */
 function ended(stop: AbortSignal): ExitCode {
   if (stop.aborted) return 0;
   throw new Trouble(
     "CONSOLE_GONE",
     "The console ended the connection.",
-    "Start it again, and this command as well.",
+    "Start the console again, then this command.",
   );
 }

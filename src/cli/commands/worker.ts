@@ -1,4 +1,4 @@
-/** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is told to stop. */
+/** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is stopped. */
 import { checkSchema } from "../../storage/migrations/migrate.ts";
 import { command, flag, number, text, type Command } from "../program/command.ts";
 import { ink, paint } from "../terminal/ink.ts";
@@ -11,16 +11,16 @@ import { many } from "../terminal/words.ts";
 export const worker: Command = command({
   name: "worker",
   group: "Run",
-  summary: "Runs whatever is due until it is stopped (Ctrl-C or SIGTERM).",
+  summary: "Runs due work until it is stopped (Ctrl-C or SIGTERM).",
   about:
-    "It works on what the config knows, and leaves other kinds alone. As many as you like may run on one database.",
+    "It runs what the config registers, and leaves everything else to other workers. Any number of workers may run on one database.",
   options: {
     ...DATABASE,
     concurrency: number("N", "Sagas that run at once. Default: that of the config, else 100.", 1, 100_000),
     poll: text("SPAN", "Poll interval. Default: that of the config, else 1s."),
     deadline: text("SPAN", "How long running calls may take after a stop. Default: 25s."),
-    once: flag("Takes one batch of what is due, runs it, and ends: for cron."),
-    migrate: flag("Brings the tables up to date first."),
+    once: flag("Runs one batch of due work and exits, for cron."),
+    migrate: flag("Runs the migrations first."),
     ...JSON_OUT,
   },
   examples: [

@@ -33,7 +33,7 @@ export function defineConfig<Tx = unknown, Category extends string = string>(
   return config;
 }
 
-/** A config has a database of ours, never a storage of the user's own, and settings of the command line. */
+/** A config has a database of Amends, never a `storage`, and settings of the command line. */
 const KEYS: readonly string[] = [
   ...OPTIONS.filter((name) => name !== "storage" && name !== "clock"),
   "onCreate",

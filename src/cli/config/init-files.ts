@@ -30,7 +30,7 @@ function config({ language, schemaLibrary }: Project): string {
 import { defineConfig } from "amends/config";
 ${isZod ? `import { z } from "zod";\n` : ""}
 ${schema}
-/** Reserves a cup of tea, charges for it, and serves it. Whoever cannot pay gets nothing, and the cup is free again. */
+/** Reserves a cup of tea, charges for it, and serves it. If the charge fails, the cup is released. */
 export const firstSaga = saga("${FIRST_SAGA}", order)
   .step("reserve", {
     act: ({ input, key }) => {
@@ -46,7 +46,7 @@ export const firstSaga = saga("${FIRST_SAGA}", order)
   .pivot("serve", { act: ({ results }) => console.log(\`serve cup \${results.reserve.cup}\`) });
 
 export default defineConfig({
-  // A SQLite file, or a PostgreSQL URL (then also: npm install pg). DATABASE_URL is used where this is left out.
+  // A SQLite file, or a PostgreSQL URL (then also: npm install pg). Default: DATABASE_URL.
   database: "amends.db",
 ${language === "ts" ? TYPED_PLACE : PLAIN_PLACE}
   sagas: [firstSaga],
@@ -54,9 +54,9 @@ ${language === "ts" ? TYPED_PLACE : PLAIN_PLACE}
 `;
 }
 
-const PLAIN_PLACE = "  // Sagas may be in files of their own.";
-const TYPED_PLACE = `  // Sagas may be in files of their own: import them as "./order.ts" where Node.js itself reads them (in tsconfig.json:
-  // "allowImportingTsExtensions": true), or as "./order.js" where tsx does.`;
+const PLAIN_PLACE = "  // Sagas may be in separate files.";
+const TYPED_PLACE = `  // Sagas may be in separate files: import them as "./order.ts" if Node.js loads them (in tsconfig.json:
+  // "allowImportingTsExtensions": true), or as "./order.js" if tsx does.`;
 
 /** Any Standard Schema library says the same in one line; none is installed here. */
 function plainSchema(language: Project["language"]): string {

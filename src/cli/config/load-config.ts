@@ -1,7 +1,7 @@
 /**
- * Finds and loads the user's `amends.config.*`. TypeScript is read by `tsx` where the project has it, as its author most
- * likely runs everything with it; else by Node.js itself, which strips types from 22.18 on. Where neither can, it is
- * said what would (ADR 0012).
+ * Finds and loads the user's `amends.config.*`. `tsx` loads TypeScript if the project has it, because its author most
+ * likely runs everything with it; otherwise Node.js itself does, from 22.18 on. If neither can, the error says what to
+ * install (ADR 0012).
  */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -111,7 +111,10 @@ async function inTime<T>(loading: Promise<T>, shown: string, ms: number): Promis
   }
 }
 
-/** A syntax error has its place in the first line of the stack, any other one in the first of the user's own files. */
+/**
+ * The position of a syntax error is in the first line of the stack; that of any other error is the first of the user's
+ * files in the stack.
+ */
 function placeIn(stack: string, folder: string): string | undefined {
   const found = [...stack.matchAll(/(?:file:\/\/)?(\/[^\s()]+?|[A-Z]:[\\/][^\s()]+?):(\d+)/g)]
     .map(([, file = "", line = ""]) => ({ file, line }))
@@ -120,8 +123,8 @@ function placeIn(stack: string, folder: string): string | undefined {
 }
 
 /**
- * Node.js tells where a syntax error is only to whoever runs the file itself. That is safe: of files of which one cannot
- * be read, none is run.
+ * Node.js reports the position of a syntax error only when it runs the file itself. That is safe: if one file cannot be
+ * parsed, none is run.
  */
 async function placeOfSyntax(file: string): Promise<string | undefined> {
   const stderr = await new Promise<string>((done) => {

@@ -1,4 +1,4 @@
-/** Whether work gets on: clocks, workers, what is due, and whether this config knows what is open. */
+/** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
 import { countLiveOwners, dueSagas, openKinds } from "../../sagas/read/figures.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";

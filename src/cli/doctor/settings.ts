@@ -1,4 +1,4 @@
-/** Whether the database keeps what Amends promises, and gives up where Amends expects it to. */
+/** Checks that the settings of the database are durable, and that its time limits are set. */
 import type { Database } from "../../storage/database.ts";
 import {
   countConnections,
@@ -54,7 +54,7 @@ async function postgresSettings(db: Database, concurrency: number): Promise<read
       : warn(
           "time limits",
           `${without.join(", ")} not set`,
-          "A pool of your own has no limits unless you set them: add them to its options.",
+          "Your own pool has no limits by default: set them in its options.",
         ),
     ...(await connectionsOf(db, Number(get("max_connections")), concurrency)),
   ];

@@ -1,4 +1,4 @@
-/** Reads what stands behind a command's name, by the command's own table. What it does not know is refused, not skipped. */
+/** Parses the arguments of a command by the command's table. Unknown arguments are refused, not skipped. */
 import { parseArgs } from "node:util";
 import type { Command, Option } from "./command.ts";
 import { UsageError } from "./failure.ts";
@@ -82,6 +82,6 @@ function readPositionals(
   if (missing) return refuse(`amends ${name} needs ${missing.name}: ${missing.summary}`);
   const extra = given[wanted.length];
   if (extra !== undefined)
-    return refuse(`amends ${name} does not know what to do with ${JSON.stringify(extra)}.`);
+    return refuse(`amends ${name} does not take the argument ${JSON.stringify(extra)}.`);
   return wanted.map((_, index) => given[index]);
 }

@@ -1,13 +1,13 @@
 /**
- * What went wrong, in one line, and what to do about it in another. Messages of refusals are written for people; of
- * anything else the label is told, and the stack only to whoever asks for it. Passwords and tokens are in neither.
+ * An error in one line, and what to do about it in another. Messages of refusals are printed; for any other error only
+ * the label, and the stack only with AMENDS_DEBUG. Passwords and tokens are removed from both.
  */
 import { AmendsError, errorLabel, type ErrorCode } from "../../core/errors.ts";
 import type { ExitCode } from "./world.ts";
 
 /** Invalid usage of a command. */
 export class UsageError extends Error {
-  /** Whose help tells more. */
+  /** The command whose help is relevant. */
   readonly command: string | undefined;
 
   constructor(message: string, command?: string) {
@@ -16,7 +16,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Something is not as it must be; `advice` says what to do. */
+/** An error; `advice` says what to do. */
 export class Trouble extends Error {
   readonly advice: string | undefined;
   readonly code: string;
@@ -50,8 +50,8 @@ export function failureOf(error: unknown): Failure {
   const told = error instanceof SyntaxError && typeof message === "string" ? `: ${message}` : "";
   return failed(
     "UNEXPECTED",
-    `Something unexpected happened: ${errorLabel(error)}${told}`,
-    "AMENDS_DEBUG=1 shows where.",
+    `Unexpected error: ${errorLabel(error)}${told}`,
+    "Set AMENDS_DEBUG=1 to print the stack.",
   );
 }
 
@@ -76,19 +76,16 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   DATABASE_UNREACHABLE: "amends doctor looks into it.",
 };
 
-/** What the server says before it lets anybody in. Its own text names users and databases, which is no secret. */
+/** Errors of the server during sign-in. Their texts name users and databases, which are no secrets. */
 const REFUSED_AT_THE_DOOR: Readonly<Record<string, readonly [message: string, advice: string]>> = {
   "28P01": [
     "The database does not accept this user's password.",
-    "Look at the user and the password in the URL.",
+    "Check the user and the password in the URL.",
   ],
-  "28000": [
-    "The database does not let this user in.",
-    "Look at the user in the URL, and at the server's pg_hba.conf.",
-  ],
+  "28000": ["The database refuses this user.", "Check the user in the URL, and the server's pg_hba.conf."],
   "3D000": [
     "There is no such database on this server.",
-    "Look at the name at the end of the URL, or create it.",
+    "Check the name at the end of the URL, or create the database.",
   ],
   "42501": ["This database user may not do that.", "Grant it the right, or use another user."],
 };

@@ -1,4 +1,4 @@
-/** What somebody may have meant by a word that there is not. */
+/** The known word that is nearest to an unknown one. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const given = word.toLowerCase().slice(0, LONGEST);
   const ranked = known

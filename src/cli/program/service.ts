@@ -1,7 +1,7 @@
 /**
- * A worker, a console, or both, until somebody asks the process to end. Then nothing more is claimed, running calls may
- * finish up to the deadline, and what is not finished is given back. Code of the user's that throws where nobody
- * catches ends the process as well, in the same orderly way: its state is no longer known.
+ * Runs a worker, a console, or both, until the process gets a stop signal. Then nothing more is claimed, running calls
+ * may finish up to the deadline, and unfinished work is released. An uncaught error of the user's code stops the
+ * process in the same way, because its state is no longer known.
  */
 import { CONSOLE_PORT } from "../../console/http/node-http.ts";
 import { randomBytes } from "node:crypto";
@@ -24,9 +24,9 @@ export interface ServiceOptions {
   readonly worker: WorkerOptions | undefined;
   readonly console: ConsoleWishes | undefined;
   readonly deadline: Duration;
-  /** Says nothing when it stops: it will be back in a moment. */
+  /** Prints nothing when it stops, because it is restarted at once. */
   readonly leavesQuietly?: boolean;
-  /** Whoever looks on is who wrote the sagas: what they throw is told with its stack. */
+  /** The viewer is the author of the sagas: errors are printed with their stacks. */
   readonly tellsThrows?: boolean;
 }
 
@@ -123,11 +123,11 @@ async function openConsole(
   return server;
 }
 
-/** Undefined code ran: nobody knows what it left behind. Only its label is told, unless the developer looks. */
+/** An uncaught error leaves the process in an unknown state. Only its label is printed, except in `amends dev`. */
 function endOnFault(output: Output, end: AbortController): () => void {
   const onFault = (error: unknown): void => {
     const text = process.env["AMENDS_DEBUG"] ? stackOf(error) : errorLabel(error);
-    output.note(ink`${paint("red", "error:")} your code threw where nobody catches it: ${text}`);
+    output.note(ink`${paint("red", "error:")} uncaught error in your code: ${text}`);
     end.abort();
   };
   process.on("uncaughtException", onFault);

@@ -1,6 +1,6 @@
 /**
- * Tells when a file of the project changed: every folder is watched by itself, except those whose files are made by
- * programs. Several changes at once, as a save or a checkout makes them, are one.
+ * Watches the files of the project: each folder separately, except folders with generated files. Several changes at
+ * once, such as a save or a checkout, are reported as one.
  */
 import { readdirSync, statSync, watch as watchFolder, type FSWatcher } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export interface Watch {
   close(): void;
 }
 
-/** `onChange` is told one of the files. */
+/** `onChange` gets one of the changed files. */
 export function watchProject(root: string, onChange: (file: string) => void): Watch {
   const watchers = new Map<string, FSWatcher>();
   let timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export function watchProject(root: string, onChange: (file: string) => void): Wa
         if (name === null) return;
         const path = join(one, name);
         if (WATCHED.test(name)) tell(path);
-        // A folder that is new has files that nobody watched until now.
+        // The files of a new folder were not watched until now.
         else if (isFolder(path) && !isSkipped(name)) {
           add(path);
           tell(path);

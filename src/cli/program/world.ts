@@ -2,11 +2,11 @@
 export interface World {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Undefined where nobody looks: no colours, no progress, and nothing is cut off. */
+  /** Undefined without a terminal: no colours, no progress, and nothing is truncated. */
   readonly terminal: Terminal | undefined;
   out(text: string): void;
   err(text: string): void;
-  /** Fires when somebody asks the process to end. */
+  /** Fires when the process gets a stop signal. */
   readonly stop: AbortSignal;
   nowMs(): number;
 }

@@ -1,7 +1,8 @@
 /**
  * Finds what an id belongs to: a saga, a run over events, an entry of the outbox, a delivery of a webhook or a
- * subscription to one. Deliveries and subscriptions are counted, each from 1, and a saga's id may be a number as well.
- * What the command is for goes first, then what needs a person; where that does not tell them apart nothing is guessed.
+ * subscription to one. Deliveries and subscriptions are both numbered from 1, and a saga's id may be a number as well.
+ * The kinds that the command works on come first, then items that need a person; if several remain, the command refuses
+ * to guess.
  */
 import type { SagaDetail } from "../../console/contract.ts";
 import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
@@ -28,7 +29,7 @@ export type Kind = Found["kind"];
 interface Place {
   readonly path: string;
   readonly mayBe: (id: string) => boolean;
-  /** The states in which it stands in the list of what needs a person. */
+  /** The states in which it is an attention item. */
   readonly waits: readonly string[];
 }
 
@@ -103,7 +104,7 @@ function notFound(api: Api, id: string, kind: string | undefined): Trouble {
   );
 }
 
-/** Ids that can be none are refused before anybody is asked. */
+/** Invalid ids are refused before any request. */
 function readId(given: string): string {
   try {
     return checkId(given, "The id");

@@ -1,6 +1,6 @@
 /**
- * Where a command works: on a database of its own opening, with the user's definitions or without, or through a console
- * that runs elsewhere. What was said on the command line goes before the config, the config before the environment.
+ * What a command works on: a database that it opens, with or without the user's definitions, or a console that runs
+ * elsewhere. The command line overrides the config, the config overrides the environment.
  */
 import { dirname } from "node:path";
 import { createAmends, type AmendsConfig } from "../config/config.ts";
@@ -72,8 +72,8 @@ export async function openLocal(choice: DatabaseChoice, world: World, wishes: Wi
 }
 
 /**
- * A config that is broken must not keep anybody from looking: with a database on the command line, and where nobody's
- * code is needed, it is left alone unless it was asked for.
+ * A broken config must not prevent inspection: with a database on the command line, and if no definitions are needed,
+ * the config is loaded only with `--config`.
  */
 async function chooseConfig(
   choice: DatabaseChoice,

@@ -43,7 +43,7 @@ function attentionLines(
 ): void {
   for (const { kind, name, id, since, reason, actions } of items) {
     const head = `${indent}${kind}  ${name}  ${ago(since, nowMs)}`;
-    // An id must stay whole to be copied: it gets a line of its own where it does not fit.
+    // An id must stay whole to be copied: it gets a separate line if it does not fit.
     const isShort = head.length + 2 + id.length <= width;
     output.say(
       isShort

@@ -1,10 +1,12 @@
-/** Tables that fit the width. What can give way is cut off first; where nobody looks, nothing is cut off. */
+/** Tables that fit the width. Columns that may shrink are truncated; without a terminal nothing is truncated. */
 import { type Ink, joined, paint } from "./ink.ts";
 
 export interface Column {
   readonly title: string;
   readonly right?: boolean;
-  /** It may be cut off down to so many characters. Others are shown whole: an id that is cut off is none. */
+  /**
+   * The column may be truncated to this many characters. Other columns are never truncated: a truncated id is useless.
+   */
   readonly least?: number;
 }
 

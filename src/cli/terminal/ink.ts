@@ -1,6 +1,6 @@
 /**
- * Text for people. Only our own words are taken as they stand: every value that is put between them is made visible
- * first, so that no command can forget it. Colours are added when it is known whether somebody looks.
+ * Text for a terminal. Only literal text is printed unchanged: control characters in every interpolated value are
+ * escaped, so that no command can forget it. Colours are added later, if there is a terminal.
  */
 import { fit, visible, widthOf } from "./visible.ts";
 

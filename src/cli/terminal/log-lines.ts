@@ -1,4 +1,4 @@
-/** What the library reports while it works, as lines: for people, or as JSON for whoever gathers logs. */
+/** The library's log as lines: as text, or as JSON for log collectors. */
 import type { Logger } from "../../operate/logger.ts";
 import { ink, joined, paint, type Colour } from "./ink.ts";
 import type { Output } from "./output.ts";

@@ -43,7 +43,7 @@ export class Output {
     this.#world.err(`${this.#render(line)}\n`);
   }
 
-  /** Tells that something takes a while, where somebody looks. */
+  /** Prints progress, on a terminal only. */
   async progress<T>(title: string, work: () => Promise<T>): Promise<T> {
     const { terminal } = this.#world;
     if (!terminal || this.isJson) return work();

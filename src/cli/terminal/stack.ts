@@ -1,4 +1,4 @@
-/** Everything that an error says, and what caused it: for whoever asked to see it. */
+/** An error with its stack and its causes, for AMENDS_DEBUG and `amends dev`. */
 export function stackText(error: unknown): string {
   const { stack, cause } = (error ?? {}) as { stack?: unknown; cause?: unknown };
   const own = typeof stack === "string" ? stack : String(error);

@@ -1,6 +1,6 @@
 /**
- * What the developer's own code threw, with its stack and when the next try is: in `amends dev`, whose terminal is the
- * developer's own, and elsewhere only where AMENDS_DEBUG asks for it. Logs get labels, because messages carry people.
+ * Errors of the developer's code, with their stacks and the time of the next try: in `amends dev`, and elsewhere only
+ * with AMENDS_DEBUG. Logs get labels, because messages may contain personal data.
  */
 import { onThrow, type Throw } from "../../runtime/throws.ts";
 import { ink, paint } from "./ink.ts";

@@ -1,6 +1,6 @@
 /**
- * What is stored may hold anything, also what a terminal takes for an order: move the cursor, change the title, paste.
- * Whatever does not print as itself is therefore written out. Nothing reaches a terminal but through here.
+ * Stored text may contain control characters that a terminal obeys: move the cursor, change the title, paste.
+ * Characters that do not print as themselves are therefore escaped. All output to a terminal passes through this file.
  */
 const UNPRINTABLE: RegExp =
   /[\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;

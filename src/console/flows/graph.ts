@@ -8,7 +8,7 @@ import { iso } from "../sagas/lines.ts";
 
 export interface SentEvent {
   readonly eventId: string;
-  /** The event that brought it on. */
+  /** The event that caused it. */
   readonly causation: string | undefined;
   readonly name: string;
   readonly handler: string | undefined;
@@ -49,7 +49,7 @@ export function flowGraph(
   };
 }
 
-/** Of a flow whose definition is elsewhere, the run itself names what it came by. */
+/** If the definition is not registered here, the steps are those that the run's state names. */
 function namedIn({ completedSteps, failure, lateStep, undoSteps }: FlowState): readonly FlowStepView[] {
   const further = [failure?.step, lateStep].filter((name) => name !== undefined);
   const names = new Set([...completedSteps, ...undoSteps.toReversed(), ...further]);

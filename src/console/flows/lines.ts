@@ -38,7 +38,7 @@ export function toFlowDetail(run: ListedRun, trail: readonly TrailEntry[], steps
   return {
     ...toFlowLine(run, steps),
     error: error === undefined ? null : mask(error),
-    // Without its definition nobody can say what is undone next: then there is nothing to press.
+    // Without its definition the next undo is unknown, so no action is offered.
     actions: isStalled && steps ? ["retry", "resolve"] : [],
     events: trail.map(toFlowEvent),
     graph: flowGraph(run.state, steps, trail.map(toSent)),

@@ -1,4 +1,4 @@
-/** For whoever watches over the process: is it up, does it get on, what are its figures. */
+/** Routes for monitoring: health, readiness and metrics. */
 import { answer, json } from "../http/answer.ts";
 import type { Health } from "../contract.ts";
 import { readiness } from "./health.ts";

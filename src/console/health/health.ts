@@ -1,6 +1,6 @@
 /**
- * Health is progress, not life: a process that answers while its work lies still is not ready. The oldest due work must
- * not have waited too long, and a worker that runs here must have heard from the database lately.
+ * Readiness means progress: a process that answers but makes no progress is not ready. The oldest due work must not
+ * have waited too long, and the database must have answered the worker of this process recently.
  */
 import type { Health } from "../contract.ts";
 import type { ConsoleContext } from "../context.ts";
@@ -12,7 +12,7 @@ export async function readiness(context: ConsoleContext, stuckAfterMs: number): 
   return [...(await dueChecks(context, stuckAfterMs)), ...workerCheck(context, stuckAfterMs)];
 }
 
-/** One for each part: what lies still in one is not made good by another that gets on. */
+/** One check per part, because progress in one part says nothing about another. */
 async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<readonly Check[]> {
   try {
     // Asked once, without retries: a health check reports trouble and does not wait for its end.

@@ -1,6 +1,6 @@
 /**
- * Every answer leaves through here, so that each has all of the headers. JSON is sent as JSON and nothing else: whatever
- * somebody stored, no browser is ever asked to read it as markup.
+ * Builds every response, so that each has all of the headers. Stored data is sent as JSON only, so that no browser
+ * reads it as markup.
  */
 import { createHash } from "node:crypto";
 import { AmendsError, type ErrorCode } from "../../core/errors.ts";
@@ -39,8 +39,8 @@ export function json(
 }
 
 /**
- * The answer to a read, with a tag of what it says: whoever has it already, by If-None-Match, is only told so. The browser
- * still stores nothing: the pages remember the tags themselves.
+ * The response to a read, with an ETag: a request whose If-None-Match matches gets 304 without a body. The browser
+ * still caches nothing: the pages keep the tags themselves.
  */
 export function tagged(value: unknown, request: Request): Response {
   const text = JSON.stringify(value);
@@ -85,7 +85,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   NOT_SUPPORTED: 501,
 };
 
-/** Trouble that passes, or that the owner of the process must fix: the operator's browser is told no more. */
+/** Transient errors, and errors that the owner of the process must fix: the browser gets no details. */
 const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set([
   "CLOSED",
   "DATABASE_READ_ONLY",
@@ -99,7 +99,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
     "A table of Amends is missing, or older than this version. Run amends doctor, or amends migrate.",
 };
 
-/** What went wrong as an answer. Messages of refusals are written for people; of anything else nothing is told. */
+/** An error as a response. Messages of refusals are shown; details of any other error are not. */
 export function problemAnswer(error: unknown): Response {
   if (error instanceof Refused) return json(error.problem, error.status, error.headers);
   if (error instanceof AmendsError) {
@@ -125,7 +125,7 @@ function problemOf({ code, message, details: { field } }: AmendsError): Problem 
   return { code, message };
 }
 
-/** Errors that nobody foresaw: these are told to the log. */
+/** Unexpected errors: these are logged. */
 export function isUnforeseen(error: unknown): boolean {
   return problemAnswer(error).status === 500;
 }

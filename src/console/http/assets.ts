@@ -8,7 +8,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answer } from "./answer.ts";
 
-/** Beside the built code; or, where that runs from the sources, where the build puts them. */
+/** Beside the built code, or in the output folder of the build if the sources run. */
 const PLACES = ["../../console-assets/", "../../../dist/console-assets/", "../../../../dist/console-assets/"];
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
  * Reads a JSON body within limits. Size, depth and the number of keys are checked on the text: a parser accepts nesting
- * that nobody can write again. Names that reach into prototypes are refused.
+ * that `JSON.stringify` cannot write. Names that reach into prototypes are refused.
  */
 import { BYTES_MAX, DEPTH_MAX } from "../../core/json.ts";
 import { badInput, Refused } from "./answer.ts";

@@ -1,6 +1,6 @@
 /**
- * What can be said of a stored value without showing it: its fields and kinds. Whoever looks at a hundred sagas sees
- * how they are built, and nobody's name. Keys can carry people as well: one that does not look like a name is not shown.
+ * The masked form of a stored value: its fields and types without values. Keys can contain personal data as well: a key
+ * that does not look like a field name is not shown.
  */
 import type { Masked, Shape } from "../contract.ts";
 

@@ -1,4 +1,4 @@
-/** Between node:http and fetch: requests in, answers out, and a server of our own for whoever has none. */
+/** Adapts node:http to fetch, and has a small HTTP server. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ReadableStream as WebStream } from "node:stream/web";
@@ -15,7 +15,7 @@ interface Mounted extends IncomingMessage {
   readonly body?: unknown;
 }
 
-/** So much of a body that nobody wanted is read, so that the connection can be used again. */
+/** The number of bytes of an unread body that are read, so that the connection can be reused. */
 const REST_MAX_BYTES = 4 * BYTES_MAX;
 const REST_MAX_MS = 2_000;
 
@@ -43,7 +43,7 @@ async function pass(answer: Answer, incoming: Mounted, outgoing: ServerResponse)
     if (!(await isReadOut(incoming))) outgoing.setHeader("connection", "close");
     await send(response, outgoing);
   } catch {
-    // Whoever asked is gone, or what they sent is no request.
+    // The client is gone, or it sent no valid request.
     if (outgoing.headersSent) return void outgoing.destroy();
     await send(problemAnswer(badInput("The request", "cannot be read")), outgoing);
   }
@@ -72,7 +72,7 @@ function toRequest(incoming: Mounted, signal: AbortSignal): Request {
   return new Request(url, { ...init, body, duplex: "half" });
 }
 
-/** Whoever stops reading leaves the connection as it is: the answer must still go out on it. */
+/** Stopping to read must not close the connection: the response still has to be sent on it. */
 function chunksOf(incoming: IncomingMessage): AsyncIterableIterator<Uint8Array> {
   return incoming.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Uint8Array>;
 }
@@ -98,7 +98,7 @@ async function skip(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
     for await (const chunk of chunks) if ((bytes += chunk.byteLength) > REST_MAX_BYTES) return false;
     return true;
   } catch {
-    return false; // whoever sent it is gone
+    return false; // the client is gone
   }
 }
 
@@ -119,7 +119,7 @@ async function send(response: Response, outgoing: ServerResponse): Promise<void>
   outgoing.end();
 }
 
-/** Until there is room again, or nobody is left to read. */
+/** Waits until the socket drains or closes. */
 function writable(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -143,7 +143,7 @@ export interface ListenOptions {
   readonly host?: string;
 }
 
-/** A console that listens on a port of its own. */
+/** A console that listens on its own port. */
 export interface ConsoleServer {
   /** The address of the console. */
   readonly url: string;

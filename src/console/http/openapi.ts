@@ -1,4 +1,4 @@
-/** The table of routes as an OpenAPI document. What each answer looks like stands in the contract, by its name. */
+/** The table of routes as an OpenAPI document. The contract defines each response by its name. */
 import { WRITE_HEADER } from "./origin.ts";
 import type { JsonSchema, Params } from "./param.ts";
 import type { Route } from "./route.ts";

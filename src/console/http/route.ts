@@ -1,6 +1,6 @@
 /**
  * The one table of routes: routing, role checks, the OpenAPI document and the tests that go over every route are made
- * from it. A route says who may call it before it says what it does.
+ * from it. Each route names the role that it needs.
  */
 import type { Role } from "../contract.ts";
 import type { Operator } from "../session/operator.ts";
@@ -10,11 +10,11 @@ import type { Params, Values } from "./param.ts";
 export type Access = Role | "open";
 
 export interface Call<Query, Body> {
-  /** What stood in the place of `{id}`. */
+  /** The value of `{id}`. */
   readonly id: string;
   readonly query: Query;
   readonly body: Body;
-  /** Undefined on open routes, unless somebody is signed in. */
+  /** Undefined on open routes, unless an operator is signed in. */
   readonly who: Operator | undefined;
   readonly request: Request;
 }

@@ -1,4 +1,7 @@
-/** One answer for all who ask at the same time or shortly after: however many look, the database is asked once. */
+/**
+ * One cached answer for concurrent requests and for a short time after: the database is asked once for any number of
+ * viewers.
+ */
 import type { Clock } from "../../storage/clock.ts";
 
 export class Shared<T> {
@@ -19,7 +22,7 @@ export class Shared<T> {
     const value = this.#make();
     const made = { atMs: nowMs, value };
     this.#made = made;
-    // Trouble is nobody's answer but of those who waited for it.
+    // An error is not cached: only the requests that waited for it get it.
     value.catch(() => {
       if (this.#made === made) this.#made = undefined;
     });

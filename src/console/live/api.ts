@@ -7,7 +7,7 @@ import { route, type Route } from "../http/route.ts";
 
 const HEARTBEAT_MS = 15_000;
 const LISTENERS_MAX = 1_000;
-/** So many bytes that nobody has read, and whoever should have read them is gone. */
+/** With this many unread bytes the browser counts as gone, and its connection is closed. */
 const UNREAD_MAX = 1_048_576;
 
 export function liveRoutes(live: Live, clock: Clock, closing: AbortSignal): readonly Route[] {
@@ -83,7 +83,7 @@ function open(
   );
 }
 
-/** Only what this browser watches is told to it. JSON has no line ends of its own. */
+/** Sends a browser only the saga that it watches. JSON contains no line ends. */
 function frame({ id, name, data }: LiveEvent, saga: string | undefined): string {
   const told = "watched" in data ? { ...data, watched: data.watched.filter((one) => one.id === saga) } : data;
   return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(told)}\n\n`;

@@ -1,6 +1,6 @@
 /**
- * Looks once a second for changes, for all browsers together, and only while a browser listens. Changes are kept for a
- * while under a running number: a browser that was cut off gets what it missed, and one that missed more is told to load
+ * Polls for changes once a second, for all browsers together, and only while a browser listens. Recent changes are kept
+ * with a sequence number: a browser that reconnects gets what it missed, and one that missed more is asked to load
  * everything again.
  */
 import { randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ export interface Listener {
 }
 
 const POLL_MS = 1_000;
-/** A commit may take this long after the instant that it wrote: that far back it looks again. */
+/** A commit may become visible this long after the instant that it wrote, so each poll looks back this far. */
 const OVERLAP_MS = 5_000;
 const CHANGES_MAX = 100;
 /** Nothing changed after this: the first look only finds out what time it is. */
@@ -49,7 +49,7 @@ export class Live {
   #kept: LiveEvent[] = [];
   #polling: AbortController | undefined;
   #sinceMs: number | undefined;
-  /** What was told of each lately: the instant of its change. */
+  /** The last reported change of each saga, by its instant. */
   #told = new Map<string, number>();
   #versions = new Map<string, number>();
   #attention = "";
@@ -84,7 +84,7 @@ export class Live {
   #rest(): void {
     this.#polling?.abort();
     this.#polling = undefined;
-    // What happens while nobody looks is not kept: who comes back loads everything again.
+    // Changes are not kept while no browser listens: a browser that returns loads everything again.
     this.#sinceMs = undefined;
     this.#kept = [];
   }
@@ -108,7 +108,7 @@ export class Live {
     }
   }
 
-  /** Looks once, and tells what has changed. */
+  /** Polls once and reports the changes. */
   async look(): Promise<void> {
     const { reader } = this.#context;
     const { dialect } = reader;

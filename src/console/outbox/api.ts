@@ -1,4 +1,4 @@
-/** The outbox: lists, one entry, and a fresh budget for what was given up. */
+/** The outbox: lists, one entry, and the actions on abandoned entries. */
 import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { outboxMachine } from "../../core/outbox/machine.ts";
 import type { Outbox } from "../../erasure/remote/outbox.ts";

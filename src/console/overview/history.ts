@@ -1,4 +1,4 @@
-/** What the plots begin with: how it went in each span of the window, from some of the sagas that ended in it. */
+/** The initial data of the plots: figures of each span of the window, sampled from the sagas that ended in it. */
 import { sampleCompleted } from "../../sagas/read/figures.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { ConsoleContext } from "../context.ts";
@@ -6,7 +6,7 @@ import type { OverviewHistory, Window } from "../contract.ts";
 import { iso } from "../sagas/lines.ts";
 import { percentile, spansOf } from "./overview.ts";
 
-/** So many sagas of each span say how long they took. */
+/** The number of sagas per span from which the durations are sampled. */
 const SAMPLE = 25;
 
 export async function historyOf({ reader }: ConsoleContext, window: Window): Promise<OverviewHistory> {

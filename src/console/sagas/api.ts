@@ -47,7 +47,7 @@ export function sagaRoutes(context: ConsoleContext): readonly Route[] {
       method: "GET",
       path: "/api/sagas/{id}",
       access: "read",
-      summary: "One saga: what it is, what happened, and what may be done.",
+      summary: "One saga: its state, its timeline and the allowed actions.",
       answers: "SagaDetail",
       handle: async ({ id }): Promise<SagaDetail> => {
         const { view, archivedAt } = await sagaOf(context, id);

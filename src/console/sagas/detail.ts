@@ -56,7 +56,7 @@ function lineOf({ at, name, kind, action, status, note, by, step }: TimelineEntr
   };
 }
 
-/** The values themselves, for whoever may see them. */
+/** The unmasked values, for operators with the role `reveal`. */
 export function revealSaga(view: SagaView): Revealed {
   const asJson = (value: unknown): Json => (value ?? null) as Json;
   return {

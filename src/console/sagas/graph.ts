@@ -1,4 +1,4 @@
-/** A saga as a picture: the way forward, the way back, and which parts of them were gone. */
+/** A saga as a graph: the steps forward, the undos back, and which edges the run took. */
 import type { PlannedStep } from "../../core/saga/plan.ts";
 import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
 import type { Graph, GraphNode, StepLine } from "../contract.ts";
@@ -50,7 +50,7 @@ function callNode(view: Seen, step: PlannedStep, action: Action): GraphNode {
   };
 }
 
-/** The state of each step: of its undo where that has begun, else of its act. */
+/** The state of each step: that of its undo if the undo has begun, else that of its act. */
 export function stepLines(run: Run): readonly StepLine[] {
   return run.plan.map((step) => {
     const undo = callState(run, step, "compensate");
@@ -80,7 +80,7 @@ function callsOf<Line extends RunLine>(
   return timeline.filter((line) => line.kind === "step" && line.name === name && line.action === action);
 }
 
-/** A person who skips a step takes over its undo, where that was begun, and else its act. */
+/** A skip replaces the undo of a step if the undo has begun, else its act. */
 function wasSkipped(view: Run, step: PlannedStep, action: Action): boolean {
   const skips = view.timeline.some(
     (line) => line.kind === "control" && line.name === "skip" && line.step === step.name,
@@ -88,12 +88,12 @@ function wasSkipped(view: Run, step: PlannedStep, action: Action): boolean {
   return skips && callsOf(view, step, "compensate").length > 0 === (action === "compensate");
 }
 
-/** A call that began and was never heard of again has failed, as far as anybody knows, once nobody works on it. */
+/** A call that began and has no recorded end counts as failed once no worker owns the saga. */
 function stateOf({ status, error }: Run, last: RunLine | undefined, action: Action): GraphNode["state"] {
   if (!last) return "none";
   if (last.status === "COMPLETED") return "done";
   if (last.fallback !== undefined) return "failed";
-  // Going forward, only what stands in a fallback's way is undone.
+  // Going forward, only a step that its fallback replaces is undone.
   const isForward = status === "RUNNING" || status === "PENDING";
   const isOpen = isForward || (action === "compensate" && status === "COMPENSATING");
   if (!isOpen) return "failed";

@@ -28,7 +28,7 @@ function toLine(saga: LoggedSaga): SagaLine {
   };
 }
 
-/** A step that failed for good: the rest of its group is waited for before the saga turns back. */
+/** A step that failed permanently: the saga waits for the rest of its group before it turns back. */
 function failureIn(log: readonly RunLine[]): RunLine | undefined {
   return log.find(
     ({ action, status, isRetried, fallback }) =>

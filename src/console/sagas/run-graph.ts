@@ -1,4 +1,4 @@
-/** A run as a picture: from acts and undos to the ways between them, and which of those were gone. */
+/** A run as a graph: acts and undos, the edges between them, and which edges the run took. */
 import type { GraphEdge, GraphNode } from "../contract.ts";
 
 export interface Ways {
@@ -17,8 +17,8 @@ export function edgesOf(ways: Ways): readonly GraphEdge[] {
 }
 
 /**
- * From each act to the next; steps of a group stand beside each other, and the way leads through all of them. It goes
- * past a fallback where the step before it is done, and through it where that one is not.
+ * From each act to the next; steps of a group are parallel, and edges lead through all of them. The edge skips a
+ * fallback if the step before it is done, and leads through the fallback otherwise.
  */
 function forward({ acts, ended, fallbacks = new Set() }: Ways): GraphEdge[] {
   const rows = rowsOf(acts);

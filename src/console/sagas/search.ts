@@ -52,7 +52,7 @@ export function plain(text: string): string {
   return text.toLowerCase().replaceAll(/[\s_.-]/g, "");
 }
 
-/** How the field stands in the stored text: JSON without spaces. Of a path, the last part. */
+/** The field as it is in the stored text: JSON without spaces. Of a path, the last part. */
 function fragmentsOf(path: string, value: string, mayReveal: boolean): readonly Fragment[] {
   const key = JSON.stringify(path.split(".").at(-1));
   if (mayReveal) {

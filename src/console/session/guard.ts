@@ -31,7 +31,7 @@ export class Guard {
     this.#tools = tools;
   }
 
-  /** Who is behind a request whose Host was checked; undefined for nobody. */
+  /** The operator of a request whose Host was checked; undefined if nobody is signed in. */
   async identify(request: Request, caller: string): Promise<Visitor | undefined> {
     const { origins, tokens, sessions, authorize } = this.#tools;
     const header = request.headers.get("authorization");

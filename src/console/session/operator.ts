@@ -1,4 +1,4 @@
-/** Whoever is signed in, and what they may do. */
+/** The signed-in operator and the roles. */
 import { AmendsError } from "../../core/errors.ts";
 import type { Role } from "../contract.ts";
 
@@ -14,7 +14,7 @@ export const ROLES: readonly Role[] = ["read", "operate", "reveal"];
 
 const NAME_MAX = 255;
 
-/** Checks what an option or the user's own hook says. Whoever may do anything may read. */
+/** Validates the operator that an option or the user's hook returned. Every role includes `read`. */
 export function checkOperator(given: Partial<Operator>, where: string): Operator {
   const { name, roles } = given;
   if (typeof name !== "string" || name.trim() === "" || name.length > NAME_MAX || name.includes("\0")) {

@@ -1,6 +1,6 @@
 /**
- * A session is a cookie that says who somebody is and until when, signed: it needs no store, and several processes with
- * the same `secret` take one another's. Signing out is remembered here until the session would have ended anyway.
+ * A session is a signed cookie with the operator and the expiry: it needs no store, and processes with the same
+ * `secret` share sessions. This process remembers a sign-out until the session would have expired.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Role } from "../contract.ts";
@@ -44,7 +44,7 @@ export class Sessions {
     if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  /** Who the request's cookie says it is; undefined for nobody, for a cookie of somebody else's making, and an old one. */
+  /** The operator in the request's cookie; undefined if the cookie is missing, expired or not signed by us. */
   read(request: Request, secure: boolean): SignedIn | undefined {
     const wanted = cookieName(request, secure);
     const cookies = (request.headers.get("cookie") ?? "").split(";").map((pair) => pair.trim());

@@ -1,6 +1,6 @@
 /**
- * Who knows a token is an operator. Tokens are compared by their hashes, all of them, in a time that says nothing. Too
- * many wrong ones, and for a while no token is looked at: sessions that exist go on.
+ * A valid token identifies an operator. Tokens are compared by their hashes, all of them, in constant time. After too
+ * many wrong tokens no token is accepted for a while; existing sessions continue.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";

@@ -86,7 +86,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
     route({
       ...shared,
       path: `${path}/{id}/pause`,
-      summary: "Nothing is sent until it is enabled; what it is owed waits.",
+      summary: "Pauses the subscription: its deliveries wait until it is enabled.",
       handle: async (call) => toSubscriptionLine(await webhooks.pause(checkSerial(call.id), noteOf(call))),
     }),
     route({
@@ -99,7 +99,7 @@ function subscriptionRoutes(context: ConsoleContext): readonly Route[] {
       ...shared,
       path: `${path}/{id}/unsubscribe`,
       answers: "Unsubscribed",
-      summary: "Ends the subscription for good, and dismisses its open dead letters.",
+      summary: "Deletes the subscription, and dismisses its open dead letters.",
       handle: async (call): Promise<Unsubscribed> => {
         const id = checkSerial(call.id);
         const note = noteOf(call);
@@ -198,7 +198,7 @@ function deliveryRoutes(context: ConsoleContext): readonly Route[] {
 
 const LETTERS_PAGE = 500;
 
-/** A deleted subscription receives nothing, so its dead letters have nobody to go to. */
+/** A deleted subscription receives nothing, so its dead letters cannot be resent. */
 async function dismissAll(
   { webhooks }: ConsoleContext,
   subscriptionId: string,
@@ -213,7 +213,7 @@ async function dismissAll(
   }
 }
 
-/** A delivery to a disabled or deleted subscription ends as a dead letter at once: the operator is told before. */
+/** A delivery to a disabled or deleted subscription becomes a dead letter at once, so the resend is refused first. */
 async function beforeResend(
   { webhooks }: ConsoleContext,
   id: string,

@@ -1,6 +1,6 @@
 /**
- * The chores of retention: for each policy, the part that owns the rows removes one batch, in a transaction of its own.
- * What is removed, and what stays, is said where the rows are owned.
+ * The chores of retention: for each policy, the part that owns the rows removes one batch, in a separate transaction.
+ * The owner of the rows decides what is removed.
  */
 import { removeRuns } from "../../events/retention.ts";
 import { runExists } from "../../events/retention-queries.ts";
@@ -12,7 +12,7 @@ import type { Session } from "../../storage/database.ts";
 import { prune } from "../../webhooks/retention.ts";
 import type { CheckedPolicy } from "./policy.ts";
 
-/** One transaction, repeated after trouble that passes, by the role that may delete. */
+/** One transaction with the role that may delete, repeated after a transient error. */
 export type Transact = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
 
 export interface Swept {
@@ -54,7 +54,7 @@ export function choresOf(policy: CheckedPolicy, tools: ChoreTools): readonly Cho
   return chores;
 }
 
-/** Nothing is locked while the user's own archive is written: an ended saga does not change. */
+/** Nothing is locked while the user's archive function runs: an ended saga does not change. */
 function sagaChore(
   { transact, batch, inspect }: ChoreTools,
   archive: CheckedPolicy["archive"],

@@ -1,4 +1,4 @@
-/** How long what has ended is kept, part by part. What is not named is kept for ever. */
+/** How long ended items are kept, by part. Parts that are not named are kept forever. */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { flowMachine, type FlowStatus } from "../../core/flow/machine.ts";

@@ -1,8 +1,7 @@
 /**
- * What has ended is removed after a while, or archived, in bounded batches, as one of the worker's chores. What is open
- * stays, and so does whatever needs a person. The trails of what people did and of erasures are only ever added to: no
- * policy reaches them. A saga's id is free again once it is gone, so its time must be longer than anybody may repeat a
- * start.
+ * Removes or archives ended work in bounded batches, as one of the worker's chores. Open work stays, and so do
+ * attention items. The trails of operator actions and of erasures are append-only: no policy removes them. A saga's id
+ * is free again once the saga is removed, so keep sagas for longer than a start may be repeated.
  */
 import { AmendsError, errorLabel } from "../../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../../core/options.ts";
@@ -20,7 +19,7 @@ export interface RetentionOptions extends RetentionPolicy {
   readonly batch?: number;
   /**
    * PostgreSQL only: the role that removes rows, such as `amends_retention` of `migrate({ roles: true })`. The
-   * connecting user must be a member of it and needs no delete privilege of its own.
+   * connecting user must be a member of it and needs no delete privilege.
    */
   readonly role?: string;
 }
@@ -104,7 +103,7 @@ class Sweeper implements Duty {
     return removed;
   }
 
-  /** A chore that fails keeps none of the others from theirs. */
+  /** A chore that fails does not stop the others. */
   async #sweep(): Promise<Swept & { readonly trouble: readonly unknown[] }> {
     let [removed, more] = [0, false];
     const trouble: unknown[] = [];

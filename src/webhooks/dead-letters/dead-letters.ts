@@ -1,6 +1,6 @@
 /**
- * Deliveries that were given up, and what people do about them. A letter is known by its dead delivery, which is never
- * touched. A letter that is requeued becomes a brand-new delivery, which only the orchestrator can make: it is asked.
+ * Dead letters and the operator actions on them. A letter is identified by its dead delivery, which never changes. A
+ * resend creates a new delivery through the orchestrator.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { Session } from "../../storage/database.ts";
@@ -53,7 +53,7 @@ export class DeadLetters {
     return made;
   }
 
-  /** A person has seen to it in another way. */
+  /** An operator closes the letter without a resend. */
   async dismiss(session: Session, deliveryId: string, note: Settlement): Promise<void> {
     const [letter] = await this.#lock(session, [deliveryId]);
     if (!letter)

@@ -2,7 +2,7 @@
 import type { DeadLetterStatus } from "../../core/delivery/machine.ts";
 import type { Row } from "../../storage/database.ts";
 
-/** A delivery that was given up after its last attempt. */
+/** A delivery that used up its attempts or can no longer be sent. */
 export interface DeadLetter {
   /** The id of the delivery, for `resend` and `dismiss`. */
   readonly deliveryId: string;
@@ -14,11 +14,11 @@ export interface DeadLetter {
   readonly subscriptionId: string;
   /** Whether the dead letter is open, requeued or dismissed. */
   readonly status: DeadLetterStatus;
-  /** Why the delivery was given up, such as `http_500` or `subscription_deleted`. */
+  /** Why the delivery became a dead letter, such as `http_500` or `subscription_deleted`. */
   readonly errorCode: string;
   /** The number of attempts. */
   readonly attemptCount: number;
-  /** When the delivery was given up. */
+  /** When the delivery became a dead letter. */
   readonly createdAt: Date;
   /** When the dead letter was requeued or dismissed; undefined while it is open. */
   readonly settledAt: Date | undefined;

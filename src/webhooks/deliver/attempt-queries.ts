@@ -1,4 +1,4 @@
-/** The sender's statements: what to send where, and what became of it. It reads views, and adds attempts. */
+/** The sender's statements: they read what to send from views, and insert attempts. */
 import type { JobReport, Verdict } from "../../core/delivery/job.ts";
 import type { SubscriptionStatus } from "../../core/delivery/machine.ts";
 import { bigint, flag, float, id, int, json, optional, text, uuid } from "../../storage/column.ts";
@@ -61,7 +61,7 @@ export const PAYLOAD: Projection<Payload> = projection({
   traceparent: optional(text("traceparent")),
 });
 
-/** Each payload once, to however many subscriptions it goes. */
+/** Each payload once, for any number of subscriptions. */
 export function selectPayloads(dialect: Dialect, eventIds: readonly string[]): Sql {
   return sql`select e.event_id, e.event_key, e.type, e.payload, e.traceparent
     from ${dialect.table("webhook_payloads")} as e
@@ -108,7 +108,7 @@ export const VERDICT: Projection<{ readonly report: string; readonly verdict: Ve
   verdict: text<Verdict>("verdict"),
 });
 
-/** How reports were taken that are on record. */
+/** The verdicts of recorded reports. */
 export function selectVerdicts(dialect: Dialect, reports: readonly JobReport[]): Sql {
   return sql`select a.report, a.verdict from ${dialect.rows(REPORT, reports)}
     join ${dialect.table("webhook_attempts")} as a on a.report = r.report`;

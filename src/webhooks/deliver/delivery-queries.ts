@@ -1,6 +1,6 @@
 /**
- * The statements that change the state of a delivery, all of them the orchestrator's: it begins, it ends, it is made
- * anew. Each names the states that it may leave and the attempt that it expects.
+ * The statements that change the state of a delivery, all of them called by the orchestrator: begin, end, resend. Each
+ * names the allowed source states and the expected attempt.
  */
 import { deliveryMachine, WAITING, type DeliveryStatus } from "../../core/delivery/machine.ts";
 import { bigint, flag, id, int, optional, text, uuid } from "../../storage/column.ts";

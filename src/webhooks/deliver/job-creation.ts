@@ -1,7 +1,6 @@
 /**
- * Creates jobs for deliveries that are due: fairly, lane by lane, and never more than a lane has places or
- * than its rate lets go now. The walk goes on where the last one ended, so that every lane has its turn however many
- * there are.
+ * Creates jobs for deliveries that are due: fairly, lane by lane, within the slots and the rate of each lane. Each walk
+ * continues where the last one ended, so that every lane gets its turn.
  */
 import { nextJob } from "../../core/delivery/decide.ts";
 import type { LeasedJob } from "../../core/delivery/job.ts";
@@ -45,7 +44,7 @@ export interface Created extends Moved {
 const NOTHING: Moved = { count: 0, jobs: [], dead: [], pacedMs: undefined };
 
 export interface CreationOptions {
-  /** The limit of attempts if a subscription has none of its own. */
+  /** The limit of attempts if a subscription does not set one. */
   readonly attemptMax: number;
   /** The most places that a lane can have. */
   readonly concurrencyMax: number;

@@ -158,7 +158,7 @@ export function settleJobs(dialect: Dialect, reports: readonly JobReport[], keep
 
 export const SETTLED: Projection<Pick<Report, "report">> = projection({ report: text("report") });
 
-/** A job that has ended and whose result nobody has applied yet. */
+/** A job that has ended and whose result was not applied yet. */
 export interface EndedJob extends Pick<LeasedJob, "id" | "deliveryId" | "subscriptionId" | "attempt"> {
   readonly attemptMax: number;
   readonly status: JobStatus;
@@ -177,12 +177,15 @@ export const ENDED_JOB: Projection<EndedJob> = projection({
   result: text("result"),
 });
 
-/** A condition: there is a result that nobody has applied yet. */
+/** A condition: there is a result that was not applied yet. */
 export function anyResult(dialect: Dialect): Sql {
   return sql`exists (select 1 from ${JOB.of(dialect)} as j where j.result is not null)`;
 }
 
-/** Ended jobs whose results nobody has applied, oldest first, locked. The limit is the one that the job was made under. */
+/**
+ * Ended jobs whose results were not applied yet, oldest first, locked. The limit is the one that the job was made
+ * under.
+ */
 export function selectResults(dialect: Dialect, attemptMax: number, limit: number): Sql {
   return sql`select j.id, j.saga_id, j.subscription_id, j.attempt, j.status, j.report, j.result,
       coalesce((select s.attempt_max from ${dialect.table("webhook_delivery_sagas")} as s where s.id = j.saga_id),

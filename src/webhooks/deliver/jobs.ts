@@ -21,7 +21,7 @@ import {
 } from "./job-queries.ts";
 
 export interface JobsOptions extends LeaseTerms {
-  /** How often a job may be leased before it is given up. */
+  /** How often a job may be leased before it counts as failed. */
   readonly leaseMax: number;
 }
 
@@ -62,12 +62,12 @@ export class Jobs {
     await session.query(releaseJob(session.dialect, job));
   }
 
-  /** A worker that leases a job that others were lost with does not call again: it reports what they never did. */
+  /** A job that lost too many workers is not sent again: the worker that leases it reports a failed result. */
   syntheticResult({ leases }: LeasedJob): JobResult | undefined {
     return leases > this.#options.leaseMax ? { ok: false, code: LEASE_EXPIRED } : undefined;
   }
 
-  /** Results that senders have left on their jobs and that nobody has applied, locked until the transaction ends. */
+  /** Results that senders have left on their jobs and that were not applied yet, locked until the transaction ends. */
   async results(session: Ask, attemptMax: number, limit: number): Promise<readonly Report[]> {
     return (await session.query(selectResults(session.dialect, attemptMax, limit))).map(toReport);
   }

@@ -1,4 +1,4 @@
-/** The statements on lanes: who may create jobs now, which lanes have room, and what is known of their pace and health. */
+/** The statements on lanes: the lock for creating jobs, the lanes with free slots, and their rates and health. */
 import { DISABLE_REASONS, isGone, type DisableReason, type Report } from "../../core/delivery/job.ts";
 import type { Lane } from "../../core/delivery/lane.ts";
 import { subscriptionMachine, type SubscriptionStatus } from "../../core/delivery/machine.ts";
@@ -12,14 +12,14 @@ import { activeIn } from "./job-queries.ts";
 
 const lanes = (dialect: Dialect): Sql => dialect.table("webhook_lanes");
 
-/** Keeps two processes from filling the same lanes beyond their places. A process that does not get it tries again. */
+/** The lock that keeps two processes from exceeding the slots of a lane. A process that does not get it tries again. */
 export function takeTurn(dialect: Dialect): Sql {
   return sql`select t.id from ${dialect.table("webhook_turn")} as t where t.id = 1 ${dialect.forUpdateOf("t", "skip locked")}`;
 }
 
 /**
- * Walks from lane to lane, in the order of their subscriptions, without looking at what else waits in each: a crowd in
- * one lane costs nothing here. The last row has no lane if the walk came to the end.
+ * Walks from lane to lane, in the order of their subscriptions, by skipping over the deliveries of each lane: a long
+ * lane costs no more than a short one. The last row has no lane if the walk reached the end.
  */
 export function surveyLanes(dialect: Dialect, after: string, laneMax: number): Sql {
   return sql`with recursive lane(id, place) as (
@@ -50,7 +50,7 @@ const SURVEYED = projection({
   active: int("active"),
 });
 
-/** What is left of a subscription whose row somebody removed by hand. */
+/** The status of a subscription whose row was deleted by hand. */
 const [REMOVED] = subscriptionMachine.terminal as [SubscriptionStatus];
 
 /** Undefined for the row that says that there are no further lanes. */
@@ -97,7 +97,7 @@ const REPORT = fields<Report>({
 
 const FAILURE = fields<Report>({ ...REPORT.shape, gone: flag(isGone, { default: 0 }) });
 
-/** A subscription that has only failed for so long, and at least so often, is disabled. */
+/** A subscription whose every attempt has failed for this long, and at least this often, is disabled. */
 export interface LastingFailure {
   readonly afterMs: number;
   readonly failures: number;
@@ -133,7 +133,7 @@ export function noteSuccesses(dialect: Dialect, succeeded: readonly Report[]): S
       select j.of_lane from ${dialect.rows(REPORT, succeeded)} ${joinCounting(dialect)})`;
 }
 
-/** A subscription starts afresh: what failed before says nothing about it any more. */
+/** Resets the failures of a subscription. */
 export function forgetFailures(dialect: Dialect, subscriptionId: string): Sql {
   return sql`update ${lanes(dialect)} set failing_since = null, failures = 0, disable_reason = null
     where subscription_id = ${subscriptionId}`;
@@ -161,7 +161,7 @@ export function selectToDisable(dialect: Dialect, limit: number): Sql {
     where n.disable_reason is not null order by n.subscription_id limit ${limit} ${dialect.forUpdateOf("n", "skip locked")}`;
 }
 
-/** They are disabled now. */
+/** Marks them as disabled. */
 export function clearToDisable(dialect: Dialect, subscriptionIds: readonly string[]): Sql {
   return sql`update ${lanes(dialect)} set disable_reason = null
     where ${dialect.among(raw("subscription_id"), subscriptionIds, "bigint")}`;

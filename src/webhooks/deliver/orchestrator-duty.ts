@@ -1,6 +1,6 @@
 /**
- * What the orchestrator does by itself: it creates jobs for what is due, and applies results that senders have left on
- * their jobs. As a duty of its own it runs in a process that sends nothing.
+ * The background work of the orchestrator: it creates jobs for due deliveries, and applies results that senders have
+ * left on their jobs. As a separate duty it runs in a process that sends nothing.
  */
 import { Chore } from "../../runtime/chore.ts";
 import type { Database, Session } from "../../storage/database.ts";
@@ -17,17 +17,17 @@ import { announce, type Applying } from "./result-writer.ts";
 export interface Orchestrating extends Applying {
   readonly db: Database;
   readonly jobs: Jobs;
-  /** The limit of attempts if a subscription has none of its own. */
+  /** The limit of attempts if a subscription does not set one. */
   readonly attemptMax: number;
 }
 
-/** Another process creates jobs at this very moment, or there are further lanes: look again after so long. */
+/** How long to wait before the next look if another process is creating jobs, or if there are further lanes. */
 const AGAIN_MS = 5;
 
 /** How many results one transaction applies at most, and how many jobs one creates. */
 const BATCH = 500;
 
-/** Most looks find nothing: they must not cost a transaction, let alone the turn. */
+/** Most polls find nothing: they must not cost a transaction or the lock. */
 export async function lookForDue(
   db: Pick<Database, "dialect" | "query">,
   kinds: readonly DueKind[],
@@ -36,7 +36,7 @@ export async function lookForDue(
   return DUE.read(row ?? {});
 }
 
-/** Creates up to so many jobs. A delivery whose limit was lowered while it waited gets its dead letter instead. */
+/** Creates up to `jobsMax` jobs. A delivery whose limit was lowered while it waited gets its dead letter instead. */
 export async function createJobs(
   session: Session,
   orchestrator: Orchestrator,
@@ -78,7 +78,7 @@ export async function applyWaiting(orchestrating: Orchestrating, limit: number =
   return count;
 }
 
-/** The duty of a process that decides and sends nothing: it makes jobs that are due for any sender. */
+/** The duty of a process that decides and does not send: it creates jobs for any sender. */
 export function orchestratorDuty(
   orchestrating: Orchestrating,
   retryLimits: RetryLimits,

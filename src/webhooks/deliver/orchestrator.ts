@@ -1,6 +1,6 @@
 /**
- * The only one that changes the state of a delivery. It decides; it sends nothing, writes no lease, reads no payload, and
- * changes neither events nor subscriptions. Everything happens in the caller's transaction.
+ * The only code that changes the state of a delivery. It sends nothing, writes no lease, reads no payload, and changes
+ * neither events nor subscriptions. Everything happens in the caller's transaction.
  */
 import { decide, type Decision, type DeliveryPolicy } from "../../core/delivery/decide.ts";
 import { byHealth, lanesOf, type Report } from "../../core/delivery/job.ts";
@@ -24,7 +24,7 @@ import { forgetFailures, noteFailures, noteSuccesses, type LastingFailure } from
 
 export interface OrchestratorOptions {
   readonly policy: DeliveryPolicy;
-  /** The limit of attempts if a subscription has none of its own. */
+  /** The limit of attempts if a subscription does not set one. */
   readonly attemptMax: number;
   readonly concurrencyMax: number;
   /** When a subscription that only fails is to be disabled. */
@@ -61,7 +61,7 @@ export class Orchestrator {
     this.#creation = new JobCreation(options);
   }
 
-  /** Up to so many deliveries that are due get a job. The job layer makes the jobs, in the same transaction. */
+  /** Up to `jobsMax` due deliveries get a job. The job layer creates the jobs, in the same transaction. */
   createJobs(session: Session, jobsMax: number, createJobs: CreateJobs): Promise<Created> {
     return this.#creation.create(session, jobsMax, createJobs);
   }
@@ -122,7 +122,7 @@ export class Orchestrator {
     return again.length + first.length;
   }
 
-  /** A subscription starts afresh: what failed before says nothing about it any more. */
+  /** Resets the failures of a subscription. */
   async forgetFailures(session: Session, subscriptionId: string): Promise<void> {
     await session.query(forgetFailures(session.dialect, subscriptionId));
   }

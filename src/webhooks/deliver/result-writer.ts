@@ -1,7 +1,7 @@
 /**
- * The one commit after a call: the job's end, the attempt, what it means for the delivery, and the dead letter, for as
- * many results as have gathered. A process that runs the orchestrator applies its results in that commit. A process that
- * only sends leaves them on their jobs, and the orchestrator applies them by the same decision.
+ * The one commit after a call: the end of the job, the attempt, the new state of the delivery and the dead letter, for
+ * all results that have gathered. A process that runs the orchestrator applies its results in that commit. A process
+ * that only sends leaves them on their jobs, and the orchestrator applies them by the same decision.
  */
 import type { JobReport, Verdict } from "../../core/delivery/job.ts";
 import { checkedWrite } from "../../storage/write/checked-write.ts";
@@ -17,7 +17,7 @@ import type { Decided, Orchestrator } from "./orchestrator.ts";
 /** The orchestrator as a process has it, and what the process does after results were applied. */
 export interface Applying {
   readonly orchestrator: Orchestrator;
-  /** Something is due now, or in so long. */
+  /** Something is due now, or in `ms` milliseconds. */
   readonly onDue: (ms: number) => void;
   /** A subscription is to be disabled. */
   readonly onDisable: () => void;
@@ -32,7 +32,7 @@ export interface ResultWriterOptions {
   readonly applying: Applying | undefined;
 }
 
-/** So many waiting results are worth a second commit beside the first. */
+/** From this many waiting results on, a second commit runs beside the first. */
 const PARALLEL_FROM = 64;
 const BYTES_BESIDES = 500;
 
@@ -52,7 +52,7 @@ export class ResultWriter {
     });
   }
 
-  /** Resolves once the result is durable, with how it was taken. */
+  /** Resolves once the result is durable, with its verdict. */
   write(report: JobReport): Promise<Verdict> {
     return this.#writer.submit(report);
   }

@@ -1,6 +1,6 @@
 /**
- * Sends jobs: reads what goes where, sends it, and reports what came of it. It changes no delivery and decides nothing:
- * the orchestrator does.
+ * Sends jobs: reads the payload and the address, sends the request, and reports the result. It changes no delivery; the
+ * orchestrator decides.
  */
 import type { JobResult } from "../../core/delivery/decide.ts";
 import {
@@ -56,8 +56,8 @@ export interface DeliverySenderOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /**
-   * How long a sender of the user's own, which may not return in time, may still take after the timeout. Our own sender
-   * ends its requests by itself.
+   * How long a sender that the user passed may still take after the timeout. The built-in sender ends its requests in
+   * time.
    */
   readonly graceMs?: number | undefined;
   readonly attemptMax: number;
@@ -143,7 +143,7 @@ export class DeliverySender {
     }
   }
 
-  /** A report of a result, under an id of its own. */
+  /** A report of a result, with its own id. */
   report(task: DeliveryTask, result: JobResult, attempt: AttemptRecord = NOTHING_SENT): JobReport {
     const attemptMax = task.target.attemptMax ?? this.#options.attemptMax;
     const wasSent = attempt.sentAtMs !== null;
@@ -171,8 +171,9 @@ export class DeliverySender {
   }
 
   /**
-   * A sender of the user's own that does not return in time has timed out, and keeps its place until it does. The end of
-   * a last attempt is waited for: nothing is dead-lettered while it is known to be under way.
+   * If a sender that the user passed does not return in time, the attempt has timed out, and the call keeps its slot
+   * until it returns. The worker waits for the end of a last attempt: no delivery is dead-lettered while its call is
+   * known to run.
    */
   async #answerTo(task: DeliveryTask, request: SendRequest, stop: Stoppage): Promise<SendResult | undefined> {
     const { sender, clock, graceMs, attemptMax } = this.#options;

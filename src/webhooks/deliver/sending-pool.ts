@@ -51,7 +51,7 @@ async function run(
 ): Promise<void> {
   const synthetic = jobs.syntheticResult(task.job);
   const report = synthetic ? sender.report(task, synthetic) : await sender.send(task, lease);
-  // A call that was told to stop because the worker stops has no outcome: the job is given back.
+  // A call that was aborted because the worker stops has no outcome: its job is released.
   if (!report || (lease.stopped === "shutdown" && !report.result.ok)) return;
   await writer.write(report);
 }

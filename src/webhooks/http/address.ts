@@ -1,13 +1,13 @@
 /**
- * Which addresses may be called. Only global unicast addresses are, judged by their bytes and never by their
- * spelling; whatever the IANA registries set apart is not, even where it can be reached. Networks of the user's own
- * open by an explicit list. Addresses at which clouds hand out credentials stay shut unless that very address is
- * listed, as opening 169.254.0.0/16 for a printer must not open them.
+ * Which addresses may be called: global unicast addresses only, compared by their bytes and never by their spelling.
+ * Special-purpose addresses of the IANA registries are refused, even if they can be reached. The user allows private
+ * networks by an explicit list. The metadata addresses of clouds, which hand out credentials, are refused unless
+ * exactly that address is listed: allowing 169.254.0.0/16 for a printer must not allow them.
  */
 import { BlockList, isIP, isIPv4 } from "node:net";
 import { AmendsError } from "../../core/errors.ts";
 
-/** IANA's special-purpose registry for IPv4, multicast and what is reserved. */
+/** IANA's special-purpose registry for IPv4, multicast and reserved networks. */
 const SPECIAL_V4: readonly string[] = [
   "0.0.0.0/8", // this network
   "10.0.0.0/8", // private
@@ -29,10 +29,10 @@ const SPECIAL_V4: readonly string[] = [
   "240.0.0.0/4", // reserved, and broadcast
 ];
 
-/** Global unicast is this, and nothing else that begins differently: loopback, ULA, link-local, mapped, NAT64 … */
+/** Global unicast. Every other prefix is refused: loopback, ULA, link-local, mapped, NAT64 … */
 const GLOBAL_V6 = "2000::/3";
 
-/** What lies inside global unicast and is set apart all the same. */
+/** Special-purpose networks inside global unicast. */
 const SPECIAL_V6: readonly string[] = [
   "2001::/23", // protocol assignments: Teredo, benchmarks, ORCHID, drones
   "2001:db8::/32", // documentation
@@ -41,7 +41,7 @@ const SPECIAL_V6: readonly string[] = [
   "3fff::/20", // documentation
 ];
 
-/** Where clouds hand out credentials, configuration and names to whoever asks from inside. */
+/** Metadata addresses, where clouds hand out credentials, configuration and names to callers inside. */
 const METADATA: readonly string[] = [
   "169.254.169.254", // most clouds
   "169.254.169.253", // AWS, names
@@ -62,7 +62,9 @@ const METADATA: readonly string[] = [
   "fe80::a9fe:a9fe", // OpenStack
 ];
 
-/** Networks that the user opened. The families lie apart, as one list would take every IPv4 address for part of ::/0. */
+/**
+ * Networks that the user allows. One list per family, because a shared list would match every IPv4 address with ::/0.
+ */
 export interface OpenNetworks {
   readonly ipv4: BlockList;
   readonly ipv6: BlockList;
@@ -96,7 +98,7 @@ export function readNetworks(list: readonly string[], field: string): OpenNetwor
 
 /** May this address be called? Anything that is not an address may not. */
 export function mayCall(address: string, open: OpenNetworks): boolean {
-  // A zone ("fe80::1%eth0") says which network card to use: nobody else's business.
+  // A zone ("fe80::1%eth0") selects a local network interface; a remote address must not have one.
   if (isIP(address) === 0 || address.includes("%")) return false;
   return [address, ...carried(address)].every((one) => {
     if (metadata.check(one, family(one))) return open.hosts.check(one, family(one));
@@ -118,8 +120,8 @@ function family(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * The IPv4 addresses that an IPv6 address carries inside and that a gateway would call in its place. They are judged
- * as well, so that opening NAT64 for an IPv6-only network does not open everything behind it.
+ * The IPv4 addresses that an IPv6 address carries inside and that a gateway would call in its place. They are checked
+ * as well, so that allowing NAT64 for an IPv6-only network does not allow everything behind it.
  */
 function carried(address: string): readonly string[] {
   if (isIPv4(address)) return [];
@@ -137,7 +139,7 @@ function carried(address: string): readonly string[] {
 
 type Groups = readonly [number, number, number, number, number, number, number, number];
 
-/** The eight groups. The platform's URL parser reads the text: there is no second reading that could differ. */
+/** The eight groups. The platform's URL parser reads the text, so that no second parser can differ. */
 function groups(address: string): Groups {
   const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = "", tail] = text.split("::");

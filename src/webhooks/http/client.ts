@@ -1,6 +1,6 @@
 /**
- * Loads undici's Agent. Bun puts a stub of its own in the package's place, which cannot dispatch; the package itself runs
- * there as well, so its own file is loaded instead.
+ * Loads undici's Agent. Bun replaces the package with a stub that cannot dispatch; the package itself also runs on Bun,
+ * so its file is loaded instead.
  */
 import { createRequire } from "node:module";
 import type { Agent } from "undici";
@@ -24,7 +24,7 @@ export async function loadAgent(
   }
   throw new AmendsError(
     "NOT_SUPPORTED",
-    "Webhooks cannot be sent here: this runtime replaces the package undici by one that cannot dispatch requests. Run the worker on Node.js, or give a `sender` of your own in `webhooks`.",
+    "Webhooks cannot be sent here: this runtime replaces the package undici with one that cannot dispatch requests. Run the worker on Node.js, or pass your own `sender` in `webhooks`.",
   );
 }
 

@@ -1,8 +1,8 @@
 /**
- * Makes connections for webhooks, and the only place that does. A name is resolved once, to all of its addresses; if a
- * single one must not be called, none is, because a name that points both outside and inside is an attack or a
- * mistake. The connection goes to the addresses that were judged, under the name for TLS, and where it arrived is
- * judged once more before a byte is sent. So a name that changes between two lookups gains nothing.
+ * The only file that opens connections for webhooks. A host name is resolved once, to all of its addresses. If one of
+ * them is forbidden, the call is refused, because a name with both public and private addresses is an attack or a
+ * mistake. The connection goes to the addresses that were checked, with the host name for TLS, and its remote address
+ * is checked again before a byte is sent. This prevents DNS rebinding.
  */
 import { lookup as systemLookup } from "node:dns/promises";
 import {
@@ -33,7 +33,7 @@ export interface ConnectorOptions {
   readonly dial?: Dial | undefined;
 }
 
-/** What the HTTP client tells about the connection it wants. */
+/** What the HTTP client says about the connection that it needs. */
 export interface Wanted {
   readonly hostname: string;
   readonly protocol: string;
@@ -48,7 +48,7 @@ const ATTEMPT_MS = 1_000;
 export class Connector {
   readonly #options: ConnectorOptions;
   readonly #resolve: Resolve;
-  /** What ends the attempts that are under way. */
+  /** Aborts the attempts that are under way. */
   readonly #underWay = new Set<() => void>();
   #context: SecureContext | undefined;
 
@@ -76,7 +76,7 @@ export class Connector {
     void this.#begin(wanted, attempt, finish);
   }
 
-  /** Ends what is under way, so that no timer of it holds the process. */
+  /** Ends the attempts under way, so that no timer keeps the process alive. */
   close(): void {
     for (const abandon of this.#underWay) abandon();
   }
@@ -111,7 +111,7 @@ export class Connector {
       noDelay: true,
       keepAlive: true,
     });
-    // Stays for good: a connection that breaks where nobody listens would end the process.
+    // Never removed: an error event without a listener would end the process.
     plain.on("error", (error) => finish(new Trouble(phaseCode(attempt.phase, error)), null));
     plain.on("close", () => finish(new Trouble(attempt.phase), null));
     attempt.socket = plain;
@@ -130,11 +130,11 @@ export class Connector {
     const socket = connectSecure({
       socket: plain,
       host: name,
-      // Server names are names: an address must not be sent as one.
+      // TLS server names must be host names, not addresses.
       servername: isIP(name) === 0 ? name : "",
       ...(this.#context && { secureContext: this.#context }),
       ALPNProtocols: ["http/1.1"],
-      // Said explicitly, because a variable of the environment would turn it off otherwise.
+      // Set explicitly, because an environment variable could turn it off otherwise.
       rejectUnauthorized: true,
     });
     attempt.socket = socket;
@@ -144,7 +144,7 @@ export class Connector {
 }
 
 interface Attempt {
-  /** What a failure is called at this point. */
+  /** The label of a failure at this point. */
   phase: TroubleCode;
   socket: Socket | undefined;
   over: boolean;
@@ -154,7 +154,7 @@ function phaseCode(phase: TroubleCode, error: unknown): TroubleCode {
   return phase === "connect_failed" && troubleCode(error) === "connect_refused" ? "connect_refused" : phase;
 }
 
-/** Gives the platform the addresses that were judged, so that it asks nobody again. */
+/** Passes the checked addresses to the platform, so that it does not resolve the name again. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_name, { all }, callback) => {
@@ -170,8 +170,8 @@ async function resolveBySystem(name: string): Promise<readonly string[]> {
 }
 
 /**
- * Whoever asks for a name that is being looked up waits for the same answer. The platform looks up in a handful of
- * threads that everything shares; a name server that never answers takes one of them per name, not one per attempt.
+ * Concurrent lookups of one name share one answer. The platform resolves names in a small thread pool that the whole
+ * process shares; a name server that never answers blocks one thread per name, not one per attempt.
  */
 export function sharing(resolve: Resolve): Resolve {
   const underWay = new Map<string, Promise<readonly string[]>>();

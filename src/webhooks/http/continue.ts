@@ -1,7 +1,7 @@
 /**
- * Some receivers send `100 Continue` although nobody asked for it, and the answer after it. HTTP allows that; the HTTP
- * client takes it for a broken connection. So it is taken out of what a connection reads: only at the beginning of an
- * answer, which is what comes first after a request was written.
+ * Some receivers send an unrequested `100 Continue` before the response. HTTP allows that, but the HTTP client treats
+ * it as a broken connection. This file therefore removes it from the bytes that a connection reads, only at the
+ * beginning of a response, which is the first data after a request was written.
  */
 import type { Socket } from "node:net";
 

@@ -1,7 +1,7 @@
 /**
- * One request and what comes back, within limits that no receiver can stretch: of the answer at most `maxBytes` are
- * read, then the connection is cut; nothing is decompressed and nothing followed; and when the time is up it is over,
- * wherever it stands. Once a status has arrived it counts, even if the rest of the answer never does.
+ * One request and its response, within limits that a receiver cannot exceed. At most `maxBytes` of the response are
+ * read, then the connection is closed. Nothing is decompressed, and redirects are not followed. The call ends when its
+ * time is up, in any state. Once a status has arrived it counts, even if the rest of the response does not arrive.
  */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../storage/clock.ts";
@@ -15,9 +15,9 @@ export interface Outgoing {
   readonly body: Uint8Array;
 }
 
-/** Whoever asked for the call may want it to stop. One listener: each call has a stop of its own. */
+/** Lets the caller abort the call. One listener: each call has its own. */
 export interface Stop {
-  /** Set once it was told to stop. */
+  /** Set once the call was aborted. */
   readonly stopped: string | undefined;
   onStop(listener: (() => void) | undefined): void;
 }
@@ -33,7 +33,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** Was there more, or might there have been? */
+  /** True if the body was, or may have been, longer. */
   readonly truncated: boolean;
 }
 
@@ -72,7 +72,7 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // It waited for a connection longer than anybody waited for it: it must not be sent any more.
+    // The call ended while the request waited for a connection: it must not be sent any more.
     if (this.#over) controller.abort(new Trouble("aborted"));
     this.#controller = controller;
   }
@@ -103,7 +103,7 @@ class Reader implements Dispatcher.DispatchHandler {
     this.#settle(troubleCode(error));
   }
 
-  /** Nothing more is waited for, and the connection is cut. */
+  /** Stops waiting and closes the connection. */
   end(why: TroubleCode): void {
     this.#settle(why);
     this.#controller?.abort(new Trouble(why));

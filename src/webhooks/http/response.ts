@@ -1,11 +1,11 @@
-/** What is kept of an answer, for people who look into a delivery: a few headers and the beginning of the body. */
+/** The stored part of a response, for operators: a few headers and the beginning of the body. */
 import type { Answer } from "./exchange.ts";
 
 export interface SendResponse {
   readonly headers: Readonly<Record<string, string>>;
-  /** At most 16 KiB, as text. Empty where it is compressed: nothing from a stranger is unpacked. */
+  /** At most 16 KiB, as text. Empty if it is compressed: an untrusted body is never decompressed. */
   readonly body: string;
-  /** Was there more, or might there have been? */
+  /** True if the body was, or may have been, longer. */
   readonly truncated: boolean;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Secrets at rest. With a key they are stored sealed (AES-256-GCM), bound to the row they belong to, so that one
- * row's secret cannot be read in another's place. With several keys the first seals and all of them open: to rotate,
- * put the new key first, seal anew what `isCurrent` denies, then drop the old one. Without a key they are stored as they
- * are, and what was stored so stays readable when a key is given later.
+ * Secrets at rest. With a key they are stored sealed (AES-256-GCM), bound to the row they belong to, so that one row's
+ * secret cannot be read in another's place. With several keys, the first one seals and all of them open. To rotate, put
+ * the new key first, seal again what `isCurrent` denies, then remove the old one. Without a key secrets are stored as
+ * plain text, which stays readable when a key is added later.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
@@ -32,13 +32,13 @@ export function secretBox(keys: SecretKey | readonly SecretKey[] | undefined, fi
 }
 
 interface NamedKey {
-  /** Tells keys apart without telling anything about them. */
+  /** Identifies a key without revealing it. */
   readonly name: string;
   readonly key: Buffer;
 }
 
 class Box implements SecretBox {
-  /** Private to the language, so that no logger and no inspector shows them. */
+  /** Private fields, so that no logger and no inspector shows the keys. */
   readonly #keys: readonly NamedKey[];
 
   constructor(keys: readonly NamedKey[]) {

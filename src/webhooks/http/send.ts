@@ -1,7 +1,7 @@
 /**
- * Sends one webhook: the exact bytes, signed with every secret that is alive, to a receiver that may be anybody. All
- * that can go wrong is an outcome with a stable label; `send` never throws, and nothing that a receiver does makes it
- * wait longer or read more than was agreed.
+ * Sends one webhook: the exact bytes, signed with every active secret, to an untrusted receiver. Every failure is an
+ * outcome with a stable label. `send` never throws, and a receiver cannot make it wait longer or read more than its
+ * limits.
  */
 import type { Dispatcher } from "undici";
 import { positiveMs, type Duration } from "../../core/duration.ts";
@@ -78,7 +78,7 @@ export interface SendResult {
   readonly gone?: true;
 }
 
-/** Sends webhooks over HTTP. Pass one of your own as `sender` in tests. */
+/** Sends webhooks over HTTP. Pass your own as `sender` in tests. */
 export interface Sender {
   /** Sends one webhook. It does not throw: failures are results. */
   send(request: SendRequest): Promise<SendResult>;
@@ -112,7 +112,7 @@ const OPTIONS: readonly (keyof SenderOptions)[] = [
 
 const REMEMBERED_MAX = 1_000;
 
-/** Answers that never change, worked out once: for texts that come again and again. */
+/** A cache of pure results for texts that repeat. */
 class Remembered<T extends object | string> {
   readonly #known = new Map<string, T>();
   readonly #workOut: (text: string) => T;
@@ -125,7 +125,7 @@ class Remembered<T extends object | string> {
     const found = this.#known.get(text);
     if (found !== undefined) return found;
     const answer = this.#workOut(text);
-    // Simply begun anew when it is full: what is in use comes back at once.
+    // Cleared when it is full: entries that are in use return at once.
     if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
     this.#known.set(text, answer);
     return answer;
@@ -136,7 +136,7 @@ class Remembered<T extends object | string> {
   }
 }
 
-/** `dial` opens plain connections; only tests give one, to see where they would go and to lead them astray. */
+/** `dial` opens plain connections; only tests pass one, to observe and to redirect connections. */
 export function createSender(options: SenderOptions = {}, dial?: Dial): Sender {
   refuseUnknown(options, OPTIONS, "webhooks.sending");
   return new HttpSender(options, dial);
@@ -212,7 +212,7 @@ class HttpSender implements Sender {
     await ended;
   }
 
-  /** The answer, or the label of what kept it away. */
+  /** The response, or the label of the failure. */
   #begin(request: SendRequest): Promise<Answer | string> | string {
     try {
       if (this.#closed) return "closed";
@@ -239,7 +239,7 @@ class HttpSender implements Sender {
     }
   }
 
-  /** The HTTP client is loaded when it is first needed: whoever sends no webhooks does not pay for it. */
+  /** The HTTP client is loaded on first use, so that a process that sends no webhooks does not load it. */
   #open(): Promise<Dispatcher> {
     this.#opening ??= loadAgent().then((Agent) => {
       this.#client = new Agent({

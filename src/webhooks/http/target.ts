@@ -1,7 +1,6 @@
 /**
- * Reads where a webhook is to go. The platform's own URL parser decides what the text means, so that nothing here
- * can understand it differently from whoever connects. Addresses written as numbers are judged here, because
- * resolving is skipped for them.
+ * Parses and checks the URL of a webhook. It uses the platform's URL parser, so that the check and the connection read
+ * the URL alike. Literal IP addresses are checked here, because they are not resolved later.
  */
 import { isIP } from "node:net";
 import { AmendsError } from "../../core/errors.ts";
@@ -29,7 +28,7 @@ export type TargetRefusal =
 
 const URL_MAX = 2_048;
 
-/** Parsers drop or turn these before they look, so that people read another address than machines do. */
+/** URL parsers drop or convert these characters, so that a person reads another address than the machine does. */
 const MISLEADING = /[\s\\\p{Cc}\p{Cf}]/u;
 
 export function readTarget(text: unknown, policy: TargetPolicy): Target | TargetRefusal {
@@ -66,7 +65,7 @@ const REASONS: Readonly<Record<TargetRefusal, string>> = {
   port_refused:
     "uses a port that is not allowed. Ports other than 443 and 8443 are allowed by `webhooks: { sending: { allowPorts: [3000] } }`",
   address_refused:
-    'names an address that is not public. Networks of your own are allowed by `webhooks: { sending: { allowNetworks: ["127.0.0.1"] } }`',
+    'names an address that is not public. Allow private networks with `webhooks: { sending: { allowNetworks: ["127.0.0.1"] } }`',
 };
 
 export function targetError(refusal: TargetRefusal): AmendsError {

@@ -1,4 +1,4 @@
-/** Why a request came to no answer, as labels: nothing that a peer, a certificate or a library said is kept. */
+/** Why a request got no response, as labels. Texts of a peer, a certificate or a library are not stored. */
 
 export type TroubleCode =
   | "address_refused"
@@ -39,7 +39,7 @@ const CODES: Readonly<Record<string, TroubleCode>> = {
   UND_ERR_CLOSED: "closed",
 };
 
-/** What something thrown by the platform or the HTTP client amounts to. */
+/** The label of an error that the platform or the HTTP client threw. */
 export function troubleCode(thrown: unknown): TroubleCode {
   if (thrown instanceof Trouble) return thrown.code;
   if (!(thrown instanceof Error)) return "send_failed";

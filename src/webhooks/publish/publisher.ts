@@ -1,5 +1,5 @@
 /**
- * Publishing: the event and what it owes to whom are written in the caller's own transaction, and exist exactly if that
+ * Publishing: the event and its deliveries are written in the caller's transaction, and exist if and only if it
  * commits. Publishing the same event again changes nothing.
  */
 import { checkEventType, patternsFor } from "../../core/delivery/event-type.ts";
@@ -68,12 +68,12 @@ export class Publisher {
     return { id: event.key, created };
   }
 
-  /** An event of Amends' own, for whoever subscribed to it. */
+  /** An event that Amends itself publishes to its subscribers. */
   async announce(session: Session, key: string, type: string, data: unknown): Promise<void> {
     await this.#write(session, { key, type, attributes: {}, payload: JSON.stringify({ type, data }) });
   }
 
-  /** An event that goes to nobody by itself. Answers with its number. */
+  /** An event without deliveries. Returns its number. */
   async deposit(session: Session, type: string, data: unknown): Promise<{ id: string; key: string }> {
     const event = { key: this.#newId(), type, attributes: {}, payload: JSON.stringify({ type, data }) };
     const [row] = await session.query(insertEvent(session.dialect, event, this.#traceparent()));

@@ -1,4 +1,4 @@
-/** The statements of publishing: events, which are written once and never changed, and what each owes to whom. */
+/** The statements of publishing: events, which never change, and their deliveries. */
 import type { Attributes } from "../../core/delivery/filter.ts";
 import { ROUTED } from "../../core/delivery/machine.ts";
 import { id, instant, json, text } from "../../storage/column.ts";

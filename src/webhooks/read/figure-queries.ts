@@ -4,7 +4,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { activeIn, oldestDueJob } from "../deliver/job-queries.ts";
 
-/** Of so many due deliveries it is looked at whether they may be sent. */
+/** The number of due deliveries that are checked for whether they may be sent. */
 const LOOK_MAX = 50;
 
 /**

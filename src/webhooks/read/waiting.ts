@@ -1,4 +1,4 @@
-/** Webhooks that need a person: deliveries that were given up, and subscriptions that were disabled. */
+/** Webhooks that need a person: dead letters and disabled subscriptions. */
 import { optional, text } from "../../storage/column.ts";
 import { sourceOf, type Source } from "../../storage/read/selection.ts";
 import { projection } from "../../storage/table.ts";

@@ -1,13 +1,13 @@
 /**
- * For receivers: a webhook comes at least once, and every repetition carries the same id. An id is remembered only
- * when its work has succeeded, so a failure is tried again with the sender's next attempt, and a repetition that comes
- * while the first is still at work shares its end instead of being thanked for nothing.
+ * For receivers: a webhook comes at least once, and every repetition carries the same id. An id is remembered only when
+ * its work has succeeded, so a failure is tried again with the sender's next attempt, and a repetition that arrives
+ * while the first call is running gets the outcome of that call.
  */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 
-/** Ids whose work is done. A store of your own makes several processes share them. */
+/** Ids whose work is done. Pass your own store to share them between processes. */
 export interface SeenStore {
   /** Whether the work of this id is done. */
   has(id: string): boolean | Promise<boolean>;
@@ -28,8 +28,8 @@ export interface DedupeOptions {
   /** How long an id is remembered. It must be longer than the sender keeps retrying. Default: 7d. */
   readonly ttl?: Duration;
   /**
-   * The number of ids that are remembered in memory; the oldest is forgotten first. It has no effect on a store of your
-   * own. Default: 100,000.
+   * The number of ids that are remembered in memory; the oldest is forgotten first. It has no effect on your own store.
+   * Default: 100,000.
    */
   readonly max?: number;
   /** Where ids are remembered. Default: in memory. */
@@ -73,7 +73,7 @@ export function dedupeWebhooks(options: DedupeOptions = {}): WebhookDedupe {
         return false;
       }
       const doing = first(id, work);
-      // Those who wait for it learn how it ended; that nobody waits is no unhandled rejection.
+      // Waiting calls get the outcome; without a waiting call this must not be an unhandled rejection.
       const end = doing.then(() => undefined);
       end.catch(() => undefined);
       underWay.set(id, end);

@@ -1,6 +1,6 @@
 /**
- * The receiver's side: is this request what the sender signed, and is it fresh? Every failure is one typed error with a
- * reason, so that a receiver answers 400 and logs the reason, without having to know what a signature is.
+ * The receiver's side: checks that the sender signed this request and that it is recent. Every failure is one typed
+ * error with a reason, so that a receiver can answer 400 and log the reason.
  */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -33,7 +33,7 @@ export type RefusedReason =
   | "bad_signature";
 
 export interface VerifyOptions {
-  /** How far the sender's clock and the way may be off: 5 minutes. */
+  /** The accepted difference between the clocks, including the time on the network: 5 minutes. */
   readonly tolerance?: Duration;
   readonly now: Date;
 }
@@ -120,7 +120,7 @@ function own(headers: object, name: string): unknown {
 function checkAge(sentMs: number, { tolerance = TOLERANCE_MS, now }: VerifyOptions): void {
   const toleranceMs = positiveMs(tolerance, "tolerance");
   const nowMs = now.getTime();
-  // Written so that a clock that is no number refuses instead of letting everything in.
+  // Written so that a clock that returns NaN refuses every request instead of accepting it.
   if (!(nowMs - sentMs <= toleranceMs)) throw refused("too_old", "it was sent too long ago");
   if (!(sentMs - nowMs <= toleranceMs)) throw refused("too_new", "it seems to come from the future");
 }

@@ -1,4 +1,4 @@
-/** What a subscription may say of itself, checked at the door. */
+/** The settings of a subscription, and their validation. */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { checkPattern } from "../../core/delivery/event-type.ts";

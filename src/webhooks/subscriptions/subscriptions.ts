@@ -1,6 +1,6 @@
 /**
- * Who gets what, where, and how fast. Everything happens in the caller's transaction. A secret is given out once, when it
- * is made; a secret that is replaced stays alive for a while, so that receivers can change over.
+ * Subscriptions and their secrets, in the caller's transaction. A secret is returned once, when it is created; a
+ * replaced secret stays active for a while, so that receivers can change over.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { SubscriptionEvent } from "../../core/delivery/machine.ts";
@@ -48,7 +48,7 @@ export interface Declared {
 
 type Ask = Pick<Session, "dialect" | "query">;
 
-/** More would make the header of signatures too long, and nobody rotates that often. */
+/** More secrets would make the signature header too long. */
 const SECRETS_MAX = 4;
 
 export class Subscriptions {

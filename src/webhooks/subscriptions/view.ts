@@ -8,7 +8,7 @@ import { SUBSCRIPTION_ROW } from "./queries.ts";
 export interface Subscription {
   /** The id that Amends assigned. */
   readonly id: string;
-  /** The id of your own; undefined if none was given. Every method accepts either id. */
+  /** The id that you chose; undefined if none was given. Every method accepts either id. */
   readonly key: string | undefined;
   /** The URL of the receiver. */
   readonly url: string;
