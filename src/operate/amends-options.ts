@@ -147,7 +147,7 @@ export function checkOptions(options: object): void {
   if (storage !== undefined && part !== undefined) {
     throw new AmendsError(
       "NOT_SUPPORTED",
-      `A storage that you implement stores sagas only: \`${part}\` needs a \`database\`. Pass \`database\` instead of \`storage\`.`,
+      `A custom \`storage\` holds sagas only: \`${part}\` needs a \`database\`. Pass \`database\` instead.`,
     );
   }
 }

@@ -148,10 +148,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     refuseUnknown(options, ["id", "tx"], "amends.start");
     const { tx } = options;
     if (tx !== undefined && !this.#database) {
-      throw new AmendsError(
-        "NOT_SUPPORTED",
-        "A storage that you implement cannot join a transaction. Leave `tx` out.",
-      );
+      throw new AmendsError("NOT_SUPPORTED", "A custom `storage` cannot join a transaction. Leave `tx` out.");
     }
     const session = tx === undefined ? undefined : this.#database?.join(tx);
     const { tracer } = this.#context;
@@ -350,10 +347,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   #attentionReader(): Reader {
     if (this.#database) return retrying(this.#database);
-    throw new AmendsError(
-      "NOT_SUPPORTED",
-      "A storage that you implement has no attention list. Use `onStalled`.",
-    );
+    throw new AmendsError("NOT_SUPPORTED", "A custom `storage` has no attention list. Use `onStalled`.");
   }
 
   #signalTools(): SignalTools<Tx> {
@@ -398,8 +392,5 @@ function undefinedIfStopped(error: unknown): undefined {
 }
 
 function noDatabase(): AmendsError {
-  return new AmendsError(
-    "NOT_SUPPORTED",
-    "A storage that you implement stores sagas only. Pass `database` instead of `storage`.",
-  );
+  return new AmendsError("NOT_SUPPORTED", "A custom `storage` holds sagas only. Pass `database` instead.");
 }

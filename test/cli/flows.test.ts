@@ -28,7 +28,7 @@ onEachDatabase((database) => {
     expect((await cli(["status", ...at])).out).toMatch(/flows {7}1 stalled/);
     const note = ["--reason", "the schema is back"];
     const alone = await cli(["retry", id, ...note, ...at]);
-    expect([alone.code, alone.err]).toEqual([1, expect.stringContaining("is not known here")]);
+    expect([alone.code, alone.err]).toEqual([1, expect.stringContaining("is not registered here")]);
     const server = await createConsole(amends, { tokens: [TOKENS.operator] }).listen({ port: 0 });
     const there = ["--console", server.url, "--token", TOKENS.operator.token];
     expect((await cli(["show", id, ...there])).out).toContain(`amends retry ${id} --reason "…"`);

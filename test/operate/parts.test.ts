@@ -191,8 +191,7 @@ it("[K-20] a pool in the place of a database, and a part without one, are refuse
   const storage = new MemorySagaStorage();
   expect(refusal(() => new Amends({ storage, webhooks: {} } as never))).toMatchObject({
     code: "NOT_SUPPORTED",
-    message:
-      "A storage that you implement stores sagas only: `webhooks` needs a `database`. Pass `database` instead of `storage`.",
+    message: "A custom `storage` holds sagas only: `webhooks` needs a `database`. Pass `database` instead.",
   });
   const amends = new Amends({ storage });
   for (const part of PARTS) expect(refusal(() => amends[part])).toMatchObject({ code: "NOT_SUPPORTED" });
