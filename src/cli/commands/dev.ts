@@ -30,7 +30,7 @@ const OPTIONS = {
 /** How long a child may take to end before it is ended. */
 const PATIENCE_MS = 5_000;
 const TOKEN = "AMENDS_DEV_TOKEN";
-/** Exit codes of the child that a change of a file cannot fix. */
+/** The message of a child about an error that no change of a file can fix. */
 const PORT_TAKEN = "port-taken";
 
 export const dev: Command = command({

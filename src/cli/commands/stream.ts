@@ -55,7 +55,7 @@ async function followAll(api: Api, output: Output, stop: AbortSignal): Promise<E
   return ended(stop);
 }
 
-/** Notices can be missed before the connection is open, so the saga is read as well. */
+/** How often the saga is read as well: notices before the connection was open are missed. */
 const LOOK_MS = 2_000;
 
 async function followOne(api: Api, id: string, output: Output, stop: AbortSignal): Promise<ExitCode> {
