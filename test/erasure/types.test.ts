@@ -112,7 +112,8 @@ onDatabase("postgres", (database) => {
       shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx })),
     ).rejects.toMatchObject({
       code: "BAD_ID",
-      message: "The subject's id is not a whole number that fits it: it is looked for in crm.people.id.",
+      message:
+        "The subject's id does not fit the column crm.people.id: it is not a whole number that fits it.",
     });
     const odd = await openShop(database, {
       tables: "",

@@ -159,7 +159,7 @@ function structuredJson(tables: DataMapJson): DataMapJson {
   return JSON.parse(JSON.stringify(tables)) as DataMapJson;
 }
 
-/** A map made elsewhere, by another copy of this library, is as good as one made here. */
+/** Also accepts a map that another copy of this library made. */
 export function isDataMap(value: unknown): value is DataMap {
   const { tables, toJSON } = (value ?? {}) as Partial<DataMap>;
   return Array.isArray(tables) && typeof toJSON === "function";
@@ -230,7 +230,7 @@ function readVia(via: unknown, where: string): MappedReach {
   };
 }
 
-/** Every way must end at a table with a subject's column. */
+/** Every path must end at a table with a `subject` column. */
 function checkWay(table: MappedTable, tables: readonly MappedTable[]): void {
   const way = [table.name];
   for (let at = table; at.reach.kind === "via";) {
