@@ -273,7 +273,7 @@ const FAULTS: readonly Fault[] = [
   {
     fault: "an error that tells nothing",
     fails: "a system that is down",
-    says: /must have a label that tells something.*this one's is Error/,
+    says: /must have a meaningful label.*this one's is Error/,
     make: (good) => ({
       eraseSubject: (ref, given) =>
         good.eraseSubject(ref, given).catch(() => Promise.reject(new Error("down"))),

@@ -1,4 +1,4 @@
-/** What some resolvers can do besides: rectify, verify, or schedule instead of erasing: O-06, O-07, O-11, O-12. */
+/** Optional methods of resolvers: rectify, verify, or schedule instead of erasing: O-06, O-07, O-11, O-12. */
 import assert from "node:assert/strict";
 import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";
 import {

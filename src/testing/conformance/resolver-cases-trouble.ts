@@ -1,4 +1,4 @@
-/** Systems that are down, refuse or hang, and calls that nobody waits for any longer: K-08, K-15, K-16, O-08, O-09. */
+/** Systems that are down, refuse or hang, and aborted calls: K-08, K-15, K-16, O-08, O-09. */
 import assert from "node:assert/strict";
 import { callWith, erase, fails, newKey, type ResolverCase } from "./resolver-trial.ts";
 
