@@ -85,7 +85,7 @@ export interface UncleanSubject {
   readonly subjectId: string;
   readonly erasures: number;
   readonly rectifications: number;
-  /** Calls to other systems are still under way. */
+  /** True if calls to other systems are still open. */
   readonly waits: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * One call of the user's code: a step's act or undo, a handler, an outbox call, a resolver, a sender. It may hang
+ * One call of application code: a step's act or undo, a handler, an outbox call, a resolver, a sender. It may hang
  * and cannot be killed, so these rules hold: when a timeout passes or the claim is lost, the call's signal aborts.
  * The call then has a grace period, and an answer within that period counts. After it the call is overdue: its
  * caller continues without the answer, but keeps the promise, because the call is known to run.

@@ -2,11 +2,11 @@
  * Runs application code in a transaction of Amends: its writes and the record of its success are one commit, so
  * they happen exactly once. These rules hold:
  *
- * - A call that fails, is interrupted or does not return leaves nothing behind. One that does not return has its
- * connection destroyed on PostgreSQL; on SQLite, which has one connection, it is waited for.
+ * - A call that fails, is interrupted or does not return leaves nothing behind. If it does not return, PostgreSQL's
+ *   connection is destroyed; SQLite has one connection, so there the worker waits for the call.
  * - A commit whose answer was lost is read back, not repeated.
- * - Trouble with the database is the database's: the call is made again, and no try is recorded as failed for it. A
- * serialization failure or a deadlock in a statement of the call's own is such trouble, however often it comes.
+ * - A database error does not count as a failed attempt: the call is repeated. That includes every serialization
+ *   failure and deadlock in a statement of the call.
  */
 import { AmendsError, classify } from "../core/errors.ts";
 import { AbandonedTransaction, type Database, type Session } from "../storage/database.ts";

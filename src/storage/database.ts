@@ -104,7 +104,7 @@ export interface Database<Tx = unknown> {
   onReplaced?(listener: () => void): () => void;
   /** Connects, and throws if the database cannot give the guarantees of Amends. It can be called again. */
   open(): Promise<void>;
-  /** Runs one statement in a transaction of its own. `limitMs` shortens the wait for the answer. */
+  /** Runs one statement in its own transaction. `limitMs` shortens the wait for the answer. */
   query(statement: Sql, limitMs?: number): Promise<readonly Row[]>;
   /**
    * Runs several statements in one transaction, in one round trip if the driver can. Throws `DatabaseReplaced` before

@@ -2,9 +2,12 @@
  * Rows that are sent to the database. One declaration names each column of a parameter relation, its type and where
  * its value comes from:
  *
- * const SETTLE = fields<Settlement>({ row_id: uuid((settlement) => settlement.entryId), row_token:
- * bigint((settlement) => settlement.token), error: text((settlement) => settlement.error, { default: null }), });
- * sql`update … from ${dialect.rows(SETTLE, settlements)} where c.entry_id = r.row_id …`
+ *     const SETTLE = fields<Settlement>({
+ *       row_id: uuid((settlement) => settlement.entryId),
+ *       row_token: bigint((settlement) => settlement.token),
+ *       error: text((settlement) => settlement.error, { default: null }),
+ *     });
+ *     sql`update … from ${dialect.rows(SETTLE, settlements)} where c.entry_id = r.row_id …`
  *
  * The relation is always called `r`. The dialect reads the values column by column straight from the objects. A
  * value of the wrong type for its column does not compile. Columns with a `default` are not sent if all of them

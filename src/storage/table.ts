@@ -2,20 +2,20 @@
  * Rows that come from the database. One declaration per table ties the type of a row to its columns, and gives the
  * select list and the reader:
  *
- * export interface EntryRow {
- * readonly entryId: string;
- * readonly attempts: number;
- * readonly enqueuedAt: number; // milliseconds since the epoch
- * readonly lastError: string | undefined;
- * }
- * export const ENTRY: Table<EntryRow> = table("outbox", {
- * entryId: uuid("entry_id"),
- * attempts: int("attempts"),
- * enqueuedAt: instant("enqueued_at"),
- * lastError: optional(text("last_error")),
- * });
- * sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c …`
- * rows.map((row) => ENTRY.read(row))
+ *     export interface EntryRow {
+ *       readonly entryId: string;
+ *       readonly attempts: number;
+ *       readonly enqueuedAt: number; // milliseconds since the epoch
+ *       readonly lastError: string | undefined;
+ *     }
+ *     export const ENTRY: Table<EntryRow> = table("outbox", {
+ *       entryId: uuid("entry_id"),
+ *       attempts: int("attempts"),
+ *       enqueuedAt: instant("enqueued_at"),
+ *       lastError: optional(text("last_error")),
+ *     });
+ *     sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c …`
+ *     rows.map((row) => ENTRY.read(row))
  *
  * A column that is missing, or of another type than the interface says, does not compile. An exported declaration
  * needs its type, as every export; within one file the interface may be left out, and the type is inferred.

@@ -202,7 +202,7 @@ function readTable(name: string, given: unknown): MappedTable {
   const both = own.find((column) => read.some(([personal]) => personal === column));
   if (both !== undefined) {
     return refuse(
-      `The data map, ${name}.${both}: rows reach their subject through it, so it cannot be a personal column. A subject's id is on record for as long as the audit trail: choose one that says nothing about the person.`,
+      `The data map, ${name}.${both}: rows reach their subject through it, so it cannot be a personal column. The audit trail keeps the subject's id: choose an id that is not personal data.`,
     );
   }
   return { name, reach, columns: Object.fromEntries(read), keepRows };

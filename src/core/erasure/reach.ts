@@ -1,4 +1,4 @@
-/** How a row reaches its subject: by a column of its own, or through rows of other tables. */
+/** The path from a row to its subject: its own column, or rows of other tables. */
 import type { DataMap, MappedTable } from "./data-map.ts";
 import type { ColumnType, ForeignKey, LiveSchema, LiveTable } from "./schema.ts";
 

@@ -61,7 +61,7 @@ export function surrogateFor(need: SurrogateNeed): Surrogate | { readonly proble
   }
   if (type.ruled) {
     return {
-      problem: `has a type with rules of its own (${type.sqlName}). Declare a surrogate that keeps them`,
+      problem: `has a type with its own constraints (${type.sqlName}). Declare a surrogate that satisfies them`,
     };
   }
   if (isUnique) return distinctSurrogate(type, checked);

@@ -3,9 +3,8 @@
  * finished or not: a retry of the older one would overwrite the newer value. Open corrections of the older one that
  * the newer does not name move to the newer. An erasure supersedes every open rectification.
  *
- * A call of a superseded entry may still be under way. Its worker learns of it with the next renewal, and the
- * superseding entry waits until the claim's lease has expired, so that the older call cannot arrive after the newer
- * one.
+ * A call of a superseded entry may still run. Its worker learns of it with the next renewal, and the superseding
+ * entry waits until the claim's lease has expired, so that the older call cannot arrive after the newer one.
  */
 import type { NewAuditEvent } from "../../audit/event.ts";
 import type { Correction, OutboxEntry } from "../../core/outbox/entry.ts";

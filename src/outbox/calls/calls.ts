@@ -178,7 +178,7 @@ export class Calls<Tx = unknown> {
    * operator go on record in the same transaction. Returns the requeued ids.
    */
   async requeue(ids: Iterable<string>, note: OperatorNote): Promise<readonly string[]> {
-    const { reason, by = NOBODY } = checkNote(note, "the record of what people did");
+    const { reason, by = NOBODY } = checkNote(note, "the log of operator actions");
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;

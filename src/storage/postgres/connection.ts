@@ -122,7 +122,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     });
   }
 
-  /** Statements of our own are prepared once, inside a transaction too. */
+  /** Amends' own statements are prepared once, inside a transaction too. */
   #session(client: ClientBase): Session {
     return {
       dialect: this.dialect,

@@ -69,7 +69,7 @@ export class Lending {
   async #connect(): Promise<PoolClient> {
     const { own, pool, connectMs } = this.#options;
     const connecting = pool.connect();
-    // The driver bounds the wait for a connection of our own pool.
+    // The driver has a timeout for connections of Amends' own pool.
     if (own) return connecting;
     const over = new AbortController();
     const first = await Promise.race([connecting, sleep(systemClock, connectMs, over.signal)]).finally(() =>

@@ -74,7 +74,7 @@ function fallback(): Constructor {
   } catch (cause) {
     throw new AmendsError(
       "DATABASE_TOO_OLD",
-      "This Node.js has no SQLite of its own that is new enough. Install the package @photostructure/sqlite.",
+      "The SQLite of this Node.js is missing or too old. Install the package @photostructure/sqlite.",
       {},
       { cause },
     );

@@ -17,7 +17,7 @@ export const eraseCases: readonly ResolverCase[] = [
     },
   },
   {
-    name: "[E-12] nobody else is touched",
+    name: "[E-12] other subjects are not touched",
     async show(trial) {
       const [one, other] = [await trial.plant(), await trial.plant()];
       await erase(trial, one, callWith(newKey()));

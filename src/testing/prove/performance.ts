@@ -123,7 +123,7 @@ class Player {
         if (await this.#outlasts(running)) return process.kill();
       } else if (!isIdle) continue;
       else if (turn === TURNS) {
-        this.#hitch = "a call was waited for, and nothing that passes with time ended it";
+        this.#hitch = "a call never returned, and no timeout ended it";
         return process.kill();
       } else await this.#bed.clock.advanceToNext();
     }

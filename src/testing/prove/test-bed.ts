@@ -30,7 +30,7 @@ export interface TestBed {
 /** Makes the saga for a process, with every call going through the rig. */
 export type MakeSaga = (process: Mortality) => AnySaga;
 
-export const NEVER_ENDS = "it was looked at again and again, and did not end";
+export const NEVER_ENDS = "it did not end after many rounds";
 
 export function needsDatabase({ prepare, tell }: Script, { steps }: AnySaga): boolean {
   if (prepare !== undefined || Object.keys(tell).length > 0) return true;
