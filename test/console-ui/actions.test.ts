@@ -223,6 +223,8 @@ inBrowser("actions", (stage) => {
     expect(await focused()).toBe(second);
     await page.locator(`[data-item="${second}"] [data-action="retry"]`).focus();
     await page.keyboard.press("Enter");
+    // A person types once the dialog is there and has the focus.
+    await dialog(page).locator("textarea:focus, input:focus").waitFor();
     await page.keyboard.type("the bank is open");
     for (
       let stops = 0;

@@ -192,6 +192,7 @@ onEachDatabase((database) => {
         })
         .step("hung", {
           timeout: "5s",
+          retry: { base: "20s" },
           act: ({ signal, attempt }) => {
             if (attempt > 1) return "late";
             signal.addEventListener("abort", () => aborted.push("hung"));

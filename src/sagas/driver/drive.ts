@@ -10,13 +10,14 @@ import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../c
 import type { SagaHost, Lines, Pending } from "./saga-host.ts";
 import { departed, factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
 import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
-import type { Departure, Run } from "./run.ts";
+import { added, type Departure, type Run } from "./run.ts";
 import { settle, takeEnded } from "./settle.ts";
 import { SHORT_WAIT_MS, wait } from "./wait.ts";
 
 export async function drive(host: SagaHost, run: Run): Promise<Departure> {
   try {
     for (let departure: Departure | undefined; ;) {
+      if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
       departure = await proceed(host, run);
       if (departure !== undefined) return departure;
     }
@@ -26,14 +27,16 @@ export async function drive(host: SagaHost, run: Run): Promise<Departure> {
   }
 }
 
-/** Goes on to the next durable point, or until there is something new to decide on. Returns how the saga left, if it left. */
-async function proceed(host: SagaHost, run: Run): Promise<Departure | undefined> {
-  if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
+/** How the saga left, if it left; without a promise where nothing is waited for. */
+type Turn = Promise<Departure | undefined> | Departure | undefined;
+
+/** Goes on to the next durable point, or until there is something new to decide on. */
+function proceed(host: SagaHost, run: Run): Turn {
   if (run.calls.some(isOver)) return settleEnded(host, run);
   const { interruption } = host;
   // A renewal does not find a saga whose end was recorded while it was under way: that saga has ended, and is not lost.
   if (interruption === "lost") return next(run.state, factsOf(host, run)).kind === "end" ? "ended" : "lost";
-  if (interruption === "changed") return (await host.reread()) === "lost" ? "lost" : undefined;
+  if (interruption === "changed") return reread(host);
   // Given back before anything is decided: the next worker knows that the call is in doubt.
   if (run.isInterrupted && run.calls.length === 0) return release(host, run, 0);
   const facts = factsOf(host, run);
@@ -60,28 +63,32 @@ function isOver(pending: Pending<unknown>): boolean {
 }
 
 /** Records the calls that are over. Interrupted calls have no outcome to record. */
-function settleEnded(host: SagaHost, run: Run): Promise<Departure | undefined> {
+function settleEnded(host: SagaHost, run: Run): Turn {
   const ended = takeEnded(run);
-  if (ended === "lost") return Promise.resolve(ended);
-  return ended.length > 0 ? settle(host, run, ended) : Promise.resolve(undefined);
+  if (ended === "lost") return ended;
+  return ended.length > 0 ? settle(host, run, ended) : undefined;
+}
+
+async function reread(host: SagaHost): Promise<Departure | undefined> {
+  return (await host.reread()) === "lost" ? "lost" : undefined;
 }
 
 /** Makes the calls that are due and have begun, begins those that have not, or waits for what is under way. */
-function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Promise<Departure | undefined> {
-  const due: CallCommand[] = [];
-  const fresh: CallCommand[] = [];
+function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Turn {
+  let isAnyDue = false;
+  let fresh: CallCommand[] | undefined;
   for (const command of commands) {
     if (!isDue(host, run, command)) continue;
-    due.push(command);
+    isAnyDue = true;
     if (host.isDraining) continue;
-    if (needsStart(run.state, command)) fresh.push(command);
+    if (needsStart(run.state, command)) (fresh ??= []).push(command);
     else call(host, run, command);
   }
-  if (fresh.length > 0) return host.record(beginning(run, fresh)).then(departed);
+  if (fresh) return host.record(beginning(run, fresh)).then(departed);
   // A step that returns without a promise has ended already.
   if (run.calls.some(isOver)) return settleEnded(host, run);
   if (run.calls.length > 0) return pause(host, run);
-  return rest(host, run, due.length > 0 ? 0 : (wakeAfterMs(host, run) ?? 0));
+  return rest(host, run, isAnyDue ? 0 : (wakeAfterMs(host, run) ?? 0));
 }
 
 function isDue(host: SagaHost, run: Run, command: CallCommand): boolean {
@@ -94,7 +101,8 @@ function isDue(host: SagaHost, run: Run, command: CallCommand): boolean {
 function call(host: SagaHost, run: Run, command: CallCommand): void {
   if (run.hasDeadlines && command.kind === "act" && run.begunAtMs(command.step) === undefined)
     run.begin(command.step, host.nowMs());
-  run.calls.push(host.call(command));
+  const pending = host.call(command);
+  run.calls = added(run.calls, pending);
 }
 
 /** The lines with which these calls begin, in one commit. */

@@ -40,7 +40,7 @@ export class Run {
   /** The signals and events that the driver has read so far. */
   arrivals: readonly Arrival[] = [];
   /** The calls that are under way: one, or several of a group. */
-  calls: PendingCall[] = [];
+  calls: readonly PendingCall[] = [];
   /** Calls that have outlived their time and have not returned; undefined where there never was one. */
   orphans: OrphanedCalls | undefined;
   /** A call was interrupted: it is in doubt, and so the saga is given back before anything else is decided. */
@@ -127,6 +127,11 @@ export class Run {
   get hasPutOff(): boolean {
     return this.#dueAtMs !== undefined;
   }
+}
+
+/** The list with one more item. Mostly the list is empty: `push` would then make room for sixteen more. */
+export function added<Item>(list: readonly Item[], item: Item): readonly Item[] {
+  return list.length === 0 ? [item] : [...list, item];
 }
 
 /** No name of a step has a space. */

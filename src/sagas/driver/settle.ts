@@ -8,10 +8,10 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { tellThrow } from "../../runtime/throws.ts";
-import type { CallResult, EndedCall, SagaHost, Lines, PendingCall } from "./saga-host.ts";
+import type { CallResult, EndedCall, SagaHost, Lines } from "./saga-host.ts";
 import { departed, expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
-import type { Departure, Run } from "./run.ts";
+import { added, type Departure, type Run } from "./run.ts";
 import { restAfter, SHORT_WAIT_MS, type BeginningRest } from "./wait.ts";
 
 /** A call that has ended with an outcome. */
@@ -20,22 +20,21 @@ export interface Ended {
   readonly called: EndedCall;
 }
 
+const NONE: readonly never[] = [];
+
 /** Takes the calls that are over from the run. */
 export function takeEnded(run: Run): readonly Ended[] | "lost" {
-  const ended: Ended[] = [];
-  const open: PendingCall[] = [];
+  let ended: readonly Ended[] = NONE;
   let isLost = false;
   for (const call of run.calls) {
-    if (!call.isOver) {
-      open.push(call);
-      continue;
-    }
+    if (!call.isOver) continue;
     const called = call.value;
     if (called === undefined) run.isInterrupted = true;
     else if (called === "lost") isLost = true;
-    else if (called !== "recorded" && called !== "changed") ended.push({ command: call.command, called });
+    else if (called !== "recorded" && called !== "changed")
+      ended = added(ended, { command: call.command, called });
   }
-  run.calls = open;
+  run.calls = run.calls.length === 1 ? NONE : run.calls.filter(({ isOver }) => !isOver);
   for (const { command, called } of ended) if (called.late) keepOrphan(run, command, called.late);
   return isLost ? "lost" : ended;
 }
@@ -46,21 +45,28 @@ function keepOrphan(run: Run, command: CallCommand, answer: NonNullable<EndedCal
 }
 
 /** Records the outcomes; returns how the saga left, if it left. If an operator added a line meanwhile, it decides again. */
-export async function settle(
+export function settle(host: SagaHost, run: Run, ended: readonly Ended[]): Promise<Departure | undefined> {
+  const decided = decideAll(host, run, ended);
+  return run.hasWaits || run.hasPutOff
+    ? restFor(host, run, decided).then((rest) => record(host, run, ended, decided, rest))
+    : record(host, run, ended, decided, undefined);
+}
+
+/** A step costs one promise here and one in `host.record`: many sagas wait at once, and each waits with little. */
+function record(
   host: SagaHost,
   run: Run,
   ended: readonly Ended[],
+  decided: Decided,
+  rest: BeginningRest | undefined,
 ): Promise<Departure | undefined> {
-  for (;;) {
-    const decided = decideAll(host, run, ended);
-    const rest = run.hasWaits || run.hasPutOff ? await restFor(host, run, decided) : undefined;
-    const recorded = await host.record(linesFor(host, run, ended, decided, rest));
-    if (recorded === "changed") continue;
+  return host.record(linesFor(host, run, ended, decided, rest)).then((recorded) => {
+    if (recorded === "changed") return settle(host, run, ended);
     if (recorded === "lost") return recorded;
     for (const { command, called } of ended)
       if ("thrown" in called) tellThrown(host, run, command, called, decided.waits?.get(command));
     return departed(recorded);
-  }
+  });
 }
 
 interface Decided {
@@ -75,7 +81,7 @@ interface Decided {
 
 function decideAll(host: SagaHost, run: Run, ended: readonly Ended[]): Decided {
   const late = ended.find(({ called }) => called.expired);
-  const entries: Entry[] = late ? [expired(late.command)] : [];
+  let entries: readonly Entry[] = late ? [expired(late.command)] : NONE;
   let before = run.state;
   let waits: Map<CallCommand, number> | undefined;
   for (const { command, called } of ended) {
@@ -84,7 +90,7 @@ function decideAll(host: SagaHost, run: Run, ended: readonly Ended[]): Decided {
     const { retry, compensateRetry } = host.settings(command.step);
     const policy = command.kind === "act" ? retry : compensateRetry;
     const { entry, waitMs } = decide(before, command, called.outcome, policy);
-    entries.push(entry);
+    entries = added(entries, entry);
     if (waitMs === undefined) continue;
     waits ??= new Map();
     waits.set(command, waitMs);

@@ -159,16 +159,19 @@ export class JournalHost implements SagaHost {
     });
   }
 
-  async record(lines: Lines): Promise<Recorded> {
-    const { journal } = this.#tools;
+  record(lines: Lines): Promise<Recorded> {
     const checkpoint = this.#checkpoint(lines);
     this.#sentVersion = checkpoint.version + (lines.more?.length ?? 0);
-    try {
-      if (!(await journal.append(checkpoint))) return await this.reread();
-    } catch (error) {
-      this.lease.stop("lost"); // what cannot be recorded is lost, and its calls are told
+    const lost = (error: unknown): never => {
+      this.lease.stop("lost"); // A saga that cannot be recorded is lost, and its calls are stopped.
       throw error;
-    }
+    };
+    return this.#tools.journal
+      .append(checkpoint)
+      .then((isWritten) => (isWritten ? this.#recorded(checkpoint, lines) : this.reread().catch(lost)), lost);
+  }
+
+  #recorded(checkpoint: Checkpoint, lines: Lines): Recorded {
     this.#accept(checkpoint, lines);
     if (!lines.rest) return "held";
     this.#tools.dueIn(lines.rest.releaseMs);
@@ -194,7 +197,6 @@ export class JournalHost implements SagaHost {
 
   /** How the saga's row changes; undefined if it does not. */
   #move({ entry, more, state, rest }: Lines): Move | undefined {
-    const isDone = ({ step, status }: Entry): boolean => status === "COMPLETED" && !step.startsWith("$");
     const recovered = this.#unconfirmedRecovery && (isDone(entry) || (more?.some(isDone) ?? false));
     const from = this.run.state.status;
     if (state.status === from && !rest && !recovered) return undefined;
@@ -237,4 +239,9 @@ export class JournalHost implements SagaHost {
   arrivals(): Promise<readonly Arrival[]> {
     return this.#tools.journal.arrivals(this.id);
   }
+}
+
+/** A step has succeeded or was undone. */
+function isDone({ step, status }: Entry): boolean {
+  return status === "COMPLETED" && !step.startsWith("$");
 }

@@ -5,7 +5,7 @@
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { CallEnd, Pending, PendingCall } from "../driver/saga-host.ts";
-import type { Run } from "../driver/run.ts";
+import { added, type Run } from "../driver/run.ts";
 import type { Breakers } from "./breakers.ts";
 import { callStep, type Called, type CallTools } from "./call.ts";
 import { callGuarded, type Answer } from "./guarded-call.ts";
@@ -16,13 +16,14 @@ export interface StepCallTools extends CallTools {
 }
 
 const NOTHING = (): void => undefined;
+const NONE: readonly never[] = [];
 
 export class StepCalls {
   readonly #tools: StepCallTools;
   readonly #run: Run;
   readonly #stopping: Stopping;
   readonly #callInTransaction: (call: HostedCall) => Promise<Answer>;
-  readonly #running: HostedCall[] = [];
+  #running: readonly HostedCall[] = NONE;
   #wake: () => void = NOTHING;
 
   constructor(
@@ -39,7 +40,7 @@ export class StepCalls {
 
   make(command: CallCommand): PendingCall {
     const call = new HostedCall(this.#stopping, this.#run, command);
-    this.#running.push(call);
+    this.#running = added(this.#running, call);
     const answer = this.#call(call);
     if (answer instanceof Promise)
       void answer.then(
@@ -65,7 +66,7 @@ export class StepCalls {
   }
 
   #ended(call: HostedCall, answer: Answer): void {
-    this.#running.splice(this.#running.indexOf(call), 1);
+    this.#running = this.#running.length === 1 ? NONE : this.#running.filter((one) => one !== call);
     if (!call.isOver)
       call.end(
         typeof answer === "object" && answer.late !== undefined

@@ -31,21 +31,24 @@ export async function buildWithMutation(patches: readonly Patch[]): Promise<stri
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
     file: "sagas/driver/settle.js",
-    from: "const recorded = await host.record(linesFor(host, run, ended, decided, rest));",
+    from: "return host.record(linesFor(host, run, ended, decided, rest)).then(",
     to: `const lines = linesFor(host, run, ended, decided, rest);
+    const early = async () => {
         if (run.state.status === "RUNNING" && lines.state.status === "COMPENSATING") {
             const undo = next(lines.state, factsOf(host, run));
             run.early = host.call(undo);
             while (!run.early.isOver) await host.until([run.early]);
         }
-        const recorded = await host.record(lines);`,
+        return host.record(lines);
+    };
+    return early().then(`,
   },
   {
     file: "sagas/driver/drive.js",
-    from: "run.calls.push(host.call(command));",
-    to: `run.calls.push(command.kind === "undo" && run.early?.command.step === command.step
+    from: "const pending = host.call(command);",
+    to: `const pending = command.kind === "undo" && run.early?.command.step === command.step
         ? run.early
-        : host.call(command));`,
+        : host.call(command);`,
   },
 ];
 
