@@ -84,7 +84,7 @@ onDatabase("postgres", (database) => {
     await expect(shop.erasure.check()).rejects.toMatchObject({
       code: "DATA_MAP_MISFIT",
       message: expect.stringMatching(
-        /things\.code: has a type with rules.*\nthings\.spot: has the type point/,
+        /things\.code: has a type with its own constraints.*\nthings\.spot: has the type point/,
       ) as string,
     });
   });
