@@ -1,6 +1,6 @@
 /**
- * Every action of a person is on record before it is carried out, and its end after it: an action that nobody could
- * record is not carried out. Each has an id of its own, so that the same thing done twice is on record twice.
+ * Records every operator action before it runs, and its result afterwards: an action that cannot be recorded does
+ * not run. Each action has its own id, so an action that an operator repeats is recorded twice.
  */
 import type { NewAction } from "../core/action.ts";
 import { errorLabel } from "../core/errors.ts";
@@ -17,7 +17,7 @@ export class ActionLog {
     this.#newId = newId;
   }
 
-  /** Carries it out, between its two lines. What it throws is told by its label alone. */
+  /** Runs the action between its two records. Of a thrown error, only the label is recorded. */
   async around<T>(action: NewAction, work: () => Promise<T>): Promise<T> {
     const id = this.#newId();
     await this.#write(id, action, "asked", null);

@@ -1,9 +1,9 @@
-/** The statements on what people did. */
+/** The statements on operator actions. */
 import type { ActionOutcome, NewAction } from "../core/action.ts";
 import type { Dialect } from "../storage/database.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 
-/** Written twice it is written once: after a commit whose fate is unknown it is sent again. */
+/** Idempotent: the statement is repeated after a commit whose outcome is unknown. */
 export function insertAction(
   dialect: Dialect,
   id: string,
@@ -26,7 +26,7 @@ export interface ActionFilter {
   readonly after?: readonly [atMs: number, id: string] | undefined;
 }
 
-/** Newest first, each with what became of it. */
+/** Newest first, each action with its result. */
 export function listActions(dialect: Dialect, { by, action, target, limit, after }: ActionFilter): Sql {
   const table = dialect.table("operator_actions");
   const before = after && sql`and (a.at, a.id) < (${dialect.instantOf(after[0])}, ${after[1]})`;

@@ -1,6 +1,6 @@
 /**
  * The optional hash chain: each event's hash covers the event and the hash before it, under a key that only the
- * application has. Who changes, removes or inserts an event without the key breaks the chain at that place.
+ * application has. Changing, removing or inserting an event without the key breaks the chain at that place.
  */
 import { createHmac } from "node:crypto";
 import { AmendsError } from "../core/errors.ts";
@@ -28,7 +28,7 @@ export interface LinkedEvent {
   readonly type: string;
   readonly subjectId: string;
   readonly atMs: number;
-  /** As it is stored, byte by byte. */
+  /** The event exactly as it is stored, byte by byte. */
   readonly payload: string;
 }
 

@@ -58,7 +58,7 @@ export class DatabaseAuditSink implements TransactionalSink {
           await this.#write(session, made);
           return true;
         },
-        // All of them are there or none: the first one tells.
+        // Either all events were written or none: checking the first one is enough.
         findWritten: async (session) =>
           (await session.query(findEvent(session.dialect, first))).length > 0 ? true : undefined,
       },
@@ -89,7 +89,7 @@ async function appendLinked(
   if (!row) {
     throw new AmendsError(
       "DATABASE_REFUSED",
-      "The head of the audit chain is gone: somebody removed it. Verify the trail before anything is added.",
+      "The head row of the audit chain is missing. Verify the trail before anything is added.",
     );
   }
   const head = LOCKED_HEAD.read(row);

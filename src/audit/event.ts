@@ -1,4 +1,4 @@
-/** What is on record about a subject's requests: facts without personal data, only ever added to. */
+/** The audit events of a subject's requests: facts without personal data, append-only. */
 import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
 import { encodeJson } from "../core/json.ts";
@@ -53,7 +53,7 @@ export type NewAuditEvent = Pick<AuditEvent, "type" | "subjectId" | "payload">;
 
 export const SUBJECT_MAX = 255;
 
-/** The payload as it is stored. Refuses what is not a fact of scalars: nothing is written then. */
+/** The payload as it is stored. Throws if the payload is not an object of scalars; nothing is written then. */
 export function checkEvent({ type, subjectId, payload }: NewAuditEvent): string {
   if (!AUDIT_TYPES.includes(type)) {
     throw new AmendsError(
@@ -66,7 +66,7 @@ export function checkEvent({ type, subjectId, payload }: NewAuditEvent): string 
   const isRecord = typeof payload === "object" && payload !== null && !Array.isArray(payload);
   const nested = isRecord && Object.entries(payload).find(([, value]) => !isScalar(value));
   if (!isRecord || nested) {
-    const what = nested ? `${nested[0]} is not one` : "it is no object";
+    const what = nested ? `${nested[0]} is not one` : "it is not an object";
     throw new AmendsError("BAD_INPUT", `${field} must be an object of scalars: ${what}.`, { field });
   }
   return encodeJson(payload, { field, code: "BAD_INPUT" }) ?? "{}";

@@ -41,9 +41,9 @@ export function listNewestEvents(
     order by seq desc limit ${limit}`;
 }
 
-/** A text that is another one once an event was added. */
+/** A text that changes whenever an event is added. */
 export function changeSign(dialect: Dialect): Sql {
-  // From the lowest number on: so each database sees that it needs only the end of the key.
+  // The lower bound lets each database read only the end of the index.
   return sql`coalesce(cast((select n.seq from ${dialect.table("audit_events")} as n where n.seq > 0
     order by n.seq desc limit 1) as text), '')`;
 }

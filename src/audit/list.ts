@@ -1,4 +1,4 @@
-/** Pages of the audit trail and of what people did, newest first. */
+/** Pages of the audit trail and of operator actions, newest first. */
 import type { RecordedAction } from "../core/action.ts";
 import { cursor, isCount, isInstant, isText, type Page } from "../core/cursor.ts";
 import { bigint, float, instant, optional, text, uuid } from "../storage/column.ts";
@@ -25,12 +25,12 @@ const REQUEST = projection({
   completedAtMs: optional(float("completed_ms")),
 });
 
-/** A request of a data subject, as the trail has it. */
+/** A request of a data subject, read from the audit trail. */
 export interface SubjectRequest {
   readonly subjectId: string;
   readonly operation: "erase" | "rectify";
   readonly requestedAtMs: number;
-  /** Undefined while it is not complete. */
+  /** Undefined until the request is complete. */
   readonly completedAtMs: number | undefined;
 }
 
@@ -38,11 +38,11 @@ const REQUEST_PLACE = cursor<[number, number]>(isInstant, isCount);
 
 export interface RequestFilter extends Paged {
   readonly subjectId?: string | undefined;
-  /** Only requests that fit. Undefined: all. */
+  /** Returns only matching requests. Undefined: all. */
   readonly fits?: ((request: SubjectRequest) => boolean) | undefined;
 }
 
-/** So many requests are looked at for one page, however many of them fit. */
+/** The number of requests that one page scans, whether or not they match. */
 const REQUEST_SCAN_MAX = 500;
 
 export async function listRequests(reader: Reader, filter: RequestFilter): Promise<Page<SubjectRequest>> {
@@ -85,7 +85,7 @@ const ACTION_PLACE = cursor<[number, string]>(isInstant, isText);
 export interface ActionPageFilter extends Paged {
   readonly by?: string | undefined;
   readonly action?: string | undefined;
-  /** The id of what was acted upon. */
+  /** The id of the action's target. */
   readonly target?: string | undefined;
 }
 

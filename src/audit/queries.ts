@@ -38,13 +38,13 @@ const CHAINED = fields<LinkRow>({
 
 const NEW_LINK = fields<LinkRow>({ ...CHAINED.shape, at_ms: float((event) => event.atMs) });
 
-/** The instant is given: the hash covers it, so it must be stored as it was hashed. */
+/** The instant is a parameter: the hash covers it, so the stored instant must be the hashed one. */
 export function insertLinked(dialect: Dialect, links: readonly LinkRow[]): Sql {
   return sql`insert into ${EVENT.of(dialect)} (${CHAINED.names}, at)
     select ${CHAINED.list("r")}, ${dialect.instantOf(raw("r.at_ms"))} from ${dialect.rows(NEW_LINK, links)}`;
 }
 
-/** Locks the head, so that the chain has one end, and tells the time. */
+/** Locks the head, so that the chain has one end, and returns the database's time. */
 export function lockHead(dialect: Dialect): Sql {
   return sql`select ${HEAD.columns(dialect, "h")}, ${dialect.epochMs(dialect.now())} as now_ms
     from ${HEAD.of(dialect)} as h where h.id = 1 ${dialect.forUpdateOf("h")}`;
@@ -62,7 +62,7 @@ export interface TrailFilter {
   readonly subjectId?: string | undefined;
   readonly types?: readonly AuditType[] | undefined;
   readonly limit: number;
-  /** Goes on after the event with this number. */
+  /** Continues after the event with this number. */
   readonly after: number;
 }
 

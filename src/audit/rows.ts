@@ -1,4 +1,4 @@
-/** The audit trail as it is read: events, links of the chain, and what people did. */
+/** The rows of the audit trail: events, links of the chain, and operator actions. */
 import type { ActionOutcome, RecordedAction } from "../core/action.ts";
 import { bigint, instant, int, json, optional, text, uuid } from "../storage/column.ts";
 import type { Row } from "../storage/database.ts";

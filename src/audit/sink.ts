@@ -1,6 +1,7 @@
 /**
- * Where audit events go. The database's own sink writes them in the transaction that makes them true. A foreign sink
- * gets each at least once, before the change that it tells of; while it fails, the change is not made.
+ * Where audit events go. The database's own sink writes them in the transaction that makes them true. An outside
+ * sink gets each event at least once, before the change that the event describes; while the sink fails, the change
+ * is not made.
  */
 import type { Session } from "../storage/database.ts";
 import type { NewAuditEvent } from "./event.ts";

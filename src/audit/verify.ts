@@ -1,6 +1,6 @@
 /**
- * Walks the chain from its first link and reports the first place where it does not hold. What was cut off at the end
- * shows in the head; whoever could also set the head back is found out by an anchor that was kept elsewhere.
+ * Walks the chain from its first link and reports the first place where it does not hold. The head reveals links
+ * that were removed from the end; an anchor that is stored elsewhere also reveals a head that was reset.
  */
 import { refuseUnknown } from "../core/options.ts";
 import type { Database } from "../storage/database.ts";
@@ -44,7 +44,7 @@ export async function verifyAuditChain(database: Database, options: VerifyOption
   refuseUnknown(options, ["key", "anchor"], "verifyAuditChain");
   const key = checkKey(options.key);
   const { anchor } = options;
-  // Read first: what is appended while the chain is walked is ahead of this head, and is checked as well.
+  // Read first: events that are appended during the walk come after this head and are checked as well.
   const head = await readHead(database);
   const broken = (link: number, reason: BreakReason): ChainReport => ({ ok: false, link, reason });
   let last: ChainHead = { link: 0, hash: "" };

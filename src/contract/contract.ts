@@ -1,10 +1,10 @@
 /**
- * The storage contract of step sagas: what a storage of one's own has to fulfil. The conformance suite in
- * `amends/testing` tells whether it does. `createRun` is optional; a storage without it commits once per call.
+ * The storage contract of step sagas: what a custom storage must implement. The conformance suite in
+ * `amends/testing` checks it. `createRun` is optional; a storage without it commits once per call.
  *
- * What is refused rejects with an AmendsError and changes nothing: SAGA_CONFLICT for an id that exists,
- * SAGA_NOT_FOUND for one that does not, SagaConcurrencyError for a version that is no longer the saga's, and
- * NOT_ALLOWED_NOW for a status that the saga cannot have next, or for any change to a saga that has ended.
+ * A refused call rejects with an AmendsError and changes nothing: SAGA_CONFLICT if the id exists, SAGA_NOT_FOUND if
+ * it does not, SagaConcurrencyError if the version is outdated, and NOT_ALLOWED_NOW for a status that the saga
+ * cannot have next, or for any change to a saga that has ended.
  */
 import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
@@ -23,7 +23,7 @@ export interface StoredSagaState {
   readonly version: number;
 }
 
-/** The context of a saga: any object that JSON can hold. What is read back is what JSON makes of it. */
+/** The context of a saga: any object that JSON can hold. Reading returns the value after a JSON round trip. */
 export type SagaContext = Readonly<Record<string, unknown>>;
 
 /** One line of a saga's history. */
@@ -84,7 +84,7 @@ export interface SagaStorageRun extends SagaOperations {
   rollback(): Promise<void>;
 }
 
-/** The storage contract of sagas. A storage of your own must pass `sagaStorageConformance` of `amends/testing`. */
+/** The storage contract of sagas. A custom storage must pass `sagaStorageConformance` of `amends/testing`. */
 export interface SagaStorage extends SagaOperations {
   /**
    * Returns the ids of PENDING, RUNNING and COMPENSATING sagas with fewer recovery attempts than `maxRecoveryAttempts`,

@@ -1,6 +1,6 @@
-/** Writes to a storage of the user's own, which somebody else may have overtaken. */
+/** Fenced writes to a custom storage, where another writer may have changed the saga first. */
 
-/** False where the version was no longer the saga's. */
+/** False if the version was outdated. */
 export async function fenced(write: () => Promise<void>): Promise<boolean> {
   try {
     await write();
@@ -11,7 +11,7 @@ export async function fenced(write: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** By code and not by class: the storage may come with a copy of this package of its own. */
+/** Compares the code, not the class: the storage may use its own copy of this package. */
 export function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null | undefined)?.code;
 }

@@ -1,10 +1,10 @@
 /**
- * Runs the engine on a storage of the user's own. The whole log is kept in the context, whose optimistic lock is the
- * fence: a checkpoint is one `updateContext` with the version that was read. History and status follow it, in the same
- * commit where the storage has `createRun`; where it has not, whoever takes the saga next completes them.
+ * Runs the engine on a custom storage. The context holds the whole log, and its optimistic lock is the fence: a
+ * checkpoint is one `updateContext` with the version that was read. History and status are written after it, in the
+ * same commit if the storage has `createRun`; otherwise the worker that claims the saga next completes them.
  *
- * Such a storage has no clock to ask, so waits are measured by this process's. Who owns a saga is not: that is decided
- * by the version, and by how long the storage says that the saga was not changed.
+ * A custom storage has no clock to query, so waits use the clock of this process. Ownership of a saga does not: it
+ * depends on the version and on how long, by the storage, the saga has not changed.
  */
 import { claimCount, claimToken } from "../core/claim-token.ts";
 import { draw } from "../storage/draw.ts";
@@ -35,16 +35,16 @@ import {
   type Loaded,
 } from "./stored-saga.ts";
 
-/** More than any budget: sagas that used theirs up are to be seen, and stalled. */
+/** More than any recovery budget: sagas that used up theirs must be found too, to become stalled. */
 const NO_LIMIT = 1_000_000;
 
-/** Lines to write, mostly one, and what changes with them. */
+/** The lines to write, usually one, and the changes that go with them. */
 interface Line {
   readonly entries: readonly Entry[];
   readonly token: number;
   readonly status: SagaStatus;
   readonly changes: Partial<StoredSaga>;
-  /** By the worker that wrote the lines before it. */
+  /** Written by the worker that wrote the lines before it. */
   readonly isOwn?: boolean;
 }
 
@@ -52,7 +52,7 @@ export class ContractJournal implements Journal {
   readonly keepsEvents = false;
   readonly #storage: SagaStorage;
   readonly #now: () => number;
-  /** When to look again at sagas that were not due: the storage cannot be asked for those that are. */
+  /** When to check sagas again that were not due: the storage has no query for due sagas. */
   #notBefore = new Map<string, number>();
 
   constructor(storage: SagaStorage, now: () => number = Date.now) {
@@ -72,7 +72,7 @@ export class ContractJournal implements Journal {
       });
       return true;
     } catch (error) {
-      // It exists, or a part of it was written: the caller looks at what is there.
+      // The saga exists, or part of it was written: the caller reads the stored state.
       if (await this.#find(saga.id)) return false;
       throw error;
     }
@@ -90,7 +90,7 @@ export class ContractJournal implements Journal {
     const { sagaId, token, version, entry, more = [], emissions, move, state } = checkpoint;
     if (emissions.length > 0) throw notSupported("keep the events that a step emits");
     const found = await this.#find(sagaId);
-    // A claim writes a line too: whoever lost the saga finds that version taken.
+    // A claim writes a line too, so the version of the worker that lost the saga is outdated.
     if (found?.record.version !== version - 1) return false;
     const { status } = state;
     const isGone = move?.releaseMs !== undefined || !CLAIMABLE.includes(status);
@@ -130,7 +130,7 @@ export class ContractJournal implements Journal {
           const record = await this.#take(id, kinds, owner, leaseMs);
           if (record) taken.push(record);
         } catch (error) {
-          // What was taken before is ours and has to be run.
+          // Sagas that were claimed before belong to this worker and must run.
           if (taken.length > 0) return taken;
           throw error;
         }
@@ -151,13 +151,13 @@ export class ContractJournal implements Journal {
     const { kept, record } = found;
     const isKnown = kinds.some(({ name, version }) => name === kept.name && version === kept.definition);
     if (!isKnown || !(await this.#isDue(found, leaseMs))) {
-      const lookAtMs = this.#now() + leaseMs / 8; // somebody else may give it back, or cancel it
+      const lookAtMs = this.#now() + leaseMs / 8; // another process may release or cancel it
       this.#notBefore.set(id, Math.min(lookAtMs, kept.dueAtMs ?? lookAtMs));
       return undefined;
     }
     this.#notBefore.delete(id);
     if (sagaMachine.isTerminal(record.state.status)) {
-      // Its last checkpoint was written, and the status was not.
+      // The last checkpoint was written, but the status was not.
       await this.#write(id, found, undefined);
       return undefined;
     }
@@ -171,7 +171,7 @@ export class ContractJournal implements Journal {
     return this.load(id);
   }
 
-  /** Asked after the saga was loaded: a change that comes later is seen by the version, one that came before, here. */
+  /** Checked after the load: the version detects a later change, this check detects an earlier one. */
   async #isDue({ kept, record }: Loaded, leaseMs: number): Promise<boolean> {
     if (kept.owner === null) return (kept.dueAtMs ?? 0) <= this.#now();
     return (await this.#open(kept.name, leaseMs)).includes(record.id);
@@ -187,7 +187,7 @@ export class ContractJournal implements Journal {
     return new Map(holds.flatMap(({ id }, index) => (versions[index] ? [[id, versions[index]]] : [])));
   }
 
-  /** The same context again: what counts is that the storage sees a change. */
+  /** Writes the same context again, so that the storage records a change. */
   async #renewOne(id: string, token: number): Promise<number | undefined> {
     for (;;) {
       const found = await this.#find(id);
@@ -220,7 +220,7 @@ export class ContractJournal implements Journal {
     }
   }
 
-  /** Sagas that wait for signals or events are refused where they are registered. */
+  /** Registration refuses sagas that wait for signals or events. */
   arrivals(): Promise<readonly never[]> {
     return Promise.resolve([]);
   }
@@ -229,7 +229,7 @@ export class ContractJournal implements Journal {
     return Promise.resolve();
   }
 
-  /** False where somebody else was faster: nothing was written. */
+  /** False if another writer was faster: nothing was written. */
   #write(id: string, { stored, kept, record }: Loaded, line: Line | undefined): Promise<boolean> {
     const atMs = this.#now();
     const added = (line?.entries ?? []).map((entry, index) => {
@@ -240,7 +240,7 @@ export class ContractJournal implements Journal {
     return fenced(() =>
       this.#commit(async (on) => {
         await on.updateContext(id, { ...kept, ...line?.changes, log }, stored.version);
-        // Whoever wrote before may have ended between two calls: history and status are brought up to the log.
+        // The previous writer may have crashed between two calls: complete history and status from the log.
         const due = linesOf({ ...record, entries: log });
         const there = mayLack ? (await on.getStepHistory(id)).length : linesOf(record).length;
         for (const { step, action, status, details } of due.slice(there)) {

@@ -1,6 +1,6 @@
 /**
- * A saga as the storage contract changes it: in memory, with every refusal, so that whatever is refused has changed
- * nothing, and written in one piece. If another run changed the saga in the meantime, nothing is written.
+ * A saga as the storage contract changes it. All checks and changes happen in memory, so a refused change has no
+ * effect, and one commit writes the result. If another run changed the saga in the meantime, nothing is written.
  */
 import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import { checkId, checkName, isWellFormed, type Direction } from "../core/identity.ts";
@@ -18,7 +18,7 @@ const STEP_MAX = 255;
 export class PendingSaga {
   readonly id: string;
   readonly name: string;
-  /** The version that the database has; 0 where it does not have the saga yet. */
+  /** The version in the database; 0 if the saga is not in the database yet. */
   readonly base: number;
   status: SagaStatus;
   context: string;
@@ -39,7 +39,7 @@ export class PendingSaga {
     this.recoveryAttempts = Number(row["recovery_attempts"]);
   }
 
-  /** Without its lines it can be changed all the same, but has no history to show. */
+  /** A saga that was loaded without its lines can be changed, but has no history to return. */
   static of(row: Row, lines: readonly Row[] = []): PendingSaga {
     return new PendingSaga(row, lines.map(toLogEntry), Number(row["version"]));
   }
@@ -51,12 +51,12 @@ export class PendingSaga {
     return new PendingSaga({ id, name, ...state, plan: "", now_at: nowMs }, [], 0);
   }
 
-  /** Amends' engine runs it: its log adds up to its state, and a foreign line would break it. */
+  /** The engine runs this saga: its state is derived from its log, and a foreign line would break it. */
   get #isEngines(): boolean {
     return this.#row["plan"] !== "";
   }
 
-  /** Lines that the database does not have yet. */
+  /** Lines that are not in the database yet. */
   get added(): readonly LogEntry[] {
     return this.#isEngines ? [] : this.#entries.filter((entry) => entry.id > this.base);
   }
@@ -124,12 +124,12 @@ export class PendingSaga {
       const advice = "Use `amends.cancel`, `retry`, `skip` or `resolve`.";
       throw refuse(
         "NOT_SUPPORTED",
-        `This saga is run by Amends, not through the storage. ${advice}`,
+        `Amends runs this saga; the storage cannot change it. ${advice}`,
         this.id,
       );
     }
     if (sagaMachine.isTerminal(this.status)) {
-      throw refuse("NOT_ALLOWED_NOW", `The saga is ${this.status}: it never changes again.`, this.id);
+      throw refuse("NOT_ALLOWED_NOW", `The saga is ${this.status}: it has ended and cannot change.`, this.id);
     }
     this.version += 1;
   }

@@ -18,7 +18,7 @@ export interface RunTools {
 
 export class SqlRun implements SagaStorageRun {
   readonly #tools: RunTools;
-  /** What this run changed, or looked at in order to change it: since then nobody else may have. */
+  /** Sagas that this run changed or read for update: no other run may have changed them since. */
   readonly #pending = new Map<string, PendingSaga>();
 
   constructor(tools: RunTools) {

@@ -1,4 +1,4 @@
-/** The storage contract on Amends' own tables. The engine does not come this way: it writes checkpoints in groups. */
+/** The storage contract on Amends' own tables. The engine does not use it: it writes checkpoints in groups. */
 import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
@@ -104,7 +104,7 @@ export class SqlSagaStorage implements SagaStorage {
     return PendingSaga.of(row, lines);
   }
 
-  /** Looks at the saga under its lock, and writes what `change` makes of it. */
+  /** Reads the saga under its lock, and writes the result of `change`. */
   async #change(id: string, change: (saga: PendingSaga) => void): Promise<void> {
     await this.#transaction(async (session) => {
       const [row] = await session.query(selectSaga(session.dialect, id, true));
@@ -116,14 +116,14 @@ export class SqlSagaStorage implements SagaStorage {
   }
 
   async #write(pending: readonly PendingSaga[]): Promise<void> {
-    // Rows are locked in this order, by every run of every process.
+    // Every run of every process locks rows in this order, which avoids deadlocks.
     const ordered = pending.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     await this.#transaction(async (session) => {
       for (const saga of ordered) await save(session, saga);
     });
   }
 
-  /** Repeats what was certainly not committed. A commit whose answer was lost is the caller's to look at. */
+  /** Retries work that was certainly not committed. If the answer to a commit was lost, the caller must check. */
   async #transaction(work: (session: Session) => Promise<void>): Promise<void> {
     await this.#prepare();
     await persist(this.#db, async () => {
@@ -140,12 +140,12 @@ export class SqlSagaStorage implements SagaStorage {
     });
   }
 
-  /** Only for what a run shows of itself before it commits: what is written carries the database's time. */
+  /** Only for reads inside a run before it commits: written rows get the database's time. */
   #nowMs(): number {
     return (this.#db.clock.virtualNowMs ?? Date.now)();
   }
 
-  /** Tables are made on first use, where they are missing and this user may make them. */
+  /** Creates missing tables on first use, if the database user has the right to. */
   #prepare(): Promise<unknown> {
     this.#ready ??= this.#makeTables().catch((error: unknown) => {
       this.#ready = undefined;
@@ -188,7 +188,7 @@ function notFound(id: string): AmendsError {
 function inDoubt(cause: unknown): AmendsError {
   return new AmendsError(
     "DATABASE_UNREACHABLE",
-    "The connection was lost while this was committed: it may have been written, or not. Load the saga and look.",
+    "The connection was lost during the commit, so the change may or may not have been written. Load the saga and check.",
     {},
     { cause },
   );

@@ -1,4 +1,4 @@
-/** What Amends keeps in the context of a saga in a storage of the user's own: the saga's row and its whole log. */
+/** What Amends stores in the context of a saga in a custom storage: the saga's row and its whole log. */
 import type { Entry, Mark } from "../core/saga/entry.ts";
 import { openingLines } from "../core/saga/group.ts";
 import { CLAIMABLE } from "../core/saga/machine.ts";
@@ -17,13 +17,13 @@ export interface StoredSaga {
   readonly owner: string | null;
   readonly recoveries: number;
   readonly createdAtMs: number;
-  /** When nobody has it: the instant from which it may be taken. */
+  /** While the saga has no owner: the instant from which it may be claimed. */
   readonly dueAtMs: number | null;
   readonly deadlineAtMs: number | null;
   readonly log: readonly LogEntry[];
 }
 
-/** A saga as it was loaded: what the storage says of it, and what that means. */
+/** A loaded saga: the storage's values and the state that they decode to. */
 export interface Loaded {
   readonly stored: StoredSagaState;
   readonly kept: StoredSaga;
@@ -50,7 +50,7 @@ export function newStoredSaga(saga: NewSaga, nowMs: number): StoredSaga {
   };
 }
 
-/** Undefined where the saga was put into the storage by somebody else: there is no plan to run it by. */
+/** Undefined if other code put the saga into the storage: there is no plan to run it by. */
 export function readStoredSaga(id: string, stored: StoredSagaState, nowMs: number): Loaded | undefined {
   if (!isStoredSaga(stored.context)) return undefined;
   const kept = stored.context as unknown as StoredSaga;
@@ -83,7 +83,7 @@ function isStoredSaga(context: SagaContext): boolean {
   return typeof context["plan"] === "string" && Array.isArray(context["log"]);
 }
 
-/** Nobody has it from now on. One that can still be taken may be after this long. */
+/** Releases the saga. If it can still run, it may be claimed after this delay. */
 export function givenBack(
   status: SagaRecord["state"]["status"],
   dueAtMs: number,
@@ -91,7 +91,7 @@ export function givenBack(
   return { owner: null, dueAtMs: CLAIMABLE.includes(status) ? dueAtMs : null };
 }
 
-/** The log as the storage's history shows it: a line that also begins a call is two. */
+/** The log as entries of the storage's history: a line that also begins a call becomes two entries. */
 export function linesOf({
   begun,
   plan,

@@ -1,4 +1,4 @@
-/** What a person did, as it is kept: who, what, to what, why, and what became of it. */
+/** An operator action as it is stored: operator, action, target, reason and result. */
 export const ACTION_OUTCOMES = ["asked", "done", "refused"] as const;
 export type ActionOutcome = (typeof ACTION_OUTCOMES)[number];
 
@@ -12,7 +12,7 @@ export interface NewAction {
 export interface RecordedAction extends NewAction {
   readonly id: string;
   readonly at: Date;
-  /** `asked` where nobody knows the end: the process went away in between. */
+  /** `asked` if the result is unknown because the process ended in between. */
   readonly outcome: ActionOutcome;
   /** Why it was refused. */
   readonly code: string | undefined;

@@ -1,7 +1,8 @@
 /**
- * The one schedule: the delay after the n-th attempt is min(base · factor^(n−1), cap), the same for the same row,
- * always. Where many rows would wake together, `spread` moves each by an amount that can be computed again. Every part
- * reads its schedule from the same setting, `retry: { attempts, base, cap }`; only the defaults differ.
+ * The retry schedule of every part: the delay after the n-th attempt is min(base · factor^(n−1), cap). Jitter is
+ * deterministic: where many rows would wake together, `spread` moves each by an amount derived from the row and the
+ * attempt. Every part reads its schedule from the same setting, `retry: { attempts, base, cap }`; only the defaults
+ * differ.
  */
 import { positiveMs, type Duration } from "./duration.ts";
 import { AmendsError, type ErrorCode } from "./errors.ts";
@@ -15,7 +16,7 @@ export interface Backoff {
 
 export const DEFAULT_BACKOFF: Backoff = { baseMs: 30_000, capMs: 3_600_000, factor: 2 };
 
-/** How long a claim protects its row unless a part says otherwise. */
+/** The default lease of a claim. */
 export const DEFAULT_LEASE_MS = 300_000;
 
 export function checkBackoff(policy: Backoff, field: string): Backoff {
@@ -39,7 +40,7 @@ export function delayMs(policy: Backoff, attempt: number): number {
   return Math.min(policy.baseMs * policy.factor ** (attempt - 1), policy.capMs);
 }
 
-/** The number of attempts of a call that throws, and the waits between them. */
+/** The number of attempts of a call that throws, and the waits between attempts. */
 export interface RetryOptions {
   /** The number of attempts, the first one included. Default: 8. Webhooks: 20. */
   readonly attempts?: number;
@@ -51,19 +52,19 @@ export interface RetryOptions {
   readonly factor?: number;
 }
 
-/** A checked schedule with its number of tries. */
+/** A checked schedule with its number of attempts. */
 export interface RetryPolicy extends Backoff {
-  /** All tries, the first one included. */
+  /** The number of attempts, the first one included. */
   readonly attemptMax: number;
 }
 
-/** Acts, undos and event handlers: the first retry comes soon, because most trouble is short. */
+/** Acts, undos and event handlers: the first retry comes soon, because most failures are short. */
 export const ACT_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, baseMs: 1_000, attemptMax: 8 };
 
 /** Calls and erasures that leave through the outbox: the other side gets time to recover. */
 export const OUTBOX_RETRY: RetryPolicy = { ...DEFAULT_BACKOFF, attemptMax: 8 };
 
-/** A schedule out of an option `retry`; what it leaves out comes from `fallback`. */
+/** The schedule of an option `retry`; missing values come from `fallback`. */
 export function readRetry(
   given: RetryOptions | undefined,
   fallback: RetryPolicy,

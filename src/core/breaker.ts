@@ -1,13 +1,13 @@
 /**
- * A circuit breaker: after so many failures in a row it keeps callers away from what is broken, and after a while it lets
- * one of them try. Pure: what it is goes in with the instant, and what it becomes comes out.
+ * A circuit breaker: after a number of consecutive failures it rejects calls, and after a wait it lets one probe
+ * through. Pure: each function takes the state and the instant and returns the next state.
  */
 import { machine, type EventOf, type Machine, type StateOf } from "./machine.ts";
 
 const table = {
   closed: { trip: "open" },
   open: { probe: "halfOpen" },
-  // A probe of which nothing is heard makes room for another one.
+  // A probe without an answer for this long is replaced by another one.
   halfOpen: { close: "closed", trip: "open", probe: "halfOpen" },
 } as const;
 
@@ -16,31 +16,31 @@ export const breakerMachine: Machine<typeof table> = machine(table);
 export type BreakerState = StateOf<typeof breakerMachine>;
 
 export interface BreakerPolicy {
-  /** So many failures in a row open it. */
+  /** The number of consecutive failures that open the breaker. */
   readonly threshold: number;
-  /** How long it stays open before one call may try. */
+  /** How long the breaker stays open before it lets a probe through. */
   readonly resetMs: number;
 }
 
 export interface Breaker {
   readonly state: BreakerState;
-  /** In a row, while it is closed. */
+  /** Consecutive failures while the breaker is closed. */
   readonly failures: number;
-  /** Since when it is open, or its probe is under way. */
+  /** When the breaker opened or its probe started. */
   readonly sinceMs: number;
-  /** Probes are numbered: only what the last one brings counts. */
+  /** The number of the last probe: only its result counts. */
   readonly probes: number;
 }
 
 export const CLOSED: Breaker = { state: "closed", failures: 0, sinceMs: 0, probes: 0 };
 
-/** With what a call was let through; undefined where it was not. */
+/** The permit of a call that was let through; undefined if it was rejected. */
 export type Pass = { readonly probe: number | undefined };
 
-/** `unknown`: it was interrupted. `answered`: it failed in a way that says nothing against what was called. */
+/** `unknown`: the call was interrupted. `answered`: the call failed, but its target works. */
 export type Verdict = "ok" | "answered" | "failed" | "unknown";
 
-/** May a call be made now? */
+/** Decides whether a call may be made now. */
 export function admit(
   breaker: Breaker,
   { resetMs }: BreakerPolicy,
@@ -52,7 +52,7 @@ export function admit(
   return { breaker: { ...moved(breaker, "probe", nowMs), probes: probe }, pass: { probe } };
 }
 
-/** What the outcome of a call that was let through makes of it. */
+/** The next state after the outcome of a call that was let through. */
 export function report(
   breaker: Breaker,
   { threshold, resetMs }: BreakerPolicy,
@@ -66,10 +66,10 @@ export function report(
     const failures = breaker.failures + 1;
     return failures < threshold ? { ...breaker, failures } : moved(breaker, "trip", nowMs);
   }
-  // What was let through before it opened comes too late, and so does a probe that another one has followed.
+  // Outcomes of calls from before the breaker opened, and of probes that were replaced, are ignored.
   if (breaker.state === "open" || probe !== breaker.probes) return breaker;
   if (verdict === "failed") return moved(breaker, "trip", nowMs);
-  // A probe that was interrupted has found out nothing: the next call may try at once.
+  // An interrupted probe has no result: the next call may probe at once.
   if (verdict === "unknown") return moved(breaker, "trip", nowMs - resetMs);
   return moved(breaker, "close", nowMs);
 }

@@ -1,12 +1,12 @@
-/** A number of rows that were counted no further than a bound, so that counting never costs more than that. */
+/** A row count with an upper bound, which limits the cost of counting. */
 export interface Count {
-  /** The number, or where counting stopped. */
+  /** The number of rows, or the bound at which counting stopped. */
   readonly value: number;
-  /** False where there may be more than `value`. */
+  /** False if there may be more than `value`. */
   readonly exact: boolean;
 }
 
-/** `counted` stopped at the latest at `max + 1`. */
+/** `counted` is at most `max + 1`. */
 export function countUpTo(counted: number, max: number): Count {
   return { value: Math.min(counted, max), exact: counted <= max };
 }

@@ -1,7 +1,7 @@
 /**
- * Where a page ended, as a text that the next request passes back. A cursor is a tuple of scalars, usually the instant
- * and the id of the last row. The instant is the one that the database has, with its fraction of a millisecond: as a
- * Date it would be cut off, and the next page would begin with the end of this one.
+ * Pagination cursors: the end of a page as a text that the next request passes back. A cursor is a tuple of
+ * scalars, usually the instant and the id of the last row. The instant keeps the database's fraction of a
+ * millisecond: a Date would truncate it, and the next page would repeat rows of this one.
  */
 import { AmendsError } from "./errors.ts";
 
@@ -13,7 +13,7 @@ export interface Page<Item> {
   readonly next: string | undefined;
 }
 
-/** Whether one element of a cursor has its shape. */
+/** Checks the shape of one element of a cursor. */
 export type Shape<Value> = (value: unknown) => value is Value;
 
 export interface Cursor<Place extends readonly unknown[]> {
@@ -65,7 +65,7 @@ function toBase64Url(json: string): string {
   return btoa(ascii).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** No instant of JavaScript is later, and no database of ours has written one before 1970. */
+/** The range of a JavaScript Date from 1970 on. */
 const INSTANT_MAX_MS = 8_640_000_000_000_000;
 
 /** Milliseconds since the epoch. */
@@ -76,6 +76,6 @@ export const isInstant: Shape<number> = (value): value is number =>
 export const isText: Shape<string> = (value): value is string =>
   typeof value === "string" && !value.includes("\0") && !/\p{Surrogate}/u.test(value);
 
-/** A number that a database counted up and that a JavaScript number holds exactly. */
+/** A serial number that a JavaScript number holds exactly. */
 export const isCount: Shape<number> = (value): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0;

@@ -1,7 +1,8 @@
 /**
- * The one failure taxonomy. A returned `err` is a business failure; a thrown `Terminal` is permanent trouble;
- * anything else that is thrown is transient and tried again, `RetryLater` with a word on when. `AmendsError` is a call that was refused: its code
- * tells programs, its message tells people what to do. What is stored or reported of an error is its label.
+ * The one failure taxonomy. A returned `err` is a business failure; a thrown `Terminal` is a permanent failure; any
+ * other thrown error is transient and retried, `RetryLater` with a minimum wait. `AmendsError` means that a call
+ * was refused: its code is for programs, its message tells developers what to do. Only the label of an error is
+ * stored or reported.
  */
 export type ErrorCode =
   | "BAD_DEFINITION"
@@ -70,12 +71,12 @@ export function closedError(): AmendsError {
   return new AmendsError("CLOSED", "This Amends was closed. Make a new one.");
 }
 
-/** Thrown when another writer changed the saga first. Nothing was written: load the saga again and decide anew. */
+/** Thrown when another writer changed the saga first. Nothing was written: load the saga again and decide again. */
 export class SagaConcurrencyError extends AmendsError {
   constructor(sagaId: string, expected: number, found: number) {
     super(
       "SAGA_CONCURRENCY",
-      `The saga was changed by somebody else: version ${expected} was expected, version ${found} was found. Load it again and decide anew.`,
+      `Another writer changed the saga: version ${expected} was expected, version ${found} was found. Load the saga again and decide again.`,
       { sagaId, expected, found },
     );
     this.name = "SagaConcurrencyError";
@@ -133,10 +134,10 @@ export class RetryLater extends Error {
   }
 }
 
-/** How long somebody who is kept off for a while is waited for at most. */
+/** The longest wait that `RetryLater` can ask for. */
 export const RETRY_LATER_MAX_MS = 86_400_000;
 
-/** The wait after a throw: what the schedule says, or what the other side asked for where that is longer. */
+/** The wait after a throw: the schedule's delay, or the wait that the other side asked for if that is longer. */
 export function waitAfter(thrown: unknown, scheduledMs: number): number {
   try {
     const askedMs = thrown instanceof RetryLater ? thrown.afterMs : undefined;
@@ -148,7 +149,7 @@ export function waitAfter(thrown: unknown, scheduledMs: number): number {
   }
 }
 
-/** Codes that the platform and the databases give, and that can carry nobody's data. */
+/** Error codes of the platform and the databases that never contain personal data. */
 const REGISTERED: ReadonlySet<string> = new Set(
   [
     "ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH",
@@ -161,7 +162,7 @@ const REGISTERED: ReadonlySet<string> = new Set(
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,254}$/;
 const CODE = /^[A-Za-z0-9][\w.:-]{0,254}$/;
 
-/** What may be stored of something thrown: a registered code, else a class name, else `UnknownError`. */
+/** The label of a thrown value: a registered code, otherwise a class name, otherwise `UnknownError`. */
 export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = REGISTERED): string {
   if (typeof thrown !== "object" || thrown === null) return "UnknownError";
   try {
@@ -180,7 +181,7 @@ export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = RE
 
 const MESSAGE_MAX = 1_000;
 
-/** The message of something thrown, for those who opted in to keep it: at most 1,000 characters that a database can store. */
+/** The message of a thrown value, for applications that opted in to store it: at most 1,000 characters. */
 export function errorMessage(thrown: unknown): string | undefined {
   try {
     const message =
@@ -191,17 +192,17 @@ export function errorMessage(thrown: unknown): string | undefined {
   }
 }
 
-/** A label and, if it is kept, the message behind it, in one text. */
+/** A label and, if stored, the message after it, in one text. */
 export function labelWithMessage(label: string, message: string | undefined): string {
   return message === undefined || message === "" ? label : `${label}: ${message}`;
 }
 
-/** The label alone. A label holds no blank. */
+/** The label alone. A label contains no space. */
 export function labelIn(text: string): string {
   return text.split(": ", 1)[0] as string;
 }
 
-/** Refusals that pass by themselves. Any other refusal says that the call was wrong, and it will be wrong again. */
+/** Refusals that are temporary. Any other refusal means that the call is wrong, so a retry cannot succeed. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   "DATABASE_UNREACHABLE",
   "DATABASE_READ_ONLY",

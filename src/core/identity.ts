@@ -1,7 +1,7 @@
-/** Names and ids are checked at the door: what gets in here can be stored, compared and shown everywhere. */
+/** Validates names and ids on input, so that they can be stored, compared and shown everywhere. */
 import { AmendsError } from "./errors.ts";
 
-/** Together with a step's name and a direction an id still fits the 255 characters that payment APIs take as a key. */
+/** With a step's name and a direction, an id fits the 255 characters of an idempotency key in payment APIs. */
 export const SAGA_ID_MAX = 180;
 export const NAME_MAX = 64;
 
@@ -38,7 +38,10 @@ export function isWellFormed(text: string): boolean {
 
 export type Direction = "act" | "compensate";
 
-/** Stable over retries and restarts; distinct per saga, step and direction, as neither of the last two holds a colon. */
+/**
+ * The idempotency key: stable over retries and restarts; distinct per saga, step and direction, as neither of the
+ * last two contains a colon.
+ */
 export function idempotencyKey(sagaId: string, step: string, direction: Direction): string {
   return `${sagaId}:${step}:${direction === "act" ? "act" : "undo"}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What is stored is JSON within limits, checked before anything is written: parsers accept nesting that writers
- * cannot write, and a key named `__proto__` survives a copy.
+ * Stored values are JSON within limits, checked before anything is written: parsers accept deeper nesting than
+ * writers, and a key named `__proto__` survives a copy.
  */
 import { AmendsError, type ErrorCode } from "./errors.ts";
 
@@ -28,7 +28,7 @@ interface Door {
   /** What the value is, for the message: "The input", "The result of step charge". */
   readonly field: string;
   readonly code?: ErrorCode;
-  /** Payloads that a query may look into hold no NUL, which jsonb cannot keep. */
+  /** Refuses NUL in payloads that queries may read: jsonb cannot store it. */
   readonly allowNul?: boolean;
 }
 
@@ -47,7 +47,7 @@ export function encodeJson(value: unknown, door: Door): string | null {
     return refuse("cannot be written as JSON (a cycle, a bigint, or a toJSON that throws)");
   }
   if (text === undefined) return refuse("cannot be written as JSON (a function or a symbol)");
-  // A character is one to three bytes of UTF-8: only texts in between need the exact count.
+  // A UTF-16 code unit is one to three bytes of UTF-8: only texts in between need the exact count.
   if (text.length > BYTES_MAX || (text.length * 3 > BYTES_MAX && byteLength(text) > BYTES_MAX)) {
     return refuse(`is larger than ${BYTES_MAX} bytes of JSON`);
   }
@@ -69,7 +69,7 @@ function byteLength(text: string): number {
 
 const NODES_MAX = BYTES_MAX;
 
-/** Why a value is too deep, too large or unsafe; undefined where it is none of these. */
+/** Why a value is too deep, too large or unsafe; undefined if it is valid. */
 function misshape(root: unknown): string | undefined {
   if (typeof root === "number" && !Number.isFinite(root)) return "is NaN or Infinity, which JSON cannot hold";
   if (typeof root !== "object" || root === null) return undefined;

@@ -18,17 +18,17 @@ export interface Machine<T extends Shape> {
   readonly table: T;
   readonly states: readonly (keyof T & string)[];
   readonly events: readonly EventsIn<T>[];
-  /** The state that everything begins in: the first of the table. */
+  /** The initial state: the first of the table. */
   readonly initial: keyof T & string;
-  /** States that nothing leaves. */
+  /** Final states. */
   readonly terminal: readonly (keyof T & string)[];
-  /** Where the event leads from this state, or undefined: then it is refused. */
+  /** The state that the event leads to, or undefined if the event is refused in this state. */
   target(state: keyof T & string, event: EventsIn<T>): (keyof T & string) | undefined;
-  /** Where the event leads from this state. Throws where the table has no such arrow: that is a bug. */
+  /** The state that the event leads to. Throws if the table has no such arrow, which is a bug. */
   move(state: keyof T & string, event: EventsIn<T>): keyof T & string;
   /** The states in which the event may happen: the guard of its update. */
   sources(event: EventsIn<T>): readonly (keyof T & string)[];
-  /** The event that leads from one state to the other, or undefined where there is no arrow. */
+  /** The event that leads from one state to the other, or undefined if there is no arrow. */
   arrow(from: keyof T & string, to: keyof T & string): EventsIn<T> | undefined;
   isTerminal(state: keyof T & string): boolean;
 }

@@ -1,4 +1,4 @@
-/** Whatever a person orders is on record with a reason and, where it is told, a name. */
+/** Every operator action is recorded with a reason and, if given, the operator's name. */
 import { AmendsError } from "./errors.ts";
 
 /** Why an operator did something, and who the operator is. */
@@ -9,22 +9,22 @@ export interface OperatorNote {
   readonly by?: string;
 }
 
-/** The same where an application does it by itself: both may be left out. */
+/** The same for an action by the application itself: both fields are optional. */
 export type OptionalNote = Partial<OperatorNote>;
 
 const REASON_MAX = 1_000;
 const NAME_MAX = 255;
 
-/** What is on record if a note is left out. */
+/** The recorded note if the caller gives none. */
 const UNSAID: Required<OperatorNote> = { reason: "no reason given", by: "unknown" };
 
-/** A note whose parts may be left out: what stands on record then. */
+/** The note to record, with defaults for missing fields. */
 export function recordedNote(note: OptionalNote | undefined, where: string): Required<OperatorNote> {
   const { reason = UNSAID.reason, by = UNSAID.by } = note ?? {};
   return { by, ...checkNote({ reason, by }, where) };
 }
 
-/** `where` says where the reason will stand. */
+/** `where` names the place where the reason is recorded. */
 export function checkNote(note: OperatorNote | undefined, where: string): OperatorNote {
   const { reason, by } = note ?? {};
   if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MAX) {

@@ -1,4 +1,4 @@
-/** A misspelt option must not be taken for one that was left out. */
+/** Refuses unknown options: a misspelt option must not count as missing. */
 import { AmendsError } from "./errors.ts";
 
 export function refuseUnknown(given: unknown, known: readonly string[], where: string): void {
@@ -13,7 +13,7 @@ export function refuseUnknown(given: unknown, known: readonly string[], where: s
   );
 }
 
-/** For what takes no arguments at all: in JavaScript an option that is ignored looks like one that works. */
+/** For functions without arguments: JavaScript would silently ignore an option. */
 export function refuseArguments(given: readonly unknown[], where: string): void {
   if (given.length > 0) throw new AmendsError("BAD_OPTION", `${where} takes no options.`);
 }

@@ -1,6 +1,6 @@
 /**
- * The two ways in which a call that ran to its end can end. A business failure is a value that is returned,
- * never something that is thrown: throwing means trouble (see errors.ts).
+ * The two ways in which a call that ran to its end can end. A business failure is a value that is returned, never a
+ * thrown error (see errors.ts).
  */
 const MARK: unique symbol = Symbol.for("amends.result") as never;
 

@@ -1,9 +1,6 @@
-/**
- * What a server asks for with Retry-After: seconds, or an HTTP date. It is a wish, so it is bounded, and anything
- * that is not exactly one of the two forms counts as not said.
- */
+/** Parses Retry-After: seconds or an HTTP date. The wait is bounded, and any other form is ignored. */
 
-/** However long a server asks for, it is tried again within a day. */
+/** The longest wait: a retry happens within a day, whatever the server asks for. */
 export const RETRY_AFTER_MAX_MS = 86_400_000;
 
 /** The three forms of RFC 9110: the current one, and the two old ones that must still be understood. */
@@ -13,7 +10,7 @@ const HTTP_DATES: readonly RegExp[] = [
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
 ];
 
-/** How long to wait, between nothing and the limit; undefined where nothing was said that can be understood. */
+/** The wait, from 0 to the limit; undefined if the header is missing or not valid. */
 export function retryAfterMs(
   value: string | undefined,
   nowMs: number,
@@ -21,7 +18,7 @@ export function retryAfterMs(
 ): number | undefined {
   const text = value?.trim();
   if (text === undefined || text === "") return undefined;
-  // A number too long to be a number of seconds is Infinity here, which the limit turns into itself.
+  // A number with too many digits becomes Infinity, which the limit bounds.
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, maxMs);
   if (!HTTP_DATES.some((form) => form.test(text))) return undefined;
   const atMs = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);

@@ -1,7 +1,7 @@
 /**
- * Takes events to an audit sink outside the database. They are written into the outbox by the transaction that makes
- * them true, so that a rollback takes them back, and handed over after its commit, in their order, at least once, under
- * keys that stay the same. A sink that is down is tried again for as long as it takes: nothing is ever given up.
+ * Delivers audit events to a sink outside the database. The transaction that makes the events true writes them into
+ * the outbox, so a rollback discards them. After the commit they are delivered in order, at least once, with stable
+ * dedupe keys. A failing sink is retried without limit: no event is ever abandoned.
  */
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "../audit/sink.ts";

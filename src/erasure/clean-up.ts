@@ -1,11 +1,10 @@
 /**
- * On SQLite, what was overwritten lives on in two places. In the write-ahead file, until that is brought into the
- * database's file and cut off. And in gaps of the database's pages: when SQLite moves a row to another page it leaves
- * the bytes behind, also with secure_delete; only rebuilding the file (VACUUM) takes them away. Nobody tells us when the
- * caller's transaction commits, so the request leaves a mark in it, and this chore of the worker looks for marks: the
- * write-ahead file is cut off at once, and the file is rebuilt at most once in a while, first for what was erased here,
- * and again when the calls to other systems have ended and what they carried is gone. PostgreSQL does the like by
- * itself (vacuum), out of our reach.
+ * On SQLite, overwritten bytes survive in two places: in the write-ahead file (WAL), until it is checkpointed and
+ * truncated, and in gaps of the database's pages. When SQLite moves a row to another page it leaves the bytes
+ * behind, also with secure_delete; only VACUUM removes them. Amends cannot observe the commit of the caller's
+ * transaction, so the request leaves a mark in it, and this chore of the worker looks for marks. It truncates the
+ * WAL at once. It rebuilds the file at most once per interval: first for the local erasure, and again when the
+ * calls to other systems have ended and their values are cleared. PostgreSQL does the same by itself (vacuum).
  */
 import type { OutboxWriter } from "../outbox/outcome-writer.ts";
 import type { Database, Row } from "../storage/database.ts";
@@ -28,7 +27,7 @@ const BATCH = 500;
 export interface CleanUpOptions {
   readonly host: PartContext;
   readonly writer: Pick<OutboxWriter, "flushes">;
-  /** Infinite where the file is not to be rebuilt unasked. */
+  /** Infinite if the file is only rebuilt on request. */
   readonly rebuildEveryMs: number;
 }
 
@@ -38,9 +37,9 @@ export class CleanUp implements Duty {
   readonly renewEveryMs: number = 3_600_000;
   readonly #db: Database;
   readonly #options: CleanUpOptions;
-  /** Something may be left from before this process began, too. */
+  /** Marks from before the start of this process may exist, too. */
   #isDue = true;
-  /** Bookings of this process that the write-ahead file was cut off after. */
+  /** The flush count of this process at the last truncation of the WAL. */
   #flushes = 0;
   #rebuiltAtMs = Number.NEGATIVE_INFINITY;
   #hasWarned = false;
@@ -70,7 +69,10 @@ export class CleanUp implements Duty {
     this.#isAccepted = false;
   }
 
-  /** `now`: whether or not it is time. True where nothing is left; false where it is, or somebody still reads it. */
+  /**
+   * `now` ignores the interval. True if nothing is left to clean up; false if something is, or another connection
+   * still reads it.
+   */
   async run(now: boolean): Promise<boolean> {
     if (this.#db.dialect.name !== "sqlite") return true;
     for (;;) {
@@ -92,12 +94,12 @@ export class CleanUp implements Duty {
   async #mayRebuild(): Promise<boolean> {
     const { host, rebuildEveryMs } = this.#options;
     if (host.clock.monotonicMs() - this.#rebuiltAtMs < rebuildEveryMs) return false;
-    // Rows of virtual tables may know rows of others by numbers that a rebuild changes.
+    // Virtual tables may refer to rows by rowids, which a rebuild changes.
     if ((await this.#query(findVirtualTable())).length === 0) return true;
     if (!this.#hasWarned) {
       host.warn(
         {},
-        "amends: the file has virtual tables, so it is not rebuilt unasked; erased data may be left in its gaps until you call erasure.cleanUp()",
+        "amends: the database has virtual tables, so it is not rebuilt automatically; erased data may remain in free pages until you call erasure.cleanUp()",
       );
     }
     this.#hasWarned = true;
@@ -109,7 +111,7 @@ export class CleanUp implements Duty {
     this.#rebuiltAtMs = this.#options.host.clock.monotonicMs();
   }
 
-  /** False where another connection still reads what was there before. */
+  /** False if another connection still reads the old data. */
   async #truncate(): Promise<boolean> {
     const [answer = {}] = await this.#query(truncateLog());
     return !TRUNCATED.read(answer).busy;

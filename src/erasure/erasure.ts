@@ -1,8 +1,8 @@
 /**
- * Erasure and rectification of a person's data, in the application's own tables and in the systems around it. Both run
- * in the caller's own transaction and never commit it. What other systems have to do is in the outbox with it, and the
- * worker sees to it until the audit trail says that the request is complete everywhere, or a person is told what is in
- * the way.
+ * Erasure and rectification of a person's data, in the application's own tables and in the systems around it. Both
+ * run in the caller's own transaction and never commit it. The same transaction enqueues the calls to other systems
+ * in the outbox. The worker makes these calls until the audit trail records the request as complete, or until an
+ * abandoned entry needs an operator.
  */
 import { AuditTrail, type TrailPage } from "../audit/trail.ts";
 import { DatabaseAuditSink, type DatabaseAuditOptions } from "../audit/database-sink.ts";
@@ -132,7 +132,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
     const writer = new OutboxWriter(host);
     this.#host = context;
     this.#audit = isSink(audit) ? audit : new DatabaseAuditSink(host.database, audit, host);
-    // What becomes true in a transaction is told in it; a sink outside hears of it after the commit.
+    // Audit events are written in the transaction that makes them true; an outside sink gets them after the commit.
     const relay = isTransactional(this.#audit)
       ? undefined
       : new AuditRelay(host, writer, this.#audit, backoff.leaseMs);
@@ -241,7 +241,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   }
 }
 
-/** The words of the parts, in those of the runner. */
+/** Maps the options of `erasure` to those of the runner. */
 function runnerOptionsOf(options: ErasureOptions): SagaRunnerOptions & { readonly backoff: BackoffPolicy } {
   const { batchSize, requireVerification, onAbandoned, timeout, lease = DEFAULT_LEASE_MS } = options;
   const retry = readRetry(options.retry, OUTBOX_RETRY, "erasure.retry", "BAD_OPTION");

@@ -1,4 +1,7 @@
-/** Erasures past their deadline. The law gives one month to answer a request (Art. 12(3) GDPR). What blocks each is named. */
+/**
+ * Erasures past their deadline. The law gives one month to answer a request (Art. 12(3) GDPR). The report lists the
+ * entries that block each erasure.
+ */
 import { AmendsError } from "../core/errors.ts";
 import { cursor, isInstant, isText } from "../core/cursor.ts";
 import { span, type Period } from "../core/erasure/period.ts";

@@ -1,4 +1,4 @@
-/** The statements on what Amends itself keeps about subjects, and on the calendar. */
+/** The statements on Amends' table of subjects, and calendar arithmetic. */
 import type { Span } from "../core/erasure/period.ts";
 import { erasuresWaitingSince, hasOpenEntry } from "../outbox/settle-queries.ts";
 import { flag, instant, int, text } from "../storage/column.ts";
@@ -8,7 +8,7 @@ import type { Selection } from "../storage/read/selection.ts";
 import { empty, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type Projection } from "../storage/table.ts";
 
-/** An instant so much later or earlier, by the calendar: a month after the 31st of January is the last of February. */
+/** Shifts an instant by a period of the calendar: a month after January 31 is the last day of February. */
 export function shifted(dialect: Dialect, at: Sql, { months, ms }: Span, sign: "+" | "-"): Sql {
   if (months === 0) return sql`(${dialect.plusMs(at, sign === "+" ? ms : -ms)})`;
   const count = raw(String(months));
@@ -19,11 +19,11 @@ export function shifted(dialect: Dialect, at: Sql, { months, ms }: Span, sign: "
   });
 }
 
-/** What a request finds of its subject. */
+/** The subject's counters at the time of a request. */
 export interface BegunRequest {
-  /** Its number among the subject's requests of its kind. */
+  /** The number of the request among the subject's requests of its kind. */
   readonly generation: number;
-  /** How often the subject was erased, this time included. */
+  /** The number of the subject's erasures, this one included. */
   readonly erasures: number;
 }
 
@@ -32,7 +32,7 @@ export const BEGUN: Projection<BegunRequest> = projection({
   erasures: int("erasures"),
 });
 
-/** Counts the erasure, and makes every other request of this subject wait until it is committed. */
+/** Counts the erasure and locks the subject's row, so that other requests of this subject wait for the commit. */
 export function beginErasure(dialect: Dialect, subjectId: string): Sql {
   const { now, mark } = words(dialect);
   return sql`insert into ${dialect.table("subjects")} as s (subject_id, erasures, erased_at, clean_up)
@@ -42,7 +42,7 @@ export function beginErasure(dialect: Dialect, subjectId: string): Sql {
     returning erasures as generation, erasures`;
 }
 
-/** The same for a rectification. Tells whether the subject was erased before. */
+/** The same for a rectification. Returns whether the subject was erased before. */
 export function beginRectification(dialect: Dialect, subjectId: string): Sql {
   const { mark } = words(dialect);
   return sql`insert into ${dialect.table("subjects")} as s (subject_id, rectifications, clean_up)
@@ -56,8 +56,8 @@ export function keepUntil(dialect: Dialect, subjectId: string, untilMs: number):
 }
 
 /**
- * A request that was made and not carried out. An erasure is overdue from the first time on, until one succeeds. The
- * note's own id tells, after a commit whose answer was lost, that it is written.
+ * Records a failed request. A failing erasure counts as overdue from its first failure until one succeeds. The
+ * note's id detects a note that was written by a commit whose answer was lost.
  */
 export function noteFailure(dialect: Dialect, noteId: string, { subjectId, label, isErasure }: Failure): Sql {
   const { now } = words(dialect);
@@ -77,7 +77,7 @@ export function findNote(dialect: Dialect, noteId: string, subjectId: string): S
 export interface Failure {
   readonly subjectId: string;
   readonly label: string;
-  /** An erasure that fails is overdue one day; a rectification is asked for again. */
+  /** Only a failed erasure can become overdue; the caller repeats a failed rectification. */
   readonly isErasure: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface UncleanSubject {
   readonly subjectId: string;
   readonly erasures: number;
   readonly rectifications: number;
-  /** Calls to other systems are still under way. */
+  /** True if calls to other systems are still open. */
   readonly waits: boolean;
 }
 
@@ -96,7 +96,7 @@ export const UNCLEAN: Projection<UncleanSubject> = projection({
   waits: flag("waits"),
 });
 
-/** Requests to clean up after: of stage 2 at once, of stage 1 when no entry of the subject is open any longer. */
+/** Requests that need a clean-up: stage 2 at once, stage 1 when no entry of the subject is open. */
 export function listUnclean(dialect: Dialect, limit: number): Sql {
   const open = hasOpenEntry(dialect, raw("s.subject_id"));
   return sql`select s.subject_id, s.erasures, s.rectifications, case when ${open} then 1 else 0 end as waits
@@ -104,7 +104,7 @@ export function listUnclean(dialect: Dialect, limit: number): Sql {
     order by s.subject_id limit ${limit}`;
 }
 
-/** A subject whose calls are under way is cleaned up after once more, when they have ended. */
+/** A subject with open calls gets a second clean-up when the calls have ended. */
 const CLEANED = fields<UncleanSubject>({
   row_id: text((subject) => subject.subjectId),
   row_erasures: int((subject) => subject.erasures),
@@ -112,19 +112,19 @@ const CLEANED = fields<UncleanSubject>({
   row_stage: int((subject) => (subject.waits ? 1 : 0)),
 });
 
-/** Only as far as they are those that were listed: a newer request asks for a newer clean-up. */
+/** Only for the listed counters: a newer request needs another clean-up. */
 export function markClean(dialect: Dialect, subjects: readonly UncleanSubject[]): Sql {
   return sql`update ${dialect.table("subjects")} as s set clean_up = r.row_stage
     from ${dialect.rows(CLEANED, subjects)}
     where s.subject_id = r.row_id and s.erasures = r.row_erasures and s.rectifications = r.row_rectifications`;
 }
 
-/** SQLite: brings the write-ahead file into the database's own file, and cuts it off. */
+/** SQLite: checkpoints the write-ahead file and truncates it. */
 export function truncateLog(): Sql {
   return raw("pragma wal_checkpoint(truncate)");
 }
 
-/** `busy`: another connection still reads what was there before. */
+/** `busy`: another connection still reads the old data. */
 export const TRUNCATED: Projection<{ readonly busy: boolean }> = projection({ busy: flag("busy") });
 
 /** SQLite: rebuilds the file. */
@@ -142,7 +142,7 @@ export interface OverdueSubject {
   readonly subjectId: string;
   readonly sinceMs: number;
   readonly dueMs: number;
-  /** The erasure in the own tables failed. */
+  /** The local phase of the erasure failed. */
   readonly failing: boolean;
 }
 
@@ -153,7 +153,7 @@ export const OVERDUE: Projection<OverdueSubject> = projection({
   failing: flag("failing"),
 });
 
-/** Subjects whose erasure was asked for longer ago than the deadline and is not complete, by the instant it was due. */
+/** Subjects with an incomplete erasure that is past its deadline, in the order of the deadlines. */
 export function overdueRows(dialect: Dialect, deadline: Span): Selection {
   const latest = shifted(dialect, dialect.now(), deadline, "-");
   return {
@@ -177,7 +177,7 @@ export const RELEASED: Projection<{ readonly subjectId: string }> = projection({
   subjectId: text("subject_id"),
 });
 
-/** Subjects of whom something was retained whose time is over now. */
+/** Subjects with a retention that has ended. */
 export function listReleased(dialect: Dialect, limit: number): Sql {
   return sql`select subject_id from ${dialect.table("subjects")}
     where retained_until is not null and retained_until <= ${dialect.now()} order by retained_until, subject_id limit ${limit}`;
@@ -185,7 +185,7 @@ export function listReleased(dialect: Dialect, limit: number): Sql {
 
 interface Words {
   readonly now: Sql;
-  /** PostgreSQL has nothing to clean up: what is overwritten there is gone with the next vacuum. */
+  /** PostgreSQL needs no clean-up: its own vacuum removes overwritten rows. */
   readonly mark: Sql;
 }
 

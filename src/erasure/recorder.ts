@@ -1,8 +1,9 @@
 /**
- * Puts a request on record. What became true in the caller's transaction is told in it, so that a rollback takes it
- * back. That a request was made and failed is true whatever becomes of that transaction: it is told outside of it, on
- * a connection of our own, after the call has returned. Nobody waits for that connection, so a caller who holds the
- * only one cannot be kept waiting for ever; on SQLite the note waits until the caller's transaction is over.
+ * Records requests in the audit trail. Events of a successful request are written in the caller's transaction, so a
+ * rollback discards them. The failure of a request must be recorded even if that transaction rolls back, so it is
+ * written on a separate connection after the call has returned. The caller does not wait for this connection, which
+ * avoids a deadlock with a caller that holds the only one; on SQLite the note waits until the caller's transaction
+ * has ended.
  */
 import { AsyncResource } from "node:async_hooks";
 import type { NewAuditEvent } from "../audit/event.ts";
@@ -16,7 +17,7 @@ export class Recorder {
   readonly #host: PartContext;
   readonly #sink: TransactionalSink;
   readonly #notes: Set<Promise<void>> = new Set();
-  /** Notes are written outside of the transaction that the caller may be in, also for whoever looks for that. */
+  /** Runs notes outside of the caller's async context, so that they do not join the caller's transaction. */
   readonly #outside: AsyncResource = new AsyncResource("amends.erasure");
 
   constructor(host: PartContext, sink: TransactionalSink) {
@@ -29,7 +30,7 @@ export class Recorder {
     return this.#sink.appendIn(session, events);
   }
 
-  /** Outside of it, in its own time. */
+  /** Outside of the caller's transaction, asynchronously. */
   note(events: readonly NewAuditEvent[], failure: Failure): void {
     const note = this.#outside.runInAsyncScope(() => this.#write(events, failure));
     this.#notes.add(note);
@@ -44,7 +45,7 @@ export class Recorder {
   async #write(events: readonly NewAuditEvent[], failure: Failure): Promise<void> {
     const host = this.#host;
     const { database } = host;
-    // The caller's rollback comes first: it is waiting for the call that failed, not for this.
+    // Lets the caller roll back first: the caller waits for the failed call, not for this note.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     const noteId = host.newId();
     const note = {
@@ -65,7 +66,10 @@ export class Recorder {
       });
     } catch {
       const { subjectId, label } = failure;
-      host.warn({ subjectId, error: label }, "amends: a request failed, and that could not be put on record");
+      host.warn(
+        { subjectId, error: label },
+        "amends: a request failed, and its failure could not be recorded",
+      );
     }
   }
 }

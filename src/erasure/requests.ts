@@ -1,4 +1,4 @@
-/** Requests of data subjects: what the trail says of each, and how much of it is still open. */
+/** Requests of data subjects from the audit trail, with the number of open entries of each. */
 import { listRequests, type RequestFilter, type SubjectRequest } from "../audit/list.ts";
 import type { Page } from "../core/cursor.ts";
 import { countOpenEntries } from "../outbox/read/list.ts";
@@ -7,7 +7,7 @@ import type { Reader } from "../storage/read/reader.ts";
 export interface ListedRequest extends SubjectRequest {
   /** Entries of the outbox that the subject's requests of this operation still wait for. */
   readonly openEntries: number;
-  /** Of these, entries that were abandoned: they need a person. */
+  /** Of these, abandoned entries: they need an operator. */
   readonly abandonedEntries: number;
 }
 

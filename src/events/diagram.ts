@@ -2,7 +2,7 @@
 import type { AnySagaDef } from "./define/saga-def.ts";
 import type { FlowView } from "./view.ts";
 
-/** Which event leads to which handler, with the way back: commands are dashed. */
+/** Events and their handlers, with the compensations: commands are dashed. */
 export function flowDiagram(saga: AnySagaDef): string {
   const { steps, trigger } = saga;
   const lines = ["flowchart LR", `  e0([${trigger.type}]) --> s0[${steps[0]?.name ?? ""}]`];
@@ -22,7 +22,7 @@ export function flowDiagram(saga: AnySagaDef): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Every event of one run in its order, and who handled it. */
+/** Every event of one run in order, with its handler. */
 export function flowRunDiagram({ saga, run, status, events, failure, notes }: FlowView): string {
   const lines = ["sequenceDiagram", `  participant O as ${saga}`];
   const handlers = [...new Set(events.flatMap(({ handler }) => handler ?? []))];
@@ -45,7 +45,9 @@ export function flowRunDiagram({ saga, run, status, events, failure, notes }: Fl
   return `${lines.join("\n")}\n`;
 }
 
-/** Mermaid reads these as its own: ends of lines and statements, comments and directives, entities and markup. */
+/**
+ * Characters with a meaning in Mermaid: ends of lines and statements, comments and directives, entities and markup.
+ */
 function plain(text: string): string {
   return text.replaceAll(/[;\n\r#%{}<>]/g, " ");
 }

@@ -1,4 +1,6 @@
-/** `amends.events`: publish events, look at the runs of sagas over them, and steer what needs a person. */
+/**
+ * `amends.events`: publish events, read the runs of sagas over events, and retry or resolve what needs an operator.
+ */
 import { AmendsError } from "../core/errors.ts";
 import type { FlowEvent } from "../core/flow/decide.ts";
 import { isUuid, sealOf } from "../core/flow/sealed.ts";
@@ -34,7 +36,7 @@ import { FlowRun } from "./run-handle.ts";
 import type { AnySagaDef } from "./define/saga-def.ts";
 import { flowView, type FlowStepView, type FlowView } from "./view.ts";
 
-/** So many rows travel in one statement. */
+/** The number of rows per statement. */
 const ROWS_MAX = 5_000;
 
 /** Typed event flow: `amends.events`. */
@@ -60,7 +62,7 @@ export class EventFlow<Tx = unknown> {
     return this.#engine.registry.isEmpty ? [] : [this.#engine.pool, this.#reaper];
   }
 
-  /** @internal A saga of steps may wait for events: from now on it hears of them. */
+  /** @internal Routes events to the sagas of steps of this definition that wait for them. */
   addSaga(saga: AnySaga): void {
     this.#engine.registry.addWaits(saga);
   }
@@ -174,14 +176,14 @@ export class EventFlow<Tx = unknown> {
     this.#engine.pool.dueIn(0);
   }
 
-  /** What a person did, when by the database's clock, and why. */
+  /** The note of an operator action: action, reason and time by the database's clock. */
   async #noted(action: string, note: OperatorNote): Promise<string> {
     const { reason, by } = checkNote(note, "the run's notes");
     const at = new Date(await readNowMs(this.#reader)).toISOString();
     return JSON.stringify({ action, reason, ...(by !== undefined && { by }), at });
   }
 
-  /** Refused, because an earlier commit of the same deed, whose answer was lost, has done it. */
+  /** Refused because an earlier commit of the same action, whose answer was lost, succeeded. */
   async #isNoted(kind: "run" | "delivery", id: string, text: string): Promise<boolean> {
     const find = kind === "run" ? findNotedRun : findNoted;
     return (await this.#engine.store.query(find(this.#db.dialect, id, text))).length > 0;
@@ -197,12 +199,12 @@ export class EventFlow<Tx = unknown> {
     return row && toRun(STORED_RUN.read(row), this.#db.clock.monotonicMs());
   }
 
-  /** Where its steps are not known, nobody can say what is to be undone next. */
+  /** Without the definition, the next compensation is unknown. */
   #refuseUnknown({ sagaId, sagaType }: RunRecord): void {
     if (this.#engine.registry.saga(sagaType)) return;
     throw new AmendsError(
       "NOT_SUPPORTED",
-      `This process does not know the saga ${sagaType}. Do it in a process that has the saga in \`events\`.`,
+      `Saga ${sagaType} is not registered in this process. Call this in a process that has the saga in \`events\`.`,
       { id: sagaId },
     );
   }
@@ -221,12 +223,12 @@ export class EventFlow<Tx = unknown> {
 function notNow(id: string): AmendsError {
   return new AmendsError(
     "NOT_ALLOWED_NOW",
-    "Only a stalled run, or an event that was given up, can be retried or resolved. Look at it again.",
+    "Only a stalled run or an abandoned event can be retried or resolved. Read its current status with `inspect`.",
     { id },
   );
 }
 
-/** The runs that rows begin are written before them, so they go with the first part. */
+/** Runs are written before the rows that begin them, so they go into the first statement. */
 function* parts({ rows, runs }: Fanout): Generator<Fanout> {
   for (let at = 0; at < rows.length || at === 0; at += ROWS_MAX) {
     yield { rows: rows.slice(at, at + ROWS_MAX), runs: at === 0 ? runs : [] };

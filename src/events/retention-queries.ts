@@ -1,4 +1,4 @@
-/** The statements that remove ended runs. Each names the states that it may remove. */
+/** The statements that remove ended runs. Each statement lists the states that it may remove. */
 import { flowMachine, type FlowStatus } from "../core/flow/machine.ts";
 import type { Dialect } from "../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../storage/sql.ts";

@@ -5,7 +5,7 @@ import type { Session } from "../storage/database.ts";
 import { deleteRuns, selectExpiredRuns } from "./retention-queries.ts";
 import { RUN_TRAIL, trailOf } from "./store/run-row.ts";
 
-/** The longest ended first. Returns how many runs were removed. */
+/** The longest ended first. Returns the number of removed runs. */
 export async function removeRuns(
   session: Session,
   { status, afterMs }: { readonly status: FlowStatus; readonly afterMs: number },

@@ -1,6 +1,6 @@
 /**
- * A run that an event has begun: wait for its end. An end in this process is known at once; an end in another process is
- * found by reading the run again.
+ * The handle of a run, to wait for its end. An end in this process notifies waiters at once; an end in another
+ * process is found by polling.
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { positiveMs } from "../core/duration.ts";
@@ -13,14 +13,14 @@ import type { RunRecord } from "./run/outcome.ts";
 
 const LOOK_AGAIN: Backoff = { baseMs: 2_000, capMs: 10_000, factor: 2 };
 
-/** The run does not go on by itself. A stalled run waits for a person, so its waiters are notified as well. */
+/** The run has ended or needs an operator: a stalled run notifies its waiters as well. */
 export function isAtRest(status: FlowStatus): boolean {
   return !OPEN_FLOWS.includes(status) || status === "stalled";
 }
 
 export const AT_REST: readonly FlowStatus[] = flowMachine.states.filter(isAtRest);
 
-/** Who waits for which run in this process. */
+/** The waiters of this process, by run. */
 export class RunListeners {
   readonly #waiting: Map<string, Set<(status: FlowStatus) => void>> = new Map();
 
@@ -92,7 +92,7 @@ export class FlowRun {
     }
   }
 
-  /** The status that is notified within this time. */
+  /** The status of a notification within this time. */
   async #notified(ms: number, signal: AbortSignal | undefined): Promise<FlowStatus | undefined> {
     const { listeners, clock } = this.#tools;
     const status = await new Promise<FlowStatus | undefined>((resolve) => {

@@ -1,11 +1,11 @@
-/** Makes what runs the event flow of one Amends: its registry, its engine, and the reaper of its deadlines. */
+/** Creates the event flow of one Amends: its registry, its engine and the reaper of its deadlines. */
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
 import { Reaper } from "./run/reaper.ts";
 import { SagaRegistry, type EventDefinition } from "./define/registry.ts";
 
-/** The sagas of steps beside the events: handlers run them, and they wait for events. */
+/** Access to sagas of steps: handlers run them, and they wait for events. */
 export interface SagaPort extends Pick<EventEngineOptions, "runSaga" | "tellSagas"> {
   /** Every saga of steps that this process knows. */
   readonly known: readonly AnySaga[];

@@ -1,4 +1,4 @@
-/** One run of a saga over events, as people see it. */
+/** The public view of one run of a saga over events. */
 import type { FlowStatus } from "../core/flow/machine.ts";
 import type { FlowFailure, UndoKind } from "../core/flow/state.ts";
 import type { OutboxStatus } from "../core/outbox/machine.ts";

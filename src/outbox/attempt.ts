@@ -1,7 +1,7 @@
 /**
- * One call of foreign code under a claim: bounded in time, told to stop when its claim is lost or the worker shuts
- * down. A call that does not return keeps its slot. If it was the last try, the worker waits for it with the lease renewed:
- * nothing is given up while its call is known to run.
+ * One call of application code under a claim. It has a timeout, and its signal aborts when the claim is lost or the
+ * worker shuts down. A call that does not return keeps its slot. After the last attempt, the worker keeps renewing
+ * the lease and waits for the call: no entry is abandoned while its call is known to run.
  */
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
 import { Call, type CallLimits } from "../runtime/call.ts";
@@ -13,9 +13,9 @@ export interface AttemptOptions extends CallLimits {
   readonly lease: Lease;
 }
 
-/** How a call ended. */
+/** The end of a call. */
 interface Ended {
-  /** Undefined where it was interrupted: that is no outcome. */
+  /** Undefined if the call was interrupted: it has no outcome. */
   readonly outcome: Outcome | undefined;
   /** The call has not returned. */
   readonly late?: Promise<Ended>;
@@ -30,14 +30,14 @@ export class Attempt {
     this.#call = Call.under(options.lease);
   }
 
-  /** For the call: fires when it should stop. */
+  /** The signal of the call: aborts when the call should stop. */
   get signal(): AbortSignal {
     return this.#call.signal;
   }
 
   /**
-   * The outcome of the call and the decision on it; undefined where it was interrupted. `onRunning` is told that the last
-   * try has not returned. `call` never rejects.
+   * The outcome of the call and the decision on it; undefined if it was interrupted. `onRunning` runs if the last
+   * attempt has not returned. `call` never rejects.
    */
   async decided(
     call: () => Promise<Outcome>,
@@ -65,7 +65,7 @@ export class Attempt {
     return end && { outcome: end, decision: decide(end) };
   }
 
-  /** A call that was told to stop and fails says nothing about the other side; one that succeeds does. */
+  /** The failure of an aborted call is not an outcome; its success is. */
   #read(outcome: Outcome): Outcome | undefined {
     const reason = this.#call.stopReason;
     if (reason === undefined || (outcome.kind !== "trouble" && outcome.kind !== "refused")) return outcome;

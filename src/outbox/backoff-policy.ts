@@ -1,4 +1,4 @@
-/** The schedule of retries, the same for the same entry always, and how long a claim protects it. */
+/** The retry schedule, without jitter, and the length of a lease. */
 import {
   checkBackoff,
   checkLease,
@@ -62,7 +62,7 @@ export class BackoffPolicy {
   }
 }
 
-/** A policy out of an option `backoff`. Anything else is refused here, before it is used as one. */
+/** The policy of an option `backoff`. Throws if the option is not valid. */
 export function policyOf(given: BackoffPolicy | BackoffSettings | undefined, where: string): BackoffPolicy {
   if (given instanceof BackoffPolicy) return given;
   const settings = given ?? {};

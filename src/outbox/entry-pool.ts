@@ -1,4 +1,4 @@
-/** A lease pool for entries of one kind: the one way in which entries are claimed, renewed, released and fenced. */
+/** The lease pool for entries of one kind: claims, renews, releases and fences them. */
 import type { OutboxKind } from "../core/outbox/entry.ts";
 import { LeasePool, type Claimed } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
@@ -7,7 +7,7 @@ import { DutyLoop } from "../runtime/loop.ts";
 import type { OutboxWriter } from "./outcome-writer.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 
-/** Larger claims are no cheaper, and nothing of theirs is settled while they are under way. */
+/** The largest claim: larger ones cost more time before the first settle and save nothing. */
 const CLAIM_MAX = 500;
 
 export type PoolContext = Pick<PartContext, "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn">;
@@ -19,9 +19,9 @@ export interface ClaimedEntry<Entry> extends Claimed {
 export interface EntryPoolOptions<Entry extends HeldEntry> {
   readonly name: string;
   readonly kind: OutboxKind;
-  /** What is read of each entry. */
+  /** The columns that are read of each entry. */
   readonly table: EntryTable<Entry>;
-  /** Entries of other names are left for whoever knows them; without names, every entry of the kind is ours. */
+  /** Only entries of these names are claimed. Default: every entry of the kind. */
   readonly names?: () => readonly string[];
   readonly host: PoolContext;
   readonly writer: OutboxWriter;
@@ -56,7 +56,7 @@ export function entryPool<Entry extends HeldEntry>(
   });
 }
 
-/** One batch, without a worker: claims, keeps the leases alive, and returns when every claim was settled or lost. */
+/** Runs one batch without a worker: claims, renews the leases, and returns when every claim is settled or lost. */
 export async function runBatch<Entry>(
   pool: LeasePool<ClaimedEntry<Entry>>,
   host: PoolContext,

@@ -1,5 +1,5 @@
 /**
- * The outbox as workers see it, of whatever kind its entries are: claim, renew, settle. Settlements of many claims share
+ * The workers' access to outbox entries of any kind: claim, renew, settle. Settlements of many claims share
  * commits. A claim is one statement and one commit for up to `limit` entries.
  */
 import { OutcomeWriter } from "../runtime/outcome-writer.ts";
@@ -29,7 +29,7 @@ export class OutboxWriter {
     });
   }
 
-  /** Commits of settlements so far. */
+  /** The number of commits of settlements. */
   get flushes(): number {
     return this.#outcomes.flushes;
   }
@@ -40,14 +40,14 @@ export class OutboxWriter {
     return rows.map((row) => of.read(row));
   }
 
-  /** Answers with the ids that are still held. */
+  /** Returns the ids whose claims still hold. */
   async renew(held: readonly HeldEntry[], leaseMs: number): Promise<ReadonlySet<string>> {
     const statement = renewEntries(this.#db.dialect, held, leaseMs);
     const rows = await this.#outcomes.query(statement, renewalLimitMs(leaseMs));
     return new Set(rows.map(idOf));
   }
 
-  /** The last try has not returned: it shows on the entry, which stays claimed. */
+  /** Marks the entry of a last attempt that has not returned. The entry stays claimed. */
   async noteRunning({ entryId, token }: HeldEntry): Promise<void> {
     await this.#outcomes.query(noteRunning(this.#db.dialect, entryId, token));
   }

@@ -1,4 +1,4 @@
-/** What a call that leaves through the outbox came to, from what it threw. */
+/** The outcome of an outbox call, from the thrown value. */
 import { classify, errorLabel, errorMessage, labelWithMessage } from "../core/errors.ts";
 import type { Decision, Outcome } from "../core/outbox/decide.ts";
 import { tellThrow } from "../runtime/throws.ts";
@@ -8,7 +8,7 @@ export function failureOf(thrown: unknown, errorCodes?: ReadonlySet<string>): Ou
   return { kind: classify(thrown) === "permanent" ? "refused" : "trouble", label, thrown };
 }
 
-/** For a developer who looks on: what the call threw, and when it is made again. */
+/** For `amends dev`: the thrown value and the wait before the next attempt. */
 export function tellThrown(
   part: "call" | "resolver",
   name: string,
@@ -21,13 +21,13 @@ export function tellThrown(
   tellThrow(() => ({ part, name, id: entryId, attempt: attempts, error: outcome.thrown, waitMs }));
 }
 
-/** The decision as it is stored: with the message of what was thrown beside the label, if `outcome` is given. */
+/** The decision as it is stored: with the error message beside the label, if `outcome` is given. */
 export function withMessage(decision: Decision, outcome: Outcome | undefined): Decision {
   if (!outcome || !("thrown" in outcome) || !("error" in decision)) return decision;
   return { ...decision, error: labelWithMessage(decision.error, errorMessage(outcome.thrown)) };
 }
 
-/** The label of an outcome that is a failure. */
+/** The label of a failed outcome. */
 export function labelOf(outcome: Outcome | undefined): string | undefined {
   return outcome && "label" in outcome ? outcome.label : undefined;
 }

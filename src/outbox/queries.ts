@@ -1,4 +1,6 @@
-/** The statements on the outbox: claims, renewals, inserts, lists. What settles an outcome is in settle-queries.ts. */
+/**
+ * The statements on the outbox: claims, renewals, inserts, lists. The settle statements are in settle-queries.ts.
+ */
 import type { OutboxKind, OutboxOperation } from "../core/outbox/entry.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
 import { claimStatement, freshFirst, renewStatement, type Claimable } from "../storage/claim.ts";
@@ -11,7 +13,10 @@ import type { EntryTable, HeldEntry } from "./rows.ts";
 
 const rowClass = freshFirst("due.attempts");
 
-/** Fresh entries first: a crowd of failing ones waits behind them. Within a class the oldest comes first. */
+/**
+ * Fresh entries come before retries, so that failing entries cannot starve them. Within a class the oldest comes
+ * first.
+ */
 export const OUTBOX: Claimable = {
   table: "outbox",
   id: "entry_id",
@@ -20,7 +25,7 @@ export const OUTBOX: Claimable = {
   classes: [raw(`${rowClass} = 0`), raw(`${rowClass} = 1`)],
 };
 
-/** Rows that somebody holds: the fence of every settle and renewal. */
+/** Claimed rows: the fence of every settle and renewal. */
 export const HELD_ROWS: Claimable = { ...OUTBOX, states: HELD };
 
 const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
@@ -31,11 +36,11 @@ export interface ClaimOptions {
   readonly names?: readonly string[] | undefined;
   readonly limit: number;
   readonly leaseMs: number;
-  /** Entries that are not taken, though they may be due. */
+  /** Entries that are not claimed even if they are due. */
   readonly except?: readonly string[] | undefined;
 }
 
-/** The claim is the attempt: one that kills its worker every time is counted all the same. */
+/** The claim counts as the attempt, so that a call that crashes its worker is counted too. */
 export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options: ClaimOptions): Sql {
   const { kind, names, limit, leaseMs, except } = options;
   const ofKind = sql`due.kind = ${literals([kind])}`;
@@ -49,13 +54,13 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
   });
 }
 
-/** Returns the ids of those that are still held. */
+/** Returns the ids whose claims still hold. */
 export function renewEntries(dialect: Dialect, held: readonly HeldEntry[], leaseMs: number): Sql {
   const claims = held.map(({ entryId, token }) => ({ id: entryId, token }));
   return renewStatement(dialect, HELD_ROWS, claims, leaseMs, raw("entry_id"));
 }
 
-/** What stands in `last_error` of an entry whose last try is known to run although its time is over. */
+/** The value of `last_error` while the last attempt of an entry runs past its timeout. */
 export const NOT_RETURNED = "NotReturned";
 
 export function noteRunning(dialect: Dialect, entryId: string, token: number): Sql {
@@ -63,11 +68,11 @@ export function noteRunning(dialect: Dialect, entryId: string, token: number): S
     where entry_id = ${entryId} and token = ${token} and status in (${literals(HELD)})`;
 }
 
-/** An entry as it is written. What is not given is null. */
+/** A new entry. Missing values are null. */
 export interface NewEntry {
   readonly entryId: string;
   readonly kind: OutboxKind;
-  /** Of the call or the resolver that it goes to. */
+  /** The name of the call or the resolver. */
   readonly name: string;
   readonly payload?: string | null | undefined;
   readonly subjectId?: string;
@@ -77,7 +82,7 @@ export interface NewEntry {
   readonly refExtra?: string | null;
   readonly slot?: string | null;
   readonly generation?: number;
-  /** An instant before which nobody may claim it. */
+  /** The earliest instant of a claim. */
   readonly notBeforeMs?: number | undefined;
 }
 
@@ -100,7 +105,7 @@ const GATED_ENTRY = fields<NewEntry>({
   not_before_ms: float((entry) => entry.notBeforeMs, { default: null }),
 });
 
-/** An entry whose slot is taken by one that the caller could not see yet is left out. Returns the ids of the others. */
+/** Skips an entry whose slot a concurrent transaction took. Returns the ids of the inserted entries. */
 export function insertEntries(
   dialect: Dialect,
   entries: readonly NewEntry[],
@@ -126,7 +131,7 @@ export function idOf(row: Row): string {
   return FOUND.read(row).entryId;
 }
 
-/** The entries with these ids, locked in the order in which every statement locks them. */
+/** The entries with these ids, locked in the common order. */
 export function lockEntries(
   dialect: Dialect,
   of: EntryTable<unknown>,
@@ -147,7 +152,7 @@ export function findEntries(
     where c.kind = ${literals([kind])} order by c.entry_id`;
 }
 
-/** Of these ids, those that exist, whatever their kind. */
+/** The existing ones of these ids, of any kind. */
 export function knownIds(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`select c.entry_id from ${idRows(dialect, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id`;
 }

@@ -1,7 +1,7 @@
 /**
- * A person has removed the cause, and entries that were given up get a fresh budget, under their own ids. Locking and
- * changing them is one transaction. Repeated after a commit whose answer was lost, it recognises what it did by the number
- * of requeues that each entry had then.
+ * Requeues abandoned entries under the same ids with their attempts reset, after an operator fixed the cause. One
+ * transaction locks and updates them. A repeat after a commit whose answer was lost detects its own changes by the
+ * requeue count of each entry.
  */
 import type { OutboxKind } from "../core/outbox/entry.ts";
 import { outboxMachine } from "../core/outbox/machine.ts";
@@ -16,22 +16,22 @@ export interface RequeueOptions<Entry extends Requeueable> {
   readonly kind: OutboxKind;
   readonly ids: readonly string[];
   /**
-   * Chooses among those that were given up and does, in the same transaction, what has to come before their change.
-   * Default: all of them.
+   * Selects among the abandoned entries, and runs other work of the same transaction before the update. Default:
+   * all entries.
    */
   readonly choose?: (session: Session, abandoned: readonly Entry[]) => Promise<readonly Entry[]>;
 }
 
 export class Requeue<Entry extends Requeueable> {
   readonly #options: RequeueOptions<Entry>;
-  /** How often each had been requeued once this was done. */
+  /** The requeue count of each entry after this requeue. */
   readonly #done = new Map<string, number>();
 
   constructor(options: RequeueOptions<Entry>) {
     this.#options = options;
   }
 
-  /** Returns the entries that are requeued by this, in the order of their ids. Those that were not given up are left out. */
+  /** Returns the requeued entries in the order of their ids. Entries that are not abandoned are skipped. */
   async run(session: Session): Promise<readonly Entry[]> {
     const { table, kind, ids, choose } = this.#options;
     const { dialect } = session;
@@ -50,7 +50,7 @@ export class Requeue<Entry extends Requeueable> {
   }
 }
 
-/** Was it given up, so that a person may requeue it? */
+/** True if the entry is abandoned, so that an operator may requeue it. */
 export function isAbandoned({ status }: Requeueable): boolean {
   return outboxMachine.sources("requeue").includes(status);
 }

@@ -1,4 +1,4 @@
-/** The outbox's table as it is read: a call of the user's own, or any entry with all that it may hold. */
+/** The rows of the outbox: a durable call, or an entry of any kind with all columns. */
 import type {
   Correction,
   OutboxEntry,
@@ -12,19 +12,19 @@ import type { Dialect, Row } from "../storage/database.ts";
 import type { Sql } from "../storage/sql.ts";
 import { table, type Table } from "../storage/table.ts";
 
-/** Of an entry that is claimed: enough to settle it. */
+/** The part of a claimed entry that a settle needs. */
 export interface HeldEntry {
   readonly entryId: string;
   readonly token: number;
 }
 
-/** How entries of some kind are read. */
+/** The reader of entries of one kind. */
 export interface EntryTable<Entry> {
   columns(dialect: Dialect, alias?: string): Sql;
   read(row: Row): Entry;
 }
 
-/** What a call needs, and no more: claims of calls are many. */
+/** Only the columns that a call needs, because claims of calls are frequent. */
 export interface CallRow extends HeldEntry {
   readonly name: string;
   readonly status: OutboxStatus;
@@ -110,7 +110,7 @@ export function toEntry(row: EntryRow): OutboxEntry {
   };
 }
 
-/** False for an entry that somebody changed by hand: a person must be told, and the others must not be stopped. */
+/** False for an invalid entry (edited by hand): it is reported, and must not stop the others. */
 export function isReadable({ refExtra, payload }: EntryRow): boolean {
   const isFine = (json: string | undefined): boolean => json === undefined || parsed(json) !== undefined;
   return isFine(refExtra) && isFine(payload);

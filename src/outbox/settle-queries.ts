@@ -33,16 +33,15 @@ const SETTLEMENT = fields<Settlement>({
   ref_value: text((settlement) => settlement.refValue, { default: null }),
 });
 
-/** An entry moves once under each token, so that both together name the claim. */
+/** Each token settles an entry once, so id and token together identify the claim. */
 export const CLAIM: Projection<HeldEntry> = projection({
   entryId: uuid("entry_id"),
   token: bigint("token"),
 });
 
 /**
- * What an entry for a subject would have written is gone once nobody will call with it; a call of the user's keeps its
- * input while it is abandoned, for a requeue. A verification's mark is set once: told again after a lost answer, it is
- * found and not written anew. Returns the claims that were settled.
+ * Clears the values of a subject's entry after its last call; an abandoned call keeps its input for a requeue. A
+ * verification's mark is set once: a repeat after a lost answer finds it. Returns the settled claims.
  */
 export function settleEntries(dialect: Dialect, settlements: readonly Settlement[]): Sql {
   const isOpen = sql`r.to_status in (${literals(CLAIMABLE)})`;
@@ -65,20 +64,20 @@ export function settleEntries(dialect: Dialect, settlements: readonly Settlement
     returning entry_id, token`;
 }
 
-/** Of these, the claims that are settled as they say, though not by the statement that was sent last. */
+/** The claims that an earlier commit with a lost answer settled in the same way. */
 export function findSettled(dialect: Dialect, settlements: readonly Settlement[]): Sql {
   return sql`select c.entry_id, c.token from ${dialect.rows(SETTLEMENT, settlements)}
     join ${dialect.table("outbox")} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status
     where r.event <> 'verify' or c.verification = r.verification`;
 }
 
-/** Whose request an entry belongs to. */
+/** The request of an entry. */
 export interface Request {
   readonly subjectId: string;
   readonly operation: OutboxOperation;
 }
 
-/** An entry that a request waits for; calls and events belong to no request. */
+/** An entry that a request waits for; calls and events have no request. */
 export interface WaitedFor extends HeldEntry {
   readonly subjectId: string | undefined;
   readonly operation: OutboxOperation | undefined;
@@ -91,8 +90,9 @@ export const WAITED_FOR: Projection<WaitedFor> = projection({
 });
 
 /**
- * Locks the entries with these ids, and every entry that one of these requests waits for, in one order. Subjects are
- * looked up one by one in their index, and ids by the key: a plan made on an empty table would scan the open rows instead.
+ * Locks the entries with these ids, and every entry that one of these requests waits for, in one order. Subjects
+ * are looked up one by one in their index, and ids by the key: a plan that was cached on an empty table would scan
+ * the open rows instead.
  */
 export function lockWaitedFor(dialect: Dialect, requests: readonly Request[], ids: readonly string[]): Sql {
   const table = dialect.table("outbox");
@@ -118,7 +118,7 @@ export function lockBlocking(dialect: Dialect, { subjectId, operation }: Request
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }
 
-/** An entry that succeeded and is only to be verified is not waited for. */
+/** A request does not wait for an entry that succeeded and only awaits its optional verification. */
 function isBlocking(alias: string): Sql {
   const of = raw(alias);
   return sql`${of}.status in (${literals(BLOCKING)}) and coalesce(${of}.verification, '') <> 'pending'`;
@@ -126,7 +126,7 @@ function isBlocking(alias: string): Sql {
 
 const SUPERSEDABLE = outboxMachine.sources("supersede");
 
-/** The rectifications of these subjects that something may take the place of, locked. */
+/** The rectifications of these subjects that can be superseded, locked. */
 export function lockRectifications(dialect: Dialect, subjects: readonly string[]): Sql {
   return sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c
     where c.kind = 'erasure' and ${dialect.among(raw("c.subject_id"), subjects)} and c.operation = 'rectify'
@@ -134,7 +134,7 @@ export function lockRectifications(dialect: Dialect, subjects: readonly string[]
     order by c.entry_id ${dialect.forUpdateOf("c")}`;
 }
 
-/** Every open entry of the requests that these entries belong to, locked in the order in which everybody locks them. */
+/** Every open entry of the requests that these entries belong to, locked in the common order. */
 export function lockRequestsOf(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`with request as materialized (
       select distinct g.subject_id, g.operation from ${idRows(dialect, ids)}
@@ -147,7 +147,7 @@ export function lockRequestsOf(dialect: Dialect, ids: readonly string[]): Sql {
 
 const RESOLVED = outboxMachine.target("abandoned", "resolve") as OutboxStatus;
 
-/** A person confirms what the call was for. No call needs the ref or the payload any more, so both are cleared. */
+/** An operator confirms the entry by hand. No call needs the ref or the payload any more, so both are cleared. */
 export function resolveEntries(dialect: Dialect, ids: readonly string[], refValue: string): Sql {
   return sql`update ${ENTRY.of(dialect)} as c
     set status = ${literals([RESOLVED])}, next_attempt_at = null, last_error = null, payload = null,
@@ -157,7 +157,7 @@ export function resolveEntries(dialect: Dialect, ids: readonly string[], refValu
     returning ${ENTRY.columns(dialect)}`;
 }
 
-/** Nobody will call with their refs again: `refValue` takes their place. */
+/** No call needs these refs any more: `refValue` replaces them. */
 export function supersedeEntries(dialect: Dialect, ids: readonly string[], refValue: string): Sql {
   return sql`update ${ENTRY.of(dialect)} as c
     set status = ${literals([SUPERSEDED])}, payload = null, next_attempt_at = null, last_error = null,
@@ -165,7 +165,7 @@ export function supersedeEntries(dialect: Dialect, ids: readonly string[], refVa
     from ${idRows(dialect, ids)} where c.entry_id = r.row_id and c.status || '' in (${literals(SUPERSEDABLE)})`;
 }
 
-/** What keeps the erasures of these subjects from being complete, oldest first. */
+/** The open entries of these subjects' erasures, oldest first. */
 export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): Sql {
   return sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c
     where c.kind = 'erasure' and c.operation = 'erase' and ${isBlocking("c")}
@@ -173,13 +173,13 @@ export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): S
     order by c.enqueued_at, c.entry_id`;
 }
 
-/** A query: `subject_id` and `since` of every entry that has kept an erasure waiting since this instant or longer. */
+/** A query: `subject_id` and `since` of every open erasure entry from this instant or earlier. */
 export function erasuresWaitingSince(dialect: Dialect, latest: Sql): Sql {
   return sql`select c.subject_id, c.enqueued_at as since from ${ENTRY.of(dialect)} as c
     where c.kind = 'erasure' and c.operation = 'erase' and ${isBlocking("c")} and c.enqueued_at <= ${latest}`;
 }
 
-/** A condition: the subject has an entry that is not done with. */
+/** A condition: the subject has an open entry. */
 export function hasOpenEntry(dialect: Dialect, subjectId: Sql): Sql {
   return sql`exists (select 1 from ${ENTRY.of(dialect)} as c
     where c.kind = 'erasure' and c.subject_id = ${subjectId} and c.status in (${literals(BLOCKING)}))`;

@@ -1,13 +1,14 @@
 /**
- * Settles claims, many in one transaction: status, audit events and the completion of requests. Everything is fenced by
- * entry, token and state. Where an entry's end may complete its subject's request, all entries that the request waits for
- * are locked first, in the order of their ids, so that of two workers that finish the last two exactly one sees that
- * nothing is left.
+ * Settles claims, many in one transaction: status, audit events and the completion of requests. Everything is
+ * fenced by entry, token and state. If an entry may complete its subject's request, all open entries of the request
+ * are locked first, in the order of their ids. So if two workers settle the last two entries, exactly one of them
+ * completes the request.
  *
- * Cost: one commit and at most five round trips (begin, lock, update, events, commit) for up to a thousand outcomes;
- * outcomes without events and completion, such as retries, are one statement.
+ * Cost: one commit and at most five round trips (begin, lock, update, events, commit) for up to a thousand
+ * outcomes; outcomes without events and completion, such as retries, are one statement.
  *
- * Safe to repeat after a commit whose answer was lost: an entry that is where we wanted it, under our token, is settled.
+ * Safe to repeat after a commit whose answer was lost: an entry that has the target state under our token is
+ * settled.
  */
 import type { NewAuditEvent } from "../audit/event.ts";
 import type { TransactionalSink } from "../audit/sink.ts";
@@ -28,28 +29,33 @@ import {
 /** One claim's outcome. */
 export interface Settlement extends HeldEntry {
   readonly event: Settle;
-  /** Milliseconds until it is due again, for what is tried again or parked. */
+  /** Milliseconds until the entry is due again, for a retry or an expiry date. */
   readonly waitMs?: number | undefined;
   /** Not before this instant. */
   readonly notBeforeMs?: number | undefined;
   readonly error?: string | undefined;
   readonly verification?: Verification | undefined;
-  /** What takes the place of a personal ref. */
+  /** The replacement of a personal ref. */
   readonly refValue?: string | undefined;
   /** Written in the same transaction, if the claim still holds. */
   readonly events?: readonly NewAuditEvent[] | undefined;
   readonly sink?: TransactionalSink | undefined;
-  /** With this the request may be complete; it is looked at under lock. */
+  /** Set if this outcome may complete the request; checked under lock. */
   readonly completes?: Request | undefined;
-  /** What is written when the request is complete. */
+  /** The events to write when the request is complete. */
   readonly completion?: NewAuditEvent | undefined;
-  /** Do not settle what would complete the request, say so: somebody must be told first. */
+  /**
+   * Do not settle an entry that would complete the request; answer `completes`, so that an outside sink gets the
+   * event first.
+   */
   readonly asks?: boolean | undefined;
-  /** Somebody waits for the answer. */
+  /** A caller waits for the answer. */
   readonly failFast?: boolean | undefined;
 }
 
-/** `lost`: the claim does not hold any more, nothing was written. `completes`: not settled, because it was asked. */
+/**
+ * `lost`: the claim was lost, nothing was written. `completes`: not settled, because it would complete the request.
+ */
 export type Settled = "settled" | "completed" | "lost" | "completes";
 
 export async function settle(db: Database, settlements: readonly Settlement[]): Promise<readonly Settled[]> {
@@ -57,7 +63,7 @@ export async function settle(db: Database, settlements: readonly Settlement[]): 
   return isPlain ? settleIn(db, settlements) : db.transaction((session) => settleIn(session, settlements));
 }
 
-/** `onComplete` runs inside the transaction: what it throws takes the settlement back. */
+/** `onComplete` runs inside the transaction: if it throws, the settlement is rolled back. */
 export async function settleIn(
   session: Session,
   given: readonly Settlement[],
@@ -88,7 +94,7 @@ export async function settleIn(
   return given.map((one) => byItem.get(one) ?? "completes");
 }
 
-/** Of these, those whose claims are in the rows. */
+/** The settlements whose claims are in the rows. */
 function among(settlements: readonly Settlement[], rows: readonly Row[]): readonly Settlement[] {
   // Each claim is settled by one row.
   if (rows.length === settlements.length) return settlements;
@@ -121,7 +127,7 @@ async function lockRequests(session: Session, settlements: readonly Settlement[]
   return waiting;
 }
 
-/** Those that complete their request: the last of each request that has nothing else to wait for. */
+/** The settlements that complete their request: the last one of each request without other open entries. */
 function completed(settlements: readonly Settlement[], waiting: Waiting): ReadonlySet<Settlement> {
   const last = new Map<string, { settlement: Settlement; left: number }>();
   for (const settlement of settlements) {
@@ -134,7 +140,7 @@ function completed(settlements: readonly Settlement[], waiting: Waiting): Readon
   return new Set([...last.values()].filter(({ left }) => left === 0).map(({ settlement }) => settlement));
 }
 
-/** Would it, together with the others, complete the request? Only a claim that still holds can. */
+/** True if this settlement, together with the others, completes the request. Requires a valid claim. */
 function isLast(one: Settlement, settlements: readonly Settlement[], waiting: Waiting): boolean {
   const holds = ({ entryId, token, completes }: Settlement): boolean =>
     completes !== undefined && waiting.get(requestName(completes))?.get(entryId) === token;

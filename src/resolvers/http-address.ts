@@ -1,7 +1,7 @@
 /**
- * Where a request goes. What a ref says stays within its own segment of the address: it is encoded, and a value that
- * would make the address mean something else (nothing at all, or `..`, which would turn the deletion of one person
- * into that of all) is refused for good. No error repeats the ref.
+ * The URL of a request. A ref's value stays within its own path segment: it is URL-encoded, and a value that would
+ * change the path (an empty text, or `..`, which could delete all people instead of one) is a permanent error. No
+ * error contains the ref.
  */
 import { AmendsError } from "../core/errors.ts";
 import type { SubjectRef } from "../core/outbox/entry.ts";
@@ -21,7 +21,7 @@ export function addressOf(address: HttpAddress, where: string): (ref: SubjectRef
   return (ref) => checkedUrl(address.replace(PLACEHOLDER, (_, field: string) => encoded(ref, field)));
 }
 
-/** Everything that does not depend on the ref is checked when the resolver is made. */
+/** The parts that do not depend on the ref are checked when the resolver is made. */
 function checkTemplate(template: unknown, where: string): void {
   const refuse = (why: string): never => {
     throw new AmendsError("BAD_OPTION", `${where}: the url ${why}.`);
@@ -45,7 +45,7 @@ function encoded(ref: SubjectRef, field: string): string {
   try {
     if (typeof value === "string" && value !== "") return encodeURIComponent(value);
   } catch {
-    // Half of a surrogate pair cannot be encoded.
+    // A lone surrogate cannot be URL-encoded.
   }
   throw new ResolverError("http-bad-ref", "The ref has no usable text for a placeholder of the address.");
 }
@@ -59,7 +59,7 @@ function checkedUrl(address: string | URL): URL {
   );
 }
 
-/** The address, unless reading it would change where it leads. */
+/** The URL, unless parsing normalizes it to another path. */
 function urlOf(text: string): URL | undefined {
   const path = text.replace(/[?#].*$/s, "").replaceAll("\\", "/");
   if (path.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) return undefined;

@@ -1,6 +1,6 @@
 /**
- * One request and its reply. No redirect is followed, no more is read than was asked for, and nothing of the ref, of
- * the address or of the reply's body gets into an error.
+ * One request and its reply. Redirects are not followed, the body is read up to a limit, and no error contains the
+ * ref, the URL or the body.
  */
 import { errorLabel, RetryLater } from "../core/errors.ts";
 import { limitedCall, type CallLimits } from "./limited-call.ts";
@@ -27,7 +27,7 @@ export interface ExchangeLimits extends CallLimits {
   readonly replyMaxBytes: number;
 }
 
-/** Certificates that do not fit: the platform's words for it, worth more to a reader than "unreachable". */
+/** Certificate error codes of the platform: they say more than "unreachable". */
 const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   "CERT_HAS_EXPIRED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
@@ -58,7 +58,7 @@ export function exchange(
   });
 }
 
-/** The body is read to its end, so that the connection can be used again; but only so far. */
+/** Reads the body to its end, up to the limit, so that the connection can be reused. */
 async function textOf(response: Response, maxBytes: number): Promise<string | undefined> {
   if (!response.body) return undefined;
   const chunks: Uint8Array[] = [];
@@ -81,7 +81,7 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** What fetch throws may quote the address, and the address may name a person: only its label is kept. */
+/** An error of fetch may quote the URL, which may contain personal data: only its label is kept. */
 async function unlessUnreachable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -89,6 +89,6 @@ async function unlessUnreachable<T>(work: () => Promise<T>): Promise<T> {
     const cause = (thrown as { cause?: unknown } | undefined)?.cause;
     const label = errorLabel(cause, CERTIFICATE_CODES);
     const code = /^[A-Z0-9_]+$/.test(label) ? label : "http-unreachable";
-    throw new RetryLater(code, `There was no whole answer (${code}).`);
+    throw new RetryLater(code, `The request failed without a complete response (${code}).`);
   }
 }

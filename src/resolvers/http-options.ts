@@ -1,4 +1,4 @@
-/** What a generic HTTP system is described by, and the check of it when the resolver is made. */
+/** The options of an HTTP resolver, and their validation when the resolver is made. */
 import type { Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { checkId } from "../core/identity.ts";
@@ -10,7 +10,7 @@ import type { HttpAddress } from "./http-address.ts";
 import type { HttpReply } from "./http-exchange.ts";
 import { checkStatuses, type HttpStatuses } from "./http-outcome.ts";
 
-/** What a request's body can be made of. */
+/** The values that a request's body can use. */
 export interface HttpAbout {
   /** How the outside system identifies the subject. */
   readonly ref: SubjectRef;
@@ -152,7 +152,7 @@ export function checkHttpOptions(options: HttpResolverOptions): void {
   }
 }
 
-/** The headers of one request. What is wrong with them is not repeated: there are secrets in it. */
+/** The headers of one request. The error does not contain them, because they may be secrets. */
 export async function headersNow(given: HttpSystem["headers"]): Promise<Headers> {
   const headers = headersOf(typeof given === "function" ? await given() : given);
   if (headers) return headers;

@@ -1,4 +1,4 @@
-/** What an HTTP status means for whoever asked. The table is the contract; a user's own lines come before it. */
+/** Maps HTTP statuses to outcomes. The `statuses` option takes precedence over the default table. */
 import { AmendsError } from "../core/errors.ts";
 
 export const HTTP_OUTCOMES = ["done", "absent", "permanent", "transient"] as const;
@@ -31,7 +31,7 @@ export const HTTP_STATUSES: HttpStatuses = {
 
 export type Judge = (status: number) => HttpOutcome;
 
-/** The first table that knows the status decides, then the first that knows its hundred. */
+/** The first table with the status decides, then the first with its class (such as 4xx). */
 export function judgeOf(...tables: readonly (HttpStatuses | undefined)[]): Judge {
   const all = [...tables, HTTP_STATUSES].filter((table) => table !== undefined);
   return (status) => {

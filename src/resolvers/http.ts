@@ -1,6 +1,6 @@
 /**
- * A resolver for any system with an HTTP interface, told by data: where to send what, and what the statuses mean. The
- * runner owns the retries, so that a request is sent once per call, under the entry's id as its idempotency key.
+ * A resolver for any system with an HTTP API, configured by data: the requests and the meaning of the statuses. The
+ * runner owns the retries, so each call sends one request, with the entry's id as its idempotency key.
  */
 import { positiveMs } from "../core/duration.ts";
 import { RetryLater } from "../core/errors.ts";
@@ -60,7 +60,7 @@ export function httpResolver(options: HttpResolverOptions): AnyResolver {
   };
 }
 
-/** Sends what is asked for, and gives the reply back where it was a success. */
+/** Sends the request, and returns the reply of a success. */
 type Ask = (operation: string, method: string, request: HttpRequest) => Asked;
 type Asked = (about: HttpAbout, call: ResolverCall) => Promise<{ isAbsent: boolean; reply: HttpReply }>;
 
@@ -80,7 +80,7 @@ function erasing(ask: Ask, request: HttpRequest): Pick<Resolver, "eraseSubject">
   };
 }
 
-/** A subject whom the system does not know needs no correction there. */
+/** If the system does not know the subject, there is nothing to correct. */
 function rectifying(ask: Ask, request: HttpRequest): Pick<RectifyingResolver, "rectifySubject"> {
   const send = ask("rectify", "PATCH", {
     body: ({ corrections }) =>
@@ -119,13 +119,10 @@ function expiryIn(reply: HttpReply, expiresAt: HttpSchedule["expiresAt"]): Resol
   const found = typeof expiresAt === "function" ? expiresAt(reply) : dateAt(reply.json, expiresAt);
   if (found === "absent") return { alreadyAbsent: true };
   if (found instanceof Date && !Number.isNaN(found.getTime())) return { expiresAt: found };
-  throw new ResolverError(
-    "http-bad-expiry",
-    "The reply does not say, where it should, when the data is gone.",
-  );
+  throw new ResolverError("http-bad-expiry", "The reply has no expiry date at `expiresAt`.");
 }
 
-/** A number could mean seconds or milliseconds, so that only a text with its date is taken. */
+/** A number could mean seconds or milliseconds, so only an ISO 8601 text is accepted. */
 function dateAt(json: unknown, path: string): Date | undefined {
   let found = json;
   for (const key of path.split(".")) {
@@ -152,7 +149,7 @@ function askerOf(options: HttpResolverOptions): Ask {
       const { type, body } = bodyOf(request.body?.(of));
       const headers = async (): Promise<Headers> => {
         const sent = await headersNow(options.headers);
-        // What is not sent compressed cannot unfold to more than was read.
+        // Uncompressed replies only, so that a small reply cannot decompress to a huge one.
         if (!sent.has("accept-encoding")) sent.set("accept-encoding", "identity");
         if (type && !sent.has("content-type")) sent.set("content-type", type);
         if (idempotencyHeader) sent.set(idempotencyHeader, call.key);

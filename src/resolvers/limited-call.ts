@@ -1,6 +1,6 @@
 /**
- * One call to an outside system, which ends when it is told to. What does not listen to its signal is left to itself:
- * the caller hears of the end at once, and whatever the other side still does is repeated under the same key.
+ * One call to an outside system with a timeout and an abort signal. A call that ignores its signal is not waited
+ * for: the caller gets the abort at once, and a retry repeats the call with the same idempotency key.
  */
 import { RetryLater } from "../core/errors.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
@@ -8,7 +8,7 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 export interface CallLimits {
   readonly clock?: Clock;
   readonly timeoutMs: number;
-  /** What is stored where the time is up. */
+  /** The stored label of a timeout. */
   readonly timeoutLabel: string;
 }
 

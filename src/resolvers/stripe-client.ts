@@ -1,4 +1,7 @@
-/** The few things that are asked of the user's own Stripe client, by shape: every version that has them fits. */
+/**
+ * The part of the Stripe client that the resolver needs, as a structural type: every version with these methods
+ * fits.
+ */
 
 export interface StripeRequestOptions {
   readonly idempotencyKey?: string;
@@ -60,13 +63,13 @@ export const STRIPE_FIELDS: readonly StripeField[] = [
   "address.country",
 ];
 
-/** What a customer has in a field, with "" for nothing. */
+/** The value of a customer's field; "" if it is empty. */
 export function fieldOf(customer: StripeCustomer, field: StripeField): string {
   if (field === "name" || field === "email" || field === "phone") return customer[field] ?? "";
   return customer.address?.[field.slice("address.".length) as keyof StripeAddress] ?? "";
 }
 
-/** Stripe takes an address as a whole: the parts that stay are sent along. */
+/** Stripe replaces an address as a whole, so the unchanged parts are sent too. */
 export function changeOf(
   customer: StripeCustomer,
   wanted: ReadonlyMap<StripeField, string>,

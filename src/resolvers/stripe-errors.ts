@@ -1,6 +1,6 @@
 /**
- * What went wrong at Stripe, told by the shape of the error and not by its class, as the client is the user's own.
- * Stripe's messages name the customer, so that only its codes, which come from a fixed list, are passed on.
+ * Classifies Stripe errors by shape, not by class, because the application brings its own client. Stripe's messages
+ * name the customer, so only its codes, which come from a fixed list, are passed on.
  */
 import { errorLabel, RetryLater } from "../core/errors.ts";
 import { ResolverError } from "../erasure/remote/resolver.ts";
@@ -9,7 +9,7 @@ import { retryAfterMs } from "./retry-after.ts";
 export interface StripeTrouble {
   readonly kind: "absent" | "permanent" | "transient";
   readonly label: string;
-  /** The same key will give the same answer again: it takes another key to find out. */
+  /** Stripe repeats this answer for the same idempotency key: a retry needs another key. */
   readonly isKeySpent: boolean;
   readonly afterMs: number | undefined;
 }
@@ -36,12 +36,12 @@ export function stripeTrouble(thrown: unknown): StripeTrouble {
   });
   const message = String(error.message);
   if (code === "resource_missing" || (status === 404 && message.startsWith("No such customer"))) {
-    // With a key of the other mode nothing is ever found, though the customer is still there.
+    // With an API key of the other mode (test or live) no customer is found, although the customer exists.
     const isOtherMode = /similar object exists in (?:live|test) mode/.test(message);
     return isOtherMode ? trouble("permanent", "wrong-mode") : trouble("absent", "resource_missing");
   }
   if (status === undefined) {
-    // Nothing came back from Stripe: no connection, or a client that failed before it sent anything.
+    // No response from Stripe: no connection, or the client failed before it sent anything.
     return trouble("transient", type === "StripeConnectionError" ? "connection" : errorLabel(thrown));
   }
   const label = code || `http-${status}`;

@@ -1,7 +1,7 @@
 /**
- * Customers at Stripe: deleted, corrected, and looked for, through the user's own client. The runner owns the retries,
- * so that the client is told not to retry by itself. Deleting a customer removes what Stripe keeps of the person as
- * a customer; payments that were made stay, as the law wants them to.
+ * Deletes, corrects and verifies Stripe customers through the application's own client. The runner owns the
+ * retries, so the client's own retries are disabled. Deleting a customer removes the customer's personal data at
+ * Stripe; payments stay, as the law requires.
  */
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
@@ -76,13 +76,10 @@ export function stripeResolver(
     });
     if (answer === "absent") return "absent";
     if (typeof answer === "object" && answer !== null) return answer;
-    throw new ResolverError(
-      "stripe-unfit-reply",
-      `Stripe's client answered nothing when asked to ${operation}.`,
-    );
+    throw new ResolverError("stripe-unfit-reply", `Stripe's client returned nothing for ${operation}.`);
   };
 
-  /** The customer as Stripe has it, or undefined where it has none, or only the note that there was one. */
+  /** The customer at Stripe; undefined if there is none or it is marked as deleted. */
   const find = async (ref: SubjectRef, call: ResolverCall): Promise<StripeCustomer | undefined> => {
     const found = await send("find", ref, call, (id, sending) => stripe.customers.retrieve(id, {}, sending));
     return found === "absent" || found.deleted === true ? undefined : found;
@@ -123,8 +120,8 @@ export function stripeResolver(
 }
 
 /**
- * Stripe keeps the answer to a key, a failure of its own included, and gives it again for a day. The change sets
- * values and adds nothing, so that it may be sent under another key where the first one can only fail.
+ * Stripe stores the response to an idempotency key, its own failures included, and repeats it for a day. The update
+ * is idempotent by itself, so it may be sent with another key if the first one can only fail.
  */
 async function underItsKey<T>(call: ResolverCall, request: (key: string) => Promise<T>): Promise<T> {
   try {
@@ -147,7 +144,7 @@ function wantedOf(
   return wanted;
 }
 
-/** An empty id would mean all customers, and dots another address. */
+/** An empty id would address all customers, and dots another path. */
 function idOf(ref: SubjectRef): string {
   if (typeof ref.value === "string" && !/^\.{0,2}$/.test(ref.value)) return ref.value;
   throw new ResolverError("stripe-bad-ref", "The ref's value is not the id of a customer.");

@@ -1,19 +1,19 @@
 /**
- * One call of the user's code: a step's act or undo, a handler, an outbox call, a resolver, a sender. It may hang, and
- * cannot be ended from outside, so this always holds: when a limit passes, or its row is lost, the call is told through its
- * signal; it then has a grace period, and an answer within that period counts; after it the call is overdue, and its caller
- * goes on without the answer, but keeps the promise of it, because the call is known to run.
+ * One call of application code: a step's act or undo, a handler, an outbox call, a resolver, a sender. It may hang
+ * and cannot be killed, so these rules hold: when a timeout passes or the claim is lost, the call's signal aborts.
+ * The call then has a grace period, and an answer within that period counts. After it the call is overdue: its
+ * caller continues without the answer, but keeps the promise, because the call is known to run.
  */
 import type { Clock } from "../storage/clock.ts";
 import { Stoppable, type StopReason } from "./stoppable.ts";
 
 export interface CallLimits {
   readonly clock: Clock;
-  /** Of one try. */
+  /** The timeout of one attempt. */
   readonly timeoutMs?: number | undefined;
-  /** Until the deadline of everything that the call belongs to. */
+  /** The time until the deadline of the saga or run that the call belongs to. */
   readonly deadlineMs?: number | undefined;
-  /** Without a grace period the answer is waited for, however late it is. */
+  /** The grace period. Without one, the caller waits for the answer without a limit. */
   readonly graceMs: number | undefined;
 }
 
@@ -27,20 +27,20 @@ export class Call extends Stoppable {
   #timers: (() => void)[] | undefined;
   #cancelGrace: (() => void) | undefined;
 
-  /** A loss and a shutdown hold for every call that begins after them. */
+  /** After a lost claim or a shutdown, every new call is aborted at once. */
   constructor(earlier?: StopReason) {
     super();
     if (earlier === "lost" || earlier === "shutdown") this.stop(earlier);
   }
 
-  /** A call that is told when its claim is lost or its worker shuts down. */
+  /** A call whose signal aborts when its claim is lost or its worker shuts down. */
   static under(claim: StopSource): Call {
     const call = new Call(claim.stopped);
     claim.onStop(() => call.stop(claim.stopped ?? "lost"));
     return call;
   }
 
-  /** The answer, or what `overdue` makes of a call that is still running then. `answered` never rejects. */
+  /** The answer, or the result of `overdue` for a call that still runs. `answered` never rejects. */
   within<Answer>(
     limits: CallLimits,
     answered: Promise<Answer>,
@@ -65,7 +65,7 @@ export class Call extends Stoppable {
     });
   }
 
-  /** The call is not waited for any longer: no limit of it matters. */
+  /** The caller no longer waits for the call: cancel its timers. */
   clearLimits(): void {
     for (const cancel of this.#timers ?? []) cancel();
     this.#cancelGrace?.();

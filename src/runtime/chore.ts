@@ -1,4 +1,4 @@
-/** A duty that holds no leases: each look does up to a batch of what is due, and leaves nothing under way. */
+/** A duty without leases: each poll processes up to one batch of due work and leaves nothing running. */
 import type { Duty, Leaving } from "./duty.ts";
 
 export interface ChoreOptions {
@@ -7,13 +7,13 @@ export interface ChoreOptions {
   readonly isOptional?: boolean;
   /** Called before a worker begins. Throws if the database does not fit. */
   readonly check?: () => Promise<void>;
-  /** How much one look does at most. */
+  /** The largest batch of one poll. */
   readonly batch: number;
-  /** Does up to so much, and returns how much it was. */
+  /** Processes up to `limit` items and returns their number. */
   readonly run: (limit: number) => Promise<number>;
 }
 
-/** Leases are looked at this rarely, as there are none. */
+/** The interval of lease checks, long because there are no leases. */
 const NEVER_MS = 3_600_000;
 
 const GONE: Leaving = { gone: Promise.resolve() };
@@ -44,7 +44,7 @@ export class Chore implements Duty {
     this.#onDue = onDue;
   }
 
-  /** Something will be due in so long: the worker looks then. */
+  /** Something becomes due after this delay: the worker polls then. */
   dueIn(ms: number): void {
     this.#onDue(ms);
   }
@@ -60,7 +60,7 @@ export class Chore implements Duty {
   }
 
   async renew(): Promise<void> {
-    // Nothing is held between two looks.
+    // The chore holds nothing between two polls.
   }
 
   async drain(): Promise<void> {

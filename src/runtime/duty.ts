@@ -6,24 +6,29 @@ export interface Duty {
   readonly name: string;
   /** A worker drives it only if its `only` names it. Default: every worker drives it. */
   readonly isOptional?: boolean | undefined;
-  /** How many of these run at once in one worker. Default: the worker's concurrency. */
+  /** The concurrency of this duty in one worker. Default: the worker's concurrency. */
   readonly capacity?: number | undefined;
-  /** How often its leases are looked at. */
+  /** The interval of lease renewals. */
   readonly renewEveryMs: number;
-  /** How many may be claimed now. */
+  /** The number of free slots. */
   readonly room: number;
-  /** A worker takes over: up to `capacity` run here, and it is told when one becomes due and when a slot is free. */
+  /**
+   * Attaches a worker with `capacity` slots. The callbacks notify it when work becomes due and when a slot is free.
+   */
   accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void;
-  /** Claims up to `limit` and runs them. Each tells when it has left this process. */
+  /** Claims up to `limit` rows and runs them. Each lease resolves when its row is settled, released or lost. */
   claim(limit?: number): Promise<readonly Leaving[]>;
   renew(): Promise<void>;
-  /** Nothing new begins. Resolves when everything has left, or when the deadline has passed and calls were stopped. */
+  /**
+   * Stops claiming. Resolves when all rows are settled or released, or when the deadline has passed and calls were
+   * aborted.
+   */
   drain(deadlineMs: number): Promise<void>;
   /** Called before a worker begins. Throws if this duty cannot work on the database. */
   check?(): Promise<void>;
 }
 
-/** When to look for rows that the caller's own transaction has written: it commits a little later, without a notice. */
+/** Delays of the polls for rows of a caller's transaction: it commits a little later, without a notification. */
 export const COMMIT_SOON_MS = 20;
 
 export interface Leaving {

@@ -1,9 +1,9 @@
-/** Calls a hook of the user's, which can neither fail nor delay the work that it is told of. */
+/** Calls an application hook. The hook's errors and delays do not affect the work that it reports. */
 import { within, type Clock } from "../storage/clock.ts";
 
 const HOOK_MS = 1_000;
 
-/** True where the hook neither threw nor took too long to be waited for. */
+/** True if the hook returned in time without an error. */
 export async function tryHook(clock: Clock, hook: () => unknown): Promise<boolean> {
   let isFine = false;
   const told = (async () => {

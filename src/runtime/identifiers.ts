@@ -1,8 +1,8 @@
-/** Where ids come from. */
+/** Generates ids. */
 import { randomFillSync } from "node:crypto";
 import { V7Generator } from "uuidv7";
 
-/** Asking the system for a few bytes at a time costs more than everything else about an id. */
+/** Random bytes are read in bulk: one system call per id would dominate its cost. */
 const pool = new Uint32Array(1_024);
 let used = pool.length;
 
@@ -18,7 +18,7 @@ const generator = new V7Generator({
   },
 });
 
-/** Sorts by the time it was made. */
+/** A UUID that sorts by its creation time (version 7). */
 export function newId(): string {
   const { bytes } = generator.generate();
   let at = 0;
@@ -31,7 +31,7 @@ export function newId(): string {
   return text.toString("latin1");
 }
 
-/** Put together letter by letter, a text costs as many objects as it has letters. Here it is made in one piece. */
+/** Builds the text in one piece: concatenating characters would allocate one string each. */
 const text = Buffer.alloc(36);
 const DIGITS = Buffer.from("0123456789abcdef");
 const DASH = "-".charCodeAt(0);

@@ -1,8 +1,8 @@
 /**
- * Claimed rows at work: how many run here at once, their leases, their ends. Every kind of row with a lease is worked on in
- * such a pool. It always holds that at most `capacity` slots are taken, that each lease is renewed before a quarter of it is
- * over, and that a row whose lease was lost is stopped and keeps its slot until its call has returned: what still runs
- * still costs, and is not claimed again beside itself.
+ * The claimed rows of one process: slots, leases and renewals. Every kind of leased row runs in such a pool.
+ * Invariants: at most `capacity` slots are taken; each lease is renewed before a quarter of it has passed; a row
+ * whose lease was lost is aborted and keeps its slot until its call has returned, so that this process does not
+ * claim it a second time meanwhile.
  */
 import { checkLease } from "../core/backoff.ts";
 import { within, type Clock } from "../storage/clock.ts";
@@ -15,7 +15,7 @@ export interface Claimed {
   readonly token: number;
 }
 
-/** The ids that are still ours after a renewal: a set, or a map with what else the renewal read of them. */
+/** The ids whose leases were renewed: a set, or a map with further values that the renewal read. */
 export type Renewed = Pick<ReadonlySet<string>, "has">;
 
 export interface LeasePoolOptions<Item extends Claimed> {
@@ -31,21 +31,23 @@ export interface LeasePoolOptions<Item extends Claimed> {
   readonly claimMax?: number;
   /** Claims up to `limit` due rows. Leaves out `except`: this process lost those, and their calls still run here. */
   readonly claim: (limit: number, except: readonly string[]) => Promise<readonly Item[]>;
-  /** Extends these leases. An item that the answer does not have was lost. */
+  /** Renews these leases. An item that is missing in the answer was lost. */
   readonly renew: (items: readonly Item[]) => Promise<Renewed>;
   /** Does the work and persists its outcome. A throw is a bug: the row is claimed again when its lease ends. */
   readonly run: (item: Item, lease: Lease) => Promise<void>;
-  /** Gives back a row that a shutdown left without an outcome. Left out where `run` does that itself. */
+  /** Releases a row that a shutdown left without an outcome. Undefined if `run` does that itself. */
   readonly release?: (item: Item) => Promise<void>;
-  /** Resolves once no outcome is on its way to the database any more. */
+  /** Resolves once all outcomes are written. */
   readonly drained: () => Promise<void>;
   readonly onBug: (error: unknown) => void;
 }
 
-/** How much of the free slots one claim may take: the rest is left for rows that are written as ours meanwhile. */
+/**
+ * The share of the free slots that one claim may take: the rest is for rows that are inserted as claimed meanwhile.
+ */
 const CLAIM_SHARE = 7 / 8;
 
-/** How long a call may take to stop once the worker shuts down, and how long the last outcomes may take to be written. */
+/** On shutdown: the time limit for calls to stop, and the time limit for the last outcomes to be written. */
 const GRACE_MS = 1_000;
 
 export class LeasePool<Item extends Claimed> implements Duty {
@@ -62,7 +64,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
   #draining = false;
   #onDue: (ms: number) => void = () => undefined;
   #onFree: () => void = () => undefined;
-  /** Claims that were lost to another worker: the fence held. */
+  /** The number of claims that were lost to another worker. */
   lost = 0;
 
   constructor(options: LeasePoolOptions<Item>) {
@@ -98,16 +100,16 @@ export class LeasePool<Item extends Claimed> implements Duty {
     return this.#leases.size - this.#handedOn.size + this.#claiming;
   }
 
-  /** Something is due after this long: the worker looks for it then. */
+  /** Something becomes due after this delay: the worker polls then. */
   dueIn(ms: number): void {
     this.#onDue(ms);
   }
 
   async claim(limit: number = this.room): Promise<readonly Lease[]> {
     if (limit <= 0) return [];
-    this.#claiming += limit; // these slots are taken until it is known how many of them the claim fills
+    this.#claiming += limit; // reserve the slots until the claim returns
     try {
-      // The lease counts from before the claim: the answer may take long to arrive.
+      // The lease counts from before the claim, because the answer may be late.
       const askedAtMs = this.#options.clock.monotonicMs();
       const items = await this.#options.claim(limit, this.#lostButRunning());
       return items.map((item) => this.#launch(item, askedAtMs));
@@ -123,8 +125,8 @@ export class LeasePool<Item extends Claimed> implements Duty {
   }
 
   /**
-   * Keeps slots for rows that are about to be written with a lease of ours; undefined where there are too few. With
-   * `from`, a row whose outcome is being written hands its own slot on.
+   * Reserves slots for rows that are about to be inserted as claimed; undefined if too few are free. With `from`,
+   * the slot of a row whose outcome is being written is reused.
    */
   reserve(count: number, from?: Lease): Reservation<Item> | undefined {
     const given = from && this.#leases.has(from) && !this.#handedOn.has(from) ? from : undefined;
@@ -173,13 +175,15 @@ export class LeasePool<Item extends Claimed> implements Duty {
     this.#onFree();
   }
 
-  /** Renews the leases of which an eighth is over. Called as often, so that none gets older than a quarter. */
+  /**
+   * Renews leases older than an eighth of their length. It runs every eighth, so none gets older than a quarter.
+   */
   async renew(): Promise<void> {
     const { clock, leaseMs, renew } = this.#options;
     const now = clock.monotonicMs();
     const isDue = ([lease]: [Lease, Item]): boolean =>
       lease.stopped === undefined && !lease.hasLeft && now - lease.leasedAtMs >= leaseMs / RENEWALS;
-    // Every process locks rows in the order of their ids, so that no two wait for each other.
+    // Every process locks rows in the order of their ids, which avoids deadlocks.
     const due = [...this.#leases].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
     if (due.length === 0) return;
     const leases = due.map(([lease]) => lease);
@@ -199,12 +203,12 @@ export class LeasePool<Item extends Claimed> implements Duty {
     for (const lease of this.#leases.keys()) lease.stop("shutdown");
     await goneWithin(Math.min(deadlineMs, GRACE_MS));
     this.#accepted = 0;
-    // A database that stays away must not keep the process: rows without a durable outcome are claimed again later.
+    // An unreachable database must not block the shutdown: rows without a durable outcome are claimed again later.
     await within(clock, GRACE_MS, drained());
   }
 }
 
-/** Slots that were kept. Exactly one of the two is called. */
+/** Reserved slots. Exactly one of the two functions is called. */
 export interface Reservation<Item extends Claimed> {
   begin(items: readonly Item[]): readonly Lease[];
   cancel(): void;

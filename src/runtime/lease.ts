@@ -1,15 +1,15 @@
 /**
- * One claimed row at work, as long as this process has it. A lease is told once that its row was lost to another worker or
- * that the worker shuts down; a call that does not return stays with its lease, which keeps its slot.
+ * The lease of one claimed row in this process. A lost claim or a shutdown aborts its work once; a call that does
+ * not return keeps the lease's slot.
  */
 import type { Leaving } from "./duty.ts";
 import { Stoppable, type StopReason } from "./stoppable.ts";
 
-/** Why the work on a row must stop. `shutdown` is no outcome: the row is given back. */
+/** Why the work on a row must stop. `shutdown` is no outcome: the row is released. */
 export type LeaseStop = Extract<StopReason, "lost" | "shutdown">;
 
 export class Lease implements Leaving {
-  /** Local instant from which the lease is known to hold. */
+  /** Local instant of the claim or the last successful renewal. */
   leasedAtMs: number;
   #stoppable: Stoppable | undefined;
   #stopped: LeaseStop | undefined;
@@ -24,32 +24,32 @@ export class Lease implements Leaving {
     this.leasedAtMs = leasedAtMs;
   }
 
-  /** Resolves when the row is settled, given back or lost. Made only if it is read: most are never read. */
+  /** Resolves when the row is settled, released or lost. Created lazily, because most are never read. */
   get gone(): Promise<void> {
     if (this.#hasLeft) return Promise.resolve();
     this.#gone ??= deferred();
     return this.#gone.done;
   }
 
-  /** Resolves when the row is settled, given back or lost, or as soon as it is known to be lost. */
+  /** Resolves when the row is settled or released, or as soon as it is known to be lost. */
   get goneOrLost(): Promise<void> {
     if (this.#hasLeft || this.#stopped === "lost") return Promise.resolve();
     this.#goneOrLost ??= deferred();
     return this.#goneOrLost.done;
   }
 
-  /** For the call: fires when it should stop. */
+  /** The signal of the call: aborts when the call should stop. */
   get signal(): AbortSignal {
     this.#stoppable ??= new Stoppable();
     return this.#stoppable.signal;
   }
 
-  /** Calls back each time that the work is told to stop. There is one listener: a second one replaces it. */
+  /** Calls back each time the work must stop. There is one listener: a second one replaces it. */
   onStop(listener: (() => void) | undefined): void {
     this.#onStop = listener;
   }
 
-  /** Set once the work was told to stop. A row that is lost is not given back, even if the worker shuts down as well. */
+  /** Set once the work must stop. A lost row is not released, even if the worker shuts down as well. */
   get stopped(): LeaseStop | undefined {
     return this.#stopped;
   }
@@ -65,7 +65,7 @@ export class Lease implements Leaving {
     this.#goneOrLost?.resolve();
   }
 
-  /** What comes of this, or undefined as soon as the row is lost. */
+  /** The result of the promise, or undefined as soon as the row is lost. */
   async unlessLost<T>(pending: Promise<T>): Promise<T | undefined> {
     if (this.#stopped === "lost") return undefined;
     const lost = new Promise<undefined>((resolve) => {
@@ -75,7 +75,7 @@ export class Lease implements Leaving {
     return Promise.race([pending, lost]);
   }
 
-  /** The row is settled, given back or lost; only its call may still run here. */
+  /** The row is settled, released or lost; only its call may still run here. */
   get hasLeft(): boolean {
     return this.#hasLeft;
   }
@@ -86,7 +86,7 @@ export class Lease implements Leaving {
     this.#goneOrLost?.resolve();
   }
 
-  /** The call has not returned. The work goes on without it, but the slot stays taken until it returns. */
+  /** The call has not returned. The work continues without it, but the slot stays taken until it returns. */
   keepOrphan(call: Promise<unknown>): void {
     this.#orphanedCall = call.catch(() => undefined);
   }

@@ -1,7 +1,7 @@
 /**
- * Looks for one duty's due work: when something becomes due here, when another process announces something, and in
- * any case every poll interval, because announcements are only hints. Trouble with the database ends neither the loop
- * nor anybody's work: it is tried again on the next tick.
+ * The polling loop of one duty. It polls when work becomes due here, on a notification of another process, and at
+ * every poll interval, because notifications are only hints. A database error stops neither the loop nor running
+ * work: the next tick tries again.
  */
 import { spread } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
@@ -10,7 +10,7 @@ import type { Duty } from "./duty.ts";
 
 export interface LoopTools {
   readonly clock: Clock;
-  /** Names this process: a fleet that was started together must not look together for ever. */
+  /** The id of this process, for jitter: processes that were started together must not poll in step. */
   readonly owner: string;
   readonly pollMs: number;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -21,11 +21,11 @@ export class DutyLoop {
   readonly #tools: LoopTools;
   #wake: () => void = () => undefined;
   #woken = false;
-  /** When the database last answered, by the clock that never goes back; undefined before the first time. */
+  /** When the database last answered, by the monotonic clock; undefined before the first answer. */
   #answeredAtMs: number | undefined;
-  /** The last look found more than there was room for. */
+  /** The last poll found more rows than free slots. */
   #backlog = false;
-  /** Of the work that was given back here: when to look next. */
+  /** The next due time of rows that were released here. */
   #alarm: { readonly atMs: number; cancel(): void } | undefined;
 
   constructor(duty: Duty, tools: LoopTools) {
@@ -33,7 +33,7 @@ export class DutyLoop {
     this.#tools = tools;
   }
 
-  /** Works until the signal fires. */
+  /** Runs until the signal aborts. */
   async run(concurrency: number, signal: AbortSignal): Promise<void> {
     const onFree = (): void => {
       if (this.#backlog) this.wakeUp();
@@ -48,7 +48,7 @@ export class DutyLoop {
   }
 
   wakeUp(): void {
-    if (this.#woken) return; // a crowd that ends together wakes it once
+    if (this.#woken) return; // many ends at once wake the loop once
     this.#woken = true;
     this.#wake();
   }

@@ -1,7 +1,7 @@
 /**
- * How a part makes durable what its calls led to. Outcomes that gather while a commit is under way share the next one
- * (storage/write/group-writer.ts), and every other piece of database work of the part waits for the database within the same
- * limits. Sagas, outbox, events and webhooks each have one, with their own `write`.
+ * Writes the outcomes of a part's calls with group commit: outcomes that arrive during a commit share the next one
+ * (storage/write/group-writer.ts). The part's other database work has the same retry limits. Sagas, outbox, events
+ * and webhooks each have one, with their own `write`.
  *
  * `write` is one transaction for a whole group. It must be safe to repeat after a commit whose answer was lost, and
  * answers for each outcome whether it is written (storage/write/checked-write.ts).
@@ -14,11 +14,13 @@ import type { Sql } from "../storage/sql.ts";
 export interface OutcomeWriterOptions<Outcome, Answer> {
   readonly db: Pick<Database, "dialect" | "clock" | "query">;
   readonly write: (outcomes: readonly Outcome[]) => Promise<readonly Answer[]>;
-  /** About how much it adds to the transaction. */
+  /** The approximate size of an outcome in the transaction. */
   readonly bytes: (outcome: Outcome) => number;
-  /** Does somebody wait for this outcome, so that an outage must be reported rather than waited for? Default: no. */
+  /**
+   * True if a caller waits for this outcome, so that an outage is reported instead of waited out. Default: false.
+   */
   readonly failFast?: (outcome: Outcome) => boolean;
-  /** So many waiting outcomes are worth a second commit beside the first. Default: 250; none on SQLite. */
+  /** The number of waiting outcomes from which a second commit runs in parallel. Default: 250; never on SQLite. */
   readonly parallelFrom?: number;
   /** Ends every wait for the database. */
   readonly signal?: AbortSignal | undefined;
@@ -41,34 +43,34 @@ export class OutcomeWriter<Outcome, Answer> {
       flush: write,
       bytes,
       failFast,
-      // A second commit would wait for the first where the database has one writer.
+      // With a single writer, a second commit would wait for the first.
       parallelFrom: db.dialect.pick({ postgres: options.parallelFrom ?? PARALLEL_FROM, sqlite: Infinity }),
       ...(signal && { signal }),
       ...(onTrouble && { onTrouble }),
     });
   }
 
-  /** Resolves once the outcome is durable, with what `write` answered for it. */
+  /** Resolves once the outcome is durable, with the answer of `write`. */
   submit(outcome: Outcome): Promise<Answer> {
     return this.#writer.submit(outcome);
   }
 
-  /** Resolves once nothing is waiting or under way. */
+  /** Resolves once all submitted outcomes are written. */
   drained(): Promise<void> {
     return this.#writer.drained();
   }
 
-  /** Commits so far. */
+  /** The number of commits. */
   get flushes(): number {
     return this.#writer.flushes;
   }
 
-  /** Other work on the database, repeated after trouble that passes. It must be safe to repeat. */
+  /** Runs other database work, with retries after transient errors. The work must be idempotent. */
   persist<T>(work: () => Promise<T>): Promise<T> {
     return persist(this.#db, work, this.#retryLimits);
   }
 
-  /** One statement, likewise. */
+  /** Runs one statement with the same retries. */
   query(statement: Sql, limitMs?: number): Promise<readonly Row[]> {
     return this.persist(() => this.#db.query(statement, limitMs));
   }

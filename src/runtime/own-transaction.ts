@@ -1,59 +1,59 @@
 /**
- * A call of the user's code in a transaction of ours: what it writes and the record of its success are one commit, so that
- * it happens exactly once. This always holds:
+ * Runs application code in a transaction of Amends: its writes and the record of its success are one commit, so
+ * they happen exactly once. These rules hold:
  *
- * - A call that fails, is interrupted or does not return leaves nothing behind. One that does not return has its
- *   connection destroyed on PostgreSQL; on SQLite, which has one connection, it is waited for.
+ * - A call that fails, is interrupted or does not return leaves nothing behind. If it does not return, PostgreSQL's
+ *   connection is destroyed; SQLite has one connection, so there the worker waits for the call.
  * - A commit whose answer was lost is read back, not repeated.
- * - Trouble with the database is the database's: the call is made again, and no try is recorded as failed for it. A
- *   serialization failure or a deadlock in a statement of the call's own is such trouble, however often it comes.
+ * - A database error does not count as a failed attempt: the call is repeated. That includes every serialization
+ *   failure and deadlock in a statement of the call.
  */
 import { AmendsError, classify } from "../core/errors.ts";
 import { AbandonedTransaction, type Database, type Session } from "../storage/database.ts";
 import { BRIEF_RETRIES, persist } from "../storage/retry.ts";
 
-/** How the call ended, as far as its transaction must know. */
+/** The end of the call, as its transaction needs it. */
 export interface Attempted<End> {
   readonly end: End;
-  /** It succeeded, and its success is to be recorded. */
+  /** The call succeeded; record the success. */
   readonly isSuccess: boolean;
-  /** It has not returned, and still uses the transaction. */
+  /** The call has not returned and still uses the transaction. */
   readonly isLate: boolean;
-  /** Why it failed, where trouble with the database may be the reason. */
+  /** The thrown value, if a database error may be the reason. */
   readonly thrown?: unknown;
 }
 
 export interface TransactionalCall<End, Written> {
   readonly db: Database;
-  /** Fires when the call should stop: the database is then not waited for any longer. */
+  /** Aborts when the call should stop: waiting for the database ends then. */
   readonly signal: AbortSignal;
   call(tx: unknown): Promise<Attempted<End>>;
-  /** Records the success in the same transaction; undefined where a fence refused it. */
+  /** Records the success in the same transaction; undefined if the fence refused it. */
   write(session: Session, end: End): Promise<Written | undefined>;
-  /** Is this, whose commit was not answered, in the database? */
+  /** Reads whether a commit with a lost answer took effect. */
   isCommitted(written: Written): Promise<boolean>;
-  /** This was not committed. */
+  /** Called if the transaction was not committed. */
   discard?(written: Written): void;
 }
 
 export type TransactionEnd<End, Written> =
   | { readonly kind: "committed"; readonly written: Written }
-  /** The fence refused the record: another worker has the row, or it was changed meanwhile. */
+  /** The fence refused the record: another worker claimed the row, or the row changed meanwhile. */
   | { readonly kind: "refused" }
-  /** The call failed or has not returned: this is still to be recorded. */
+  /** The call failed or has not returned: its end must still be recorded. */
   | { readonly kind: "rolledBack"; readonly end: End }
-  /** The database stayed away until the call was told to stop: that is no outcome. */
+  /** The database was unreachable until the call was aborted: there is no outcome. */
   | { readonly kind: "interrupted" }
-  /** The database refuses what the call does, or ends its transaction again and again. */
+  /** The database refuses the call's statements, or ends its transaction repeatedly. */
   | { readonly kind: "trouble" };
 
 /**
- * A call that takes this long may outlast what the database allows an idle transaction. When that happens again and
- * again, the call is at fault, not the database.
+ * A call that takes this long may exceed the database's idle-in-transaction timeout. If that happens repeatedly,
+ * the call is at fault, not the database.
  */
 const SLOW_CALL_MS = 10_000;
 
-/** The database asks for these to be repeated: it has rolled the transaction back for another one's sake. */
+/** Serialization failures and deadlocks: the database rolled the transaction back, and a retry helps. */
 const CONFLICTS: ReadonlySet<unknown> = new Set(["40001", "40P01"]);
 
 /** Rolls the transaction back and carries the result out of it. */
@@ -76,7 +76,10 @@ class Overdue extends AbandonedTransaction {
   }
 }
 
-/** The grace period of a call that runs in a transaction: rolling back under it would let it write outside on SQLite. */
+/**
+ * The grace period of a call in a transaction: on SQLite, a rollback under a running call would let it write
+ * outside of the transaction.
+ */
 export function graceInTransaction(db: Database, graceMs: number | undefined): number | undefined {
   return db.dialect.name === "sqlite" ? undefined : graceMs;
 }
@@ -112,7 +115,7 @@ export async function callInTransaction<End, Written>(
   } catch (thrown) {
     forget();
     if (thrown instanceof AmendsError && classify(thrown) === "transient") return { kind: "interrupted" };
-    // `persist` wraps an error that is no trouble with the database.
+    // `persist` wraps an error that is not a database error.
     const error = thrown instanceof AmendsError ? thrown.cause : thrown;
     if (error instanceof RolledBack) return error.result as TransactionEnd<End, never>;
     if (error instanceof Overdue) return { kind: "rolledBack", end: error.end as End };
@@ -121,8 +124,8 @@ export async function callInTransaction<End, Written>(
 }
 
 /**
- * Trouble with the database inside the call is thrown on, so that the call is made again. What only looks like it (another
- * system that cannot be reached) is the call's own failure, once it has lasted.
+ * Rethrows a database error inside the call, so that the call is repeated. An error that only looks like one
+ * (another system that cannot be reached) counts as the call's failure if it lasts.
  */
 function rollback<End>(db: Database, { end, thrown }: Attempted<End>, calls: number): unknown {
   const failed = new RolledBack({ kind: "rolledBack", end });

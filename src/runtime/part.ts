@@ -1,6 +1,6 @@
 /**
- * What `new Amends` gives to each part (events, calls, webhooks, erasure, retention), and what it asks of one. A part
- * shares the database, the worker, the logger and the shutdown with the others; what it does with them is its own.
+ * The interface between `new Amends` and its parts (events, calls, webhooks, erasure, retention). All parts share
+ * the database, the worker, the logger and the shutdown.
  */
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
@@ -10,39 +10,39 @@ import { newId } from "./identifiers.ts";
 import { untraced, type Tracer } from "./trace.ts";
 
 export interface PartContext<Tx = unknown> {
-  /** Throws NOT_SUPPORTED if sagas live in a storage of the user's own. */
+  /** Throws NOT_SUPPORTED with a custom saga storage. */
   readonly database: Database<Tx>;
   readonly clock: Clock;
-  /** Names this start of this process. It is never used again. */
+  /** A unique id of this process start. */
   readonly owner: string;
-  /** How long a worker that vanished keeps what it has claimed, unless a part has a lease of its own. */
+  /** The default lease: how long a crashed worker keeps its claims. */
   readonly leaseMs: number;
-  /** How long a call whose time is over may still take to return. */
+  /** The grace period of a call after its timeout. */
   readonly graceMs: number;
-  /** Codes of the user's own errors that may be stored as labels. */
+  /** Error codes of the application that may be stored as labels. */
   readonly errorCodes: ReadonlySet<string>;
-  /** Whether the messages of errors are stored beside their labels. */
+  /** True if error messages are stored beside their labels. */
   readonly keepMessages: boolean;
-  /** Does nothing if nobody traces. */
+  /** Does nothing without tracing. */
   readonly tracer: Tracer;
-  /** Fires when the Amends is closed: nothing waits for the database any longer. */
+  /** Aborts when the Amends is closed: waiting for the database ends then. */
   readonly closing: AbortSignal;
   newId(): string;
   /** How long ago the database last answered the worker that runs here; undefined if none runs. */
   answeredMsAgo(): number | undefined;
-  /** Trouble with the database that passes. The logger gets it as a warning. */
+  /** Reports a transient database error. The logger gets it as a warning. */
   onTrouble(error: unknown, attempt: number): void;
-  /** An error that nobody foresaw; the lease heals it. */
+  /** Reports an unexpected error (a bug). The row is claimed again after its lease. */
   onBug(error: unknown): void;
-  /** What an operator should know: ids, names and labels, never personal data. */
+  /** Logs a warning for operators: ids, names and labels, never personal data. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  /** The same for what needs a person now. */
+  /** The same for something that needs an operator. */
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** A part as `new Amends` drives it. */
+/** The interface of a part. */
 export interface Part {
-  /** What the worker drives. Read at each start of a worker. */
+  /** The duties of the part. Read at each start of a worker. */
   readonly duties: readonly Duty[];
   /** Called after the worker has stopped and before the database is closed. */
   close?(): Promise<void>;
@@ -57,7 +57,7 @@ export interface PublishOptions<Tx = unknown> {
   readonly tx?: Tx;
 }
 
-/** How a part waits for the database. */
+/** The retry limits of a part's database work. */
 export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">): RetryLimits {
   return {
     ...BRIEF_RETRIES,
@@ -69,7 +69,7 @@ export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">):
 const GRACE_MS = 10_000;
 const LEASE_MS = 60_000;
 
-/** For the low-level classes, which work on a database alone: nobody logs, traces or shuts them down. */
+/** For the low-level classes, which have only a database: no logger, no tracing, no shutdown. */
 export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
   const ignore = (): void => undefined;
   return {

@@ -1,6 +1,6 @@
 /**
- * Asks for a renewal of leases. A lease that ends while the database does not answer is let go: another worker may have
- * the row by then, and its call here is told so.
+ * Renews leases. A lease that expires while the database does not answer counts as lost: another worker may have
+ * claimed the row, so the call here is aborted.
  */
 import type { Clock } from "../storage/clock.ts";
 
@@ -10,7 +10,7 @@ export interface Renewable {
   stop(reason: "lost"): void;
 }
 
-/** How often leases are looked at within the time of one: each is renewed when an eighth of it is over. */
+/** The number of checks per lease length: a lease is renewed after an eighth of its length. */
 export const RENEWALS = 8;
 
 export async function renewOrLetGo<T>(
@@ -25,7 +25,7 @@ export async function renewOrLetGo<T>(
     for (const lease of leases) if (endsInMs(lease) <= 0) lease.stop("lost");
     watch();
   };
-  /** A lease that has ended before it was asked for may still be ours: the answer tells. */
+  /** A lease that expired before the renewal may still be valid: the answer decides. */
   const watch = (): void => {
     const next = Math.min(...leases.map(endsInMs).filter((ms) => ms > 0));
     if (next < Infinity) cancel = clock.after(next, letGo);

@@ -1,11 +1,11 @@
 /**
- * Something that can be told to stop, once, and for one reason: a call of the user's code, or a wait. Its AbortSignal is
- * made only if it is read, because most calls never read it.
+ * A call or a wait that can be aborted once, with one reason. The AbortSignal is created lazily, because most calls
+ * never read it.
  */
 
 /**
- * `timeout`: one try has no time left. `deadline`: everything that the call belongs to has none. `cancelled`: an operator
- * asked. `shutdown`: the worker stops. `lost`: another worker may have the row.
+ * `timeout`: the attempt timed out. `deadline`: the saga or run is past its deadline. `cancelled`: an operator
+ * cancelled it. `shutdown`: the worker stops. `lost`: another worker may have claimed the row.
  */
 export type StopReason = "timeout" | "deadline" | "cancelled" | "shutdown" | "lost";
 
@@ -13,7 +13,7 @@ export class Stoppable {
   #reason: StopReason | undefined;
   #controller: AbortController | undefined;
 
-  /** Set once it was told to stop. */
+  /** The reason of the abort; undefined before. */
   get stopReason(): StopReason | undefined {
     return this.#reason;
   }

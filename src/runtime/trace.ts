@@ -1,6 +1,6 @@
 /**
- * Work that begins in one process goes on in another, perhaps days later: what it belongs to travels with its row, as a
- * W3C traceparent. Whoever traces is behind this interface; without one, nothing is stored and nothing costs anything.
+ * Work that begins in one process may continue in another, days later: its row stores the trace context as a W3C
+ * traceparent. This interface hides the tracing library; without tracing, nothing is stored.
  */
 import { createHash } from "node:crypto";
 
@@ -39,8 +39,8 @@ export const untraced: Tracer = {
 };
 
 /**
- * Where everything of a saga belongs, derived from its id: whichever process runs a step, today or after a restart in
- * a week, it is in the same trace, and nothing has to be stored for it.
+ * The trace of a saga, derived from its id: every step is in the same trace, whichever process runs it and when,
+ * without storing anything.
  */
 export function sagaTraceparent(sagaId: string): string {
   const hash = createHash("sha256").update(`amends:${sagaId}`).digest("hex");
@@ -49,7 +49,7 @@ export function sagaTraceparent(sagaId: string): string {
 
 const TRACEPARENT = /^00-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** What stands in a row: undefined where it is none, or somebody changed it. */
+/** The traceparent of a row; undefined if it is missing or not valid. */
 export function readTraceparent(value: unknown): string | undefined {
   return typeof value === "string" && TRACEPARENT.test(value) ? value : undefined;
 }

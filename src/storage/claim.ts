@@ -1,7 +1,7 @@
 /**
- * The one claim and the one renewal, for every table of due work. A row is due when its state is claimable and its
- * gate has passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes
- * the gate for the length of the lease. Whoever holds an older token can never write again.
+ * The claim and the renewal of every table of due work. A row is due when its state is claimable and its gate has
+ * passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes the gate
+ * for the length of the lease. A worker with an older token can never write again.
  */
 import { FIRST_CLAIM } from "../core/claim-token.ts";
 import { bigint, text, uuid } from "./column.ts";
@@ -16,7 +16,7 @@ export interface Claimable {
   /** The type of the id. Default: text. */
   readonly idType?: "text" | "uuid" | "bigint";
   readonly states: readonly string[];
-  /** Rows are picked class by class, so that a crowd of troubled rows cannot starve fresh ones. */
+  /** Rows are picked class by class, so that failing rows cannot starve fresh ones. */
   readonly classes: readonly Sql[];
   /** Within a class, rows of a lower rank come first; rows of one rank by their gate. */
   readonly rank?: Sql;
@@ -25,13 +25,13 @@ export interface Claimable {
 export interface ClaimOptions {
   readonly limit: number;
   readonly leaseMs: number;
-  /** A further condition on `due`: which kinds of work this worker knows. */
+  /** A further condition on `due`: the kinds of work that this worker knows. */
   readonly where: Sql;
-  /** Rows that are not taken, though they may be due. */
+  /** Rows that are not claimed even if they are due. */
   readonly except?: readonly string[] | undefined;
-  /** What else the claim writes, over `c`, the claimed row. */
+  /** Further assignments of the claim, over `c`, the claimed row. */
   readonly set: Sql;
-  /** Without an alias: SQLite does not know it there. */
+  /** Without an alias: SQLite does not allow one there. */
   readonly returning: Sql;
 }
 
@@ -46,7 +46,7 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
       .slice(0, index)
       .map((_, before) => sql` - (select count(*) from pick_${raw(String(before))})`);
     const limit = join([sql`${options.limit}`, ...taken], "");
-    // MATERIALIZED, or a semi-join plan could pick again for every row it looks at and claim past the limit.
+    // MATERIALIZED, otherwise a semi-join plan could run the pick again for every row and claim past the limit.
     return sql`pick_${raw(String(index))} as materialized (
       select due.${id} from ${table} as due
       where due.status in (${literals(queue.states)}) and ${rowClass}
@@ -66,14 +66,14 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
 }
 
 /**
- * Rows that were never tried are of class 0, the others of class 1, so that a crowd that fails cannot starve the fresh. The
- * text stands in an index, too.
+ * Rows without an attempt have class 0, the others class 1, so that failing rows cannot starve fresh ones. An index
+ * uses the same text.
  */
 export function freshFirst(attempts: string): string {
   return `case when ${attempts} = 0 then 0 else 1 end`;
 }
 
-/** The gate of a row as it can be compared through an index: a row without one is always due. */
+/** The gate of a row in a form that an index supports: a row without a gate is always due. */
 export function gate(dialect: Dialect, column: Sql): Sql {
   return dialect.pick({
     postgres: sql`coalesce(${column}, '-infinity'::timestamptz)`,
@@ -81,12 +81,12 @@ export function gate(dialect: Dialect, column: Sql): Sql {
   });
 }
 
-/** `claimToken` in the database's words: one more claim, under a number that was drawn for it. */
+/** `claimToken` as SQL: the next claim count and a random number. */
 function nextToken(): Sql {
   return sql`(((c.token >> 32) + 1) << 32) + cast(${draw()} as bigint)`;
 }
 
-/** What to write into a new row that whoever writes it takes at once: it is claimed from the start. */
+/** The columns and values of a row that is inserted as claimed. */
 export interface InitialClaim {
   readonly columns: Sql;
   readonly values: Sql;
@@ -120,7 +120,7 @@ const HELD: Readonly<Record<NonNullable<Claimable["idType"]>, Fields<Held>>> = {
   bigint: fields<Held>({ row_id: bigint((held) => held.id), row_token: bigint((held) => held.token) }),
 };
 
-/** Keeps claims alive. Rows that do not come back were lost: their token is no longer the one that holds. */
+/** Renews claims. A row that is not returned was lost: its token is outdated. */
 export function renewStatement(
   dialect: Dialect,
   queue: Claimable,
@@ -135,14 +135,14 @@ export function renewStatement(
     from ${dialect.rows(HELD[queue.idType ?? "text"], held)} where ${holding(queue, id)} and ${still} returning ${returning}`;
 }
 
-/** How long the answer to a renewal may take: a connection that is silent must be found before the lease ends. */
+/** The time limit of a renewal: a silent connection must be detected before the lease ends. */
 export function renewalLimitMs(leaseMs: number): number {
   return Math.max(1_000, leaseMs / 4);
 }
 
 /**
  * The fence of every settle: this row, this token, a state that may still be left. The row is found by its id: the
- * empty text keeps planners from going through the index of all open rows instead.
+ * empty text keeps planners from scanning the index of all open rows instead.
  */
 export function holding(queue: Claimable, id: Sql): Sql {
   return sql`c.${id} = r.row_id and c.token = r.row_token and c.status || '' in (${literals(queue.states)})`;

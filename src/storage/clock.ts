@@ -1,11 +1,11 @@
 /**
- * Time at the edge. Ownership is never decided by these instants: leases and gates compare database time with
- * database time. A virtual clock takes the place of both, so that tests move time by hand.
+ * The clock of the process. It never decides ownership: leases and gates compare database time with database time.
+ * A virtual clock replaces both, so that tests control time.
  */
 export interface Clock {
   /** Set where this clock also replaces the database's: milliseconds since the epoch. */
   readonly virtualNowMs?: () => number;
-  /** Milliseconds that never go back; only differences mean something. */
+  /** Monotonic milliseconds; only differences are meaningful. */
   monotonicMs(): number;
   /** Calls back once after this long, unless the returned function is called before. */
   after(ms: number, callback: () => void): () => void;
@@ -16,16 +16,16 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(ms, callback) {
-    // A longer wait would overflow into none at all. Whoever waits that long looks again when it wakes.
+    // The longest timer: a longer one would overflow and fire at once. Longer waits check again when they wake.
     const timer = setTimeout(callback, Math.min(Math.max(ms, 0), TIMER_MAX_MS));
     return () => clearTimeout(timer);
   },
 };
 
-/** How long closing a database waits for whoever still uses it. */
+/** How long closing a database waits for running work. */
 export const CLOSE_MS = 2_000;
 
-/** Waits, or stops waiting when the signal fires. */
+/** Waits until the delay has passed or the signal aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -41,7 +41,7 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 
 const REAL_PATIENCE_MS = 2_000;
 
-/** Waits for an end, but not longer than this. Time that is moved by hand may never be moved: then a short real wait ends it. */
+/** Waits for a promise with a time limit. A virtual clock may never move, so a short real wait ends it then. */
 export async function within(clock: Clock, ms: number, end: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const limits = [sleep(clock, ms, over.signal)];

@@ -1,8 +1,8 @@
 /**
- * The kinds of columns, each in two directions. Given a function, a kind declares a field: a value that travels to the
- * database (fields.ts). Given a name, it declares a column: a value that the database returns (table.ts). Only this file
- * knows how drivers represent values: a bigint comes back as a string, a number or a BigInt, a flag as a boolean or as
- * 0 and 1, an instant as milliseconds since the epoch.
+ * The kinds of columns, each in two directions. Given a function, a kind declares a field: a value that is sent to
+ * the database (fields.ts). Given a name, it declares a column: a value that the database returns (table.ts). Only
+ * this file knows how drivers represent values: a bigint comes back as a string, a number or a BigInt, a flag as a
+ * boolean or as 0 and 1, an instant as milliseconds since the epoch.
  */
 import type { Dialect } from "./database.ts";
 import type { Sql } from "./sql.ts";
@@ -12,7 +12,7 @@ export type FieldType = "text" | "int" | "bigint" | "float8" | "uuid";
 
 type FieldValue = string | number | bigint | null | undefined;
 
-/** Where one column of the rows that are sent takes its values from. `undefined` is sent as null. */
+/** The source of one column's values in sent rows. `undefined` is sent as null. */
 export interface Field<From> {
   readonly type: FieldType;
   /** The common value. If every row has it, the column is not sent. */
@@ -23,9 +23,9 @@ export interface Field<From> {
 /** One column of the rows that are read. */
 export interface Column<Value> {
   readonly name: string;
-  /** What is selected under this name. Undefined: the column itself. */
+  /** The expression that is selected under this name. Undefined: the column itself. */
   readonly select: ((dialect: Dialect, column: Sql) => Sql) | undefined;
-  /** Throws where the database returned what this column cannot hold. */
+  /** Throws if the database returned a value that this column cannot hold. */
   readonly read: (given: unknown) => Value;
 }
 
@@ -85,7 +85,7 @@ export function flag<From>(source: Source<From>, options?: Default<0 | 1>): Fiel
   return { type: "int", value, default: options?.default };
 }
 
-/** A 64-bit key that the database counts up, as text: it may exceed what a number holds. */
+/** A 64-bit serial key of the database, as text: it may exceed the safe integers. */
 export function id(name: string): Column<string> {
   return column(name, (given) => {
     if (typeof given === "string" || typeof given === "number" || typeof given === "bigint")
@@ -104,7 +104,7 @@ export function json<Value>(name: string): Column<Value> {
   return column(name, (given) => JSON.parse(readText(given)) as Value);
 }
 
-/** A column that may be null: then it is read as undefined. */
+/** A nullable column: null is read as undefined. */
 export function optional<Value>(of: Column<Value>): Column<Value | undefined> {
   const read = (given: unknown): Value | undefined =>
     given === null || given === undefined ? undefined : of.read(given);

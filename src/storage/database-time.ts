@@ -1,4 +1,4 @@
-/** What time it is, by the clock that decides: the database's, or the test kit's in its place. */
+/** The current time by the database's clock, or by the virtual clock of tests. */
 import type { Reader } from "./read/reader.ts";
 import { sql } from "./sql.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The database port: what every part asks of a database, and all that an adapter has to give. One operation takes
- * at most one connection, and nothing is held between two calls except inside `transaction`.
+ * The database port: the interface that every database adapter implements. One operation takes at most one
+ * connection, and nothing is held between two calls except inside `transaction`.
  */
 import type { ErrorCode } from "../core/errors.ts";
 import type { Clock } from "./clock.ts";
@@ -10,25 +10,25 @@ import type { Sql } from "./sql.ts";
 /** A row as a driver returns it. `table` and `projection` read it (table.ts). */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What a database error means for the work that met it. */
+/** The meaning of a database error for the failed work. */
 export interface Trouble {
   /**
-   * `transient`: nothing was committed, trying again may help. `unknown`: the connection was lost and the commit
-   * may or may not have happened, so the work is read again before it is repeated. `permanent`: the statement is at fault.
+   * `transient`: nothing was committed, a retry may help. `unknown`: the connection was lost and the commit may or
+   * may not have happened, so the work is read again before it is repeated. `permanent`: the statement is at fault.
    */
   readonly kind: "transient" | "unknown" | "permanent";
   readonly code: ErrorCode;
-  /** Somebody else holds a lock that one of several rows needs. */
+  /** Another transaction holds a lock on one of the rows. */
   readonly blocked?: boolean;
 }
 
-/** Which rule a statement broke. */
+/** The constraint that a statement violated. */
 export type Violation =
-  /** An optimistic write found something that is not as expected (write/checked-write.ts). */
+  /** An optimistic write found an unmet expectation (write/checked-write.ts). */
   | { readonly kind: "refused" }
   /**
-   * The key exists already. PostgreSQL names its constraint, SQLite its columns. A table that is not one of ours keeps
-   * its full name.
+   * The key exists already. PostgreSQL names its constraint, SQLite its columns. A table that does not belong to
+   * Amends keeps its full name.
    */
   | {
       readonly kind: "unique";
@@ -37,34 +37,34 @@ export type Violation =
       readonly columns: readonly string[] | undefined;
     };
 
-/** The words in which the two databases differ. Every statement is written once, with these in it. */
+/** The SQL fragments in which the two databases differ. Every statement is written once, with these fragments. */
 export interface Dialect {
   readonly name: "postgres" | "sqlite";
-  /** One of two values, where the databases need different ones. */
+  /** Selects one of two values by database. */
   pick<T>(of: { readonly postgres: T; readonly sqlite: T }): T;
   table(name: string): Sql;
   /** The instant of this statement, by the database's clock (or the test kit's). */
   now(): Sql;
-  /** An instant some milliseconds later. */
+  /** An instant plus milliseconds. */
   plusMs(instant: Sql, ms: Sql | number): Sql;
-  /** The instant so many milliseconds after the epoch. */
+  /** The instant of milliseconds since the epoch. */
   instantOf(ms: Sql | number): Sql;
   /** An instant as milliseconds since the epoch. */
   epochMs(instant: Sql): Sql;
-  /** Locks the rows of this alias; nothing on a database with one writer. `skip locked`: only those that are free. */
+  /** Locks the rows of this alias; empty on a database with one writer. `skip locked` skips locked rows. */
   forUpdateOf(alias: string, wait?: "skip locked"): Sql;
   /** These objects as a relation `r` with these fields: one parameter per field or one for all, however many objects. */
   rows<From>(fields: Fields<From>, from: readonly From[]): Sql;
   /** `column` is one of these. */
   among(column: Sql, values: readonly string[], type?: "text" | "bigint"): Sql;
-  /** Wakes the workers that listen once the transaction commits; undefined where the database cannot. */
+  /** Notifies listening workers when the transaction commits; undefined if the database cannot. */
   notify(): Sql | undefined;
   trouble(error: unknown): Trouble;
-  /** Undefined where the statement failed for another reason. */
+  /** Undefined if the statement failed for another reason. */
   violation(error: unknown): Violation | undefined;
 }
 
-/** Nothing was sent: the database is no longer the one that the work was made for. */
+/** The server was replaced since the work was prepared. Nothing was sent. */
 export class DatabaseReplaced extends Error {
   constructor() {
     super("the database was replaced");
@@ -72,8 +72,8 @@ export class DatabaseReplaced extends Error {
 }
 
 /**
- * Thrown from inside a transaction whose work is still using it: the connection is destroyed instead of rolled back, so
- * that nothing that the work still sends is ever committed.
+ * Thrown from inside a transaction that running work still uses: the connection is destroyed instead of rolled
+ * back, so that later statements of that work can never commit.
  */
 export class AbandonedTransaction extends Error {
   constructor() {
@@ -104,7 +104,7 @@ export interface Database<Tx = unknown> {
   onReplaced?(listener: () => void): () => void;
   /** Connects, and throws if the database cannot give the guarantees of Amends. It can be called again. */
   open(): Promise<void>;
-  /** Runs one statement in a transaction of its own. `limitMs` shortens the wait for the answer. */
+  /** Runs one statement in its own transaction. `limitMs` shortens the wait for the answer. */
   query(statement: Sql, limitMs?: number): Promise<readonly Row[]>;
   /**
    * Runs several statements in one transaction, in one round trip if the driver can. Throws `DatabaseReplaced` before

@@ -1,4 +1,4 @@
-/** Random numbers for claims. Asking the system for many at once costs less than asking for each. */
+/** Random numbers for claim tokens, read in bulk because one system call per number is slower. */
 import { randomFillSync } from "node:crypto";
 
 const drawn = new Uint32Array(256);

@@ -1,6 +1,6 @@
 /**
- * Rows that travel to the database. One declaration names each column of a parameter relation, its type and where its
- * value comes from:
+ * Rows that are sent to the database. One declaration names each column of a parameter relation, its type and where
+ * its value comes from:
  *
  *     const SETTLE = fields<Settlement>({
  *       row_id: uuid((settlement) => settlement.entryId),
@@ -9,9 +9,9 @@
  *     });
  *     sql`update … from ${dialect.rows(SETTLE, settlements)} where c.entry_id = r.row_id …`
  *
- * The relation is always called `r`. The dialect reads the values column by column straight from the objects. A value of
- * the wrong type for its column does not compile. Columns with a `default` are left out of the statement's parameters
- * where all of them have their default in every row, so there are two texts of each statement, never more.
+ * The relation is always called `r`. The dialect reads the values column by column straight from the objects. A
+ * value of the wrong type for its column does not compile. Columns with a `default` are not sent if all of them
+ * have their default in every row, so each statement has at most two texts.
  */
 import type { Field } from "./column.ts";
 import { raw, type Sql } from "./sql.ts";

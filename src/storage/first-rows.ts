@@ -1,6 +1,6 @@
 /**
- * The first rows of a query for each row of what stands before it in the FROM. PostgreSQL has lateral joins and limits
- * that look at the row before; SQLite has neither, so there the place in a list is compared with the limit.
+ * Joins the first rows of a correlated query for each outer row. PostgreSQL has lateral joins with correlated
+ * limits; SQLite has neither, so there the position in a list is compared with the limit.
  */
 import type { Dialect } from "./database.ts";
 import { raw, sql, type Sql } from "./sql.ts";

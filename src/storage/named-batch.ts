@@ -8,7 +8,7 @@ import type { Sql } from "./sql.ts";
 type Named<Name extends string> = Readonly<Record<Name, Sql | undefined>>;
 type RowsByName<Name extends string> = Readonly<Record<Name, readonly Row[]>>;
 
-/** In a transaction and a round trip of their own. */
+/** Runs them in a new transaction, in one round trip. */
 export function runTogether<Name extends string>(
   db: Pick<Database, "batch">,
   statements: Named<Name>,
@@ -16,7 +16,7 @@ export function runTogether<Name extends string>(
   return byName(statements, (all) => db.batch(all));
 }
 
-/** In an open transaction. All of them are sent before the first is answered. */
+/** Runs them in an open transaction. All of them are sent before the first is answered. */
 export function runInside<Name extends string>(
   session: Pick<Session, "query">,
   statements: Named<Name>,

@@ -1,6 +1,6 @@
 /**
- * Knows whether the code that runs now was called from inside a transaction of this database. A second operation
- * from there would wait for the connection that the first one holds: it is refused instead, with advice.
+ * Detects calls from inside an open transaction of this database. A second operation from there would wait for the
+ * connection that the transaction holds, which is a deadlock: it is refused with an error.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AmendsError } from "../core/errors.ts";
@@ -13,7 +13,7 @@ export class OpenWork {
     try {
       return await this.#inside.run(scope, work);
     } finally {
-      // What the work set off and did not wait for is inside nothing any more.
+      // Code that outlives the transaction is no longer inside it.
       scope.open = false;
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The one loop that repeats database work after trouble that passes: serialization failures, deadlocks, lost
- * connections, a server that restarts. Such an error is never persisted as an outcome. The work must be safe to
- * repeat after a commit whose fate is unknown.
+ * The retry loop of database work after transient errors: serialization failures, deadlocks, lost connections,
+ * server restarts. Such an error is never persisted as an outcome. The work must be safe to repeat after a commit
+ * whose outcome is unknown.
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
@@ -11,15 +11,18 @@ import type { Database, Dialect } from "./database.ts";
 const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
 
 export interface RetryLimits {
-  /** How many tries; a worker's own bookkeeping has no limit but its signal. */
+  /** The number of attempts. A worker's own writes have no limit but their signal. */
   readonly attemptMax: number;
   readonly signal?: AbortSignal | undefined;
-  /** The work can be split: a lock that somebody else holds is then looked for, instead of waited for together. */
+  /**
+   * True if the work can be split: a lock conflict is then thrown at once, so that the caller splits the work to
+   * find the locked row.
+   */
   readonly splits?: boolean;
   readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
 }
 
-/** For calls that somebody waits for: a restart of the database fits in, an outage does not. */
+/** For calls that a caller waits for: long enough for a restart of the database, not for an outage. */
 export const BRIEF_RETRIES: RetryLimits = { attemptMax: 8 };
 
 export async function persist<T>(
@@ -49,7 +52,7 @@ const ADVICE: Partial<Record<string, string>> = {
     "The database could not be reached, or did not answer in time. Check its address and that it runs. If this was a start, start it again with the same id: nothing is done twice.",
   DATABASE_READ_ONLY:
     "The database is read-only (a standby, or a file without write permission). Connect to the primary.",
-  SCHEMA_MISSING: "Amends' tables are not there. Run `await amends.migrate()` once before anything else.",
+  SCHEMA_MISSING: "Amends' tables do not exist. Run `await amends.migrate()` once before anything else.",
 };
 
 const SQLITE_UNREACHABLE =

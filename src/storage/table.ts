@@ -1,6 +1,6 @@
 /**
- * Rows that come from the database. One declaration per table ties the type of a row to its columns, and gives the select
- * list and the reader:
+ * Rows that come from the database. One declaration per table ties the type of a row to its columns, and gives the
+ * select list and the reader:
  *
  *     export interface EntryRow {
  *       readonly entryId: string;
@@ -17,14 +17,14 @@
  *     sql`select ${ENTRY.columns(dialect, "c")} from ${ENTRY.of(dialect)} as c …`
  *     rows.map((row) => ENTRY.read(row))
  *
- * A column that is missing, or of another type than the interface says, does not compile. An exported declaration needs
- * its type, as every export; within one file the interface may be left out, and the type is inferred.
+ * A column that is missing, or of another type than the interface says, does not compile. An exported declaration
+ * needs its type, as every export; within one file the interface may be left out, and the type is inferred.
  *
- * A `projection` reads rows whose select list is written by hand: counts, joins, computed columns. Both can be built
- * from another one's columns: `projection({ ...ENTRY.shape, nowAt: instant("now_at") })`.
+ * A `projection` reads rows whose select list is written by hand: counts, joins, computed columns. Both can be
+ * built from another one's columns: `projection({ ...ENTRY.shape, nowAt: instant("now_at") })`.
  *
- * `read` throws `UnreadableRow` for a row that somebody changed by hand. Where one such row must not stop the others,
- * `tryRead` returns undefined instead.
+ * `read` throws `UnreadableRow` for an invalid row, for example one that was edited by hand. Where one such row
+ * must not stop the others, `tryRead` returns undefined instead.
  */
 import type { Column } from "./column.ts";
 import type { Dialect, Row } from "./database.ts";
@@ -36,7 +36,7 @@ export type Columns<Of> = { readonly [Key in keyof Of]-?: Column<Of[Key]> };
 /** What `read` returns, of a declaration whose type is inferred. */
 export type RowOf<P> = P extends Projection<infer Of> ? Of : never;
 
-/** A row does not have what its declaration says. */
+/** A row does not match its declaration. */
 export class UnreadableRow extends Error {
   readonly column: string;
 
@@ -83,7 +83,7 @@ export class Projection<Of extends object> {
 
 export class Table<Of extends object> extends Projection<Of> {
   readonly name: string;
-  /** Select lists by alias: the same for every statement, so each is made once. */
+  /** Select lists by alias, built once because they are the same for every statement. */
   readonly #lists = new WeakMap<Dialect, Map<string, Sql>>();
 
   constructor(name: string, shape: Columns<Of>) {
@@ -95,7 +95,7 @@ export class Table<Of extends object> extends Projection<Of> {
     return dialect.table(this.name);
   }
 
-  /** The select list. Without an alias for `returning`, where SQLite knows none. */
+  /** The select list. Without an alias for `returning`, where SQLite allows none. */
   columns(dialect: Dialect, alias: string = ""): Sql {
     const known = this.#lists.get(dialect) ?? new Map<string, Sql>();
     this.#lists.set(dialect, known);

@@ -32,7 +32,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     fault: "ids that are told apart by their lower case",
-    fails: "ids are told apart exactly",
+    fails: "ids are compared exactly",
     says: /exists/,
     make: (good) => ({ createSaga: (id, ...given) => good.createSaga(id.toLowerCase(), ...given) }),
   },
@@ -107,7 +107,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     fault: "contexts that are handed out as they are kept",
-    fails: "nobody's later change to an object reaches",
+    fails: "later changes to an object do not reach",
     says: /after loadSagaState/,
     make: (good) => {
       const kept = new Map<string, Awaited<ReturnType<SagaStorage["loadSagaState"]>>>();
@@ -182,7 +182,7 @@ const FAULTS: readonly Fault[] = [
   {
     fault: "a run that writes through",
     fails: "nothing of a run is visible before its commit",
-    says: /before the commit nobody else sees a change/,
+    says: /before the commit no other caller sees a change/,
     make: (good) => ({
       createRun: (work) => work({ ...good, commit: async () => undefined, rollback: async () => undefined }),
     }),

@@ -84,7 +84,7 @@ onDatabase("postgres", (database) => {
     await expect(shop.erasure.check()).rejects.toMatchObject({
       code: "DATA_MAP_MISFIT",
       message: expect.stringMatching(
-        /things\.code: has a type with rules.*\nthings\.spot: has the type point/,
+        /things\.code: has a type with its own constraints.*\nthings\.spot: has the type point/,
       ) as string,
     });
   });
@@ -112,7 +112,8 @@ onDatabase("postgres", (database) => {
       shop.own.transaction((tx) => shop.erasure.eraseSubject("ann", [], { tx })),
     ).rejects.toMatchObject({
       code: "BAD_ID",
-      message: "The subject's id is not a whole number that fits it: it is looked for in crm.people.id.",
+      message:
+        "The subject's id does not fit the column crm.people.id: it is not a whole number that fits it.",
     });
     const odd = await openShop(database, {
       tables: "",

@@ -89,7 +89,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     fault: "an erasure that erases everybody",
-    fails: "nobody else is touched",
+    fails: "other subjects are not touched",
     says: /must leave the others/,
     make: (good) => ({
       async eraseSubject(_, given) {
@@ -152,7 +152,7 @@ const FAULTS: readonly Fault[] = [
   {
     fault: "a correction for everybody",
     fails: "a correction is made",
-    says: /nobody else must be corrected/,
+    says: /other subjects must not be corrected/,
     make: (good) => ({
       async rectifySubject(ref, corrections, given) {
         await good.rectifySubject({ ...ref, value: "p-2" }, corrections, given);
@@ -175,7 +175,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     fault: "a correction that creates people",
-    fails: "creates nobody",
+    fails: "creates no subject",
     says: /must not make the system hold the subject/,
     make: (good) => ({
       async rectifySubject(ref) {
@@ -273,7 +273,7 @@ const FAULTS: readonly Fault[] = [
   {
     fault: "an error that tells nothing",
     fails: "a system that is down",
-    says: /must have a label that tells something.*this one's is Error/,
+    says: /must have a meaningful label.*this one's is Error/,
     make: (good) => ({
       eraseSubject: (ref, given) =>
         good.eraseSubject(ref, given).catch(() => Promise.reject(new Error("down"))),

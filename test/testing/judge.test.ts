@@ -159,7 +159,7 @@ it("[T-02] a seed is the names of what goes wrong, and reads back as the same sc
   ]);
   expect([seedOf(schedule), seedOf([])]).toEqual([seed, "none"]);
   expect(inWords(schedule)).toBe(
-    "ship failed for good, then crash after the undo of charge answered, before its outcome was written",
+    "ship failed permanently, then crash after the undo of charge answered, before its outcome was written",
   );
   for (const bad of ["", "terminal", "terminal@", "terminal@ship/", "toString@ship", "terminal@ship+"]) {
     expect(() => readSeed(bad, ["charge", "ship"])).toThrow("does not fit this saga");

@@ -155,7 +155,7 @@ it(
       failures: [
         {
           outcome: undefined,
-          problem: 'step payment waits for event Paid, and nobody sends it: give `tell: { "payment": … }`',
+          problem: 'step payment waits for event Paid, which nothing sends: pass `tell: { "payment": … }`',
         },
       ],
     });

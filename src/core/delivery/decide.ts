@@ -1,26 +1,26 @@
 /**
- * What a delivery does next: pure, with durations instead of instants, so that the database's clock adds the rest. The
- * limit counts every attempt, and is reached at ≥: a delivery at its limit would otherwise wait for ever.
+ * The next state of a delivery. Pure: returns durations, which the database adds to its own clock. The limit counts
+ * every attempt and is compared with ≥, so that a delivery at its limit does not wait forever.
  */
 import { delayMs, spread, type Backoff } from "../backoff.ts";
 import type { DeliveryStatus } from "./machine.ts";
 
-/** What a job came to, as whoever carried it out tells it. */
+/** The outcome of a job, as the sender reports it. */
 export interface JobResult {
   readonly ok: boolean;
   /** A stable label: `http_503`, `connect_timeout`, `lease_expired`. */
   readonly code: string;
-  /** Trying again cannot help: the receiver is gone, the subscription was deleted. */
+  /** Permanent: the receiver is gone or the subscription was deleted, so a retry cannot succeed. */
   readonly final?: boolean | undefined;
-  /** The receiver asked for so much time. */
+  /** The wait that the receiver asked for. */
   readonly retryAfterMs?: number | undefined;
 }
 
 export interface DeliveryPolicy {
   readonly backoff: Backoff;
-  /** How far apart deliveries that would wake together are spread: 0.2 moves each by up to a tenth. */
+  /** Jitter of the delay: 0.2 moves each delay by up to ±10%. */
   readonly spreadRatio: number;
-  /** A receiver cannot put a delivery off for longer than this. */
+  /** The longest wait that a receiver can ask for. */
   readonly retryAfterMaxMs: number;
 }
 
@@ -35,7 +35,7 @@ export type Decision =
   | { readonly event: "fail"; readonly error: string; readonly waitMs: number }
   | { readonly event: "exhaust"; readonly error: string };
 
-/** What one new job result means for its delivery. */
+/** The effect of one new job result on its delivery. */
 export function decide(delivery: DeliverySoFar, result: JobResult, policy: DeliveryPolicy): Decision {
   if (result.ok) return { event: "succeed" };
   const attempts = delivery.attemptCount + 1;
@@ -44,7 +44,7 @@ export function decide(delivery: DeliverySoFar, result: JobResult, policy: Deliv
   return { event: "fail", error, waitMs: waitMs(delivery.id, attempts, result.retryAfterMs ?? 0, policy) };
 }
 
-/** The same delivery and attempt always wait equally long, unless the receiver asked for more. */
+/** The delay is the same for the same delivery and attempt, unless the receiver asked for more. */
 function waitMs(id: string, attempts: number, retryAfterMs: number, policy: DeliveryPolicy): number {
   const scheduled = spread(delayMs(policy.backoff, attempts), id, attempts, policy.spreadRatio);
   return Math.max(scheduled, Math.min(retryAfterMs, policy.retryAfterMaxMs));
@@ -54,12 +54,12 @@ export interface WaitingDelivery {
   readonly status: DeliveryStatus;
   readonly attemptCount: number;
   readonly attemptMax: number;
-  /** Its time has come. */
+  /** The delivery is due. */
   readonly due: boolean;
   readonly hasActiveJob: boolean;
 }
 
-/** May a delivery get its next job? `exhaust` where its limit was lowered while it waited. */
+/** Decides whether a delivery gets its next job. `exhaust` if its limit was lowered while it waited. */
 export function nextJob(delivery: WaitingDelivery): "createJob" | "exhaust" | "wait" {
   const { status, attemptCount, attemptMax, due, hasActiveJob } = delivery;
   if (hasActiveJob || !due) return "wait";
@@ -68,7 +68,7 @@ export function nextJob(delivery: WaitingDelivery): "createJob" | "exhaust" | "w
       return "createJob";
     case "PendingRetry":
       return attemptCount < attemptMax ? "createJob" : "exhaust";
-    default: // it is under way, or has ended
+    default: // already in progress, or ended
       return "wait";
   }
 }

@@ -1,14 +1,14 @@
 /**
- * Event types are names with dots (`order.placed`), and a subscription names the ones that it wants: exactly, all below
- * a prefix (`order.*`, which takes `order.item.added` too), or all (`*`). A type has few patterns that it fits, so that
- * routing looks these up instead of trying every subscription.
+ * Event types are names with dots (`order.placed`), and a subscription names the ones that it wants: exactly, all
+ * below a prefix (`order.*`, which takes `order.item.added` too), or all (`*`). A type matches only a few patterns,
+ * so routing looks these up instead of testing every subscription.
  */
 import { AmendsError } from "../errors.ts";
 
 const TYPE = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*$/;
 export const TYPE_MAX = 128;
 
-/** Events of Amends' own: nobody else publishes them, and `*` does not take them. */
+/** Amends' own events: applications cannot publish them, and `*` does not match them. */
 export const OWN_PREFIX = "amends.";
 
 export function checkEventType(type: unknown): string {
@@ -38,7 +38,7 @@ export function checkPattern(pattern: unknown): string {
   );
 }
 
-/** Every pattern that takes this type. */
+/** Every pattern that matches this type. */
 export function patternsFor(type: string): readonly string[] {
   const parts = type.split(".");
   const prefixes = parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join(".")}.*`);

@@ -1,6 +1,6 @@
 /**
- * Filters look at the event's own attributes, which are handed in beside its data: delivery never reads a payload. A
- * filter names, per attribute, the values that it takes; an event that lacks one of the attributes does not pass.
+ * Filters match an event's attributes, which the publisher passes beside the data: delivery never reads a payload.
+ * A filter lists the accepted values per attribute; an event without one of the attributes does not match.
  */
 import { AmendsError } from "../errors.ts";
 import { isWellFormed } from "../identity.ts";
@@ -44,7 +44,7 @@ export function passes(filter: Filter, attributes: Attributes): boolean {
   });
 }
 
-/** Does a subscription want this event? What the database decides when it routes, for one event at a time. */
+/** Decides whether a filter matches an event: the same rule as the routing query, for one event. */
 export function wants(
   { events, filter }: { readonly events: readonly string[]; readonly filter: Filter },
   event: { readonly type: string; readonly attributes: Attributes },

@@ -1,20 +1,20 @@
-/** The words that the orchestrator, the job layer and the sender share. */
+/** The types that the orchestrator, the job layer and the sender share. */
 import type { JobResult } from "./decide.ts";
 
-/** A job under a lease: one try of one delivery. */
+/** A leased job: one attempt of one delivery. */
 export interface LeasedJob {
   readonly id: string;
   readonly token: number;
   readonly deliveryId: string;
   readonly eventId: string;
   readonly subscriptionId: string;
-  /** Which attempt of its delivery it is: 1 for the first. */
+  /** The number of the attempt: 1 for the first. */
   readonly attempt: number;
-  /** How often the job was leased, this time included. */
+  /** The number of leases of the job, this one included. */
   readonly leases: number;
 }
 
-/** What was sent and what came back, for people who look at the attempts. */
+/** The request and the response, for the log of attempts. */
 export interface AttemptRecord {
   readonly url: string | null;
   /** When the request was made, in milliseconds since the epoch; null if none was made. */
@@ -25,18 +25,18 @@ export interface AttemptRecord {
   readonly responseBody: string | null;
 }
 
-/** The result of one job, under an id of its own: the same report counts once however often it arrives. */
+/** The result of one job with its own id, so that a repeated report counts once. */
 export interface Report {
   readonly report: string;
   readonly job: Pick<LeasedJob, "id" | "deliveryId" | "subscriptionId" | "attempt">;
   readonly result: JobResult;
-  /** The limit of the delivery as it was when the job was leased. */
+  /** The attempt limit of the delivery at the time of the lease. */
   readonly attemptMax: number;
-  /** A request was made. A result of something that was never sent says nothing about its receiver. */
+  /** True if a request was sent. Without a request, the result says nothing about the receiver. */
   readonly wasSent: boolean;
 }
 
-/** A report with everything that is put on record about it. */
+/** A report with everything that is recorded about it. */
 export interface JobReport extends Report {
   readonly job: LeasedJob;
   readonly attempt: AttemptRecord;
@@ -54,7 +54,7 @@ export const SUBSCRIPTION_DISABLED = "subscription_disabled";
 export const DISABLE_REASONS = ["gone", "failing"] as const;
 export type DisableReason = (typeof DISABLE_REASONS)[number];
 
-/** The receiver itself said that it wants nothing more. */
+/** The receiver answered 410 Gone. */
 export function isGone({ result, wasSent }: Report): boolean {
   return wasSent && !result.ok && result.final === true;
 }
@@ -64,7 +64,7 @@ export function lanesOf(reports: readonly Report[]): readonly string[] {
   return [...new Set(reports.map(({ job }) => job.subscriptionId))];
 }
 
-/** What these reports say about the health of their receivers. */
+/** The effect of these reports on the health of their receivers. */
 export function byHealth<R extends Report>(
   reports: readonly R[],
 ): Readonly<Record<"failed" | "succeeded", readonly R[]>> {
@@ -74,7 +74,10 @@ export function byHealth<R extends Report>(
   };
 }
 
-/** What a job keeps of its result until the orchestrator has applied it, as text. Its state says whether it succeeded. */
+/**
+ * The part of a result that the job row stores as text until the orchestrator applies it. The job's state says
+ * whether it succeeded.
+ */
 interface KeptResult {
   readonly code: string;
   readonly final?: true;

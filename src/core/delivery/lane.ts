@@ -1,7 +1,7 @@
 /**
- * A lane is all that is owed to one subscription. Each lane has a few places, so that an endpoint that is slow or dead
- * keeps only those, however much is owed to it: the others go on. One that failed last gets a single place, until it
- * answers again.
+ * A lane holds all deliveries of one subscription. Each lane has a few slots, so that a slow or dead endpoint
+ * occupies only those, however large its backlog is. A lane whose last job failed gets a single slot until the
+ * endpoint answers again.
  */
 import type { SubscriptionStatus } from "./machine.ts";
 
@@ -11,29 +11,29 @@ export interface Lane {
   readonly concurrency: number;
   readonly ordered: boolean;
   readonly failing: boolean;
-  /** Its subscription is about to be disabled: until it is, nothing more goes there. */
+  /** The subscription is about to be disabled: the lane gets no more jobs. */
   readonly disabling: boolean;
   /** Jobs that are active now. */
   readonly active: number;
-  /** At least so long lies between two jobs; 0 where there is no rate. */
+  /** The least interval between two jobs; 0 without a rate limit. */
   readonly intervalMs: number;
-  /** How long from now the next job may be due, by what the rate has promised so far. */
+  /** The delay until the rate limit allows the next job. */
   readonly nextDueMs: number;
-  /** What "now" was, by the database. */
+  /** The database's time of this reading. */
   readonly nowMs: number;
   readonly attemptMax: number;
 }
 
-/** So many jobs of a subscription that takes nothing any more are ended at once. */
+/** The number of jobs of a disabled or deleted subscription that are ended at once. */
 export const CLOSING_MAX = 64;
 
 /**
- * Polling is always a little late. Up to this much lateness is made up for where jobs follow one another closer than it;
- * after a longer gap the rate starts over, so that what was missed in a pause is never sent at once.
+ * Polling is always a little late. The rate limit catches up on lateness of up to this much; after a longer gap it
+ * starts over, so that a pause is never followed by a burst.
  */
 const LATENESS_MAX_MS = 50;
 
-/** How many jobs a lane may get now. */
+/** The number of jobs that a lane may get now. */
 export function roomOf(lane: Lane): number {
   const { status, concurrency, ordered, failing, disabling, active } = lane;
   switch (status) {
@@ -48,13 +48,13 @@ export function roomOf(lane: Lane): number {
   }
 }
 
-/** How many jobs the rate lets go at this moment. None is made before its time: it would be overdue after a pause. */
+/** The number of jobs that the rate limit allows now. No job is created ahead of its time. */
 function dueByRate(lane: Lane): number {
   if (!isPaced(lane)) return Infinity;
   return lane.nextDueMs > 0 ? 0 : Math.floor(lateness(lane) / lane.intervalMs) + 1;
 }
 
-/** In how long the lane may have its next job, if it gets so many now; undefined where no rate says so. */
+/** The delay until the lane may get its next job, if it gets this many now; undefined without a rate limit. */
 export function nextDueAfter(lane: Lane, jobs: number): number | undefined {
   if (!isPaced(lane)) return undefined;
   return jobs === 0 ? lane.nextDueMs : jobs * lane.intervalMs - lateness(lane);

@@ -1,6 +1,6 @@
 /**
- * The machines of webhook delivery. A delivery is what one event owes one subscription; a job is one try of it. The
- * labels are those of the sources, because they stand in the tables.
+ * The machines of webhook delivery. A delivery is one event for one subscription; a job is one attempt of it. The
+ * labels are stored in the tables.
  */
 import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
 
@@ -15,12 +15,12 @@ const deliveries = {
 export const deliveryMachine: Machine<typeof deliveries> = machine(deliveries);
 
 /**
- * The status of a delivery. Pending: not tried yet. InProgress: an attempt is under way. PendingRetry: waits for the
- * next attempt. Completed: the receiver has it. DeadLettered: given up, now a dead letter.
+ * The status of a delivery. Pending: not tried yet. InProgress: an attempt is under way. PendingRetry: waits for
+ * the next attempt. Completed: the receiver has it. DeadLettered: no attempts left, now a dead letter.
  */
 export type DeliveryStatus = StateOf<typeof deliveryMachine>;
 
-/** No job is under way: these wait for their time. */
+/** Deliveries without a job: they wait until they are due. */
 export const WAITING: readonly DeliveryStatus[] = deliveryMachine.sources("createJob");
 
 /** At most one delivery of an event to a subscription is in one of these. */
@@ -58,7 +58,7 @@ export const subscriptionMachine: Machine<typeof subscriptions> = machine(subscr
 export type SubscriptionStatus = StateOf<typeof subscriptionMachine>;
 export type SubscriptionEvent = EventOf<typeof subscriptionMachine>;
 
-/** Events are routed to these: what can still be disabled has not been. What a paused one is owed waits. */
+/** Events are routed to subscriptions in these states. Deliveries of a paused subscription wait. */
 export const ROUTED: readonly SubscriptionStatus[] = subscriptionMachine.sources("disable");
 
 const deadLetters = {

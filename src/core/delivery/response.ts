@@ -1,9 +1,9 @@
-/** What the status of a receiver's answer means for an attempt. Only 2xx is success; nothing is followed anywhere. */
+/** Maps the HTTP status of a receiver's answer to an outcome. Only 2xx is success; redirects are not followed. */
 export interface StatusMeaning {
   readonly ok: boolean;
   /** A label that can be stored and counted. */
   readonly code: string;
-  /** The receiver says that it is gone for good: its subscription is to be disabled. */
+  /** The receiver is permanently gone (410): its subscription gets disabled. */
   readonly gone: boolean;
 }
 

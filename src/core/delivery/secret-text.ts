@@ -23,7 +23,7 @@ export function readSecretText(text: unknown, field: string): SecretText {
     return refuseSecret(field, "must be a text that begins with whsec_, whsk_ or whpk_");
   }
   const bytes = fromBase64(encoded.replace(/=+$/, ""));
-  // A secret with a typing error must not become a shorter secret.
+  // A secret with a typing error must not decode to a shorter secret.
   if (!bytes) return refuseSecret(field, `must be plain base64 after ${prefix}_`);
   const kind = KINDS[prefix as keyof typeof KINDS];
   checkLength(kind, bytes.length, field);
@@ -49,7 +49,7 @@ export function refuseSecret(field: string, why: string): never {
   throw new AmendsError("BAD_SECRET", `${field} ${why}.`, { field });
 }
 
-/** The bytes of a base64 text; undefined if another text would be the usual spelling of the same bytes. */
+/** The bytes of a base64 text; undefined if the text is not the canonical encoding. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   let binary: string;
   try {

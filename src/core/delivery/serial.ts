@@ -1,4 +1,4 @@
-/** Numbers that a database gave out, as texts: they may be larger than what a JavaScript number holds exactly. */
+/** Serial numbers of the database as texts: they may exceed the safe integers of JavaScript. */
 import { AmendsError } from "../errors.ts";
 
 export function isSerial(id: unknown): id is string {

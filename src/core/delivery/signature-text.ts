@@ -1,6 +1,6 @@
 /**
- * The texts of Standard Webhooks: what is signed, and how signatures travel. The id must not hold a dot, else two
- * different messages could have the same signed text.
+ * The texts of Standard Webhooks: the signed content and the signature header. The id must not contain a dot,
+ * otherwise two different messages could have the same signed content.
  */
 
 export const ID_HEADER = "webhook-id";
@@ -25,12 +25,12 @@ export function isWebhookId(id: unknown): id is string {
   return typeof id === "string" && ID.test(id);
 }
 
-/** Seconds since the epoch, or undefined where the text is nothing of the kind. */
+/** Seconds since the epoch, or undefined if the text is not a timestamp. */
 export function readTimestamp(text: string): number | undefined {
   return TIMESTAMP.test(text) ? Number(text) : undefined;
 }
 
-/** What stands before the body in the signed text. */
+/** The prefix of the body in the signed content. */
 export function signedPrefix(id: string, timestamp: number): string {
   return `${id}.${timestamp}.`;
 }
@@ -40,8 +40,8 @@ export function writeSignatures(signatures: readonly Signature[]): string {
 }
 
 /**
- * The signatures of versions that are known here. Others are left out, as a sender may add new versions beside the
- * old ones. A header with more than a receiver could want to try is taken for no signature at all.
+ * The signatures of known versions. Unknown versions are ignored, because a sender may add new ones beside the old.
+ * A header with too many signatures counts as no signature.
  */
 export function readSignatures(header: string): readonly Signature[] {
   if (header.length > HEADER_MAX) return [];

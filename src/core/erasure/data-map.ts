@@ -159,7 +159,7 @@ function structuredJson(tables: DataMapJson): DataMapJson {
   return JSON.parse(JSON.stringify(tables)) as DataMapJson;
 }
 
-/** A map made elsewhere, by another copy of this library, is as good as one made here. */
+/** Also accepts a map that another copy of this library made. */
 export function isDataMap(value: unknown): value is DataMap {
   const { tables, toJSON } = (value ?? {}) as Partial<DataMap>;
   return Array.isArray(tables) && typeof toJSON === "function";
@@ -202,7 +202,7 @@ function readTable(name: string, given: unknown): MappedTable {
   const both = own.find((column) => read.some(([personal]) => personal === column));
   if (both !== undefined) {
     return refuse(
-      `The data map, ${name}.${both}: rows reach their subject through it, so it cannot be a personal column. A subject's id is on record for as long as the audit trail: choose one that says nothing about the person.`,
+      `The data map, ${name}.${both}: rows reach their subject through it, so it cannot be a personal column. The audit trail keeps the subject's id: choose an id that is not personal data.`,
     );
   }
   return { name, reach, columns: Object.fromEntries(read), keepRows };
@@ -230,7 +230,7 @@ function readVia(via: unknown, where: string): MappedReach {
   };
 }
 
-/** Every way must end at a table with a subject's column. */
+/** Every path must end at a table with a `subject` column. */
 function checkWay(table: MappedTable, tables: readonly MappedTable[]): void {
   const way = [table.name];
   for (let at = table; at.reach.kind === "via";) {

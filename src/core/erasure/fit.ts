@@ -1,7 +1,7 @@
 /**
- * The data map against the database's own schema. What does not fit is found before anything is written, all of it at
- * once, and each finding names the table and the column and says what to do. What fits comes out with everything that
- * a plan needs: the way to the subject, the surrogates, the retentions, and whether rows can be deleted.
+ * Checks the data map against the database's schema. All mismatches are found at once, before anything is written,
+ * and each finding names the table and the column and says what to do. The result has everything that a plan needs:
+ * the path to the subject, the surrogates, the retentions, and whether rows can be deleted.
  */
 import { AmendsError } from "../errors.ts";
 import type { DataMap, MappedTable, PersonalColumn, SurrogateValue } from "./data-map.ts";
@@ -14,7 +14,7 @@ export interface FittedColumn {
   readonly name: string;
   readonly category: string;
   readonly type: ColumnType;
-  /** Undefined where the column is only ever deleted with its row. */
+  /** Undefined if the column is only deleted with its row. */
   readonly surrogate: Surrogate | undefined;
   readonly retention: Retention | undefined;
 }
@@ -26,7 +26,7 @@ export interface FittedTable {
   /** The foreign key through which rows reach their subject. */
   readonly way: ForeignKey | undefined;
   readonly columns: readonly FittedColumn[];
-  /** Everything in a row is personal, a key or a foreign key, and nothing personal outlives its erasure. */
+  /** True if every column is personal, a key or a foreign key, and no personal column survives the erasure. */
   readonly mayDelete: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Fitted {
   readonly foreignKeys: readonly ForeignKey[];
 }
 
-/** What CHECK constraints admit, by `table.column`: found out by asking the database (see `probes`). */
+/** Values that pass the CHECK constraints, by `table.column`: the database was asked (see `probes`). */
 export type Accepted = ReadonlyMap<string, Checked>;
 
 export interface Problem {
@@ -122,7 +122,7 @@ interface Place {
   readonly mapped: MappedTable;
   readonly table: LiveTable;
   readonly column: LiveColumn;
-  /** Rows of this table never outlive an erasure: no surrogate is needed. */
+  /** Rows of this table never survive an erasure: no surrogate is needed. */
   readonly onlyDeleted: boolean;
   readonly around: Surroundings;
 }
@@ -168,7 +168,7 @@ function fitColumn(
 
 type AnchorOf = ReturnType<typeof anchorForm>;
 
-/** An anchor that were erased itself would end every retention that counts from it. */
+/** If the anchor were erased, every retention that counts from it would end. */
 function anchorOf(
   mapped: MappedTable,
   table: LiveTable,
@@ -227,7 +227,9 @@ export interface Probe {
   readonly candidates: readonly SurrogateValue[];
 }
 
-/** Which values to try on which CHECK constraints. One over several columns cannot be tried: nothing passes it. */
+/**
+ * The values to try on each CHECK constraint. A constraint over several columns cannot be tried: no value passes.
+ */
 export function probes(map: DataMap, schema: LiveSchema): readonly Probe[] {
   return map.tables.flatMap((mapped) => {
     const table = schema.tables.find(({ name }) => name === mapped.name);
@@ -237,7 +239,7 @@ export function probes(map: DataMap, schema: LiveSchema): readonly Probe[] {
       if (!column || checks.length === 0) return [];
       const expressions = checks.map(({ expression }) => expression);
       const lone = checks.every(({ columns }) => columns.length === 1);
-      // A surrogate that somebody declared for a rule over several columns is taken at its word.
+      // A declared surrogate for a constraint over several columns is trusted.
       const tries = lone ? candidates(column.type, expressions, personal.surrogate) : [];
       const taken = lone || personal.surrogate === undefined ? tries : [personal.surrogate];
       return [

@@ -1,6 +1,6 @@
 /**
- * How long the law lets something be kept, or lets somebody wait. Laws count in months and years, which have no fixed
- * length: a span keeps them apart, and the database's calendar adds them.
+ * Legal periods of retention and deadlines. Laws count in months and years, which have no fixed length: a span
+ * stores months apart from milliseconds, and the database's calendar adds them.
  */
 import { positiveMs, type Duration } from "../duration.ts";
 import { AmendsError } from "../errors.ts";

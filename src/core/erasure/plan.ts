@@ -1,9 +1,9 @@
 /**
- * What an erasure does, as data: guards that must find nothing, then operations in an order that no foreign key
- * objects to, children first. Two things always hold. A row is deleted only where nothing but keys and personal data
- * is in it. And no row is deleted from under one that stays: what the schema alone shows is refused here, what depends
- * on the rows is asked by a guard before anything is written. That covers ON DELETE CASCADE too: it never finds
- * anything to do, because its rows are deleted before, by the plan, or the plan is refused.
+ * The plan of an erasure as data: guards that must find no row, then operations in an order that satisfies every
+ * foreign key, children first. Two rules always hold. A row is deleted only if it contains nothing but keys and
+ * personal data. And no deleted row is referenced by a row that stays: conflicts that the schema shows are refused
+ * here, a guard checks conflicts that depend on rows before anything is written. ON DELETE CASCADE therefore never
+ * deletes a row: the plan deletes the rows first, or the plan is refused.
  */
 import { AmendsError } from "../errors.ts";
 import type { Fitted, FittedTable } from "./fit.ts";
@@ -22,11 +22,11 @@ export interface Rows {
 
 export interface DeleteRows extends Rows {
   readonly kind: "delete";
-  /** A row stays while one of these lasts. */
+  /** The row stays while one of these retentions lasts. */
   readonly unless: readonly Retention[];
   /**
-   * Keys by which rows of the table refer to one another, where the database looks at each row by itself (RESTRICT):
-   * rows that nobody refers to go first, then those that nobody refers to any longer.
+   * Self-referencing keys that the database checks row by row (RESTRICT): rows without references to them are
+   * deleted first, then rows that are no longer referenced.
    */
   readonly among: readonly Pick<ForeignKey, "columns" | "references">[];
 }
@@ -35,7 +35,7 @@ export interface Replacement {
   readonly column: string;
   readonly type: ColumnType;
   readonly surrogate: Surrogate;
-  /** The value stays while this lasts. */
+  /** The value stays while this retention lasts. */
   readonly unless: Retention | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface Guard {
   readonly child: string;
   readonly childSqlName: string;
   readonly columns: readonly string[];
-  /** Which of the child's rows are deleted as well, before; none of them where undefined. */
+  /** The child's rows that are deleted before; undefined if none is deleted. */
   readonly also: DeleteRows | undefined;
   readonly parent: DeleteRows;
   readonly references: readonly string[];
@@ -106,7 +106,7 @@ function deleteOf(table: FittedTable, foreignKeys: readonly ForeignKey[]): Delet
   return { kind: "delete", ...rowsOf(table), unless: retentionsOf(table), among };
 }
 
-/** Of a row that stays, everything personal that is not retained is replaced. */
+/** In a row that stays, every personal value that is not retained is replaced. */
 function anonymizeOf(table: FittedTable): readonly AnonymizeRows[] {
   const set = table.columns.flatMap(({ name, type, surrogate, retention }) =>
     surrogate === undefined ? [] : [{ column: name, type, surrogate, unless: retention }],
@@ -124,7 +124,7 @@ function guardOf(
   const child = tables.find(({ name }) => name === key.child);
   const also = deletes.get(key.child);
   const isWay = child?.way === key;
-  if (isWay && also && also.unless.length === 0) return []; // whatever refers to the parent goes with it
+  if (isWay && also && also.unless.length === 0) return []; // every row that refers to the parent is deleted with it
   if (isWay && !also) {
     throw refusal(
       key,
@@ -152,7 +152,7 @@ function refusal({ child, columns }: ForeignKey, why: string): AmendsError {
   );
 }
 
-/** What a guard that found something says. */
+/** The error for a guard that found a row. */
 export function orphaned({ child, columns, parent, cascades }: Guard): AmendsError {
   const fate = cascades ? "would be deleted along with it (ON DELETE CASCADE)" : "would be left without it";
   return new AmendsError(
@@ -162,7 +162,7 @@ export function orphaned({ child, columns, parent, cascades }: Guard): AmendsErr
   );
 }
 
-/** Children before the tables that they refer to. A table of which no row is deleted stands in nobody's way. */
+/** Children before the tables that they refer to. A table without deleted rows has no constraint on its place. */
 function inOrder(
   tables: readonly FittedTable[],
   foreignKeys: readonly ForeignKey[],
@@ -198,7 +198,7 @@ function inOrder(
 function circleIn(rest: readonly FittedTable[], foreignKeys: readonly ForeignKey[]): readonly ForeignKey[] {
   const names = new Set(rest.filter(({ mayDelete }) => mayDelete).map(({ name }) => name));
   const trail: ForeignKey[] = [];
-  // Every table that is left is referred to by another one that is left: walking against the arrows ends in a circle.
+  // Every remaining table is referenced by another remaining one, so following the references back finds a cycle.
   for (let at = rest.find(({ mayDelete }) => mayDelete)?.name; at !== undefined;) {
     const parent = at;
     const key = foreignKeys.find(

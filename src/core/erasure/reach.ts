@@ -1,4 +1,4 @@
-/** How a row reaches its subject: by a column of its own, or through rows of other tables. */
+/** The path from a row to its subject: its own column, or rows of other tables. */
 import type { DataMap, MappedTable } from "./data-map.ts";
 import type { ColumnType, ForeignKey, LiveSchema, LiveTable } from "./schema.ts";
 
@@ -16,7 +16,7 @@ export type Reach =
 export interface FoundReach {
   readonly reach: Reach;
   readonly columns: readonly string[];
-  /** The foreign key to the next table on the way; one that only the map knows is as good. */
+  /** The foreign key to the next table on the path; it may be declared in the map only. */
   readonly way: ForeignKey | undefined;
 }
 
@@ -147,7 +147,7 @@ function sameSet(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((one) => b.includes(one));
 }
 
-/** The columns in which the subject's id itself is looked for, along this way. */
+/** The columns of this path that hold the subject's id. */
 export function subjectColumn(reach: Reach): Extract<Reach, { kind: "subject" }> {
   return reach.kind === "subject" ? reach : subjectColumn(reach.onward);
 }

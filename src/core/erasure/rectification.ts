@@ -11,7 +11,7 @@ export interface Assignment {
   readonly column: string;
   readonly type: ColumnType;
   readonly value: Correction["value"];
-  /** Only where this lasts. */
+  /** Only while this retention lasts. */
   readonly while: Retention | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface CorrectRows extends Rows {
   readonly set: readonly Assignment[];
 }
 
-/** `retainedOnly`: of an erased subject only what is still retained holds anything that could be wrong. */
+/** `retainedOnly`: after an erasure, only retained columns still hold values to correct. */
 export function planRectification(
   fitted: Fitted,
   corrections: readonly Correction[],
@@ -37,7 +37,7 @@ export function planRectification(
   });
 }
 
-/** The value is personal: no error repeats it. */
+/** The value is personal data: no error contains it. */
 function assignment(
   { foreignKeys }: Fitted,
   table: FittedTable,

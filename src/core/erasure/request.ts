@@ -1,4 +1,4 @@
-/** What a caller hands in, checked before anything is read or written. */
+/** Checks the caller's input before anything is read or written. */
 import { AmendsError } from "../errors.ts";
 import { checkId } from "../identity.ts";
 import type { Correction, SubjectRef } from "../outbox/entry.ts";
@@ -12,7 +12,7 @@ export function checkSubjectId(subjectId: unknown): string {
 }
 
 export interface Matched {
-  /** Each ref, once. Its kind is the name of its resolver. */
+  /** The refs without duplicates. The kind of a ref is the name of its resolver. */
   readonly refs: readonly SubjectRef[];
   /** Resolvers for which no ref was given. */
   readonly skipped: readonly string[];
@@ -64,7 +64,7 @@ export function checkCorrections(given: unknown, categories: readonly string[]):
   const seen = new Set<unknown>();
   for (const correction of given as unknown[]) {
     const { category, value } = (correction ?? {}) as Partial<Record<keyof Correction, unknown>>;
-    // What is wrong may be personal data: it is not repeated.
+    // The wrong value may be personal data: the error does not contain it.
     if (typeof category !== "string" || !categories.includes(category)) {
       return refuse(
         `A correction names a category that is not in the data map. There are: ${categories.join(", ")}.`,

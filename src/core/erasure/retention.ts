@@ -1,4 +1,4 @@
-/** A retention as a plan carries it: which column, since when, for how long. Whether it is over, the database says. */
+/** A retention in a plan: its column, its anchor and its duration. The database decides whether it is over. */
 import type { RetainedColumn } from "./data-map.ts";
 import { span, type Span } from "./period.ts";
 import type { ColumnType } from "./schema.ts";
@@ -35,7 +35,7 @@ export function retentionOf(column: string, { policy }: RetainedColumn, form: An
   };
 }
 
-/** Undefined where the type holds no instants. */
+/** Undefined if the type holds no instants. */
 export function anchorForm(
   type: ColumnType,
   dialect: "postgres" | "sqlite",

@@ -1,6 +1,9 @@
-/** A database's own schema, as far as an erasure needs it: read by schema-queries.ts, in the words of both databases. */
+/**
+ * The part of a database's schema that an erasure needs, in the same form for both databases. schema-queries.ts
+ * reads it.
+ */
 
-/** Kinds of column types that have surrogates in common. */
+/** Families of column types that share surrogates. */
 export type Family =
   | "text"
   | "integer"
@@ -20,19 +23,19 @@ export type Family =
 
 export interface ColumnType {
   readonly family: Family;
-  /** As the database writes it, for casts; empty on SQLite, which has no need of them. */
+  /** The type's SQL name, for casts; empty on SQLite, which needs no casts. */
   readonly sqlName: string;
-  /** Of texts: how many characters fit. */
+  /** Texts: the maximum number of characters. */
   readonly maxLength?: number | undefined;
-  /** Of whole numbers: how many bytes. */
+  /** Whole numbers: the size in bytes. */
   readonly bytes?: number | undefined;
-  /** Of enums. */
+  /** The labels of an enum. */
   readonly labels?: readonly string[] | undefined;
   /** An instant with its time zone. */
   readonly zoned?: boolean | undefined;
-  /** A type with rules of its own (a domain), which only a declared surrogate is known to keep. */
+  /** A type with its own constraints (a domain): only a declared surrogate is known to satisfy them. */
   readonly ruled?: boolean | undefined;
-  /** The column holds whatever was put into it (SQLite): a surrogate has the type of the value that it takes the place of. */
+  /** The column has no fixed type (SQLite): a surrogate has the type of the value that it replaces. */
   readonly loose?: boolean | undefined;
 }
 
@@ -45,15 +48,15 @@ export interface LiveColumn {
 }
 
 export interface Check {
-  /** The columns that it looks at. */
+  /** The columns that the constraint reads. */
   readonly columns: readonly string[];
   readonly expression: string;
 }
 
 export interface LiveTable {
-  /** As the data map calls it. */
+  /** The name in the data map. */
   readonly name: string;
-  /** Quoted, and with its schema. */
+  /** The quoted name with its schema. */
   readonly sqlName: string;
   /** A table that rows can be deleted from and changed in; not a view. */
   readonly isTable: boolean;
@@ -67,7 +70,7 @@ export interface LiveTable {
 export type OnDelete = "no action" | "restrict" | "cascade" | "set null" | "set default";
 
 export interface ForeignKey {
-  /** The referring table: as the map calls it where it is mapped, else as the database does. */
+  /** The referring table: its name in the map if it is mapped, otherwise its name in the database. */
   readonly child: string;
   readonly childSqlName: string;
   readonly columns: readonly string[];
@@ -82,7 +85,7 @@ export interface ForeignKey {
 export interface LiveSchema {
   readonly dialect: "postgres" | "sqlite";
   readonly tables: readonly LiveTable[];
-  /** Those from or to a mapped table. */
+  /** Foreign keys from or to a mapped table. */
   readonly foreignKeys: readonly ForeignKey[];
 }
 

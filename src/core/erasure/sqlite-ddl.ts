@@ -1,6 +1,6 @@
 /**
- * SQLite tells of its CHECK constraints and of indexed expressions only by the text that made them. This reads from it
- * what an erasure must know, and rather too much than too little.
+ * SQLite exposes CHECK constraints and indexed expressions only as the text of their DDL. This parser extracts what
+ * an erasure needs; when in doubt it reports too many columns, never too few.
  */
 import type { Check, ColumnType, Family } from "./schema.ts";
 
@@ -17,7 +17,7 @@ export function checksIn(ddl: string, columns: readonly string[]): readonly Chec
   return found;
 }
 
-/** The columns whose names stand in a piece of SQL, outside of texts. */
+/** The columns that a piece of SQL names outside of string literals. */
 export function mentioned(text: string, columns: readonly string[]): readonly string[] {
   const bare = withoutComments(text)
     .replaceAll(/'(?:[^']|'')*'/g, "''")
@@ -34,7 +34,7 @@ function withoutComments(text: string): string {
   );
 }
 
-/** The same length, without what stands in quotes. */
+/** The text with quoted parts blanked; its length stays the same. */
 function masked(text: string): string {
   return text.replaceAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]/g, (part) =>
     "_".repeat(part.length),
@@ -63,7 +63,7 @@ const FAMILIES: readonly (readonly [RegExp, Family, loose?: boolean])[] = [
   [/REAL|FLOA|DOUB|NUMERIC|DEC|MONEY/, "decimal"],
 ];
 
-/** What a declared type is meant to hold. Without one, or with ANY, a column holds whatever was put into it. */
+/** The family of a declared type. A column without a type, or with ANY, holds values of any type. */
 export function sqliteType(declared: string): ColumnType {
   const upper = declared.toUpperCase();
   const found = FAMILIES.find(([pattern]) => pattern.test(upper));

@@ -1,6 +1,7 @@
 /**
- * What takes the place of an erased value where the row stays: a value that the column's type admits, never null. Where
- * values must differ from row to row, it is random behind a mark, so that a read-back can tell it from a real one.
+ * The surrogate of an erased value in a row that stays: a value that the column's type allows, never null. For
+ * unique columns it is a mark followed by random characters; the mark lets a later read distinguish it from a real
+ * value.
  */
 import type { SurrogateValue } from "./data-map.ts";
 import type { ColumnType, Family } from "./schema.ts";
@@ -8,21 +9,21 @@ import { misfit } from "./value.ts";
 
 export type Surrogate =
   | { readonly kind: "value"; readonly value: SurrogateValue }
-  /** Of the type of the value whose place it takes: nothing else says what the column holds. */
+  /** Has the type of the value that it replaces, because the column has no fixed type. */
   | { readonly kind: "loose"; readonly text: string }
   | { readonly kind: "distinct"; readonly form: "uuid" | "integer" | "bytes" }
-  /** `mark` and then as many random characters. */
+  /** `mark` followed by this many random characters. */
   | { readonly kind: "distinct"; readonly form: "text"; readonly mark: string; readonly random: number };
 
 export interface SurrogateNeed {
   readonly type: ColumnType;
   readonly isUnique: boolean;
   readonly declared: SurrogateValue | undefined;
-  /** The column's CHECK constraints: undefined where it has none. */
+  /** The column's CHECK constraints; undefined if it has none. */
   readonly checked: Checked | undefined;
 }
 
-/** What is known of a column that has CHECK constraints: a value that passes them all, or that none was found. */
+/** A value that passes all CHECK constraints of the column, or the fact that none was found. */
 export interface Checked {
   readonly passes: SurrogateValue | undefined;
 }
@@ -30,7 +31,7 @@ export interface Checked {
 const WORD = "erased";
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 export const EPOCH_DAY = "1970-01-01";
-/** The first half of every UUID that stands for an erased one. */
+/** The first half of every surrogate UUID. */
 export const UUID_MARK = "e5a5ed00-0000-8000-8";
 
 const PLAIN: Readonly<Record<Exclude<Family, "enum" | "other">, SurrogateValue>> = {
@@ -60,7 +61,7 @@ export function surrogateFor(need: SurrogateNeed): Surrogate | { readonly proble
   }
   if (type.ruled) {
     return {
-      problem: `has a type with rules of its own (${type.sqlName}). Declare a surrogate that keeps them`,
+      problem: `has a type with its own constraints (${type.sqlName}). Declare a surrogate that satisfies them`,
     };
   }
   if (isUnique) return distinctSurrogate(type, checked);
@@ -91,7 +92,7 @@ function declaredSurrogate(
   return { kind: "value", value: declared };
 }
 
-/** What a column would get if nothing else were known of it: also the first that is tried on its CHECK constraints. */
+/** The default surrogate of a column's type: also the first candidate for its CHECK constraints. */
 export function plainSurrogate(type: ColumnType): SurrogateValue {
   if (type.family === "enum") return type.labels?.[0] ?? "";
   if (type.family === "other") return "";
@@ -100,7 +101,7 @@ export function plainSurrogate(type: ColumnType): SurrogateValue {
   return typeof value === "string" && type.maxLength !== undefined ? value.slice(0, type.maxLength) : value;
 }
 
-/** Forty-eight random bits: two rows will not meet. */
+/** 48 random bits: a collision of two rows is practically impossible. */
 const RANDOM_MIN = 12;
 const RANDOM_MAX = 32;
 
@@ -139,7 +140,7 @@ function distinctSurrogate(
   };
 }
 
-/** Literals in a CHECK constraint are good guesses at values that pass it. */
+/** Literals in a CHECK constraint are likely to pass it. */
 export function candidates(
   type: ColumnType,
   expressions: readonly string[],

@@ -1,4 +1,4 @@
-/** Whether a value can stand in a column of some type: asked of surrogates when they are declared, and of corrections. */
+/** Checks whether a value fits a column's type: used for declared surrogates and for corrections. */
 import { isWellFormed } from "../identity.ts";
 import type { SurrogateValue } from "./data-map.ts";
 import type { ColumnType, Family } from "./schema.ts";
@@ -9,7 +9,7 @@ const INSTANT =
   /^(\d{4}-\d{2}-\d{2})[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?$/;
 
-/** Why the value does not fit, as the end of a sentence; undefined where it does. */
+/** Why the value does not fit, as the end of a sentence; undefined if it fits. */
 export function misfit(value: SurrogateValue, type: ColumnType): string | undefined {
   if (typeof value === "string" && (value.includes("\0") || !isWellFormed(value)))
     return "contains a NUL character or half of a surrogate pair";
@@ -21,7 +21,7 @@ type Rule = (value: SurrogateValue, type: ColumnType) => string | undefined;
 
 const texts: Rule = (value, { maxLength }) => {
   if (typeof value !== "string") return "is not a text";
-  // Databases count characters, not the halves that JavaScript counts.
+  // Databases count characters, JavaScript counts UTF-16 code units.
   return maxLength !== undefined && Array.from(value).length > maxLength
     ? `is longer than the ${maxLength} characters that fit`
     : undefined;
@@ -34,7 +34,7 @@ const matching =
     return typeof value === "string" && pattern.test(value) && check(value) ? undefined : `is not ${what}`;
   };
 
-/** The thirtieth of February looks like a date. */
+/** Rejects impossible dates such as February 30. */
 function isDay(text: string): boolean {
   const day = text.slice(0, 10);
   const time = Date.parse(`${day}T00:00:00Z`);
@@ -75,7 +75,7 @@ function unknown(_value: SurrogateValue, { sqlName, family }: ColumnType): strin
   return `cannot be given for a column of type ${sqlName || family}`;
 }
 
-/** The subject's id against the column that holds it. */
+/** Checks the subject's id against the column that holds it. */
 export function subjectMisfit(subjectId: string, type: ColumnType): string | undefined {
   if (type.family === "integer") {
     return /^-?\d{1,18}$/.test(subjectId) && Math.abs(Number(subjectId)) <= integerMax(type)

@@ -1,24 +1,24 @@
 /**
- * The orchestrator's decisions: what one result means for a run, and what is to be sent out. A result that comes twice or
- * too late changes nothing; a result that comes too early is a breach of contract. Undoing goes backward, one answered
- * command at a time, and begins only when no handler of the run is at work any more.
+ * The orchestrator's decisions: the effect of one result on a run, and the messages to send. A duplicate or late
+ * result changes nothing; a result that comes too early is a contract violation. Compensation goes backward, one
+ * answered command at a time, and begins only when no handler of the run is active.
  */
 import { flowMachine, type FlowStatus } from "./machine.ts";
 import type { FlowFailure, FlowPlan, FlowState, FlowStep } from "./state.ts";
 
-/** How a handler ended: with its success event, its failure event, or, its attempts used up, without any. */
+/** The result of a handler: its success event, its failure event, or none after its last attempt. */
 export type StepEnd = "ok" | "err" | "exhausted";
 
 export type FlowEvent =
   | { readonly kind: "act" | "undo"; readonly step: string; readonly end: StepEnd; readonly error: string }
-  /** Time is up. `delivery` says what is known of the handler that the run waits for. */
+  /** The run timed out. `delivery` is the state of the handler that the run waits for. */
   | { readonly kind: "deadline"; readonly delivery: "unbegun" | "doubtful" | "running" }
-  /** A person wants the undo that failed to be tried again. */
+  /** An operator retries the failed compensation. */
   | { readonly kind: "retry" }
-  /** A person has done by hand what the undo that failed should have done. */
+  /** An operator resolved the failed compensation by hand. */
   | { readonly kind: "resolve" };
 
-/** What goes out, in this order. */
+/** The messages to send, in this order. */
 export type FlowEmission =
   /** The event that the handler returned. */
   | { readonly kind: "result" }
@@ -28,7 +28,7 @@ export type FlowEmission =
 
 export type FlowDecision =
   | { readonly kind: "applied"; readonly state: FlowState; readonly emit: readonly FlowEmission[] }
-  /** A repetition, or a result that the run does not wait for any more. */
+  /** A duplicate, or a result that the run no longer waits for. */
   | { readonly kind: "ignored" }
   /** A result of a step that is not due yet. */
   | { readonly kind: "early" };
@@ -57,7 +57,9 @@ export function decide(plan: FlowPlan, state: FlowState, event: FlowEvent): Flow
   }
 }
 
-/** Whether a run waits for this step's handler: asked before the handler is called, and again by every decision. */
+/**
+ * Whether a run waits for this step's handler: checked before the handler is called, and again by every decision.
+ */
 export function expects(plan: FlowPlan, state: FlowState, step: string): "due" | "past" | "early" {
   const index = plan.steps.findIndex(({ name }) => name === step);
   const isAltered = state.completedSteps.some((name, at) => plan.steps[at]?.name !== name);
@@ -80,7 +82,7 @@ function decideAct(
     const failure = { step, error };
     return turnBack(plan, { ...state, failure }, end === "err" ? [] : [step], end === "err" ? [RESULT] : []);
   }
-  // It ended after the run had turned back: undoing begins now, with this step if it may have left something behind.
+  // The handler ended after the run began to compensate: undo this step first if it may have had effects.
   const done = end === "ok" ? [...state.completedSteps, step] : state.completedSteps;
   const settled = { ...state, completedSteps: done, lateStep: undefined };
   const own = end === "err" ? [] : undoable(plan, [step]);
@@ -123,7 +125,7 @@ function decideDeadline(
   return { kind: "applied", state: { ...failed, status, undoSteps, lateStep: current.name }, emit: [] };
 }
 
-/** From running: the steps in doubt are undone first, then all that were done. */
+/** From running: the steps in doubt are undone first, then all completed steps. */
 function turnBack(
   plan: FlowPlan,
   state: FlowState,

@@ -1,4 +1,4 @@
-/** One run of a saga over events. It has failed only once everything that may have happened was undone. */
+/** One run of a saga over events. A run has failed only after everything that may have happened was undone. */
 import { machine, type Machine, type StateOf } from "../machine.ts";
 
 const table = {

@@ -1,6 +1,6 @@
 /**
- * What an event carries besides its fields, under a symbol: its type, its version and its data as they will be stored. By
- * this a value is known to be made by `event(…)`, and by which.
+ * The hidden part of an event, under a symbol: its type, its version and its data as stored. It identifies the
+ * `event(…)` definition that made the value.
  */
 export const SEAL: unique symbol = Symbol.for("amends.event") as never;
 
@@ -8,11 +8,11 @@ export interface Sealed {
   readonly type: string;
   readonly version: number;
   readonly id: string;
-  /** The id was given, not drawn. */
+  /** True if the caller gave the id. */
   readonly hasGivenId: boolean;
   /** The data as JSON. */
   readonly payload: string;
-  /** What the event belongs to, if that was given. */
+  /** The correlation id, if the caller gave one. */
   readonly correlation: string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function sealOf(value: unknown): Sealed | undefined {
   return (value as { readonly [SEAL]?: Sealed })[SEAL];
 }
 
-/** These belong to the event itself: a field of its data cannot have such a name. */
+/** Reserved names: a field of the event's data cannot have one. */
 export const RESERVED_FIELDS = ["type", "id", "time", "correlation", "causation"] as const;
 export type ReservedField = (typeof RESERVED_FIELDS)[number];
 

@@ -1,7 +1,10 @@
-/** What is known of one run: how far it came, what is still to be undone, and why it turned back. */
+/** The state of one run: its progress, the remaining compensations, and the reason for compensating. */
 import type { FlowStatus } from "./machine.ts";
 
-/** `sent`: the command goes out and nobody is waited for. `answered`: it has a handler, whose answer is waited for. */
+/**
+ * `sent`: the run does not wait for an answer to the command. `answered`: the run waits for the answer of its
+ * handler.
+ */
 export type UndoKind = "none" | "sent" | "answered";
 
 export interface FlowStep {
@@ -23,12 +26,14 @@ export interface FlowFailure {
 
 export interface FlowState {
   readonly status: FlowStatus;
-  /** How many steps have been done, going forward: the index of the one that is waited for. */
+  /** The number of completed steps: the index of the step that the run waits for. */
   readonly currentStep: number;
   readonly completedSteps: readonly string[];
-  /** What is still to be undone, next one first. */
+  /** The remaining compensations, next one first. */
   readonly undoSteps: readonly string[];
-  /** The step whose handler still runs although the run has turned back: undoing begins when it has ended. */
+  /**
+   * The step whose handler still runs although the run compensates: compensation begins when the handler has ended.
+   */
   readonly lateStep: string | undefined;
   readonly failure: FlowFailure | undefined;
 }

@@ -1,13 +1,14 @@
 /**
- * What one call means for its entry. Trouble that may pass is tried again on the schedule until the budget is used up;
- * trouble that stays ends the entry loudly. A horizon is no failure, however often it slips. Once the call itself has
- * succeeded, a verification can only delay the end where it is required, and never takes the success back.
+ * The effect of one call on its entry. A transient failure is retried on the schedule until the attempts are used
+ * up; a permanent failure abandons the entry. A horizon (an expiry date of the outside system) is not a failure,
+ * however often it moves. After a successful call, a verification can only delay the end where it is required, and
+ * never reverts the success.
  */
 import { delayMs, type Backoff } from "../backoff.ts";
 import { waitAfter } from "../errors.ts";
 import type { Verification } from "./entry.ts";
 
-/** What became of a call. `absent` and `present` answer a verification. */
+/** The outcome of a call. `absent` and `present` answer a verification. */
 export type Outcome =
   | { readonly kind: "done"; readonly already: boolean }
   | { readonly kind: "expires"; readonly atMs: number }
@@ -16,7 +17,7 @@ export type Outcome =
   | { readonly kind: "refused"; readonly label: string; readonly thrown?: unknown }
   | { readonly kind: "trouble"; readonly label: string; readonly thrown?: unknown };
 
-/** What is known of the entry: its attempts count the claim that made this call. */
+/** The state of the entry. Its attempts include the claim of this call. */
 export interface Tried {
   readonly attempts: number;
   readonly verification: Verification | undefined;
@@ -26,7 +27,7 @@ export interface Tried {
 export interface Policy {
   readonly attemptMax: number;
   readonly backoff: Backoff;
-  /** What a success of this entry still asks for. */
+  /** What remains to be done after a success of this entry. */
   readonly verifies: Verification | undefined;
 }
 
@@ -61,7 +62,7 @@ export function decide(entry: Tried, outcome: Outcome, policy: Policy): Decision
   return tryAgain(entry, outcome.label, outcome.thrown, policy);
 }
 
-/** Before a call: an entry that has used up its budget without an outcome has lost its worker every time. */
+/** Before a call: an entry that used up its attempts without an outcome lost its worker every time. */
 export function decideBefore(entry: Tried, policy: Pick<Policy, "attemptMax">): Decision | undefined {
   return entry.attempts > policy.attemptMax ? giveUp(entry, entry.lastError ?? EXHAUSTED) : undefined;
 }

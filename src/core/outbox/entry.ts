@@ -1,4 +1,4 @@
-/** What an outbox entry for a data subject says: whom it concerns, which system, and what is to be done there. */
+/** An outbox entry for a data subject: the subject, the outside system and the operation. */
 import type { OutboxStatus } from "./machine.ts";
 
 export const OPERATIONS = ["erase", "rectify"] as const;
@@ -90,6 +90,6 @@ export interface NewOutboxEntry {
   readonly entryId?: string;
 }
 
-/** Everything that leaves the system is in one table, told apart by kind. */
+/** One table holds everything that leaves the system; the kind distinguishes the entries. */
 export const OUTBOX_KINDS = ["erasure", "event", "delivery", "call"] as const;
 export type OutboxKind = (typeof OUTBOX_KINDS)[number];

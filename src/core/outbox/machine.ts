@@ -1,4 +1,4 @@
-/** One entry of the outbox: a durable call that awaits its execution, or is done with it. */
+/** The states of an outbox entry, a durable call. */
 import { machine, type EventOf, type Machine, type StateOf } from "../machine.ts";
 
 const table = {
@@ -31,7 +31,7 @@ export type OutboxEvent = EventOf<typeof outboxMachine>;
 
 export const CLAIMABLE: readonly OutboxStatus[] = outboxMachine.sources("claim");
 
-/** What a subject's request still waits for: an entry in any state that something can leave. */
+/** A subject's request waits for entries in any state that is not final. */
 export const BLOCKING: readonly OutboxStatus[] = outboxMachine.states.filter(
   (state) => !outboxMachine.isTerminal(state),
 );
@@ -45,10 +45,10 @@ export const HELD: readonly OutboxStatus[] = outboxMachine.states.filter((state)
   SETTLES.every((event) => outboxMachine.sources(event).includes(state)),
 );
 
-/** Where a settle leads. */
+/** The state after a settle. */
 export function settled(event: Settle): OutboxStatus {
   return outboxMachine.target(HELD[0] as OutboxStatus, event) as OutboxStatus;
 }
 
-/** What is done with although nobody has done it: something else has taken its place, or nobody waits for it. */
+/** The state of an entry that needs no call any more: a newer entry replaced it, or its request was cancelled. */
 export const SUPERSEDED: OutboxStatus = outboxMachine.target("pending", "supersede") as OutboxStatus;

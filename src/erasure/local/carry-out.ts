@@ -1,6 +1,6 @@
 /**
- * What a request does to the user's own tables: guards first, then the plan, statement by statement, in the caller's
- * transaction. It tells what it did in numbers, never in values.
+ * Executes a request on the application's tables: guards first, then the plan, statement by statement, in the
+ * caller's transaction. The result has numbers, never values.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { Fitted } from "../../core/erasure/fit.ts";
@@ -45,24 +45,28 @@ export interface Erased {
   readonly deleted: RowCounts;
   readonly anonymized: RowCounts;
   readonly retained: readonly RetainedData[];
-  /** When the first of the retained rows is free. */
+  /** When the first retention ends. */
   readonly firstUntilMs: number | undefined;
 }
 
-/** The subject's id must be one that the columns can hold that it is looked for in. */
+/** The subject's id must fit the columns that are searched for it. */
 export function checkSubject({ tables }: Fitted, subjectId: string): void {
   for (const { reach } of tables) {
     const { table, column, type } = subjectColumn(reach);
     const why = subjectMisfit(subjectId, type);
     if (why === undefined) continue;
-    throw new AmendsError("BAD_ID", `The subject's id ${why}: it is looked for in ${table}.${column}.`, {
-      table,
-      column,
-    });
+    throw new AmendsError(
+      "BAD_ID",
+      `The subject's id does not fit the column ${table}.${column}: it ${why}.`,
+      {
+        table,
+        column,
+      },
+    );
   }
 }
 
-/** Refuses where a row that stays would lose one that it refers to. Nothing has been written yet. */
+/** Throws if a row that stays refers to a row that would be deleted. Nothing has been written yet. */
 export async function checkGuards(session: Session, plan: ErasurePlan, subjectId: string): Promise<void> {
   for (const guard of plan.guards) {
     const found = await ask(session, guardStatement(session.dialect, guard, subjectId), guard.child);

@@ -1,7 +1,7 @@
 /**
- * The local phase of an erasure: validate everything, then tell, delete and overwrite, cancel what is pointless now,
- * enqueue what is to be done elsewhere, tell. All of it in the caller's transaction and in one savepoint: whoever
- * catches the error and commits commits nothing of it.
+ * The local phase of an erasure: validate everything, record the request, delete and overwrite, cancel open
+ * rectifications, enqueue the calls to other systems, record the result. All of it runs in one savepoint of the
+ * caller's transaction: if the caller catches the error and commits, nothing of it is committed.
  */
 import { AmendsError, errorLabel } from "../../core/errors.ts";
 import type { DataMap } from "../../core/erasure/data-map.ts";
@@ -125,14 +125,14 @@ async function enqueue<Tx>(
   return refs.map(({ kind }, index) => ({ entryId: ids[index] as string, resolver: kind }));
 }
 
-/** SQLite leaves what was deleted in its file, unless the connection that deletes says otherwise. */
+/** SQLite leaves deleted bytes in its file, unless the deleting connection sets secure_delete. */
 export async function overwriteSecurely(session: Session): Promise<void> {
   if (session.dialect.name !== "sqlite") return;
   const [row = {}] = await session.query(setSecureDelete());
   if (SECURE_DELETE.tryRead(row)?.isOn !== true) {
     throw new AmendsError(
       "DATABASE_UNSAFE",
-      "This SQLite cannot overwrite what it deletes (secure_delete): an erasure would leave everything in the file.",
+      "This SQLite does not support secure_delete, so erased data would remain in the file. Use a SQLite build with secure_delete.",
     );
   }
 }

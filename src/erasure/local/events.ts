@@ -1,4 +1,4 @@
-/** What is put on record of a request: numbers, names of tables, columns and resolvers, instants. Never a value. */
+/** The audit events of a request: numbers, names of tables, columns and resolvers, instants. Never a value. */
 import type { NewAuditEvent, Scalar } from "../../audit/event.ts";
 import type { Erased, RowCounts } from "./carry-out.ts";
 

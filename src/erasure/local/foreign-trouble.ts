@@ -1,12 +1,13 @@
 /**
- * What a database says about the user's own rows may hold what is in them ("Key (email)=(…) already exists"). It goes
- * no further: an error names the table, the constraint and the database's code, and says whether trying again helps.
+ * A database error about the application's rows may contain personal data ("Key (email)=(…) already exists"), so it
+ * is not passed on. The error that replaces it names the table, the constraint and the database's code, and says
+ * whether a retry helps.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
 
-/** Runs a statement on the user's table. */
+/** Runs a statement on an application table. */
 export async function ask(session: Session, statement: Sql, table: string): Promise<readonly Row[]> {
   try {
     return await session.query(statement);
@@ -15,7 +16,7 @@ export async function ask(session: Session, statement: Sql, table: string): Prom
   }
 }
 
-/** Runs several; the last one's rows. */
+/** Runs several statements and returns the rows of the last one. */
 export async function askAll(
   session: Session,
   statements: readonly Sql[],

@@ -1,4 +1,7 @@
-/** The data map against the schema that the database has at this moment: read anew for every request, so that a migration cannot make it stale. */
+/**
+ * Checks the data map against the database's current schema. Every request reads the schema again, so that a
+ * migration cannot make it stale.
+ */
 import type { Checked } from "../../core/erasure/surrogate.ts";
 import type { DataMap } from "../../core/erasure/data-map.ts";
 import { fit, probes, type Fitted, type Probe } from "../../core/erasure/fit.ts";
@@ -17,7 +20,7 @@ export async function fitLive(session: Session, map: DataMap): Promise<Fitted> {
   return fit(map, schema, accepted);
 }
 
-/** A constraint may throw at a value instead of refusing it: then it is as good as refused. */
+/** A constraint that throws an error counts as one that refuses the value. */
 async function tryOut(session: Session, { column, type, expressions, candidates }: Probe): Promise<Checked> {
   for (const value of candidates) {
     const statement = passesChecks(column, constant(session.dialect, type, value), expressions);

@@ -1,6 +1,6 @@
 /**
- * A plan as statements on the user's own tables. Names come from the database's own schema and are quoted; the subject's
- * id and every value are parameters. What a database draws at random is drawn anew for each row.
+ * A plan as statements on the application's tables. Names come from the database's schema and are quoted; the
+ * subject's id and every value are parameters. Random surrogates differ for each row.
  */
 import type { CorrectRows } from "../../core/erasure/rectification.ts";
 import type {
@@ -22,10 +22,10 @@ import { instant, int, optional } from "../../storage/column.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import { shifted } from "../queries.ts";
 
-/** What one retention keeps of a subject. */
+/** The rows of a subject that one retention keeps. */
 export interface RetainedRows {
   readonly rows: number;
-  /** When the first and the last of them are free; undefined where none has an anchor. */
+  /** When the retention of the first and of the last row ends; undefined if no row has an anchor. */
   readonly firstUntilMs: number | undefined;
   readonly lastUntilMs: number | undefined;
 }
@@ -34,7 +34,7 @@ export interface RowCount {
   readonly rows: number;
 }
 
-/** Some rows that stay and refer to rows that go: one is enough. */
+/** A row that stays and refers to a row that is deleted, if there is one. */
 export function guardStatement(dialect: Dialect, guard: Guard, subjectId: string): Sql {
   const { columns, parent, references, also } = guard;
   const going = sql`select ${names("p", references)} from ${raw(parent.sqlName)} as p where ${goingRows(dialect, "p", parent, subjectId)}`;
@@ -79,7 +79,7 @@ function anonymizing(dialect: Dialect, { sqlName, reach, set }: AnonymizeRows, s
       : value;
     return sql`${raw(quoted(column))} = ${kept}`;
   });
-  // A row of which everything is retained is not touched at all.
+  // A row in which everything is retained is not updated.
   const open = set.every(({ unless }) => unless !== undefined)
     ? sql`and not (${join(
         set.map(({ unless }) => lasts(dialect, "t", unless as Retention)),
@@ -109,7 +109,7 @@ export function correctionStatements(
   );
 }
 
-/** How many rows each retention still holds, and until when: `rows_0`, `first_0`, `last_0`, and so on. */
+/** The number of rows that each retention keeps, and until when: `rows_0`, `first_0`, `last_0`, and so on. */
 export function retainedStatement(
   dialect: Dialect,
   { sqlName, reach, retentions }: Retained,
@@ -124,7 +124,7 @@ export function retainedStatement(
   return sql`select ${join(fields, ", ")} from ${raw(sqlName)} as t where ${reached("t", reach, subjectId)}`;
 }
 
-/** Reads what the retention with this number keeps. */
+/** Reads the columns of the retention with this number. */
 export function retainedBy(index: number): Projection<RetainedRows> {
   return projection({
     rows: int(`rows_${index}`),
@@ -133,7 +133,7 @@ export function retainedBy(index: number): Projection<RetainedRows> {
   });
 }
 
-/** Reads what is left in the column with this number. */
+/** Reads the count of the column with this number. */
 export function leftIn(index: number): Projection<RowCount> {
   return projection({ rows: int(`left_${index}`) });
 }
@@ -152,7 +152,7 @@ export function leftStatement(dialect: Dialect, operation: Operation, subjectId:
   return sql`select ${join(fields, ", ")} from ${raw(sqlName)} as t where ${reached("t", reach, subjectId)}`;
 }
 
-/** Rows of the subject that nothing keeps. */
+/** Rows of the subject without a lasting retention. */
 function goingRows(dialect: Dialect, alias: string, { reach, unless }: DeleteRows, subjectId: string): Sql {
   return join(
     [
@@ -169,7 +169,7 @@ function reached(alias: string, reach: Reach, subjectId: string): Sql {
   return sql`${tuple(alias, reach.columns)} in (select ${names(up, reach.references)} from ${raw(reach.sqlName)} as ${raw(up)} where ${reached(up, reach.onward, subjectId)})`;
 }
 
-/** A row without an anchor has not begun to count: it is kept. */
+/** A row without an anchor is kept: its retention has not started. */
 function lasts(dialect: Dialect, alias: string, retention: Retention): Sql {
   return sql`((${untilSql(dialect, alias, retention)} > ${dialect.now()}) is not false)`;
 }
@@ -202,7 +202,7 @@ function loose(column: Sql, unitMs: number): Sql {
   return sql`case typeof(${column}) when 'text' then cast(unixepoch(${column}, 'subsec') * 1000 as integer) else ${column} * ${raw(String(unitMs))} end`;
 }
 
-/** Only what is random in a surrogate is made by the database. */
+/** The database makes only the random part of a surrogate. */
 function surrogateSql(
   dialect: Dialect,
   type: ColumnType,
@@ -251,7 +251,7 @@ function isSurrogate(dialect: Dialect, { column, type, surrogate }: Replacement)
   const text = isPostgres ? sql`${value}::text` : value;
   if (surrogate.kind !== "distinct") {
     const expected = surrogateSql(dialect, type, surrogate, "t", column);
-    // Not every type of PostgreSQL can be compared; every one can be written.
+    // Not every PostgreSQL type has an equality operator; every type can be cast to text.
     return isPostgres ? sql`(${text} = (${expected})::text)` : sql`(${value} is ${expected})`;
   }
   switch (surrogate.form) {
@@ -274,10 +274,10 @@ function begins(text: Sql, mark: string): Sql {
   return sql`(substr(${text}, 1, ${raw(String(mark.length))}) = ${raw(`'${mark}'`)})`;
 }
 
-/** How many rows a statement changed or found. */
+/** The number of rows that a statement changed or found. */
 export const COUNTED: Projection<RowCount> = projection({ rows: int("n") });
 
-/** How many rows a statement changed: PostgreSQL counts them in it, SQLite afterwards. */
+/** The number of changed rows: PostgreSQL counts them in the statement, SQLite afterwards. */
 function counted(dialect: Dialect, statement: Sql): readonly Sql[] {
   return dialect.pick({
     postgres: [sql`with done as (${statement} returning 1) select count(*) as n from done`],

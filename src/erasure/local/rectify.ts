@@ -1,7 +1,7 @@
 /**
- * The local phase of a rectification: the right values into every column of their categories that the subject reaches,
- * retained ones too, and an entry for every outside system that can correct. The values go into the user's tables and
- * into the entries, and nowhere else.
+ * The local phase of a rectification: writes the correct values to every column of their categories in the
+ * subject's rows, retained ones too, and enqueues an entry for every outside system that can correct. The values
+ * are stored in the application's tables and in the entries, nowhere else.
  */
 import { AmendsError, errorLabel } from "../../core/errors.ts";
 import { planRectification } from "../../core/erasure/rectification.ts";
@@ -56,7 +56,7 @@ export async function rectify<Tx>(
   if (afterErasure === "retained" && matched.refs.length > 0) {
     throw new AmendsError(
       "BAD_INPUT",
-      "What is retained is corrected here only: the outside systems were told to erase. Leave `refs` empty.",
+      "Retained data is corrected in this database only, because the outside systems erase theirs. Leave `refs` empty.",
     );
   }
   const session = tools.outbox.host.database.join(tx);
@@ -134,6 +134,6 @@ function named(corrections: readonly Correction[]): string {
 function erasedBefore(): AmendsError {
   return new AmendsError(
     "SUBJECT_ERASED",
-    'This subject was erased: a rectification would put personal data back. Nothing was written. Say `afterErasure: "retained"` to correct what the law still keeps, or `afterErasure: "anew"` if the person is back under the same id.',
+    'This subject was erased: a rectification would write personal data again. Nothing was written. Pass `afterErasure: "retained"` to correct what the law still keeps, or `afterErasure: "anew"` if the person is back under the same id.',
   );
 }

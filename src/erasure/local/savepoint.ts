@@ -1,4 +1,4 @@
-/** All of it or none of it, inside a transaction that is the caller's: what fails half-way is taken back. */
+/** Runs work in a savepoint of the caller's transaction: a failure rolls back to the savepoint. */
 import type { Session } from "../../storage/database.ts";
 import { releaseSavepoint, rollbackTo, savepoint } from "./session-queries.ts";
 
@@ -19,6 +19,6 @@ async function takeBack(session: Session, name: string): Promise<void> {
     await session.query(rollbackTo(name));
     await session.query(releaseSavepoint(name));
   } catch {
-    // The whole transaction is gone (a lost connection, a full disk): nothing of it is left to take back.
+    // The database already rolled back the whole transaction (a lost connection, a full disk).
   }
 }

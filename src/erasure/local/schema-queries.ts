@@ -1,4 +1,4 @@
-/** The questions about a database's own schema: from PostgreSQL's catalogs, and from SQLite's pragmas. */
+/** The queries on a database's schema: PostgreSQL's catalogs and SQLite's pragmas. */
 import { quoted } from "../../core/erasure/schema.ts";
 import { flag, int, json, optional, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
@@ -27,7 +27,7 @@ export const POSTGRES_TABLE: Projection<PostgresTable> = projection({
   kind: text("kind"),
 });
 
-/** Tables as the data map calls them, found along the search path. */
+/** The mapped tables, found along the search path. */
 export function postgresTables(dialect: Dialect, names: readonly string[]): Sql {
   return sql`select r.name, c.oid::text as oid, n.nspname as schema_name, c.relname as table_name, c.relkind::text as kind
     from ${dialect.rows(NAMED, names)}
@@ -65,7 +65,7 @@ export const POSTGRES_COLUMN: Projection<PostgresColumn> = projection({
   labels: optional(json("labels")),
 });
 
-/** A domain is looked through, to the type beneath it. */
+/** A domain is resolved to its base type. */
 export function postgresColumns(dialect: Dialect, oids: readonly string[]): Sql {
   return sql`select a.attrelid::text as oid, a.attname as name, b.typname as type_name, b.typlen as type_bytes,
       b.typcategory::text as category, t.typtype::text = 'd' as is_domain, b.typtype::text = 'e' as is_enum,
@@ -106,7 +106,7 @@ export const POSTGRES_FOREIGN_KEY: Projection<PostgresForeignKey> = projection({
   required: optional(flag("required")),
 });
 
-/** From or to these tables. A partition repeats the keys of its table: those are left out. */
+/** Foreign keys from or to these tables, without the copies that partitions have. */
 export function postgresForeignKeys(dialect: Dialect, oids: readonly string[]): Sql {
   const columns = (key: string, relation: string): Sql =>
     raw(`(select json_agg(a.attname order by k.at)::text from unnest(f.${key}) with ordinality as k(num, at)
@@ -137,7 +137,7 @@ export const POSTGRES_UNIQUE: Projection<PostgresUnique> = projection({
   columns: optional(json("columns")),
 });
 
-/** An index over an expression is told by the columns that the expression depends on. */
+/** An index over an expression is returned with the columns that the expression depends on. */
 export function postgresUniques(dialect: Dialect, oids: readonly string[]): Sql {
   return sql`select i.indrelid::text as oid, i.indisprimary as is_primary,
       (select json_agg(a.attname order by a.attnum)::text from pg_catalog.pg_attribute a
@@ -190,7 +190,7 @@ export interface SqliteForeignKey {
   readonly id: number;
   readonly parent: string;
   readonly fromColumn: string;
-  /** Undefined where the key does not say what it refers to. */
+  /** Undefined if the key names no referenced column. */
   readonly toColumn: string | undefined;
   readonly onDelete: string;
 }
@@ -215,7 +215,7 @@ export interface SqliteColumn {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
-  /** Its place in the primary key; 0 where it has none. */
+  /** The position in the primary key; 0 if the column is not part of it. */
   readonly keyPlace: number;
   readonly hidden: number;
 }
@@ -238,7 +238,7 @@ export function sqliteColumns(dialect: Dialect, tables: readonly string[]): Sql 
 export interface SqliteUnique {
   readonly tableName: string;
   readonly indexName: string;
-  /** Undefined where it is an expression. */
+  /** Undefined for an expression. */
   readonly columnName: string | undefined;
   readonly sql: string | undefined;
 }
@@ -258,7 +258,7 @@ export function sqliteUniques(dialect: Dialect, tables: readonly string[]): Sql 
     order by m.name, i.seq, x.seqno`;
 }
 
-/** Does this value pass the rules of the column? Asked of the database itself, on a row that exists nowhere. */
+/** Lets the database evaluate the column's constraints for a value, without a row. */
 export function passesChecks(column: string, value: Sql, expressions: readonly string[]): Sql {
   const all = expressions.map((expression) => `((${expression}) is not false)`).join(" and ");
   return sql`select 1 as passes from (select ${value} as ${raw(quoted(column))}) as candidate where ${raw(all || "true")}`;

@@ -28,7 +28,7 @@ export async function readSqliteSchema(session: Session, map: DataMap): Promise<
   const { dialect } = session;
   const all = (await session.query(sqliteTables())).map((row) => SQLITE_TABLE.read(row));
   const actual = new Map(all.map((table) => [fold(table.name), table]));
-  /** Mapped tables by the name that the database gives them. */
+  /** Mapped tables by their name in the database. */
   const mapped = new Map(
     map.tables.flatMap(({ name }) => {
       const table = actual.get(fold(name));
@@ -112,7 +112,7 @@ function toForeignKey(
   const written = (table: string, column: string): string =>
     columnsOf(table).find(({ name }) => fold(name) === fold(column))?.name ?? column;
   const columns = parts.map(({ fromColumn }) => written(child, fromColumn));
-  // A key that does not say what it refers to means the primary key.
+  // A key without referenced columns refers to the primary key.
   const named = parts.flatMap(({ toColumn }) => (toColumn === undefined ? [] : [written(parent, toColumn)]));
   return {
     child: mapped.get(child) ?? child,

@@ -15,7 +15,7 @@ export function rollbackTo(name: string): Sql {
   return raw(`rollback to savepoint ${name}`);
 }
 
-/** SQLite: deleted rows are overwritten. Returns the setting as it is now. */
+/** SQLite: overwrites deleted rows with zeros. Returns the effective setting. */
 export function setSecureDelete(): Sql {
   return raw("pragma secure_delete = on");
 }

@@ -1,4 +1,7 @@
-/** Tells whoever is on call that an entry needs a person: after it is durable, and without being able to disturb it. */
+/**
+ * Notifies the application that an entry was abandoned and needs an operator. The hook runs after the commit, and
+ * its errors have no effect on the entry.
+ */
 import type { OutboxEntry, OutboxOperation } from "../../core/outbox/entry.ts";
 
 /** An entry that was abandoned and needs a person. It holds ids and labels only, so that it can be sent to a pager. */

@@ -1,4 +1,4 @@
-/** What is put on record about an outcome: entry, resolver and labels, never a value of the subject's. */
+/** The audit events of an outcome: entry, resolver and labels, never a value of the subject. */
 import type { AuditType, NewAuditEvent, Scalar } from "../../audit/event.ts";
 import type { KeyedAuditEvent } from "../../audit/sink.ts";
 import { STILL_PRESENT, type Decision, type Outcome } from "../../core/outbox/decide.ts";
@@ -46,7 +46,7 @@ function horizon({ horizons, lastError }: OutboxEntry, atMs: number): Record<str
   return { expires_at: new Date(atMs).toISOString(), horizon: horizons + 1, prior_error: lastError ?? null };
 }
 
-/** The same fact, told again after a crash, has the same key; a requeue or a new horizon makes it another fact. */
+/** The same event after a crash has the same dedupe key; a requeue or a new horizon makes a different event. */
 export function keyed(entry: OutboxEntry, event: NewAuditEvent): KeyedAuditEvent {
   const { entryId, requeues, horizons, attempts } = entry;
   const round = event.type === "ERASURE_EXTERNAL_VERIFICATION_FAILED" ? `.${attempts}` : "";

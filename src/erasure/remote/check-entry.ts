@@ -1,4 +1,4 @@
-/** Entries are checked at the door, all of them before any is written: which field is wrong, and why. */
+/** Validates all entries before any is written; the error names the wrong field and the reason. */
 import { AmendsError } from "../../core/errors.ts";
 import { checkId, checkName, checkUuid } from "../../core/identity.ts";
 import { encodeJson } from "../../core/json.ts";
@@ -25,7 +25,7 @@ export interface CheckedEntry {
   readonly operation: OutboxOperation;
   readonly corrections: readonly Correction[];
   readonly generation: number;
-  /** What a rectification corrects; null for an erasure. */
+  /** The corrections of a rectification; null for an erasure. */
   readonly slot: string | null;
 }
 
@@ -63,7 +63,7 @@ function checkExtra(extra: SubjectRef["extra"]): string | null {
   if (typeof extra !== "object" || extra === null || Array.isArray(extra))
     return refuse("ref.extra must be an object of texts");
   const odd = Object.entries(extra).find(([, value]) => typeof value !== "string");
-  if (odd) return refuse(`ref.extra must be an object of texts, and ${odd[0]} is none`);
+  if (odd) return refuse(`ref.extra must be an object of texts, and ${odd[0]} is not a text`);
   return encodeJson(extra, { field: "ref.extra", code: "BAD_INPUT" });
 }
 
@@ -86,5 +86,5 @@ export function encodeCorrections(corrections: readonly Correction[]): string | 
 }
 
 function refuse(why: string): never {
-  throw new AmendsError("BAD_INPUT", `An outbox entry is not right: ${why}. Nothing was written.`);
+  throw new AmendsError("BAD_INPUT", `An outbox entry is not valid: ${why}. Nothing was written.`);
 }

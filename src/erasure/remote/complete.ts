@@ -1,7 +1,7 @@
 /**
- * A request that reaches no outside system is complete with its local phase: told in the same transaction, so that a
- * rollback takes it back. A foreign sink cannot be told before the commit; there an entry of Amends' own goes through
- * the outbox, and the runner tells it.
+ * A request without calls to outside systems is complete with its local phase. The completion event is written in
+ * the same transaction, so a rollback discards it. An outside sink must not get the event before the commit: there
+ * the transaction enqueues an internal entry, and the runner sends the event.
  */
 import type { NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink } from "../../audit/sink.ts";
@@ -10,7 +10,7 @@ import { insertEntries, type NewEntry } from "../../outbox/queries.ts";
 import { lockBlocking, type Request } from "../../outbox/settle-queries.ts";
 import type { Session } from "../../storage/database.ts";
 
-/** The name of the entry that only stands for a completion. Names with `$` are Amends' own. */
+/** The name of the internal completion entry. Names with `$` are reserved for Amends. */
 export const LOCAL_ONLY = "$local";
 
 const COMPLETED = {
@@ -22,7 +22,7 @@ export function completionOf({ subjectId, operation }: Request): NewAuditEvent {
   return { type: COMPLETED[operation], subjectId, payload: {} };
 }
 
-/** Completes the request unless an entry of any generation is still open. True where it is complete. */
+/** Completes the request unless an entry of any generation is still open. True if it is complete. */
 export async function completeIn(
   session: Session,
   sink: AnySink,

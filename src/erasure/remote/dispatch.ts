@@ -1,4 +1,4 @@
-/** Calls the right method of the right resolver. It may hang, throw anything or return nonsense: it becomes an outcome. */
+/** Calls a method of a resolver. A hanging call, any thrown value and an invalid result each become an outcome. */
 import type { Outcome } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { failureOf } from "../../outbox/outcome.ts";
@@ -50,10 +50,10 @@ function expiry(answer: unknown): Outcome {
   return { kind: "expires", atMs };
 }
 
-/** The year 9999: every database and every notation can hold it. */
+/** The year 9999: every database and every date format can hold it. */
 const INSTANT_MAX_MS = 253_402_300_799_000;
 
-/** An answer is an object, and what it says about itself is true, false or nothing. */
+/** A valid answer is an object whose flag is true, false or undefined. */
 function flag(answer: unknown, name: string): boolean {
   if (!isObject(answer)) throw unfit();
   const value = (answer as Record<string, unknown>)[name];
@@ -66,5 +66,8 @@ function isObject(value: unknown): value is object {
 }
 
 function unfit(): ResolverError {
-  return new ResolverError("UnfitAnswer", "The resolver returned what fits no contract.");
+  return new ResolverError(
+    "UnfitAnswer",
+    "The resolver returned an invalid result. See the types of its methods.",
+  );
 }

@@ -1,4 +1,4 @@
-/** Writes entries in somebody's open transaction, and settles there what they take the place of. */
+/** Writes entries in the caller's open transaction, and supersedes the entries that they replace. */
 import type { NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink } from "../../audit/sink.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import { mergeCorrections, supersedeFor, type Takeover } from "./supersede.ts";
 
 export interface EnqueueTools {
   newId(): string;
-  /** Of whatever is under way here. */
+  /** The traceparent of the current span. */
   traceparent(): string | undefined;
   readonly audit: AnySink | undefined;
 }
@@ -26,7 +26,7 @@ export async function enqueueIn(
   const chosen = checked.filter((_, index) => entries[index]?.entryId !== undefined);
   if (chosen.length > 0) await refuseKnown(session, chosen);
   const events: NewAuditEvent[] = [];
-  // A correction of the same thing that was committed in this very moment is older than ours: it gives way, too.
+  // A rectification of the same ref that was committed concurrently counts as older: it is superseded, too.
   for (let left: readonly CheckedEntry[] = checked; left.length > 0;) {
     const older = await supersedeFor(session, left);
     events.push(...older.events);
@@ -40,7 +40,7 @@ export async function enqueueIn(
   return checked.map(({ entryId }) => entryId);
 }
 
-/** What was superseded is on record, in the same transaction where the sink can. */
+/** Superseded entries get an audit event, in the same transaction if the sink is transactional. */
 export async function tell(
   session: Session,
   audit: AnySink | undefined,
@@ -53,17 +53,17 @@ export async function tell(
   );
 }
 
-/** Two corrections of one thing in one call: which of them is the newer? */
+/** Refuses two rectifications of one ref in one call: neither is the newer one. */
 function refuseTwice(entries: readonly CheckedEntry[]): void {
   const slots = entries.flatMap(({ slot }) => slot ?? []);
   if (new Set(slots).size === slots.length) return;
   throw new AmendsError(
     "BAD_INPUT",
-    "Two rectify entries have the same subject, resolver and ref. Make one of them. Nothing was written.",
+    "Two rectify entries have the same subject, resolver and ref. Merge them into one entry. Nothing was written.",
   );
 }
 
-/** An id that the caller chose and that exists would fail the caller's transaction half-way. */
+/** An existing id that the caller chose would fail the caller's transaction half-way. */
 async function refuseKnown(session: Session, entries: readonly CheckedEntry[]): Promise<void> {
   const ids = entries.map(({ entryId }) => entryId);
   const known = await session.query(knownIds(session.dialect, ids));

@@ -1,7 +1,7 @@
 /**
- * The transactional outbox for subjects' requests. Entries are written in the caller's own transaction, so that the
- * local change and its follow-ups outside are committed together or not at all, and are claimed afterwards by a runner.
- * Whoever settles names the claim: one that was lost changes nothing, and is told so by `false`.
+ * The transactional outbox of subjects' requests. Entries are written in the caller's transaction, so the local
+ * change and its calls to outside systems commit together or not at all. A runner claims the entries afterwards.
+ * Every settle is fenced by the claim: a settle of a lost claim changes nothing and returns `false`.
  */
 import type { AnySink } from "../../audit/sink.ts";
 import { DEFAULT_LEASE_MS } from "../../core/backoff.ts";
@@ -88,7 +88,7 @@ export class Outbox<Tx = unknown> {
     this.#retryLimits = retryLimitsOf(this.host);
   }
 
-  /** Not for users: calls back whenever something was enqueued here. */
+  /** Not for users: the callback runs after every enqueue here. */
   onEnqueued(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -255,7 +255,7 @@ export class Outbox<Tx = unknown> {
     return { entries: items, next };
   }
 
-  /** Runners of this process and of others look sooner: a hint, no more. */
+  /** Wakes runners of this and other processes before their next poll. */
   async #wake(session: Session): Promise<void> {
     const notice = session.dialect.notify();
     if (notice) await session.query(notice);
@@ -288,7 +288,7 @@ function instantMs(instant: Date, field: string): number {
   throw new AmendsError("BAD_OPTION", `${field} must be a Date.`);
 }
 
-/** A message may carry somebody's data; a label cannot. */
+/** A message may contain personal data; a label cannot. */
 function checkLabel(label: unknown): string {
   if (typeof label === "string" && /^[A-Za-z0-9][\w.:-]{0,254}$/.test(label)) return label;
   throw new AmendsError(

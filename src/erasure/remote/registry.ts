@@ -1,4 +1,4 @@
-/** The outside systems that this process can reach, by the name that refs know them by. */
+/** The resolvers of this process by name; a ref's `kind` is the name of its resolver. */
 import { AmendsError, ConfigurationError } from "../../core/errors.ts";
 import { checkName } from "../../core/identity.ts";
 import {
@@ -27,7 +27,7 @@ export class ResolverRegistry {
     if (!canErase(resolver) && !isRetentionOnly(resolver)) {
       throw new AmendsError(
         "BAD_DEFINITION",
-        `Resolver ${name} must have eraseSubject, or scheduleErasure where the system can only let data expire.`,
+        `Resolver ${name} must have eraseSubject, or scheduleErasure if data in the system can only expire.`,
       );
     }
     if (this.#resolvers.has(name)) {
@@ -66,7 +66,7 @@ export function canErase(resolver: AnyResolver): resolver is Resolver {
   return has(resolver, "eraseSubject");
 }
 
-/** It is never asked to erase, whatever else it has. */
+/** A resolver with `scheduleErasure` is never called to erase. */
 export function isRetentionOnly(resolver: AnyResolver): resolver is RetentionOnlyResolver {
   return has(resolver, "scheduleErasure");
 }

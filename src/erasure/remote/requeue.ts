@@ -1,7 +1,7 @@
 /**
- * A person has removed the cause, and abandoned entries get a fresh budget. Their rows are locked in the order in which
- * everybody locks them; what they went through moves into an event. With a foreign sink the events go out first, without
- * anything locked meanwhile, and the rows are looked at again before they change.
+ * Requeues abandoned entries with their attempts reset, after an operator fixed the cause. Rows are locked in the
+ * common order; an audit event records the failed attempts. With an outside sink the events are sent first, without
+ * locks, and the rows are read again before the update.
  */
 import type { NewAuditEvent, Scalar } from "../../audit/event.ts";
 import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.ts";
@@ -69,12 +69,14 @@ async function tellFirst(
   return new Set(found.map(keyOf));
 }
 
-/** Corrections are gone when a rectification is abandoned: trying it again would correct nothing and say that it did. */
+/**
+ * The values of an abandoned rectification are cleared: a requeue would report success without correcting anything.
+ */
 function refuseRectifications(abandoned: readonly EntryRow[]): void {
   const rectify = abandoned.filter(({ operation }) => operation === "rectify").map(({ entryId }) => entryId);
   if (rectify.length === 0) return;
   throw new ConfigurationError(
-    `A rectification cannot be requeued, as its corrections were cleared when it was abandoned: ${rectify.join(", ")}. Issue it again; the new one takes the place of the old. Nothing was requeued.`,
+    `A rectification cannot be requeued, as its corrections were cleared when it was abandoned: ${rectify.join(", ")}. Request the rectification again; the new entry supersedes the old one. Nothing was requeued.`,
     { entryIds: rectify },
   );
 }

@@ -1,10 +1,11 @@
 /**
- * An operator confirms, with evidence, what an abandoned entry was to do: the outside system no longer exists, or its
- * owner erased the data by hand. The entry then counts as succeeded, and its request completes if nothing else is open.
+ * An operator confirms, with evidence, what an abandoned entry was to do: the outside system no longer exists, or
+ * its owner erased the data by hand. The entry then counts as succeeded, and its request completes if nothing else
+ * is open.
  *
- * All open entries of the request are locked first, in the order in which a runner locks them, so that a runner which
- * finishes the last other entry at the same time cannot complete the request as well. With a foreign sink the events go
- * out first, and the completion is told by the runner, as in complete.ts.
+ * All open entries of the request are locked first, in the order in which a runner locks them, so that a runner
+ * which finishes the last other entry at the same time cannot complete the request as well. With an outside sink
+ * the events are sent first, and the runner sends the completion, as in complete.ts.
  */
 import type { AuditType, NewAuditEvent } from "../../audit/event.ts";
 import { isTransactional, type AnySink, type AuditSink } from "../../audit/sink.ts";

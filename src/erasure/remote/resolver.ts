@@ -1,7 +1,7 @@
 /**
- * What an outside system has to offer, so that a subject's data can be erased or corrected there. Every call may come
- * more than once, always under the same key, and must then come to the same end. A thrown `ResolverError` is permanent;
- * whatever else is thrown is tried again, a `RetryLater` not before it asked for.
+ * The interface of an outside system that can erase or correct a subject's data. A call may be repeated with the
+ * same idempotency key and must then have the same result. A thrown `ResolverError` is permanent; any other error
+ * is retried, a `RetryLater` after the wait that it asks for.
  */
 import { Terminal } from "../../core/errors.ts";
 import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";

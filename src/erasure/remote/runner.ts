@@ -1,7 +1,7 @@
 /**
- * Carries out what is due in the outbox: claim, call, decide, settle. It owns no loop and no schedule: `runOnce` is for
- * a cron job, a test or a serverless function; `new Amends({ erasure })` lets a worker drive one. Both go through one
- * lease pool, so leases are renewed while calls run, and a call whose claim was lost is told so.
+ * Processes due outbox entries: claim, call, decide, settle. It has no loop of its own: `runOnce` is for a cron
+ * job, a test or a serverless function; with `new Amends({ erasure })` a worker drives it. Both use one lease pool,
+ * so leases are renewed while calls run, and a call whose claim was lost is aborted.
  *
  * Cost: a claim of any size is one commit and one round trip; outcomes that arrive together share one commit.
  */
@@ -153,7 +153,7 @@ export class SagaRunner {
     }
   }
 
-  /** Undefined where it was interrupted: that is no outcome. */
+  /** Undefined if the call was interrupted: it has no outcome. */
   async #call(entry: OutboxEntry, lease: Lease): ReturnType<Attempt["decided"]> {
     const { clock, graceMs } = this.#host;
     const attempt = new Attempt({ clock, lease, timeoutMs: this.#timeoutMs, graceMs });
@@ -219,7 +219,7 @@ export class SagaRunner {
     return writer.settle(item);
   }
 
-  /** False where the sink did not take it: the entry stays claimed, and its lease heals it. */
+  /** False if the sink failed: the entry stays claimed, and is claimed again after its lease expires. */
   async #tell(sink: AuditSink, entry: OutboxEntry, events: readonly NewAuditEvent[]): Promise<boolean> {
     if (events.length === 0) return true;
     let isTold = false;
@@ -239,7 +239,7 @@ export class SagaRunner {
 
   #pieceOf(entry: OutboxEntry, decision: Decision, events: readonly NewAuditEvent[]): Settlement {
     const { entryId, token, verification } = entry;
-    // A success that only awaits a verdict nobody requires has completed its request already, if it was the last.
+    // A success with an optional verification already completed its request if it was the last entry.
     const completes =
       decision.event === "verify" ? decision.verification === "pending" : verification !== "pending";
     const mayComplete = (decision.event === "succeed" || decision.event === "verify") && completes;

@@ -1,4 +1,4 @@
-/** How many entries there are in each status, counted by the database in one query. */
+/** The number of entries in each status, from one query. */
 import { outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
 import { persist } from "../../storage/retry.ts";
 import type { PartContext } from "../../runtime/part.ts";

@@ -1,10 +1,10 @@
 /**
- * What makes an entry pointless. A newer rectification of the same subject, resolver and ref takes the place of older
- * ones, finished or not: a retry of the older one would overwrite the newer value. What the older one still had to
- * correct and the newer does not name goes over to the newer. An erasure takes the place of every open rectification.
+ * Supersedes outdated entries. A newer rectification of the same subject, resolver and ref supersedes older ones,
+ * finished or not: a retry of the older one would overwrite the newer value. Open corrections of the older one that
+ * the newer does not name move to the newer. An erasure supersedes every open rectification.
  *
- * A call of a superseded entry may still be under way. Its worker hears of it with the next renewal, and whatever
- * takes its place waits until the claim's lease is over, so that the older call cannot land after the newer one.
+ * A call of a superseded entry may still run. Its worker learns of it with the next renewal, and the superseding
+ * entry waits until the claim's lease has expired, so that the older call cannot arrive after the newer one.
  */
 import type { NewAuditEvent } from "../../audit/event.ts";
 import type { Correction, OutboxEntry } from "../../core/outbox/entry.ts";
@@ -20,20 +20,20 @@ interface Rectification extends OutboxEntry {
 
 /** What a new entry takes over from those that it supersedes. */
 export interface Takeover {
-  /** Until when a call of a superseded entry may still be under way. */
+  /** The latest instant at which a call of a superseded entry may still run. */
   readonly busyUntilMs: number | undefined;
-  /** What the superseded entries still had to correct, newer values last. */
+  /** The open corrections of the superseded entries, newer values last. */
   readonly corrections: readonly Correction[];
 }
 
 export interface Superseded {
   /** One event for each superseded entry. */
   readonly events: readonly NewAuditEvent[];
-  /** By the id of the entry that takes their place. */
+  /** By the id of the superseding entry. */
   readonly takeovers: ReadonlyMap<string, Takeover>;
 }
 
-/** Supersedes whatever the new entries make pointless: one look and at most one change, however many entries. */
+/** Supersedes the entries that the new ones replace: one query and at most one update for any number of entries. */
 export async function supersedeFor(session: Session, entries: readonly CheckedEntry[]): Promise<Superseded> {
   const subjects = [...new Set(entries.map(({ subjectId }) => subjectId))];
   const open = await lockOpenRectifications(session, subjects);
@@ -54,7 +54,7 @@ export async function supersedeFor(session: Session, entries: readonly CheckedEn
   return { events, takeovers };
 }
 
-/** An erasure has made every open rectification of its subject pointless. */
+/** An erasure cancels every open rectification of its subject. */
 export async function cancelRectifications(
   session: Session,
   subjectId: string,
@@ -67,7 +67,7 @@ export async function cancelRectifications(
   return open.map((one) => eventOf(one, CANCELLED));
 }
 
-/** Newer values win; what only the older ones named is kept. */
+/** Newer values win; categories that only older entries name are kept. */
 export function mergeCorrections(
   older: readonly Correction[],
   newer: readonly Correction[],
@@ -82,7 +82,7 @@ function givesWay(older: Rectification, newer: CheckedEntry): boolean {
 
 function takeoverOf(older: readonly OutboxEntry[]): Takeover {
   const busy = older.filter(({ status }) => status === "in_flight");
-  // An instant may have been cut off to a whole millisecond: one more is certainly after it.
+  // The instant may be truncated to a whole millisecond, so one is added.
   const untilMs = Math.max(0, ...busy.map(({ nextAttemptAt }) => (nextAttemptAt?.getTime() ?? 0) + 1));
   return {
     busyUntilMs: untilMs === 0 ? undefined : untilMs,
@@ -102,7 +102,7 @@ function eventOf(older: OutboxEntry, why: Readonly<Record<string, string>>): New
   return { type: "RECTIFICATION_STEP_SUPERSEDED", subjectId, payload };
 }
 
-/** By subject, oldest first. Locked by id, but ordered by age: an id that the caller chose says nothing about it. */
+/** By subject, oldest first. Locked by id, but ordered by age: an id that the caller chose does not sort by age. */
 async function lockOpenRectifications(
   session: Session,
   subjects: readonly string[],

@@ -1,12 +1,12 @@
 /**
- * What the compiler checks of a saga over events: each step takes what the step before it gives, and every event
- * carries the field by which the saga correlates. Whatever does not fit becomes a text in the type, which the compiler
- * shows in its error. The same is checked again at registration, for JavaScript.
+ * Compile-time checks of a saga over events: each step handles the success event of the step before it, and every
+ * event has the field by which the saga correlates. A mismatch becomes a text in the type, which the compiler shows
+ * in its error. Registration repeats the checks for JavaScript.
  */
 import type { AnyEvent, DataOf, NameOf } from "./event.ts";
 import type { AnyHandler } from "./handler.ts";
 
-/** As much of a step as the checks look at. */
+/** The part of a step that the checks use. */
 export interface StepShape {
   readonly name: string;
   readonly handler: AnyHandler;
@@ -20,7 +20,7 @@ export type IdOf<Trigger extends AnyEvent, Field extends string> = Field extends
   ? DataOf<Trigger>[Field]
   : never;
 
-/** The steps as they were given, with a text in the place of each one that does not fit. */
+/** The given steps, with a text in place of each step that does not fit. */
 export type Checked<
   Trigger extends AnyEvent,
   Field extends string,

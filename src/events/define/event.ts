@@ -1,7 +1,7 @@
 /**
  * Events are typed values: a name, a schema from any Standard Schema library, and what every event has (an id, and
- * once it is on its way a time, a correlation and a causation). What is stored is what the constructor was given, as
- * JSON; whoever reads it gets what the schema makes of that, in the newest version.
+ * once it is on its way a time, a correlation and a causation). The data that the constructor received is stored as
+ * JSON; reading it upcasts it to the newest version and parses it with the schema.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AmendsError } from "../../core/errors.ts";
@@ -89,7 +89,7 @@ export interface EventOptions {
   readonly upcast?: (data: unknown, version: number) => unknown;
 }
 
-/** What keeps a schema from describing an event, as a text that the compiler shows; unknown where nothing does. */
+/** Why a schema cannot describe an event, as a text that the compiler shows; unknown if it can. */
 type Fits<Input, Data> = [Extract<keyof Data, ReservedField>] extends [never]
   ? [Stored<Input>] extends [Input]
     ? unknown
@@ -129,7 +129,7 @@ export function event<const Name extends string, Input, Data>(
   const make = (data: unknown, given?: NewEventOptions): unknown => {
     const { id, correlation } = given === undefined ? ITS_OWN : checkedOptions(name, given);
     const fields = parse(data);
-    // What was given is stored, not what the schema made of it: reading it goes through the schema again.
+    // The schema's input is stored, not its output: reading parses the data with the schema again.
     const payload = encodeJson(data, door) as string;
     const hasGivenId = id !== undefined;
     const seal = { type: name, version, id: id ?? newId(), hasGivenId, payload, correlation };
@@ -171,7 +171,7 @@ function validate(name: string, standard: StandardSchemaV1["~standard"], data: u
   const result = standard.validate(data);
   if (result instanceof Promise) throw bad(name, "its schema must not be asynchronous");
   if (result.issues) {
-    // Only where it is wrong: what was given instead may be anybody's.
+    // Names only the path: the wrong value may be personal data.
     const paths = result.issues
       .map(({ path }) => (path ?? []).map(segment).join(".") || "the whole")
       .join(", ");
@@ -195,8 +195,8 @@ function segment(part: PropertyKey | { readonly key: PropertyKey }): string {
 }
 
 /**
- * An event's fields and what every event has, as one value that nobody changes. What every event has stands first: so
- * the values of all events begin with the same shape, and making one costs a third.
+ * An event's own fields and the common fields as one frozen value. The common fields come first, so that all events
+ * begin with the same object shape, which makes construction three times as fast.
  */
 export function valueOf(
   fields: object,
@@ -206,11 +206,11 @@ export function valueOf(
   causation: string | undefined,
 ): EventValue {
   const { type, id } = seal;
-  // The seal stands last: fields that were taken from another event may bring that one's along.
+  // The seal comes last: fields that were copied from another event may include that event's seal.
   return Object.freeze({ type, id, time, correlation, causation, ...fields, [SEAL]: seal });
 }
 
-/** The same event with an id that is later than all before it. An id that was given stays. */
+/** The same event with an id later than all before it. An id from the caller stays. */
 export function withLaterId(made: EventValue): EventValue {
   const seal = sealOf(made);
   if (!seal || seal.hasGivenId) return made;

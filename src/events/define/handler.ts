@@ -1,6 +1,6 @@
 /**
  * A handler takes one event and answers with one of two: its success event in `ok`, or its failure event in `err`.
- * It knows nothing of sagas; whether it belongs to one is decided where sagas are registered.
+ * A handler does not depend on sagas; the registration of a saga makes it a step.
  */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -37,7 +37,7 @@ export interface HandlerContext<Tx = undefined> {
   readonly signal: AbortSignal;
 }
 
-/** For handlers of our own: runs a saga of steps to its end, or gives the place up until later. */
+/** For internal handlers: runs a saga of steps to its end, or frees the slot until later. */
 export const RUN_SAGA: unique symbol = Symbol.for("amends.run-saga") as never;
 
 export type RunSaga = (saga: AnySaga, input: unknown, id: string) => Promise<SagaOutcome>;
@@ -155,13 +155,13 @@ export function isEventType(value: unknown): value is AnyEvent {
   return typeof type === "string" && typeof read === "function";
 }
 
-/** Checks the events that a handler returns. A step of a saga is one; a handler that is no step checks for itself. */
+/** Checks the events that a handler returns: a saga step does, or the handler itself if it is no step. */
 export interface AnswerCheck {
   checkSuccess(event: unknown): EventValue;
   checkFailure(event: unknown): EventValue;
 }
 
-/** What a handler returned. Throws a SagaContractViolation if it is neither of the two events that it promises. */
+/** The result of a handler. Throws a SagaContractViolation if it is neither of the two declared events. */
 export function readAnswer(
   of: AnyHandler,
   returned: unknown,

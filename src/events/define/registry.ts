@@ -1,6 +1,6 @@
 /**
- * The handlers and the sagas that this process knows, checked against each other before anything runs: who takes which
- * event, and which handler is which saga's step. Handlers themselves know nothing of this.
+ * The registered handlers and sagas of this process, checked against each other before anything runs: which handler
+ * receives which event, and which handler is which saga's step.
  */
 import { AmendsError } from "../../core/errors.ts";
 import { deliveryId } from "../../core/flow/sealed.ts";
@@ -14,7 +14,7 @@ import { SagaDef, type AnySagaDef } from "./saga-def.ts";
 import type { SagaStep } from "./saga-step.ts";
 import { SagaContractViolation } from "./violation.ts";
 
-/** A handler's place. */
+/** The saga and the step that a handler belongs to. */
 export interface Place {
   readonly saga: AnySagaDef;
   readonly step: SagaStep;
@@ -53,7 +53,7 @@ export class SagaRegistry {
   readonly #subscribers = new Map<string, AnyHandler[]>();
   readonly #events = new Map<string, AnyEvent>();
   readonly #plans = new Map<string, FlowPlan>();
-  /** By the handler that stands for the sagas of steps that wait for its event: the fields by which they know it. */
+  /** The correlation fields of waiting sagas, by the internal handler of their event. */
   readonly #waits = new Map<string, Set<string>>();
 
   constructor(
@@ -96,17 +96,20 @@ export class SagaRegistry {
     return this.#plans.get(saga.name) as FlowPlan;
   }
 
-  /** The fields by which sagas of steps know the event of this handler, where it is the one that tells them. */
+  /** The correlation fields of waiting sagas, if this is their internal handler. */
   waitedFields(handler: string): ReadonlySet<string> | undefined {
     return this.#waits.get(handler);
   }
 
-  /** Whoever takes this event. */
+  /** The handlers of this event. */
   subscribers(type: string): readonly AnyHandler[] {
     return this.#subscribers.get(type) ?? NOBODY;
   }
 
-  /** Deliveries that this process can read, as `handler@version`: what a newer process stored is left to it. */
+  /**
+   * Deliveries that this process can read, as `handler@version`: those of newer versions are left to newer
+   * processes.
+   */
   get deliverable(): readonly string[] {
     return [...this.#handlers.values()].flatMap(({ name, on }) => versionsOf(on).map((n) => `${name}@${n}`));
   }
@@ -142,7 +145,7 @@ export class SagaRegistry {
   }
 
   #addWait(event: unknown, field: string): void {
-    if (!isEventType(event)) throw bad("Whatever a saga waits for as an event must be made by `event(…)`.");
+    if (!isEventType(event)) throw bad("An event that a saga waits for must be made by `event(…)`.");
     const handler = waitHandler(event);
     const fields = this.#waits.get(handler.name);
     if (fields) this.#addEvent(event);
@@ -168,7 +171,10 @@ export class SagaRegistry {
     }
   }
 
-  /** A command goes to one handler, which is not a step itself; without any it is sent and not waited for. */
+  /**
+   * A command goes to one handler, which is not a step itself; without a handler, the run does not wait for an
+   * answer.
+   */
   #planOf(saga: AnySagaDef): FlowPlan {
     const steps = saga.steps.map(({ name, compensation }) => {
       if (!compensation) return { name, undo: "none" } as const;
@@ -189,7 +195,7 @@ export class SagaRegistry {
     return { steps };
   }
 
-  /** The ids of deliveries are made from 32 bits of the handlers' names. That two agree is all but impossible. */
+  /** Delivery ids contain a 32-bit hash of the handler's name. A collision is very unlikely, but refused. */
   #refuseSameIds(): void {
     const event = "00000000-0000-0000-0000-000000000000";
     const seen = new Map([[event, "no handler at all"]]);
@@ -197,24 +203,24 @@ export class SagaRegistry {
       const id = deliveryId(event, name);
       const other = seen.get(id);
       if (other !== undefined)
-        throw bad(`Handler ${name} cannot be told from ${other}: give it another name.`);
+        throw bad(`Handler ${name} has the same 32-bit hash as ${other}. Rename one of them.`);
       seen.set(id, name);
     }
   }
 }
 
-/** What a handler promises: two with the same promise under one name are one definition. */
+/** A handler's contract: two handlers with the same name and contract are one definition. */
 function contractOf({ on, ok, err, transaction }: AnyHandler): string {
   const kind = transaction ? ` in a transaction of ${transaction.dialect}` : "";
   return `${on.type} → ${ok.type} | ${err.type}${kind}`;
 }
 
-/** As much of an event as can be compared: its version, and the fields that it needs. */
+/** The comparable part of an event: its version and its required fields. */
 function formOf(event: AnyEvent): string {
   return `version ${event.version} with ${event.requires().join(", ") || "no required fields"}`;
 }
 
-/** Two with the same steps under one name are one definition, loaded twice; the newer one runs. */
+/** Two sagas with the same name and steps are one definition that was loaded twice; the newer one runs. */
 function byName(sagas: readonly AnySagaDef[]): ReadonlyMap<string, AnySagaDef> {
   const known = new Map<string, AnySagaDef>();
   for (const saga of sagas) {

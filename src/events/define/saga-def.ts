@@ -1,6 +1,6 @@
 /**
- * A saga over events: what starts it, by which field its events belong together, which handlers do its steps, and which
- * events it sends when it has ended. Handlers know nothing of it.
+ * The definition of a saga over events: its trigger, its correlation field, the handlers of its steps, and the
+ * events that it publishes at its end.
  */
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -24,7 +24,7 @@ export interface IdSerialisation<Id> {
   deserialize(raw: string): Id;
 }
 
-/** What makes an event may take its time, for example to read what the event should say. */
+/** Functions that make events may be asynchronous, for example to read data for the event. */
 type Made<Event> = Event | Promise<Event>;
 
 type Compensator<Id> = (id: Id, step: SagaStep) => Made<EventValue | undefined>;
@@ -54,7 +54,7 @@ type Identified<Id> = [Id] extends [string]
   ? { readonly id?: IdSerialisation<Id> }
   : { readonly id: IdSerialisation<Id> };
 
-/** What a saga over events is made of. */
+/** The parts of a saga over events. */
 export type EventSagaOptions<
   Trigger extends AnyEvent,
   Field extends FieldOf<Trigger>,
@@ -90,7 +90,7 @@ export class SagaDef<Trigger extends AnyEvent = AnyEvent, Id = unknown> {
   readonly name: string;
   /** The event that begins a run. */
   readonly trigger: Trigger;
-  /** The field by which its events belong together. */
+  /** The field by which its events are correlated. */
   readonly correlationField: string;
   /** The steps, in their order. */
   readonly steps: readonly SagaStep[];

@@ -1,4 +1,4 @@
-/** A handler whose work is a saga of steps: it is started with the event, and its end is the answer. */
+/** A handler that runs a saga of steps: the event starts the saga, and its outcome is the handler's answer. */
 import { AmendsError } from "../../core/errors.ts";
 import { err, ok } from "../../core/result.ts";
 import type { SagaDefinition } from "../../sagas/define/definition.ts";

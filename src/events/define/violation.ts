@@ -1,4 +1,4 @@
-/** Somebody broke what a handler or a saga promises: an event that was not declared, or one at the wrong time. */
+/** A handler or a saga broke its contract: an undeclared event, or one at the wrong time. */
 import { Terminal } from "../../core/errors.ts";
 
 /**

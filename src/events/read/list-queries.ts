@@ -1,6 +1,6 @@
 /**
- * Lists of runs. A list is a union of one short walk per ended state, along its index, and one look at the open runs. A
- * search for some types looks through a stretch and no further.
+ * Lists of runs. A list is a union of one short index scan per ended state and one of the open runs. A search by
+ * type scans a bounded number of runs.
  */
 import { flowMachine, OPEN_FLOWS, type FlowStatus } from "../../core/flow/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
@@ -18,14 +18,14 @@ export interface RunRange {
   readonly after: RunPlace | undefined;
 }
 
-/** A search looks through this many runs and no further. */
+/** The number of runs that a search scans. */
 export const RUN_SCAN_MAX = 2_000;
-/** Open runs are read along their index, and no further than this: usually there are few. */
+/** The number of open runs that a list reads along their index: usually there are few. */
 const OPEN_MAX = 5_000;
-/** Of each type, this many processes with the prefix are looked at. */
+/** The number of processes with the prefix that are read per type. */
 const PREFIX_MAX = 500;
 
-/** A run that is at rest changed last when it came to rest: the index of resting runs is by that instant. */
+/** The last change of an ended or stalled run is the instant of its end: its index is ordered by that. */
 type Instant = "updated_at" | "rested_at";
 
 function before(
@@ -48,14 +48,14 @@ function someOpen(dialect: Dialect, limit: number): Sql {
     where o.status in (${literals(OPEN_FLOWS)}) order by o.saga_type, o.process_id limit ${limit})`;
 }
 
-/** A state, and beside it all states of its index: SQLite does not infer that one is among the others. */
+/** The state and all states of its partial index: SQLite does not infer that the one implies the others. */
 function hasEnded(status: FlowStatus): Sql {
   return sql`c.status = ${literals([status])} and c.status in (${literals(flowMachine.terminal)})`;
 }
 
 /**
- * The newest by their last change. The last row that was looked at comes last, with `edge` set, so that a search for
- * some types can go on from there.
+ * The newest by their last change. The last scanned row comes last, with `edge` set, so that a search by type can
+ * continue from there.
  */
 export function listNewest(dialect: Dialect, range: RunRange, limit: number): Sql {
   const { statuses, types, after } = range;
@@ -74,7 +74,7 @@ export function listNewest(dialect: Dialect, range: RunRange, limit: number): Sq
       where d.status in (${literals(open)}) ${before(dialect, "d", after)} ${newestOf("d", looked)}) as walk`);
   }
   const only = types ? sql`where ${dialect.among(raw("s.saga_type"), types)}` : empty;
-  // The empty text keeps SQLite from joining the other way: from each run of the table to those that were picked.
+  // The empty text stops SQLite from scanning the whole table in the join.
   const joined = sql`from k join ${state} as s on s.saga_id = k.saga_id || ''`;
   return sql`with k as materialized (
       select u.saga_id, u.updated_at from (${join(walks, " union all ")}) as u ${newestOf("u", looked)})
@@ -103,7 +103,7 @@ export function listByPrefix(
     where s.status in (${literals(statuses)}) ${before(dialect, "s", after)} ${newestOf("s", limit)}`;
 }
 
-/** The types of runs, each found from the previous one by one look at the primary key. */
+/** The types of runs: one lookup in the primary key per type (a loose index scan). */
 export function listTypes(dialect: Dialect, limit: number): Sql {
   const state = dialect.table("saga_state");
   const next = (from: Sql): Sql =>
@@ -114,7 +114,7 @@ export function listTypes(dialect: Dialect, limit: number): Sql {
     select name from found where name is not null limit ${limit}`;
 }
 
-/** How many there are of each state, counted no further than `max`; of the open ones, no further altogether. */
+/** The number of runs per state, counted up to `max`; the open states share one limit. */
 export function countStatuses(dialect: Dialect, max: number): Sql {
   const counts = flowMachine.states.map((status) =>
     OPEN_FLOWS.includes(status)
@@ -137,10 +137,10 @@ export function stalledRows(dialect: Dialect): Selection {
   };
 }
 
-/** The progress of so many open runs is seen; of new runs, the newest always. */
+/** The number of open runs whose progress is checked; the newest run is always checked. */
 const PROGRESS_MAX = 100;
 
-/** A text that is another one once something has changed about runs. */
+/** A text that changes whenever a run changes. */
 export function changeSign(dialect: Dialect): Sql {
   const state = dialect.table("saga_state");
   const newest = sql`(select n.saga_id from ${state} as n where n.saga_id > '' order by n.saga_id desc limit 1)`;

@@ -76,7 +76,7 @@ export async function runTypes(reader: Reader, limit: number): Promise<readonly 
   return rows.map((row) => NAME.read(row).name);
 }
 
-/** The open states are counted together: where that count stopped, none of their numbers is the whole. */
+/** The open states share one count: if it reached its limit, none of their numbers is exact. */
 export async function countRuns(reader: Reader, max: number): Promise<Readonly<Record<FlowStatus, Count>>> {
   const [row] = await reader.query(countStatuses(reader.dialect, max));
   const isCut = Number(row?.["open"]) > max;

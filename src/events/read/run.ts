@@ -14,7 +14,7 @@ export interface ListedRun {
   readonly run: number;
   readonly state: FlowState;
   readonly startedAtMs: number;
-  /** As the database has it, with its fraction: lists are ordered by it. */
+  /** The database's instant with its fraction of a millisecond: lists are ordered by it. */
   readonly updatedAtMs: number;
   readonly dueAtMs: number | undefined;
   /** The ids of the entries that were written for it. */
@@ -36,7 +36,7 @@ const LISTED = projection({
 
 export function toListedRun(row: Row): ListedRun {
   const { status, currentStep, trail, ...run } = LISTED.read(row);
-  // A row that was changed by hand must not stop the list.
+  // An invalid row (edited by hand) must not break the list.
   const stored = STORED_RUN.tryRead(row);
   const unreadable = { completedSteps: [], undoSteps: [], lateStep: undefined, failure: undefined };
   const state = stored ? stateOf(stored) : { status, currentStep, ...unreadable };

@@ -1,6 +1,6 @@
 /**
- * Calls a handler, which may hang, throw anything or return nonsense: each becomes a result, or, if the call was stopped from
- * outside, none at all. No transaction is held meanwhile, unless the handler asked for one.
+ * Calls a handler. A hang, any thrown value and an invalid return value each become a result; a call that was
+ * stopped from outside has none. No transaction is open during the call, unless the handler asked for one.
  */
 import { delayMs } from "../../core/backoff.ts";
 import { AmendsError, classify, errorLabel, errorMessage, waitAfter } from "../../core/errors.ts";
@@ -28,7 +28,7 @@ export interface CallTools {
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
   readonly runSaga: RunSaga;
-  /** How long a call whose time is over may still take to return. Undefined: it is waited for in any case. */
+  /** How long a call may take to return after its timeout. Undefined: no limit. */
   readonly graceMs: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Request {
   readonly event: EventValue;
   readonly delivery: Delivery;
   readonly run: RunRecord | undefined;
-  /** What the delivery is to its run. */
+  /** The role of the delivery in its run. */
   readonly role: Role;
   readonly lease: Lease;
 }
@@ -46,11 +46,11 @@ export interface Request {
 export interface Called {
   /** Undefined if a shutdown or a lost lease stopped the call: that is no outcome. */
   readonly result: HandlerResult | undefined;
-  /** What was thrown, to tell trouble with the database from the handler's own. Never stored. */
+  /** The thrown value, to distinguish database errors from errors of the handler. Never stored. */
   readonly thrown?: unknown;
-  /** The handler answered after its run's time was up: the run turns back, and what was done is undone. */
+  /** The handler answered after its run's deadline: the run compensates. */
   readonly expired?: boolean;
-  /** The handler has not returned: how it ends, whenever that is. */
+  /** Set if the handler has not returned: resolves when it does. */
   readonly late?: Promise<Called>;
 }
 
@@ -73,7 +73,7 @@ export function readEvent({ on }: AnyHandler, delivery: Delivery): EventValue | 
   }
 }
 
-/** Thrown from inside a handler of our own, to be called again later without holding a slot meanwhile. */
+/** An internal handler throws this to be called again later without holding a slot. */
 export class WaitLonger extends Error {
   readonly #waitMs: number;
 
@@ -82,7 +82,7 @@ export class WaitLonger extends Error {
     this.#waitMs = waitMs;
   }
 
-  /** Undefined for anything else. Asked in this way, a proxy is not asked at all: one that was revoked throws. */
+  /** Undefined for anything else. The check does not touch proxies: a revoked proxy would throw. */
   static waitOf(thrown: unknown): number | undefined {
     return typeof thrown === "object" && thrown !== null && #waitMs in thrown ? thrown.#waitMs : undefined;
   }
@@ -130,7 +130,7 @@ function failed(
   return { result, thrown };
 }
 
-/** Everything is the object's own, so that code that wraps a handler can copy it. Few handlers read their signal. */
+/** All properties are own properties, so that wrappers can copy the object. The signal is created lazily. */
 function contextOf(
   { runSaga }: CallTools,
   { delivery, handler }: Request,
@@ -183,7 +183,7 @@ function failureOf(
   return { ...retryOrEnd(handler, attempts, thrown, errorLabel(thrown, errorCodes)), message };
 }
 
-/** Another attempt, if one is left and can help. */
+/** Another attempt, if one is left and the error is not permanent. */
 export function retryOrEnd(
   { retry }: AnyHandler,
   attempts: number,

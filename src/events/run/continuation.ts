@@ -1,7 +1,7 @@
 /**
- * What an outcome causes goes on in the process that handled it. Slots are reserved before the outcome is written, the rows
- * are written as claimed, and they begin once they are durable, with the run in the state that it has then. So a chain of
- * handlers needs no claim and no read between two of them.
+ * Continues a chain of handlers in the same process. Slots are reserved before the outcome is written, the
+ * following rows are inserted as claimed, and their handlers start after the commit with the new state of the run.
+ * So a chain of handlers needs no claim query and no read between two handlers.
  */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { BEGUN } from "../../core/flow/state.ts";
@@ -15,7 +15,7 @@ import type { Delivery, Outcome, RunRecord } from "./outcome.ts";
 
 /** Exactly one of the two functions is called. */
 export interface Continuation {
-  /** The rows that are to be written as claimed. */
+  /** The rows to insert as claimed. */
   readonly claims: readonly NewDelivery[];
   accept(answer: WriteAnswer): void;
   cancel(): void;
@@ -23,7 +23,7 @@ export interface Continuation {
   writing<T>(write: Promise<T>): Promise<T>;
 }
 
-/** As much of an outcome as decides how it goes on; a publication has only `out`. */
+/** The part of an outcome that decides what continues; a publication has only `out`. */
 type Cause = Pick<Outcome, "out" | "move" | "queue">;
 
 interface Where {
@@ -39,7 +39,7 @@ const ENDS_HERE: Continuation = {
   writing: (write) => write,
 };
 
-/** `from` is the lease of the delivery whose outcome this is: its slot is handed on. */
+/** `from` is the lease of the settled delivery: its slot is reused. */
 export function continuation(
   { pool, registry }: Where,
   clock: Clock,
@@ -121,7 +121,7 @@ function claimedDelivery(row: NewDelivery, timeMs: number, run: RunRecord | unde
   };
 }
 
-/** The run that a row belongs to, in the state in which it is once both are written. */
+/** The run that a row belongs to, in its state after the commit. */
 function runAfter(clock: Clock, row: NewDelivery, { out, move }: Cause): RunRecord | undefined {
   if (row.opens) {
     const begun = out.runs.find((run) => run.sagaId === row.sagaId);

@@ -1,8 +1,8 @@
 /**
- * What a handler's result means. The event of a handler that belongs to no saga goes out. For a handler that does a step,
- * or undoes one, the saga alone says what goes out: the step's event, the commands that undo, and the event of the saga as a
- * whole. Nothing is read or written here. The saga's own functions make events, which may take time, so a decision is made
- * before the transaction that writes it is opened (K-10).
+ * Decides the effects of a handler's result. The event of a handler outside of sagas is published. For a handler of
+ * a step or of a compensation, the saga decides what is published: the step's event, the compensation commands, and
+ * the final event of the saga. This file does no I/O, but the saga's functions that make events may be slow, so a
+ * decision is made before the transaction that writes it begins (K-10).
  */
 import { labelWithMessage } from "../../core/errors.ts";
 import { decide, expects, type FlowEmission, type FlowEvent } from "../../core/flow/decide.ts";
@@ -24,22 +24,22 @@ import {
 } from "./outcome.ts";
 import type { FinalResult } from "./result.ts";
 
-/** What a delivery is to the run that it belongs to. */
+/** The role of a delivery in its run. */
 export type Role =
   | { readonly kind: "plain" }
   | ({ readonly kind: "act" | "undo" } & Place)
-  /** The run does not wait for it any more. */
+  /** The run no longer waits for it. */
   | { readonly kind: "past" }
-  /** It is a breach of contract that it is here. */
+  /** The delivery violates the saga's contract. */
   | { readonly kind: "early" };
 
-/** The next state of a run, and what is sent for it. `undefined` stands for the event that the handler returned. */
+/** The next state of a run and the events to send. `undefined` stands for the event that the handler returned. */
 export interface Decided {
   readonly state: FlowState;
   readonly events: readonly (EventValue | undefined)[];
 }
 
-/** A decision about one delivery, made for one kind of result: with the result it is an outcome. */
+/** A decision about one delivery for one kind of result. With the result it becomes an outcome. */
 export interface Prepared {
   readonly role: Role;
   readonly decided: Decided | "ignored" | "early" | undefined;
@@ -49,10 +49,10 @@ const SUCCEEDED = settled("succeed");
 const ABANDONED = settled("abandon");
 const PLAIN: Role = { kind: "plain" };
 
-/** How long a saga's own function may take to make an event. */
+/** The timeout of a saga's function that makes an event. */
 const MAKE_MS = 30_000;
 
-/** A saga's own function did not make its event in time. The name is the label that is stored. */
+/** A saga's function did not make its event in time. The class name is the stored label. */
 class TimedOut extends Error {}
 
 export class FlowDecider {
@@ -64,7 +64,7 @@ export class FlowDecider {
     this.#clock = clock;
   }
 
-  /** What this delivery is, in the current state of its run. */
+  /** The role of this delivery in the current state of its run. */
   roleOf({ handler, sagaId, name }: Delivery, run: RunRecord | undefined): Role {
     const place = this.#registry.mapping.get(handler ?? "");
     if (place) {
@@ -82,7 +82,7 @@ export class FlowDecider {
     return isAwaited ? { kind: "undo", saga, step: next } : { kind: "past" };
   }
 
-  /** Decides what a result of this kind means. Rejects with what the saga's own functions throw. */
+  /** Decides the effects of a result of this kind. Rejects if a function of the saga throws. */
   async prepare(
     delivery: Delivery,
     run: RunRecord | undefined,
@@ -119,7 +119,7 @@ export class FlowDecider {
       isExhausted || result.extras.length === 0 ? NOTHING_OUT : this.#extras(delivery, result.extras);
     return {
       delivery,
-      // A step that was not done has not succeeded; and a superseded delivery cannot be requeued past its run.
+      // A skipped step has not succeeded; and a superseded delivery cannot be requeued after its run moved on.
       to: isExhausted ? SUPERSEDED : SUCCEEDED,
       waitMs: undefined,
       error: isExhausted ? labelWithMessage(result.error, result.message) : undefined,
@@ -130,7 +130,7 @@ export class FlowDecider {
     };
   }
 
-  /** The time of a run is up, or a person steers it. Undefined if that changes nothing. */
+  /** A deadline passed or an operator acts on the run. Undefined if that changes nothing. */
   async steer(
     run: RunRecord,
     event: FlowEvent,
@@ -146,7 +146,7 @@ export class FlowDecider {
     };
   }
 
-  /** Rejects with what the saga's own functions throw. */
+  /** Rejects if a function of the saga throws. */
   async decide(
     saga: AnySagaDef,
     { processId, state }: Pick<RunRecord, "processId" | "state">,
@@ -159,7 +159,7 @@ export class FlowDecider {
       const isNew = (one: FlowEmission): one is Command => one.kind === "command" && !commands.has(one.step);
       const made = await this.#commands(saga, processId, decision.emit.filter(isNew));
       for (const [step, command] of made) commands.set(step, command);
-      // A step without a command has nothing to undo: then the decision is another one.
+      // A step without a command has nothing to undo: decide again without it.
       if (made.some(([, command]) => command === undefined)) continue;
       const events: (EventValue | undefined)[] = [];
       for (const emission of decision.emit) {
@@ -248,7 +248,7 @@ function withCommands(plan: FlowPlan, commands: ReadonlyMap<string, EventValue |
   };
 }
 
-/** Ids are in the order of events: what was made before the answer, but goes out after it, gets a later one. */
+/** Ids sort by the order of publication: an event that is sent after the answer gets a later id. */
 function inOrder(events: readonly (EventValue | undefined)[], answer: EventValue): readonly EventValue[] {
   return events.map((event) =>
     event === undefined ? answer : event.id < answer.id ? withLaterId(event) : event,

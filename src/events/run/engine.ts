@@ -1,7 +1,7 @@
 /**
- * Claimed deliveries at work. A delivery goes to its handler (handler-turn.ts); an event that no handler in the publishing
- * process took is routed (route.ts). What a handler's answer causes is claimed as it is written and goes on in this process,
- * so that a chain costs one commit per handler; many chains at once share commits.
+ * Processes claimed deliveries. A delivery goes to its handler (handler-turn.ts); an event without a handler in the
+ * publishing process is routed (route.ts). The follow-up rows of a handler's answer are inserted as claimed and
+ * continue in this process, so a chain costs one commit per handler; concurrent chains share commits.
  */
 import { labelIn } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
@@ -33,22 +33,24 @@ export interface EventEngineOptions {
   readonly graceMs: number;
   readonly closing: AbortSignal;
   readonly tracer: Tracer;
-  /** Starts a saga of steps, or finds it, and waits for its end. Undefined if that takes longer. */
+  /**
+   * Starts a saga of steps, or finds it, and waits for its end. Undefined if the saga takes longer than one wait.
+   */
   runSaga(saga: AnySaga, input: unknown, id: string, waitMs: number): Promise<SagaOutcome | undefined>;
-  /** Hands an event on to the sagas of steps that wait for one with such a value. Safe to repeat. */
+  /** Passes an event on to the sagas of steps that wait for it. Idempotent. */
   tellSagas(
     event: TellableEvent,
     values: readonly (readonly [field: string, value: string])[],
   ): Promise<void>;
   onTrouble(error: unknown, attempt: number): void;
   onBug(error: unknown): void;
-  /** What an operator should know: ids, names and labels. */
+  /** Logs a message for operators with ids, names and labels. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  /** Something needs a person now: ids, names and labels. */
+  /** Called when something needs an operator, with ids, names and labels. */
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** How long a saga of steps is waited for at once. */
+/** How long one call waits for a saga of steps. */
 const SAGA_WAIT_MS = 5_000;
 
 export class EventEngine {
@@ -96,13 +98,13 @@ export class EventEngine {
     return this.#options.tellSagas(...event);
   }
 
-  /** Writes what is published, claimed by this process as it is written if there is room. */
+  /** Writes publications; rows are inserted as claimed by this process if it has free slots. */
   async publish(out: Fanout): Promise<void> {
     const next = this.continuation({ out }, undefined);
     next.accept(await next.writing(this.store.publish(out, next.claims)));
   }
 
-  /** Writes an outcome, with what it causes claimed by this process as it is written if there is room. */
+  /** Writes an outcome; its follow-up rows are inserted as claimed by this process if it has free slots. */
   async settle(outcome: Outcome, delivery: Delivery, lease: Lease): Promise<WriteAnswer> {
     const next = this.continuation(outcome, lease);
     const answer = await next.writing(this.store.settle(outcome, next.claims));
@@ -115,7 +117,7 @@ export class EventEngine {
     return continuation(this, this.clock, cause, from);
   }
 
-  /** The run that a delivery belongs to: its own, or the newest of its process if it came from outside. */
+  /** The run of a delivery: its own, or the newest run of its process if the event came from outside. */
   async runOf({ sagaId, handler, correlation }: Delivery): Promise<RunRecord | undefined> {
     if (sagaId !== undefined) return (await this.store.runs([sagaId])).get(sagaId);
     const place = this.registry.mapping.get(handler ?? "");
@@ -124,14 +126,14 @@ export class EventEngine {
       : undefined;
   }
 
-  /** Notifies those who wait for a run, and a person if one is needed now. */
+  /** Notifies the waiters of a run, and operators if the run needs one. */
   announce({ to, error, move }: Outcome, { id, name, handler }: Delivery, lease: Lease): void {
     // Waiters are notified after this delivery's slot is free.
     if (move && isAtRest(move.state.status))
       void lease.gone.then(() => this.listeners.notify(move.run.sagaId, move.state.status));
     if (to === settled("abandon")) {
       const fields = { id, event: name, handler, error: error === undefined ? error : labelIn(error) };
-      this.#options.onAttention(fields, "amends: an event was given up and needs a person");
+      this.#options.onAttention(fields, "amends: an event was abandoned and needs a person");
     }
     if (move?.state.status === "stalled") {
       const { sagaId, sagaType } = move.run;
@@ -152,10 +154,10 @@ export class EventEngine {
     await this.store.settle({ delivery, to: settled("release"), uncounted: true, out: NOTHING_OUT });
   }
 
-  /** A saga of steps may take its time: it is looked at again and again, and no slot is held meanwhile. */
+  /** A saga of steps may run long: the handler polls it and holds no slot between polls. */
   async #runSaga(saga: AnySaga, input: unknown, id: string): Promise<SagaOutcome> {
     const outcome = await this.#options.runSaga(saga, input, id, SAGA_WAIT_MS);
-    // A stalled saga waits for a person, and goes on after that.
+    // A stalled saga continues after an operator acts on it.
     if (outcome && outcome.status !== "STALLED") return outcome;
     throw new WaitLonger(SAGA_WAIT_MS);
   }

@@ -1,6 +1,6 @@
 /**
- * Which rows an event becomes: one for each handler in this process that takes it. Without such a handler it becomes one row
- * that a process with handlers routes later.
+ * The rows of an event: one for each of its handlers in this process. Without a handler it becomes one row that a
+ * process with handlers routes later.
  */
 import { deliveryId, sealOf, type Sealed } from "../../core/flow/sealed.ts";
 import { newId } from "../../runtime/identifiers.ts";
@@ -11,7 +11,7 @@ import type { AnyHandler } from "../define/handler.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import type { AnySagaDef } from "../define/saga-def.ts";
 
-/** Where an event comes from. */
+/** The origin of an event. */
 export interface Origin {
   readonly correlation: string | undefined;
   readonly causation: string | undefined;
@@ -52,7 +52,7 @@ function deliveryOf(
   const { saga, step } = place;
   const correlation = saga.getProcessId(event);
   if (step === saga.steps[0]) return rowOf(seal, name, origin, correlation, newId(), true);
-  // Only an event that the saga itself sends belongs to its run: the same event from outside finds no run that waits for it.
+  // Only an event that the saga itself sends belongs to its run: no run waits for the same event from outside.
   const isOwn = origin.run?.saga === saga && origin.run.processId === correlation;
   return rowOf(seal, name, origin, correlation, isOwn ? origin.run.sagaId : undefined, false);
 }

@@ -1,4 +1,4 @@
-/** The span of a handler's call, for whoever traces. */
+/** The tracing span of a handler's call. */
 import type { SpanNote } from "../../runtime/trace.ts";
 import type { Delivery } from "./outcome.ts";
 import type { AnyHandler } from "../define/handler.ts";

@@ -1,7 +1,7 @@
 /**
- * One delivery at its handler: find its run, call the handler if the run waits for it, decide what the result means, and
- * write all of it at once. If the run moves on meanwhile, the decision is made anew on its new state; the handler is not
- * called again for that.
+ * Processes one delivery: find its run, call the handler if the run waits for it, decide, and write everything in
+ * one commit. If the run changes meanwhile, the decision is repeated on its new state; the handler is not called
+ * again for that.
  */
 import { claimCount } from "../../core/claim-token.ts";
 import { errorLabel, labelWithMessage } from "../../core/errors.ts";
@@ -19,7 +19,7 @@ import { NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outc
 import { DEADLINE_PASSED, type FinalResult, type HandlerResult, type RetryResult } from "./result.ts";
 import { handleInTransaction } from "./transactional.ts";
 
-/** Of a delivery that its run does not wait for: it changes nothing, whatever its handler would have answered. */
+/** The outcome of a delivery that its run does not wait for: it changes nothing. */
 const NOT_CALLED: FinalResult = { kind: "exhausted", error: "NotAwaited" };
 
 export class HandlerTurn {
@@ -28,7 +28,7 @@ export class HandlerTurn {
   readonly #lease: Lease;
   #delivery: Delivery;
   #run: RunRecord | undefined;
-  /** No process has called the handler for this delivery. Every claim raises the token, also one that was given back. */
+  /** No process has called the handler for this delivery. Every claim raises the token, also a released one. */
   #isUnbegun: boolean;
 
   constructor(engine: EventEngine, handler: AnyHandler, delivery: Delivery, lease: Lease) {
@@ -45,7 +45,7 @@ export class HandlerTurn {
     while (!(await this.#attempt()));
   }
 
-  /** True once the delivery is settled or lost. False if its run has moved on, and is read again. */
+  /** True once the delivery is settled or lost. False if its run has changed and must be read again. */
   async #attempt(): Promise<boolean> {
     const run = this.#run;
     const delivery = this.#delivery;
@@ -53,7 +53,7 @@ export class HandlerTurn {
     const role = decider.roleOf(delivery, run);
     if (role.kind === "past" || role.kind === "early") return this.#conclude(NOT_CALLED);
     if (role.kind === "act" && run) {
-      // Its run has turned back. The process that had the delivery is gone, and may have done the step or not.
+      // Its run compensates. The previous worker of the delivery crashed, so the step is in doubt.
       if (run.state.status !== "running")
         return this.#conclude({ kind: "exhausted", error: "LeaseExpired", unbegun: this.#isUnbegun });
       if (run.dueAtMs !== undefined && run.dueAtMs <= clock.monotonicMs()) return this.#expire(run);
@@ -68,7 +68,7 @@ export class HandlerTurn {
     return tracer.run(
       () => spanOf(this.#handler, delivery),
       (trace) => {
-        // What the handler causes belongs below its own span.
+        // Follow-up events are children of the handler's span.
         if (trace !== undefined) this.#delivery = { ...delivery, trace };
         return this.#call({ ...request, delivery: this.#delivery }, (label) => void (failed = label));
       },
@@ -127,12 +127,12 @@ export class HandlerTurn {
     role: Role,
     onFailure?: (label: string) => void,
   ): Promise<boolean> {
-    // A call that was stopped has no outcome: the delivery is given back, or another process has it.
+    // A stopped call has no outcome: the delivery is released, or another process claimed it.
     if (result === undefined) return true;
     this.#isUnbegun = false;
     if (result.kind === "retry" || result.kind === "exhausted") onFailure?.(result.error);
     if (result.kind === "retry") return this.#retry(result, role);
-    // The handler has run and must not run again: only the decision is made anew.
+    // The handler has run and must not run again: only the decision is repeated.
     while (!(await this.#conclude(result)));
     return true;
   }
@@ -149,7 +149,10 @@ export class HandlerTurn {
     return this.#settle(outcome);
   }
 
-  /** A function of the saga's own failed. That is tried again like a failure of the handler, and then given up. */
+  /**
+   * A function of the saga failed. It is retried like a failure of the handler, and abandoned after the last
+   * attempt.
+   */
   #notMade(thrown: unknown): Promise<boolean> {
     const label = errorLabel(thrown, this.#engine.callTools.errorCodes);
     const result = retryOrEnd(this.#handler, this.#delivery.attempts, thrown, label);
@@ -157,7 +160,7 @@ export class HandlerTurn {
     return result.kind === "retry" ? this.#retry(result, role) : this.#giveUp(label);
   }
 
-  /** The time of the run was up before the handler was called: it is not called any more. */
+  /** The deadline of the run passed before the call: the handler is not called. */
   async #expire(run: RunRecord): Promise<boolean> {
     const before = this.#isUnbegun ? "unbegun" : "doubtful";
     let decided: Awaited<ReturnType<EventEngine["decider"]["steer"]>>;
@@ -171,8 +174,8 @@ export class HandlerTurn {
   }
 
   /**
-   * An attempt of a step that is to come again moves its run as well, to the state in which it is: if the run has turned
-   * back meanwhile, it does not wait for the step any longer.
+   * A retry of a step also writes its run with an unchanged state. The write fails if the run began to compensate
+   * meanwhile and no longer waits for the step.
    */
   async #retry({ waitMs, error, message, uncounted }: RetryResult, role: Role): Promise<boolean> {
     const delivery = this.#delivery;
@@ -193,7 +196,7 @@ export class HandlerTurn {
     return this.#settle({ delivery: this.#delivery, to: settled("abandon"), error, out: NOTHING_OUT });
   }
 
-  /** True if the outcome is written, or the delivery is another process's. False if its run has moved on. */
+  /** True if the outcome is written, or another process claimed the delivery. False if its run has changed. */
   async #settle(outcome: Outcome): Promise<boolean> {
     const { isWritten } = await this.#engine.settle(outcome, this.#delivery, this.#lease);
     if (isWritten) return true;
@@ -203,7 +206,7 @@ export class HandlerTurn {
     return false;
   }
 
-  /** Another process has the delivery: nothing was written here, and that is counted. */
+  /** Another process claimed the delivery: nothing was written here. Count the lost claim. */
   #lost(): true {
     this.#lease.stop("lost");
     return true;

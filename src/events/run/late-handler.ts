@@ -1,6 +1,7 @@
 /**
- * Handlers that do not return in time. A handler that has not returned keeps its slot. If it was its last attempt, or its
- * run's time is up, its end is waited for with its lease renewed: nothing is given up or undone while it is known to run.
+ * Handlers that do not return in time. Such a handler keeps its slot. After the last attempt or the run's deadline,
+ * the worker keeps renewing the lease and waits for the handler: nothing is abandoned or undone while the handler
+ * is known to run.
  */
 import { noteRunning } from "../../outbox/queries.ts";
 import type { FlowStore } from "../store/store.ts";
@@ -15,7 +16,7 @@ interface Tools {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** The result of the call, once it is known. Undefined if the delivery was lost meanwhile. */
+/** The result of the call. Undefined if the claim was lost meanwhile. */
 export async function resultInTime(
   tools: Tools,
   request: Request,
@@ -32,13 +33,16 @@ export async function resultInTime(
   if (!late) return result;
   await tools.store.query(noteRunning(tools.store.dialect, delivery.id, delivery.token));
   const { id, handler } = delivery;
-  tools.warn({ id, handler }, "amends: a handler has not returned although its time is over");
+  tools.warn({ id, handler }, "amends: a handler has not returned after its timeout");
   return (await lease.unlessLost(late))?.result;
 }
 
-/** The time of a run is up while its handler runs: the run turns back now, and undoes once the handler has ended. */
+/**
+ * The run's deadline passed while its handler runs: the run is marked as compensating now, and undoes its steps
+ * once the handler has ended.
+ */
 async function turnBack({ store, decider }: Tools, run: RunRecord): Promise<void> {
   const decided = await decider.steer(run, { kind: "deadline", delivery: "running" });
-  // If the run has moved on, another process or the reaper was first.
+  // If the run has changed, another process or the reaper was first.
   if (decided) await store.move(decided.move, decided.out);
 }

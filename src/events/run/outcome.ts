@@ -1,4 +1,6 @@
-/** What travels between the parts of the event flow: deliveries, runs, and what is written together. */
+/**
+ * The types that the parts of the event flow share: deliveries, runs, and the changes that are written together.
+ */
 import type { FlowState } from "../../core/flow/state.ts";
 import type { DeliveryOutcome, DeliveryRow, NewDelivery } from "../../outbox/deliveries/row.ts";
 
@@ -9,9 +11,9 @@ export interface RunRecord {
   readonly processId: string;
   readonly version: number;
   readonly state: FlowState;
-  /** When the time of the current step, or of the whole saga, is up, by this process's clock. */
+  /** The deadline of the current step or of the saga, whichever is first, by this process's clock. */
   readonly dueAtMs: number | undefined;
-  /** The same for the saga as a whole. */
+  /** The deadline of the saga. */
   readonly deadlineAtMs: number | undefined;
 }
 
@@ -33,17 +35,17 @@ export interface NewRun {
   readonly deadlineMs: number | undefined;
 }
 
-/** A run goes from the state in which the decision found it to the next one. */
+/** A transition of a run from the state that the decision was made on to the next one. */
 export interface Move {
   readonly run: RunRecord;
   readonly state: FlowState;
-  /** How long the step that is waited for now may take. `rest`: the time that is left of the current one. */
+  /** The timeout of the current step. `rest`: the remaining time of the previous deadline. */
   readonly stepMs: number | "rest" | undefined;
-  /** What a person did and why, as JSON. */
+  /** The note of an operator action, as JSON. */
   readonly note?: string | undefined;
 }
 
-/** What goes out: rows, and the runs that some of them begin. */
+/** The rows to send, and the runs that some of them begin. */
 export interface Fanout {
   readonly rows: readonly NewDelivery[];
   readonly runs: readonly NewRun[];
@@ -51,7 +53,7 @@ export interface Fanout {
 
 export const NOTHING_OUT: Fanout = { rows: [], runs: [] };
 
-/** Everything that is written because a delivery was handled: all of it, or nothing. */
+/** All changes of one handled delivery, written atomically. */
 export interface Outcome extends DeliveryOutcome {
   readonly move?: Move | undefined;
   readonly out: Fanout;

@@ -1,4 +1,4 @@
-/** Finds the runs whose time is up and turns them back, without anybody asking. */
+/** Finds runs that are past their deadline and starts their compensation. */
 import { errorLabel } from "../../core/errors.ts";
 import type { FlowEvent } from "../../core/flow/decide.ts";
 import { HELD } from "../../core/outbox/machine.ts";
@@ -12,7 +12,7 @@ import { selectExpired } from "../store/run-queries.ts";
 import { STORED_RUN, toRun, trailOf } from "../store/run-row.ts";
 
 const BATCH = 100;
-/** It holds no leases. */
+/** The reaper holds no leases. */
 const NEVER_MS = 3_600_000;
 
 export interface ReaperOptions {
@@ -43,7 +43,7 @@ export class Reaper implements Duty {
   }
 
   async renew(): Promise<void> {
-    // Nothing is held between two looks.
+    // The reaper holds nothing between two polls.
   }
 
   async drain(): Promise<void> {
@@ -68,24 +68,24 @@ export class Reaper implements Duty {
     return Array.from({ length: turned }, () => ({ gone: Promise.resolve() }));
   }
 
-  /** True where the run turned back now; another process, or an answer in the very moment, may have been first. */
+  /** True if this call started the compensation; another process or a concurrent answer may have been first. */
   async #turn(run: RunRecord, trail: readonly string[]): Promise<boolean> {
     const { engine, dialect } = this.#options;
     const step = engine.registry.saga(run.sagaType)?.steps[run.state.currentStep];
-    if (!step) return false; // a saga that this process does not know is left to whoever does
+    if (!step) return false; // a process that knows this saga handles it
     const [row] = await engine.store.query(selectAwaited(dialect, trail, step.handler.name));
     const awaited = row && AWAITED.read(row);
     const delivery = conditionOf(awaited);
     try {
       const decided = await engine.decider.steer(run, { kind: "deadline", delivery });
       if (!decided) return false;
-      // What nobody is working on must not begin any more; what runs is waited for.
+      // An unclaimed delivery is superseded; a running handler is waited for.
       const { move, out } = decided;
       if (!awaited || delivery === "running") return await engine.store.move(move, out);
       return await engine.store.supersede(awaited, "DeadlinePassed", move, out);
     } catch (error) {
       const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };
-      this.#options.warn(fields, "amends: a run whose time is up could not be turned back; trying again");
+      this.#options.warn(fields, "amends: a run past its deadline could not be compensated; trying again");
       return false;
     }
   }
@@ -96,6 +96,6 @@ function conditionOf(
 ): Extract<FlowEvent, { kind: "deadline" }>["delivery"] {
   if (!awaited) return "doubtful";
   if (HELD.includes(awaited.status) && awaited.isLeased) return "running";
-  // Every claim raises the token, also one that is not counted because it was given back or only waited.
+  // Every claim raises the token, also one that does not count as an attempt.
   return awaited.token === 0 ? "unbegun" : "doubtful";
 }

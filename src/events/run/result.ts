@@ -1,7 +1,7 @@
-/** How the call of a handler ended. */
+/** The result of a handler's call. */
 import type { EventValue } from "../define/event.ts";
 
-/** The handler is not called again: this is what came of it. */
+/** A final result: the handler is not called again. */
 export type FinalResult =
   | {
       readonly kind: "ok" | "err";
@@ -11,28 +11,28 @@ export type FinalResult =
     }
   | ExhaustedResult;
 
-/** Its attempts are used up, or it threw what another attempt cannot change. */
+/** Its attempts are used up, or it threw a permanent error. */
 export interface ExhaustedResult {
   readonly kind: "exhausted";
   readonly error: string;
   /** Stored beside the label if messages are kept. */
   readonly message?: string | undefined;
-  /** It was never called: there is nothing of it to undo. */
+  /** The handler was never called: there is nothing to undo. */
   readonly unbegun?: boolean;
 }
 
-/** It is called again after this long. */
+/** The handler is called again after this delay. */
 export interface RetryResult {
   readonly kind: "retry";
   readonly waitMs: number;
   readonly error: string;
   /** Stored beside the label if messages are kept. */
   readonly message?: string | undefined;
-  /** Nothing went wrong: it only waits, and the claim does not count as an attempt. */
+  /** Not a failure: the handler only waits, and the claim does not count as an attempt. */
   readonly uncounted?: boolean;
 }
 
 export type HandlerResult = FinalResult | RetryResult;
 
-/** The label of a step whose run had no time left. */
+/** The label of a step that failed because of its run's deadline. */
 export const DEADLINE_PASSED = "DeadlinePassed";

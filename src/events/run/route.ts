@@ -1,4 +1,4 @@
-/** Deliveries without a handler of the user's: events that are still to be routed, and those that sagas of steps wait for. */
+/** Deliveries without an application handler: unrouted events, and events that sagas of steps wait for. */
 import { delayMs } from "../../core/backoff.ts";
 import { errorLabel } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
@@ -10,7 +10,7 @@ import type { EventEngine } from "./engine.ts";
 import { fanOut } from "./fanout.ts";
 import { NOTHING_OUT, type Delivery, type Outcome } from "./outcome.ts";
 
-/** An event that was published in a process without handlers for it: this process has some. */
+/** Routes an event that was published in a process without handlers for it. */
 export async function routeEvent(engine: EventEngine, delivery: Delivery, lease: Lease): Promise<void> {
   const [subscriber] = engine.registry.subscribers(delivery.name);
   const event = subscriber && readEvent(subscriber, delivery);
@@ -27,7 +27,7 @@ export async function routeEvent(engine: EventEngine, delivery: Delivery, lease:
   return settle(engine, outcome, delivery, lease);
 }
 
-/** Sagas of steps that wait for this event: each gets it once, however often this is tried. */
+/** Notifies the sagas of steps that wait for this event. Idempotent: each saga gets it once. */
 export async function notifySagas(
   engine: EventEngine,
   handler: AnyHandler,

@@ -1,6 +1,6 @@
 /**
- * A handler that asked for a transaction: what it writes there, its answer, the saga's state and the delivery's mark
- * are one commit, so it happens exactly once. If it answers with `err`, or throws, nothing that it wrote is kept.
+ * Runs a handler in a transaction. Its writes, its answer, the saga's state and the settle of the delivery are one
+ * commit, so they happen exactly once. If the handler returns `err` or throws, its writes are rolled back.
  */
 import { callInTransaction, type Attempted } from "../../runtime/own-transaction.ts";
 import type { Database, Session } from "../../storage/database.ts";
@@ -9,9 +9,9 @@ import { DEADLINE_PASSED, type FinalResult, type HandlerResult } from "./result.
 
 /** An outcome that is written, but not committed yet. */
 export interface Written {
-  /** It is committed: what it causes may begin. */
+  /** Committed: the follow-up rows may start. */
   accept(): void;
-  /** It is not. */
+  /** Not committed. */
   cancel(): void;
 }
 
@@ -21,13 +21,16 @@ export interface TransactionalHandler {
   call(tx: unknown): Promise<Called>;
   /** The handler has not returned. */
   onLate(late: Promise<unknown>): void;
-  /** Undefined if the run has moved on, or the claim was lost: the transaction is rolled back. */
+  /** Undefined if the run has changed, or the claim was lost: the transaction is rolled back. */
   write(session: Session, result: FinalResult): Promise<Written | undefined>;
   /** Whether an earlier commit, whose answer was lost, has settled the delivery. */
   isSettled(): Promise<boolean>;
 }
 
-/** `settled`: it is done. `refused`: the run has moved on. Otherwise the result is still to be written, without the handler's writes. */
+/**
+ * `settled`: the outcome is committed. `refused`: the run has changed. Otherwise the result must still be written,
+ * without the handler's writes.
+ */
 export async function handleInTransaction(
   given: TransactionalHandler,
 ): Promise<HandlerResult | "settled" | "refused" | undefined> {
@@ -49,18 +52,18 @@ export async function handleInTransaction(
       return ended.end;
     case "interrupted":
       return undefined;
-    default: // trouble with the database that does not pass
+    default: // a permanent database error
       return { kind: "exhausted", error: "DatabaseTrouble" };
   }
 }
 
-/** An answer that came after its run's time was up is rolled back: the step has failed, and did nothing. */
+/** An answer after the run's deadline is rolled back: the step has failed without effects. */
 function attempted(given: TransactionalHandler, called: Called): Attempted<HandlerResult | undefined> {
   const end: HandlerResult | undefined = called.expired
     ? { kind: "exhausted", error: DEADLINE_PASSED }
     : called.result;
   if (called.late) given.onLate(called.late);
-  // Past the deadline of its run it has failed for that reason, whatever its last statement says.
+  // Past the run's deadline, the deadline is the reason of the failure, whatever the error is.
   const isDeadline = end?.kind === "exhausted" && end.error === DEADLINE_PASSED;
   const thrown = isDeadline ? undefined : called.thrown;
   return { end, isSuccess: end?.kind === "ok", isLate: called.late !== undefined, thrown };

@@ -1,19 +1,20 @@
 /**
- * One statement for everything that handled deliveries lead to, composed of the stages of two tables: the outbox settles
- * deliveries and takes new rows, `saga_state` moves runs and begins new ones.
+ * One statement for all changes of handled deliveries, composed of stages on two tables: the outbox settles
+ * deliveries and takes new rows, `saga_state` updates runs and begins new ones.
  *
  *     marked    deliveries are settled
- *     moved     their runs move
+ *     moved     their runs are updated
  *     begun     new runs begin
- *     inserted  what goes out is written, some of it as claimed by this process
- *     behind    deliveries that waited for the settled ones are looked for
+ *     inserted  new rows are inserted, some of them as claimed by this process
+ *     behind    deliveries that waited for the settled ones are found
  *     notified  other processes are woken
  *
- * The optimistic form expects every claim to hold and every run to be as its decision found it. PostgreSQL counts what was
- * settled and moved, and refuses the whole statement if one is missing. In the checked form a delivery is settled if its
- * run is unmoved, and everything else is written if its delivery is settled, so that each outcome is all or nothing. On
- * PostgreSQL all stages see one snapshot: a run that another transaction moves after it does not move here, although its
- * delivery is settled, and the statement refuses as well. On SQLite there is one writer, and no optimistic form.
+ * The optimistic form expects every claim to hold and every run to have the version of its decision. PostgreSQL
+ * counts the settled deliveries and updated runs, and refuses the whole statement if one is missing. In the checked
+ * form a delivery is settled if its run is unchanged, and everything else is written if its delivery is settled, so
+ * each outcome is atomic. On PostgreSQL all stages see one snapshot: if another transaction updates a run after that
+ * snapshot, the run is not updated here although its delivery is settled, and the statement refuses as well. SQLite
+ * has one writer, and no optimistic form.
  */
 import {
   IS_CLAIMED,
@@ -32,7 +33,7 @@ import { projection, type Projection } from "../../storage/table.ts";
 import type { Outcome } from "../run/outcome.ts";
 import { hasBegun, insertRuns, isUnmoved, moveRuns, type RunInsert, type RunMove } from "./run-queries.ts";
 
-/** What is written together. Deliveries and runs are in the order of their ids, so that no two statements wait in a circle. */
+/** The changes of one commit. Deliveries and runs are in the order of their ids, which avoids deadlocks. */
 export interface Contents {
   readonly outcomes: readonly Outcome[];
   readonly moves: readonly RunMove[];

@@ -1,7 +1,8 @@
 /**
- * Writes publications and the outcomes of deliveries, many in one commit. Each outcome is all or nothing: its claim must
- * still hold, its run must be as the decision found it, and only then is anything of it written. An outcome that does not
- * hold costs the others nothing. Cost: one statement on PostgreSQL, one per stage on SQLite (outcome-queries.ts).
+ * Writes publications and the outcomes of deliveries, many in one commit. Each outcome is all or nothing: its claim
+ * must still hold, its run must be as the decision found it, and only then is anything of it written. A refused
+ * outcome does not affect the others. Cost: one statement on PostgreSQL, one per stage on SQLite
+ * (outcome-queries.ts).
  *
  * Safe to repeat after a commit whose answer was lost: an outcome that is written already is found by its claim.
  */
@@ -26,15 +27,15 @@ import type { RunInsert, RunMove } from "./run-queries.ts";
 export interface WriteItem {
   readonly outcome: Outcome | undefined;
   readonly out: Fanout;
-  /** Of the rows that go out, those that this process wants to claim as they are written. */
+  /** The new rows that this process wants to insert as claimed. */
   readonly claims: readonly NewDelivery[];
 }
 
 export interface WriteAnswer {
   readonly isWritten: boolean;
-  /** The rows of the whole commit that this process claimed, and since when they exist. */
+  /** The rows of the whole commit that this process claimed, with their creation times. */
   readonly claimed: ReadonlyMap<NewDelivery, number>;
-  /** A delivery waits behind one that was settled in this commit, and may be claimed now. */
+  /** True if a delivery waited behind one that was settled in this commit, and may be claimed now. */
   readonly hasMore: boolean;
 }
 
@@ -73,18 +74,18 @@ export async function writeTogether(
   return items.map((item) => answers[group.indexOf(item)] ?? later[rest.indexOf(item)] ?? NOT_WRITTEN);
 }
 
-/** In a transaction that is open already. An answer that says that nothing is written asks for a rollback. */
+/** Writes in an open transaction. If the answer says that nothing is written, the caller must roll back. */
 export async function writeInside(tools: WriteTools, item: WriteItem): Promise<WriteAnswer> {
   try {
     return (await write(tools, contentsOf([item]), "checked")).get(item) ?? NOT_WRITTEN;
   } catch (error) {
-    // The run moved in this very moment: the decision does not hold.
+    // The run changed concurrently: the decision is outdated.
     if (isRefusal(tools.dialect, error)) return NOT_WRITTEN;
     throw error;
   }
 }
 
-/** Outcomes that move one run go one after the other: the second was decided on a state that the first has left. */
+/** Outcomes of one run are written one after the other: the first one makes the second decision outdated. */
 function onePerRun(
   items: readonly WriteItem[],
 ): readonly [group: readonly WriteItem[], rest: readonly WriteItem[]] {
@@ -121,7 +122,7 @@ function contentsOf(items: readonly WriteItem[]): Sorted {
   return { items, claims, outcomes, moves, runs, rows };
 }
 
-/** The rows that go out for the run, to be added behind those that did before. */
+/** The ids of the run's new rows, to be appended to its trail. */
 export function trailOf({ run }: Move, { rows }: Fanout): string {
   let trail = "";
   for (const { id, sagaId } of rows) if (sagaId === run.sagaId) trail += ` ${id}`;
@@ -143,7 +144,7 @@ function firstInTurn(items: readonly WriteItem[]): ReadonlySet<NewDelivery> {
   return claims;
 }
 
-/** So often a run may move in the very moment. Each time another transaction has got on. */
+/** The number of retries after concurrent changes of a run. Each time another transaction made progress. */
 const REFUSALS_MAX = 20;
 
 async function writeChecked(tools: WriteTools, contents: Sorted): ReturnType<typeof write> {
@@ -181,7 +182,7 @@ async function write(
   return answered(items.filter(isWritten), claims, times, hasMore);
 }
 
-/** Outcomes that an earlier, unanswered commit of ours has written, and the rows that it wrote as claimed. */
+/** Outcomes that an earlier commit with a lost answer has written, and the rows that it inserted as claimed. */
 async function findWritten(
   { dialect, execute }: WriteTools,
   { claims }: Sorted,
@@ -212,7 +213,7 @@ function answered(
   return new Map(items.map((item) => [item, answer]));
 }
 
-/** Names a claim: a lost claim and the one that holds may be in one group, and only one of them is settled. */
+/** The key of a claim: a lost claim and the valid one may be in one group, and only the valid one is settled. */
 function nameOf({ id, token }: DeliveryClaim): string {
   return `${id}#${token}`;
 }

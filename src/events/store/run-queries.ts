@@ -1,4 +1,4 @@
-/** The statements on `saga_state`: runs that begin, runs that move, and reads. */
+/** The statements on `saga_state`: inserts, updates and reads of runs. */
 import { flowMachine, type FlowStatus } from "../../core/flow/machine.ts";
 import { BEGUN } from "../../core/flow/state.ts";
 import { causedFields, causedRows, type Caused } from "../../outbox/deliveries/outcome-queries.ts";
@@ -30,10 +30,10 @@ export function selectRunsOf(
     where s.saga_type = ${sagaType} and s.process_id = ${processId} order by s.run desc limit ${limit}`;
 }
 
-/** A run that has a deadline to keep: only such a run can turn back. */
+/** A run with a deadline that can still begin to compensate. */
 const WATCHED: readonly FlowStatus[] = flowMachine.sources("turnBack");
 
-/** Runs whose time is up. */
+/** Runs past their deadline. */
 export function selectExpired(dialect: Dialect, limit: number): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
     where s.due_at <= ${dialect.now()} and s.status in (${literals(WATCHED)})
@@ -55,7 +55,7 @@ const NEW_RUN = causedFields<RunInsert>({
   deadline_ms: float(({ run }) => run.deadlineMs),
 });
 
-/** A process has at most one open run, and one run per trigger, however often the trigger comes. */
+/** A process has at most one open run, and one run per trigger, however often the trigger is delivered. */
 export function insertRuns(dialect: Dialect, inserts: readonly RunInsert[], isCaused: boolean): Sql {
   const table = dialect.table("saga_state");
   const now = dialect.now();
@@ -81,7 +81,7 @@ export function hasBegun(dialect: Dialect, isAny: boolean): Sql {
   });
 }
 
-/** A run that moves, and the ids of the rows that are sent for it with this. */
+/** The update of a run, with the ids of its new rows. */
 export interface RunMove extends Caused {
   readonly move: Move;
   readonly trail: string;
@@ -105,8 +105,8 @@ const MOVE = causedFields<RunMove>({
 });
 
 /**
- * The run `r.run_id` is as the decision found it. A value instead of an `exists`: beside an "or", PostgreSQL would answer
- * that one from a hash of the whole table.
+ * The run `r.run_id` has the version that the decision was made on. A scalar subquery instead of an `exists`: next
+ * to an "or", PostgreSQL would hash the whole table for it.
  */
 export function isUnmoved(dialect: Dialect): Sql {
   return sql`r.run_version = (select s.version from ${dialect.table("saga_state")} as s
@@ -114,8 +114,8 @@ export function isUnmoved(dialect: Dialect): Sql {
 }
 
 /**
- * A run moves once per version. When it comes to rest is a column of its own (`rested_at`): while a run goes on, nothing
- * changes that an index knows.
+ * Updates a run once per version. The instant of its end is a separate column (`rested_at`), so updates of an open
+ * run change no indexed column.
  */
 export function moveRuns(dialect: Dialect, moves: readonly RunMove[], isCaused: boolean): Sql {
   const now = dialect.now();

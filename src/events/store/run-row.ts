@@ -1,4 +1,6 @@
-/** One run of a saga over events as its row in `saga_state` says: how far it came, its time limits, and what it sent. */
+/**
+ * A row of `saga_state`: one run of a saga over events with its progress, its deadlines and the ids of its rows.
+ */
 import type { FlowStatus } from "../../core/flow/machine.ts";
 import type { FlowState } from "../../core/flow/state.ts";
 import { instant, int, json, optional, text } from "../../storage/column.ts";
@@ -69,7 +71,7 @@ export function stateOf(row: StoredRun): FlowState {
   return { status, currentStep, completedSteps, undoSteps, lateStep, failure };
 }
 
-/** `hereMs` is the time of this process's clock when the row was read: it counts the time that is left from there. */
+/** `hereMs` is this process's clock when the row was read: the remaining time counts from there. */
 export function toRun(row: StoredRun, hereMs: number): RunRecord {
   const { sagaId, sagaType, processId, version, dueAt, deadlineAt, nowAt } = row;
   const here = (at: number | undefined): number | undefined =>

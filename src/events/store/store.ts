@@ -1,4 +1,4 @@
-/** Runs and deliveries in a database. Publications and outcomes share commits; everything else is rare. */
+/** Runs and deliveries in a database. Publications and outcomes share commits; the other operations are rare. */
 import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import {
   claimDeliveries,
@@ -56,12 +56,12 @@ export class FlowStore {
       bytes: bytesOf,
       signal,
       onTrouble,
-      // A caller waits for a publication; nobody waits for an outcome.
+      // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,
     });
   }
 
-  /** Commits so far. */
+  /** The number of commits. */
   get flushes(): number {
     return this.#writer.flushes;
   }
@@ -88,19 +88,19 @@ export class FlowStore {
     return this.#writer.submit({ outcome, out: outcome.out, claims });
   }
 
-  /** In a transaction that is open already. If the answer says that nothing is written, it must be rolled back. */
+  /** Writes in an open transaction. If the answer says that nothing is written, the caller must roll back. */
   settleIn(session: Session, outcome: Outcome, claims: readonly NewDelivery[]): Promise<WriteAnswer> {
     return writeInside(this.#inside(session), { outcome, out: outcome.out, claims });
   }
 
-  /** Closes a delivery that no claim holds, and moves its run. False if the one or the other has moved on. */
+  /** Supersedes an unclaimed delivery and updates its run. False if either has changed. */
   async supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
     const item = { outcome: { delivery, to: SUPERSEDED, error, move, out }, out, claims: NO_CLAIMS };
     const [answer] = await this.#writer.persist(() => writeTogether(this.#tools, [item]));
     return answer?.isWritten === true;
   }
 
-  /** Moves a run, whatever its deliveries do. False if it has moved on. */
+  /** Updates a run regardless of its deliveries. False if the run has changed. */
   move(move: Move, out: Fanout): Promise<boolean> {
     const moves = [{ cause: undefined, move, trail: trailOf(move, out) }];
     return this.#writer.persist(() =>
@@ -125,7 +125,7 @@ export class FlowStore {
     return claimed.map((row) => toDelivery(row, runs.get(row.sagaId ?? "")));
   }
 
-  /** Answers with the ids that are still held. */
+  /** Returns the ids whose claims still hold. */
   async renew(held: readonly DeliveryClaim[]): Promise<ReadonlySet<string>> {
     if (held.length === 0) return new Set();
     const statement = renewDeliveries(this.dialect, held, this.#leaseMs);
@@ -144,7 +144,7 @@ export class FlowStore {
   async runs(sagaIds: readonly string[]): Promise<ReadonlyMap<string, RunRecord>> {
     const rows = await this.#writer.query(selectRuns(this.dialect, sagaIds));
     const hereMs = this.#db.clock.monotonicMs();
-    // A run that somebody changed by hand must not stop the others.
+    // An invalid row (edited by hand) must not stop the others.
     const runs = rows.flatMap((row) => STORED_RUN.tryRead(row) ?? []);
     return new Map(runs.map((run) => [run.sagaId, toRun(run, hereMs)]));
   }
@@ -167,7 +167,7 @@ export class FlowStore {
 const NO_RUNS: ReadonlyMap<string, RunRecord> = new Map();
 
 export function toDelivery(row: DeliveryRow, run?: RunRecord): Delivery {
-  // What a saga of steps has emitted belongs to the trace of that saga.
+  // An event that a saga of steps emitted belongs to the trace of that saga.
   const trace =
     readTraceparent(row.trace) ?? (row.sagaId === undefined ? undefined : sagaTraceparent(row.sagaId));
   return { ...row, run, trace };

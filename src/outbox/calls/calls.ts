@@ -1,7 +1,6 @@
 /**
- * Durable calls of the user's own: written in the caller's transaction, made after its commit, tried again until they
- * succeed or a person is needed. They leave through the same table, the same claim and the same lease pool as
- * everything else.
+ * Durable calls of the application: enqueued in the caller's transaction, made after its commit, and retried until
+ * they succeed or need an operator. They use the same outbox table, claim and lease pool as everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { insertAction } from "../../audit/action-queries.ts";
@@ -79,7 +78,7 @@ export interface CallPage {
   readonly next: string | undefined;
 }
 
-/** A call with the schedule that holds for it. */
+/** A call with its retry schedule. */
 interface KnownCall {
   readonly definition: CallDefinition;
   readonly retry: RetryPolicy;
@@ -179,7 +178,7 @@ export class Calls<Tx = unknown> {
    * operator go on record in the same transaction. Returns the requeued ids.
    */
   async requeue(ids: Iterable<string>, note: OperatorNote): Promise<readonly string[]> {
-    const { reason, by = NOBODY } = checkNote(note, "the record of what people did");
+    const { reason, by = NOBODY } = checkNote(note, "the log of operator actions");
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;
@@ -239,7 +238,7 @@ export class Calls<Tx = unknown> {
     );
   }
 
-  /** With `telling`, the message of what was thrown is stored beside its label. */
+  /** With `telling`, the error message is stored beside the label. */
   async #conclude(entry: CallEntry, lease: Lease, decision: Decision, telling?: Outcome): Promise<void> {
     const { entryId, token, name, attempts } = entry;
     const stored = withMessage(decision, telling);
@@ -260,7 +259,7 @@ const ABANDONED: Source<CallEntry> = sourceOf(
   (row) => toCall(CALL.read(row)),
 );
 
-/** On record where nobody said who it was. */
+/** The recorded name if the caller gives none. */
 const NOBODY = "unknown";
 
 function isList(given: unknown): given is readonly CallDefinition[] {

@@ -1,4 +1,4 @@
-/** What a durable call of the user's own is: its name, what it takes, and the code that makes it. */
+/** The definition of a durable call: its name, the schema of its input, and the code that makes it. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { positiveMs, type Duration } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -66,7 +66,7 @@ export function defineCall<Schema extends StandardSchemaV1>(
   return { name, schema, handle, retry, timeoutMs };
 }
 
-/** The input as it is stored. Says where it does not fit, never what was there. */
+/** The input as it is stored. The error names the path that does not fit, never the value. */
 export async function encodeInput(call: CallDefinition, given: unknown): Promise<string> {
   const field = `The input of call ${call.name}`;
   const result = await call.schema["~standard"].validate(given);

@@ -39,7 +39,7 @@ export interface QueuedCall {
 
 const FINGERPRINT_LENGTH = 16;
 
-/** Everything about a call is checked before anything is written. */
+/** Validates a call before anything is written. */
 export function readCall(
   name: string,
   payload: string,
@@ -71,7 +71,10 @@ function readGate({ runAt, delay }: EnqueueOptions<never>): CallGate | undefined
   throw new AmendsError("BAD_OPTION", "`runAt` must be a valid Date.");
 }
 
-/** The input itself is cleared when the call is done; a second enqueue is still compared with it. */
+/**
+ * A hash of the input: the input is cleared when the call is done, but a second enqueue must still be compared with
+ * it.
+ */
 function fingerprint(name: string, key: string, payload: string): string {
   const text = JSON.stringify([name, key, canonicalJson(JSON.parse(payload))]);
   return createHash("sha256").update(text).digest("hex").slice(0, FINGERPRINT_LENGTH);
@@ -86,7 +89,7 @@ export async function writeCall(session: Session, call: NewCall): Promise<Queued
     if (notice) await session.query(notice);
     return { entryId, created: true };
   }
-  // Without an id of the caller's nobody else can have written it: the answer to an earlier commit was lost.
+  // Without a caller's id the row is our own: an earlier commit, whose answer was lost, wrote it.
   if (!dedupe) return { entryId, created: true };
   const [row] = await session.query(selectCallByKey(dialect, name, dedupe.key));
   if (!row) throw removed(name, dedupe.key);
@@ -106,7 +109,7 @@ function conflict(call: string, id: string): AmendsError {
 function removed(call: string, id: string): AmendsError {
   return new AmendsError(
     "CALL_CONFLICT",
-    `Call ${call} under this id was removed by retention at this very moment. Enqueue it again.`,
+    `Call ${call} under this id was removed by retention during this call. Enqueue it again.`,
     { call, id },
   );
 }

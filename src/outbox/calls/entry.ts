@@ -1,4 +1,4 @@
-/** A call of the user's own, as lists show it. */
+/** The public view of a durable call. */
 import type { Verification } from "../../core/outbox/entry.ts";
 import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import type { CallRow } from "../rows.ts";

@@ -1,10 +1,10 @@
-/** The statements of calls of the user's own: enqueue one, and find the one that has an id already. */
+/** The statements of durable calls: enqueue a call, and find the call with a given id. */
 import { text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 
-/** When nobody may claim the call before: an instant, or so long after now by the database's clock. */
+/** The earliest time of a claim: an instant, or a delay by the database's clock. */
 export type CallGate =
   | { readonly atMs: number; readonly afterMs?: undefined }
   | { readonly afterMs: number; readonly atMs?: undefined };
@@ -15,7 +15,7 @@ export interface NewCall {
   /** The input as JSON. */
   readonly payload: string;
   readonly gate: CallGate | undefined;
-  /** The caller's own id, and a fingerprint of the input, which outlives the input itself. */
+  /** The caller's own id, and a hash of the input, which outlives the input itself. */
   readonly dedupe: { readonly key: string; readonly fingerprint: string } | undefined;
   readonly traceparent: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Which deliveries a process may work on: the claim, its renewal, and what is known of one claim. */
+/** The claim of deliveries, its renewal, and queries on single claims. */
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
 import { claimStatement, freshFirst, renewStatement, type Claimable } from "../../storage/claim.ts";
 import { bigint, flag, text, uuid } from "../../storage/column.ts";
@@ -10,7 +10,7 @@ import { DELIVERY, type DeliveryClaim } from "./row.ts";
 
 export const CLAIMED: OutboxStatus = outboxMachine.target("pending", "claim") as OutboxStatus;
 
-/** What a process has handlers for. */
+/** The handlers and events of a process. */
 export interface KnownEvents {
   /** As `handler@version`. */
   readonly deliverable: readonly string[];
@@ -18,7 +18,7 @@ export interface KnownEvents {
   readonly routable: readonly string[];
 }
 
-/** Fresh deliveries first, then those that were tried, then events that are still to be routed. */
+/** Fresh deliveries first, then retries, then unrouted events. */
 function deliveries(dialect: Dialect, { deliverable, routable }: KnownEvents): Claimable {
   const isKnown = dialect.among(sql`due.handler || '@' || due.event_version`, deliverable);
   // An earlier delivery of the same correlation to the same handler must have ended.
@@ -62,7 +62,7 @@ export function selectHeld(dialect: Dialect, { id, token }: DeliveryClaim): Sql 
     where entry_id = ${id} and token = ${token} and status || '' in (${literals(HELD)})`;
 }
 
-/** Finds a claim that is settled: its token is still the last one, and nobody holds it. */
+/** Finds a settled claim: its token is the latest, and the row is not claimed. */
 export function selectSettled(dialect: Dialect, { id, token }: DeliveryClaim): Sql {
   return sql`select entry_id from ${dialect.table("outbox")}
     where entry_id = ${id} and token = ${token} and status not in (${literals(HELD)})`;

@@ -1,4 +1,4 @@
-/** Events that steps of sagas emit: rows that are still to be routed. */
+/** Events that steps of sagas emit: unrouted rows. */
 import { int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
@@ -21,7 +21,7 @@ export const EMITTED: Fields<EmittedRow> = fields<EmittedRow>({
   event_version: int(({ version }) => version),
 });
 
-/** Written if the condition over `r` holds. One that exists already stays as it is. */
+/** Inserts if the condition over `r` holds. An existing row is not changed. */
 export function insertEmitted<From extends EmittedRow>(
   dialect: Dialect,
   given: Fields<From>,

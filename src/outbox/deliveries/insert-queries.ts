@@ -1,4 +1,4 @@
-/** The stages and statements that write event rows: what is published, what outcomes cause, what steps emit. */
+/** The stages and statements that insert event rows: publications and follow-ups of outcomes. */
 import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import { flag, instant, int, text, uuid } from "../../storage/column.ts";
@@ -15,7 +15,7 @@ import type { DeliveryRow, NewDelivery } from "./row.ts";
 /** A row, and how it is written. */
 export interface DeliveryInsert extends Caused {
   readonly row: NewDelivery;
-  /** This process claims it as it is written, unless an earlier delivery of its correlation is open. */
+  /** Insert the row as claimed by this process, unless an earlier delivery of its correlation is open. */
   readonly isClaimed: boolean;
 }
 
@@ -37,7 +37,7 @@ const INSERT = causedFields<DeliveryInsert>({
   ...EVENT.shape,
   claimed: flag(({ isClaimed }) => isClaimed),
   opens: flag(({ row }) => row.opens, { default: 0 }),
-  // The outcome's own delivery, if the same handler gets what it causes: that one is settled, and not in the way.
+  // The settled delivery, if its handler also gets the follow-up event: it does not block the new row.
   own_id: uuid(({ row, cause }) => (cause?.delivery.handler === row.handler ? cause?.delivery.id : null), {
     default: null,
   }),
@@ -49,7 +49,7 @@ function kindOf(alias: string): Sql {
   return raw(`case when ${alias}.handler is null then 'event' else 'delivery' end`);
 }
 
-/** An optimistic write expects no row that exists already: the key refuses it. Otherwise such a row stays as it is. */
+/** In an optimistic write, the key refuses a row that exists. Otherwise an existing row is not changed. */
 const ON_CONFLICT: Readonly<Record<WriteMode, Sql>> = {
   optimistic: empty,
   checked: raw(" on conflict do nothing"),
@@ -74,7 +74,9 @@ export interface InsertOptions {
   readonly returning: Sql;
 }
 
-/** Rows of which some are claimed as they are written, or begin a run. A row whose run did not begin is superseded. */
+/**
+ * Inserts rows, some of them as claimed or as the trigger of a run. A row whose run did not begin is superseded.
+ */
 export function insertDeliveries(
   dialect: Dialect,
   inserts: readonly DeliveryInsert[],
@@ -89,7 +91,7 @@ export function insertDeliveries(
   const status = sql`case when r.opens = 1 and not ${hasBegun} then ${literals([SUPERSEDED])}
     when r.claimed = 1 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.status = ${literals([CLAIMED])}`;
-  // MATERIALIZED, or the planner computes the status again in each place where it stands.
+  // MATERIALIZED, otherwise the planner computes the status once per use.
   return sql`with n as materialized (select r.*, ${status} as status from ${relation} where ${condition})
     insert into ${outbox} (${EVENT.names}, kind, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
     select ${EVENT.list("n")}, ${kindOf("n")}, n.status,
@@ -98,16 +100,16 @@ export function insertDeliveries(
     from n where true${ON_CONFLICT[mode]} returning ${returning}`;
 }
 
-/** Of the rows that were written, those that this process claimed. */
+/** The inserted rows that this process claimed. */
 export const IS_CLAIMED: Sql = sql`status = ${literals([CLAIMED])}`;
 
-/** A row that was claimed as it was written, and since when it exists. */
+/** A row that was inserted as claimed, with its creation time. */
 export const CLAIMED_ROW: Projection<Pick<DeliveryRow, "id" | "timeMs">> = projection({
   id: uuid("entry_id"),
   timeMs: instant("at"),
 });
 
-/** Of these rows, those that an earlier, unanswered commit of ours wrote as claimed and that still are. */
+/** The rows that an earlier commit with a lost answer inserted as claimed and that are still claimed. */
 export function findClaimed(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`select c.entry_id, ${dialect.epochMs(raw("c.enqueued_at"))} as at
     from ${idRows(dialect, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id

@@ -1,4 +1,4 @@
-/** Deliveries and events that were abandoned: what a person sees of one, and what a person does to it. */
+/** Abandoned deliveries and events: read one, and retry or resolve it. */
 import { outboxMachine, SUPERSEDED, type OutboxStatus } from "../../core/outbox/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, sql, type Sql } from "../../storage/sql.ts";
@@ -12,14 +12,14 @@ export function selectDelivery(dialect: Dialect, id: string): Sql {
 
 const REQUEUED = outboxMachine.target("abandoned", "requeue") as OutboxStatus;
 
-/** An abandoned delivery gets new attempts. The note is added to those that it has. */
+/** Requeues an abandoned delivery with its attempts reset, and appends the note. */
 export function requeueDelivery(dialect: Dialect, id: string, note: string): Sql {
   return sql`update ${dialect.table("outbox")}
     set status = ${literals([REQUEUED])}, attempts = 0, next_attempt_at = null, requeues = requeues + 1, notes = ${added(note)}
     where ${isAbandoned(id)} returning entry_id`;
 }
 
-/** An abandoned delivery is closed without being handled. */
+/** Supersedes an abandoned delivery without handling it. */
 export function supersedeDelivery(dialect: Dialect, id: string, note: string): Sql {
   return sql`update ${dialect.table("outbox")} set status = ${literals([SUPERSEDED])}, notes = ${added(note)}
     where ${isAbandoned(id)} returning entry_id`;
@@ -35,7 +35,7 @@ function isAbandoned(id: string): Sql {
   return sql`entry_id = ${id} and event_id is not null and status in (${literals(outboxMachine.sources("requeue"))})`;
 }
 
-/** Notes are a JSON list, to which one is added as text. */
+/** Appends a note to a JSON list, as text. */
 function added(note: string): Sql {
   return sql`case when notes is null then '[' else substr(notes, 1, length(notes) - 1) || ',' end || ${note} || ']'`;
 }

@@ -1,6 +1,6 @@
 /**
- * The stages that settle deliveries. What an outcome causes, in whatever table, is written only if its delivery is settled:
- * on PostgreSQL the stage `marked` says so, on SQLite the table.
+ * The stages that settle deliveries. Follow-up rows of an outcome, in any table, are written only if its delivery
+ * is settled: PostgreSQL checks the stage `marked`, SQLite the table.
  */
 import { CLAIMABLE, HELD, outboxMachine, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import { bigint, flag, float, text, uuid, type Field } from "../../storage/column.ts";
@@ -19,11 +19,11 @@ export const MARK: Fields<DeliveryOutcome> = fields<DeliveryOutcome>({
   uncounted: flag(({ uncounted }) => uncounted === true, { default: 0 }),
 });
 
-/** A claim that holds may be settled. A delivery that is not claimed may be superseded, if no claim came in between. */
+/** A valid claim may be settled. An unclaimed delivery may be superseded, if no claim came in between. */
 const HOLDS = sql`c.entry_id = r.row_id and c.token = r.row_token and (c.status || '' in (${literals(HELD)})
   or (r.to_status = ${literals([SUPERSEDED])} and c.status || '' in (${literals(outboxMachine.sources("supersede"))})))`;
 
-/** Settles the claims that hold, if the condition over `r` does. */
+/** Settles valid claims for which the condition over `r` holds. */
 export function markDeliveries<Outcome extends DeliveryOutcome>(
   dialect: Dialect,
   given: Fields<Outcome>,
@@ -38,7 +38,7 @@ export function markDeliveries<Outcome extends DeliveryOutcome>(
     from ${dialect.rows(given, outcomes)} where ${HOLDS} and ${condition} returning ${returning}`;
 }
 
-/** Something that an outcome causes. Undefined: it is written in any case. */
+/** The settled delivery that a row depends on. Undefined: the row is always written. */
 export interface Caused {
   readonly cause: DeliveryOutcome | undefined;
 }
@@ -50,7 +50,7 @@ const CAUSE: Readonly<Record<string, Field<Caused>>> = {
   cause_status: text(({ cause }) => cause?.to ?? SUCCEEDED, { default: SUCCEEDED }),
 };
 
-/** Fields without and with their cause: a statement that settles nothing sends none. */
+/** The fields without and with the cause: a statement that settles nothing does not send it. */
 export type CausedFields<From> = readonly [uncaused: Fields<From>, caused: Fields<From>];
 
 export function causedFields<From extends Caused>(
@@ -68,7 +68,7 @@ export function causedRows<From extends Caused>(
 ): { readonly relation: Sql; readonly condition: Sql } {
   if (!isCaused) return { relation: dialect.rows(uncaused, from), condition: raw("true") };
   const condition = dialect.pick({
-    // Beside an "or" the claims are looked up in a hash, not in a loop over all of them.
+    // Next to an "or", this form lets PostgreSQL use a hash lookup instead of a loop over all claims.
     postgres: raw(
       "(r.cause_id is null or (r.cause_id, r.cause_token) in (select entry_id, token from marked))",
     ),
@@ -78,7 +78,7 @@ export function causedRows<From extends Caused>(
   return { relation: dialect.rows(caused, from), condition };
 }
 
-/** Of these, the claims that an earlier, unanswered commit of ours has settled. */
+/** The claims that an earlier commit with a lost answer has settled. */
 export function findSettled(dialect: Dialect, outcomes: readonly DeliveryOutcome[]): Sql {
   return sql`select c.entry_id, c.token from ${dialect.rows(MARK, outcomes)}
     join ${dialect.table("outbox")} as c on c.entry_id = r.row_id and c.token = r.row_token and c.status = r.to_status`;
@@ -90,7 +90,7 @@ const QUEUED = fields<DeliveryOutcome>({
   correlation: text(({ queue }) => queue?.correlation),
 });
 
-/** One row if a delivery waits behind one of these. */
+/** Returns one row if a delivery waits behind one of these. */
 export function selectBehind(dialect: Dialect, queued: readonly DeliveryOutcome[], columns: Sql): Sql {
   return sql`select ${columns} from ${dialect.rows(QUEUED, queued)}
     join ${dialect.table("outbox")} as b on b.handler = r.handler and b.correlation = r.correlation

@@ -1,6 +1,7 @@
 /**
- * Events in the outbox. A row of kind `delivery` is one event on its way to one handler; a row of kind `event` is an event
- * that no process with a handler for it has routed yet. The room events/ decides what is written; this folder writes it.
+ * Events in the outbox. A row of kind `delivery` is one event on its way to one handler; a row of kind `event` is
+ * an event that no process with a handler for it has routed yet. The folder events/ decides what is written; this
+ * folder writes it.
  */
 import type { OutboxStatus } from "../../core/outbox/machine.ts";
 import { bigint, instant, int, optional, text, uuid } from "../../storage/column.ts";
@@ -25,23 +26,23 @@ export interface NewDelivery {
   readonly trace: string | undefined;
 }
 
-/** A claim: no other row and no other claim of the same row has both. */
+/** The id and the token of a claim: together they are unique. */
 export interface DeliveryClaim {
   readonly id: string;
   readonly token: number;
 }
 
-/** What becomes of a delivery that was claimed. */
+/** The settle of a claimed delivery. */
 export interface DeliveryOutcome {
   readonly delivery: DeliveryClaim & { readonly handler?: string | undefined };
   readonly to: OutboxStatus;
-  /** Milliseconds until it is due again, if it is to be tried again. */
+  /** Milliseconds until the retry, if there is one. */
   readonly waitMs?: number | undefined;
   /** A label, never a message. */
   readonly error?: string | undefined;
   /** The claim does not count as an attempt. */
   readonly uncounted?: boolean | undefined;
-  /** Other deliveries may wait behind this one: those of the same correlation to the same handler. */
+  /** True if later deliveries of the same correlation and handler may wait for this one. */
   readonly queue?: { readonly handler: string; readonly correlation: string } | undefined;
 }
 
@@ -77,7 +78,7 @@ export const DELIVERY: Table<DeliveryRow> = table("outbox", {
   timeMs: instant("enqueued_at"),
 });
 
-/** The same with what a person asks of it. */
+/** The same with the fields that operators need. */
 export interface DeliveryState extends DeliveryRow {
   readonly status: OutboxStatus;
   readonly lastError: string | undefined;

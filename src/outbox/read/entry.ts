@@ -1,10 +1,10 @@
-/** An entry of the outbox as a line of a list, whatever its kind. */
+/** An outbox entry of any kind as a line of a list. */
 import { optional, text, uuid } from "../../storage/column.ts";
 import { projection, table, type Projection, type Table } from "../../storage/table.ts";
 import { ENTRY, type EntryRow } from "../rows.ts";
 
 export interface ListedEntry extends EntryRow {
-  /** Of a delivery. */
+  /** The handler of a delivery. */
   readonly handler: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export const LISTED: Table<ListedEntry> = table("outbox", {
 /** An event, or its delivery to one handler, that belongs to a run. */
 export interface TrailEntry extends ListedEntry {
   readonly eventId: string;
-  /** The event that led to it. */
+  /** The event that caused it. */
   readonly causation: string | undefined;
 }
 

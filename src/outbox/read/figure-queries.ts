@@ -1,4 +1,4 @@
-/** Figures about the outbox. Each looks at a bounded number of rows along an index. */
+/** Figures about the outbox. Each query reads a bounded number of rows along an index. */
 import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
 import { freshFirst, gate } from "../../storage/claim.ts";
@@ -6,14 +6,14 @@ import type { Dialect } from "../../storage/database.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { LOWEST_ID } from "./list-queries.ts";
 
-/** An event that no process has a handler for waits for none of the workers. */
+/** Unrouted events are left out: without a handler, no worker is late with them. */
 const CLAIMED_KINDS = OUTBOX_KINDS.filter((kind) => kind !== "event");
 
-/** Open entries by state, counted no further than `max`. What is done is not counted: its number only grows. */
+/** Open entries by state, counted up to `max`. Final states are not counted: their numbers only grow. */
 export function countStates(dialect: Dialect, max: number): Sql {
   const table = dialect.table("outbox");
   const inKinds = sql`c.kind in (${literals(OUTBOX_KINDS)})`;
-  // The index of due entries holds exactly the claimable states: what it returns is told apart afterwards.
+  // The index of due entries holds exactly the claimable states; the rows are grouped by state afterwards.
   const due = sql`(select c.status from ${table} as c where c.kind in (${literals(CLAIMED_KINDS)}) and c.status in (${literals(CLAIMABLE)}) limit ${max + 1})`;
   const counts = BLOCKING.map((status) =>
     CLAIMABLE.includes(status)
@@ -23,12 +23,12 @@ export function countStates(dialect: Dialect, max: number): Sql {
   return sql`with due as materialized ${due} select ${join(counts, ", ")}`;
 }
 
-/** Of so many due entries it is looked at whether they may run. */
+/** The number of due entries that are checked for an earlier delivery. */
 const LOOK_MAX = 50;
 
 /**
- * Since when the oldest due entry has waited: an instant, or null. A delivery that has to wait for an earlier one of the
- * same process and handler is not due.
+ * The due time of the oldest due entry, or null. A delivery that waits for an earlier one of the same process and
+ * handler is not due.
  */
 export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
   const walks = kinds.flatMap((kind) =>
@@ -38,7 +38,7 @@ export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
   return sql`(select min(u.since) from (${join(each, " union all ")}) as u)`;
 }
 
-/** Fresh entries and those that were tried each have a stretch of the index. */
+/** Fresh entries and retries each have their own range of the index. */
 function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
   const dueAt = gate(dialect, raw("c.next_attempt_at"));
   return ["0", "1"].map(
@@ -57,13 +57,13 @@ function isNext(dialect: Dialect): Sql {
       and b.status in (${literals(CLAIMABLE)})))`;
 }
 
-/** The progress of so many open entries is seen; of new entries, the newest always. */
+/** The number of open entries whose progress is checked; the newest entry is always checked. */
 const PROGRESS_MAX = 100;
 
-/** A text that is another one once something has changed in the outbox. */
+/** A text that changes whenever the outbox changes. */
 export function changeSign(dialect: Dialect): Sql {
   const table = dialect.table("outbox");
-  // From the lowest id on: so each database sees that it needs only the end of the key.
+  // The lower bound lets each database read only the end of the index.
   const newest = sql`(select n.entry_id from ${table} as n where n.entry_id > ${literals([LOWEST_ID])} order by n.entry_id desc limit 1)`;
   const due = CLAIMED_KINDS.map(
     (kind) => sql`select * from (select c.token, c.attempts from ${table} as c

@@ -1,6 +1,6 @@
 /**
- * Lists of the outbox. Ids that Amends makes sort by their age, so the primary key leads from the newest back; where
- * only a few rows on it fit, a statement follows it for a stretch and no further.
+ * Lists of the outbox. Ids that Amends makes sort by age, so lists scan the primary key backward; with a filter, a
+ * statement scans a bounded number of rows.
  */
 import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
 import { BLOCKING, settled, type OutboxStatus } from "../../core/outbox/machine.ts";
@@ -20,12 +20,12 @@ function inStatus(dialect: Dialect, kind: OutboxKind, status: OutboxStatus, at: 
   };
 }
 
-/** Entries that were given up, by the instant at which they were enqueued. */
+/** Abandoned entries, by the instant at which they were enqueued. */
 export function abandonedRows(dialect: Dialect, kind: OutboxKind): Selection {
   return inStatus(dialect, kind, settled("abandon"), raw("c.enqueued_at"));
 }
 
-/** Parked entries, by their horizon. */
+/** Entries that wait for an expiry date, by that date. */
 export function scheduledRows(dialect: Dialect, kind: OutboxKind): Selection {
   return inStatus(dialect, kind, settled("park"), raw("c.next_attempt_at"));
 }
@@ -38,13 +38,13 @@ export interface EntryRange {
   readonly after: string | undefined;
 }
 
-/** Below every id: with it, each database sees that the statement walks along the key. */
+/** Below every id: this bound lets each database scan the primary key. */
 export const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
-/** A list with a filter looks through this many entries and no further. */
+/** The number of entries that a list with a filter scans. */
 export const ENTRY_SCAN_MAX = 2_000;
 
-/** The last row that was looked at comes last, with `edge` set, so that a search can go on from there. */
+/** The last scanned row comes last, with `edge` set, so that a search can continue from there. */
 export function listNewest(dialect: Dialect, range: EntryRange, limit: number): Sql {
   const { statuses, kind, name, after } = range;
   const columns = LISTED.columns(dialect, "s");
@@ -62,14 +62,14 @@ export function listNewest(dialect: Dialect, range: EntryRange, limit: number): 
     select * from (select ${columns}, 1 as edge, (select count(*) from s) as looked from s order by s.entry_id limit 1) as last`;
 }
 
-/** What a subject's requests still wait for. */
+/** The open entries of a subject's requests. */
 export function listOpenOf(dialect: Dialect, subjectId: string, limit: number): Sql {
   return sql`select ${LISTED.columns(dialect, "c")} from ${dialect.table("outbox")} as c
     where c.subject_id = ${subjectId} and c.kind = 'erasure' and c.status in (${literals(BLOCKING)})
     order by c.operation, c.entry_id limit ${limit}`;
 }
 
-/** How many entries the requests of these subjects still wait for, by subject and operation. */
+/** The number of open entries of these subjects' requests, by subject and operation. */
 export function countOpenOf(dialect: Dialect, subjectIds: readonly string[]): Sql {
   return sql`select c.subject_id, c.operation, count(*) as entries,
       sum(case when c.status = ${literals([settled("abandon")])} then 1 else 0 end) as abandoned from ${dialect.table("outbox")} as c
@@ -77,7 +77,7 @@ export function countOpenOf(dialect: Dialect, subjectIds: readonly string[]): Sq
     group by c.subject_id, c.operation`;
 }
 
-/** The newest abandoned entries: there may be few among very many. */
+/** The newest abandoned entries, by their own index, because they may be few among very many. */
 export function listNewestAbandoned(
   dialect: Dialect,
   kind: OutboxKind | undefined,

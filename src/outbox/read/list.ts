@@ -1,4 +1,4 @@
-/** Pages of the outbox, newest first, and what a subject's requests or a run wait for. */
+/** Pages of the outbox, newest first, and the entries of a subject's requests or of a run. */
 import { cursor, type Page } from "../../core/cursor.ts";
 import { isUuid } from "../../core/flow/sealed.ts";
 import type { OutboxKind, OutboxOperation } from "../../core/outbox/entry.ts";
@@ -22,7 +22,7 @@ import {
 } from "./list-queries.ts";
 
 export interface EntryFilter {
-  /** None: entries in every state. */
+  /** Empty: entries in every state. */
   readonly statuses: readonly OutboxStatus[];
   readonly kind: OutboxKind | undefined;
   /** The resolver, the call or the event. */
@@ -64,7 +64,7 @@ export async function readEntry(reader: Reader, id: string): Promise<ListedEntry
   return row && LISTED.read(row);
 }
 
-/** What a subject's requests still wait for. */
+/** The open entries of a subject's requests. */
 export async function openEntriesOf(
   reader: Reader,
   subjectId: string,
@@ -84,11 +84,11 @@ export interface OpenCount {
   readonly subjectId: string;
   readonly operation: OutboxOperation;
   readonly entries: number;
-  /** Of these, those that were abandoned. */
+  /** The abandoned ones of these. */
   readonly abandoned: number;
 }
 
-/** How many entries the requests of these subjects still wait for; subjects without any are left out. */
+/** The number of open entries of these subjects' requests; subjects without any are left out. */
 export async function countOpenEntries(
   reader: Reader,
   subjectIds: readonly string[],
@@ -104,7 +104,7 @@ export async function readTrail(reader: Reader, ids: readonly string[]): Promise
   return rows.map((row) => TRAIL.read(row));
 }
 
-/** Entries of one kind that were given up, oldest first. */
+/** Abandoned entries of one kind, oldest first. */
 export function abandonedEntries(kind: OutboxKind): Source<ListedEntry> {
   return sourceOf((dialect) => abandonedRows(dialect, kind), toListed);
 }

@@ -1,13 +1,13 @@
-/** The statements that remove entries of the outbox. Each names the states that it may remove. */
+/** The statements that remove outbox entries. Each statement lists the states that it may remove. */
 import { BLOCKING, outboxMachine } from "../../core/outbox/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { idRows } from "../queries.ts";
 
-/** An event that nobody has taken yet, and nobody was ever asked to take. */
+/** An unrouted event that was never claimed. */
 const UNTAKEN = raw("(kind = 'event' and status || '' = 'pending' and attempts = 0)");
 
-/** Entries that wait for a person, or are under way, stay. */
+/** Abandoned and open entries stay. */
 export function deleteEntries(dialect: Dialect, ids: readonly string[]): Sql {
   return sql`delete from ${dialect.table("outbox")} where entry_id in (select r.row_id from ${idRows(dialect, ids)})
     and (status || '' in (${literals(outboxMachine.terminal)}) or ${UNTAKEN})`;
@@ -20,16 +20,16 @@ export interface Stretch {
 }
 
 export interface EntryTerms {
-  /** How long entries that are done are kept; undefined: for ever. */
+  /** How long finished entries are kept; undefined: forever. */
   readonly doneMs: number | undefined;
-  /** How long an event waits for a handler; undefined: for ever. */
+  /** How long an unrouted event waits for a handler; undefined: forever. */
   readonly untakenMs: number | undefined;
 }
 
 /**
- * A stretch of the outbox along its key, and which entries of it may go: those that were done long ago, unless their run
- * still exists or another entry of the same request is open; and events that nobody has taken. `runExists` is the
- * condition, over `p.saga_id`, that the run of an entry still exists.
+ * Scans a range of the outbox along its key and marks the entries to remove: finished entries past their retention,
+ * unless their run still exists or another entry of the same request is open; and unrouted events past theirs.
+ * `runExists` is the condition, over `p.saga_id`, that the run of an entry still exists.
  */
 export function lookThrough(
   dialect: Dialect,

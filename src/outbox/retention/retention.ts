@@ -1,7 +1,7 @@
 /**
- * Removes entries that are done. The outbox has no index of them: each entry would be written into it once more. Ids
- * begin with the instant at which they were made, so the primary key leads along the old entries; ids that a caller chose
- * otherwise sort behind them and are looked through after them. Each sweep goes on where the previous one stopped.
+ * Removes finished entries. The outbox has no index of them, because it would add a write to each entry. Ids begin
+ * with their creation time, so the primary key lists the oldest entries first; ids that a caller chose may sort
+ * elsewhere and are scanned afterwards. Each sweep continues where the previous one stopped.
  */
 import { flag, uuid } from "../../storage/column.ts";
 import { readNowMs } from "../../storage/database-time.ts";
@@ -14,7 +14,7 @@ const LOOKED = projection({ id: uuid("entry_id"), mayGo: flag("gone") });
 
 export interface EntrySweep {
   readonly removed: number;
-  /** False once the whole outbox was looked through. */
+  /** False once the whole outbox was scanned. */
   readonly more: boolean;
 }
 
@@ -36,7 +36,7 @@ export class EntryRetention {
     this.#keptMs = Math.min(doneMs, untakenMs);
   }
 
-  /** Looks through the next `batch` entries and removes what may go. */
+  /** Scans the next `batch` entries and removes those past their retention. */
   async sweep(session: Session, batch: number): Promise<EntrySweep> {
     const { dialect } = session;
     const nowMs = await readNowMs(session);
@@ -59,7 +59,7 @@ export class EntryRetention {
   }
 }
 
-/** The lowest id that could have been made at this instant. */
+/** The lowest id of this instant. */
 function idOf(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;

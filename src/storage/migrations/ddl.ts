@@ -1,5 +1,5 @@
 /**
- * The words of table definitions in which the two databases differ. Tables, states and conditions come from our own
+ * The DDL fragments in which the two databases differ. Tables, states and conditions come from Amends' own
  * declarations, never from users.
  */
 import type { Machine } from "../../core/machine.ts";
@@ -13,7 +13,7 @@ interface Types {
   readonly bigint: string;
   /** Text that compares byte by byte, whatever the database's language is. */
   readonly id: string;
-  /** A key that the database counts up; no number is ever given twice. */
+  /** A serial key; no number is ever used twice. */
   readonly serial: string;
   /** The value of a `bool` that is false. */
   readonly no: string;
@@ -26,9 +26,9 @@ export interface Ddl extends Types {
   readonly uniqueIndex: (name: string, on: string) => string;
   /** The gate in an index, so that an empty one sorts first and can be compared. */
   readonly gate: (column: string) => string;
-  /** What stands behind the columns of a table. */
+  /** The end of a CREATE TABLE statement. */
   readonly end: (...traits: readonly Trait[]) => string;
-  /** Statements by which the database itself refuses a change, whatever client it comes from. */
+  /** Triggers that refuse a change, whatever client makes it. */
   readonly refuse: (refusal: Refusal) => string[];
   /** One of two texts. */
   readonly pick: (of: { readonly postgres: string; readonly sqlite: string }) => string;
@@ -62,7 +62,7 @@ export function ddlOf(dialect: Dialect): Ddl {
       }),
     end: (...traits) =>
       dialect.pick({
-        // Vacuum early, too, as every row changes.
+        // Vacuum early, because every row changes.
         postgres: traits.includes("changing")
           ? ") with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)"
           : ")",
@@ -98,7 +98,7 @@ function refuseOnPostgres(table: Ddl["table"], refusal: Refusal): string[] {
   const when = refusal.when === undefined ? "" : ` when (${refusal.when})`;
   return [
     `create function ${table(name)}() returns trigger language plpgsql as $$ begin raise exception '${message}'; end $$`,
-    // Afterwards is as good, for the statement fails either way; beforehand, every change would lock its row once more.
+    // An AFTER trigger fails the statement as well; a BEFORE trigger would lock each row once more.
     `create trigger ${name} after ${on} on ${table(refusal.table)} for each row${when} execute function ${table(name)}()`,
   ];
 }
@@ -122,7 +122,7 @@ export function isState<T extends Arrows>(column: string, _of: Machine<T>, state
   return `${column} = '${state}'`;
 }
 
-/** The default of a column that holds a state: the one that everything begins in. */
+/** The default of a state column: the initial state. */
 export function initially(of: { readonly initial: string }): string {
   return `default '${of.initial}'`;
 }

@@ -1,6 +1,6 @@
 /**
  * Migrations are ordered, named and checksummed, and all that are missing run in one transaction: safe to run
- * twice, and from several processes at once. A database that is newer than this code is refused, not guessed at.
+ * twice, and from several processes at once. A database that is newer than this code is refused.
  */
 import { createHash } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
@@ -21,14 +21,16 @@ export interface Migration {
   statements(dialect: Dialect): string[];
 }
 
-/** All that this version knows, in their order. One that was released never changes: its checksum is in every database. */
+/**
+ * All migrations of this version, in order. A released migration never changes: its checksum is in every database.
+ */
 export const MIGRATIONS: readonly Migration[] = [{ id: 1, name: "initial", statements: initial }];
 
 const MIGRATION = table("migrations", { id: int("id"), name: text("name"), checksum: text("checksum") });
 
 type Applied = RowOf<typeof MIGRATION>;
 
-/** Two processes that create the same schema at once: one of them is told that it exists already. */
+/** If two processes create the same schema at once, one of them gets a duplicate error. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
 
 /** The options of `migrate`. */
@@ -57,7 +59,7 @@ export async function migrate(
 
 async function grantRoles(session: Session): Promise<void> {
   const { dialect } = session;
-  // Two that grant rights on one table at once: one of them would fail.
+  // Concurrent grants on one table would fail, so they are serialized.
   if (dialect.name === "postgres")
     await session.query(sql`lock table ${MIGRATION.of(dialect)} in exclusive mode`);
   for (const role of [...WEBHOOK_ROLES, RETENTION_ROLE]) await grantRole(session, role);
@@ -112,7 +114,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return rows.map((row) => MIGRATION.read(row));
 }
 
-/** What all migrations execute, in their order: what there must be in a database that is up to date. */
+/** The statements of all migrations in order: the schema of an up-to-date database. */
 export function allStatements(dialect: Dialect): readonly string[] {
   return MIGRATIONS.flatMap((migration) => migration.statements(dialect));
 }
@@ -122,7 +124,7 @@ export interface MissingMigration {
   readonly statements: readonly string[];
 }
 
-/** What was applied, and what would be, with its SQL. Changes nothing. */
+/** The applied and the pending migrations with their SQL. Changes nothing. */
 export async function readMigrations(
   db: Database,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -141,7 +143,7 @@ export async function readMigrations(
   };
 }
 
-/** Refuses to work on a database that this code does not fit. */
+/** Throws if the database's schema does not match this code. */
 export async function checkSchema(
   db: Database,
   migrations: readonly Migration[] = MIGRATIONS,

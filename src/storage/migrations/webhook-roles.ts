@@ -1,8 +1,8 @@
 /**
- * Roles for webhook delivery and for retention, each with what its part needs and no more. The orchestrator reads no
- * payload and no secret, writes no lease, and changes neither events nor subscriptions; the sender touches jobs and
- * attempts only; a subscription is disabled by the administrator; only retention deletes. None of them can log in: grant
- * them to the users that do. They are named after the schema, because roles belong to the whole server.
+ * Roles for webhook delivery and for retention with least privilege. The orchestrator reads no payload and no
+ * secret, writes no lease, and changes neither events nor subscriptions; the sender touches jobs and attempts only;
+ * a subscription is disabled by the administrator; only retention deletes. None of them can log in: grant them to
+ * the users that do. They are named after the schema, because roles belong to the whole server.
  */
 import { together, type Grants, type Rights, type Role } from "../postgres/rights.ts";
 
@@ -12,7 +12,7 @@ const SCHEMA: Grants = { migrations: { select: true } };
 /** An event without its payload. */
 const EVENT: Rights = { select: ["id", "event_key", "type", "attributes", "created_at"] };
 
-/** What deliveries are made by: neither the URL nor the secrets. */
+/** The subscription columns that routing needs: neither the URL nor the secrets. */
 const PLAN: readonly string[] = [
   "id",
   "status",
@@ -25,7 +25,7 @@ const PLAN: readonly string[] = [
   "ordered",
 ];
 
-/** A subscription as people see it: all but its secrets. */
+/** The subscription columns that operators see: all but the secrets. */
 const VIEW: readonly string[] = [
   ...PLAN,
   "subscription_key",
@@ -37,7 +37,7 @@ const VIEW: readonly string[] = [
   "updated_at",
 ];
 
-/** A new delivery begins in the state that the table gives it: the state is not among these. */
+/** The columns of a new delivery, without the state, which has a default. */
 const NEW_DELIVERY: readonly string[] = [
   "event_id",
   "subscription_id",
@@ -56,13 +56,13 @@ const NEW_EVENT: readonly string[] = [
   "traceparent",
 ];
 
-/** To route an event to the subscriptions that want it. */
+/** Rights to route an event to matching subscriptions. */
 const ROUTING: Grants = {
   webhook_subscription_types: { select: true },
   webhook_subscription_filters: { select: true },
 };
 
-/** What people do is put on record. */
+/** Rights to record operator actions. */
 const ON_RECORD: Grants = { operator_actions: { select: ["id", "outcome"], insert: true } };
 
 export const PUBLISHER: Role = {
@@ -70,7 +70,7 @@ export const PUBLISHER: Role = {
   grants: {
     ...SCHEMA,
     ...ROUTING,
-    // The same id again must be the same event: it is compared with the one that exists.
+    // A repeated id must be the same event, so the existing one is read and compared.
     webhook_events: { select: true, insert: NEW_EVENT },
     webhook_delivery_sagas: { insert: NEW_DELIVERY },
     webhook_subscriptions: { select: ["id", "status"] },
@@ -206,7 +206,10 @@ export const READER: Role = {
   },
 };
 
-/** For a process that does all of delivery: it creates jobs leased, sends them, applies their results and disables. */
+/**
+ * For a process that runs all of delivery: it inserts jobs as leased, sends them, applies their results and
+ * disables subscriptions.
+ */
 export const DELIVERY: Role = {
   name: "webhook_delivery",
   grants: together(ORCHESTRATOR.grants, SENDER.grants, ADMINISTRATOR.grants, {
@@ -226,7 +229,7 @@ export const WEBHOOK_ROLES: readonly Role[] = [
   DELIVERY,
 ];
 
-/** For the policy of retention as a whole: what has ended, of all parts, and the archive. */
+/** For the whole retention policy: ended rows of all parts, and the archive. */
 export const RETENTION_ROLE: Role = {
   name: "retention",
   grants: {

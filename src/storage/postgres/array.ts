@@ -1,6 +1,6 @@
 /**
- * Arrays in PostgreSQL's own binary form: one parameter holds a whole column, and neither side has to quote, to escape
- * or to parse it. Both make less than half of the work of a text out of it.
+ * Arrays in PostgreSQL's binary format: one parameter holds a whole column, without quoting, escaping or parsing.
+ * It costs both sides less than half of the text format.
  */
 import { Buffer } from "node:buffer";
 import type { FieldType } from "../column.ts";
@@ -14,12 +14,12 @@ const TYPE_IDS: Readonly<Record<FieldType, number>> = {
 };
 const NULL_LENGTH = -1;
 
-/** Where arrays are put together. It grows with the largest one, up to a limit. */
+/** The buffer in which arrays are encoded. It grows with the largest array, up to a limit. */
 let scratch = Buffer.allocUnsafe(65_536);
 const SCRATCH_KEPT_MAX = 4_194_304;
 let at = 0;
 
-/** One value of each of these objects, read as it is written. */
+/** Encodes one value of each object, reading it while writing. */
 export function arrayOf<From>(
   type: FieldType,
   from: readonly From[],
@@ -29,7 +29,7 @@ export function arrayOf<From>(
   const write = WRITERS[type];
   reserve(20);
   putInt(from.length === 0 ? 0 : 1); // dimensions
-  putInt(1); // there may be nulls
+  putInt(1); // has nulls
   putInt(TYPE_IDS[type]);
   if (from.length > 0) {
     putInt(from.length);
@@ -54,7 +54,7 @@ function reserve(bytes: number): void {
   scratch = larger;
 }
 
-/** Writing the bytes one by one is faster than asking the buffer to. */
+/** Writing the bytes one by one is faster than the methods of Buffer. */
 function putInt(value: number): void {
   scratch[at] = value >>> 24;
   scratch[at + 1] = value >>> 16;
@@ -90,7 +90,7 @@ const WRITERS: Readonly<Record<FieldType, (value: unknown) => void>> = {
   uuid: (value) => putUuid(String(value)),
 };
 
-/** A number where one holds it. What is no integer is refused, whatever a looser reading would make of it. */
+/** A number if it is exact. A text that is not an integer is refused. */
 function integerOf(value: unknown): number | bigint {
   if (Number.isSafeInteger(value)) return value as number;
   if (typeof value === "bigint") return value;
@@ -98,7 +98,7 @@ function integerOf(value: unknown): number | bigint {
   return value.length <= SAFE_LENGTH ? Number(value) : BigInt(value);
 }
 
-/** Short texts are nearly always plain ASCII, and cost least letter by letter. */
+/** Short texts are nearly always ASCII, and encoding them character by character is fastest. */
 const SHORT_MAX = 128;
 
 function putText(text: string): void {
@@ -121,7 +121,7 @@ function putText(text: string): void {
 }
 
 const DIGITS_ONLY = /^-?\d{1,19}$/;
-/** So few digits a number holds. */
+/** The number of digits that a number holds exactly. */
 const SAFE_LENGTH = 15;
 
 const DASH = 45;
@@ -132,7 +132,7 @@ for (let digit = 0; digit < 16; digit++) {
   DIGITS[text.charCodeAt(0)] = digit;
   DIGITS[text.toUpperCase().charCodeAt(0)] = digit;
 }
-/** Where in the text the two digits of each byte stand. */
+/** The position of each byte's two digits in the text. */
 const PLACES = Uint8Array.from(
   Array.from({ length: 36 }, (_, place) => place).filter((place) => ![8, 13, 18, 23].includes(place)),
 );

@@ -1,8 +1,8 @@
 /**
- * The caller's own transaction, given as `tx`. Before its first statement it is checked, so that nothing is written where it
- * would not belong to that transaction: a pool commits each statement by itself, a client of an ORM answers in another form,
- * and a client may be connected to another database. The check costs one round trip for each client, once, and two more for
- * each use of a client that cannot say whether it has an open transaction.
+ * The caller's own transaction, given as `tx`. It is checked before its first statement, so that nothing is written
+ * outside of that transaction: a pool commits each statement by itself, an ORM client returns another result
+ * format, and a client may be connected to another database. The check costs one round trip for each client, once,
+ * and two more for each use of a client that cannot say whether it has an open transaction.
  */
 import type { ClientBase, Pool } from "pg";
 import { AmendsError } from "../../core/errors.ts";
@@ -13,28 +13,28 @@ export interface CallerOptions {
   readonly dialect: Dialect;
   readonly schema: string;
   /**
-   * Where Amends' own connections lead; undefined where that cannot be asked without waiting for the caller. `anew` asks again:
-   * a server that was restarted is another place.
+   * The database of Amends' own connections; undefined if that cannot be queried without waiting for the caller.
+   * `anew` queries again, because a restart changes the value.
    */
   ownPlace(anew: boolean): Promise<string | undefined>;
 }
 
 type Caller = ClientBase & { getTransactionStatus?(): string | null };
 
-/** Without an open transaction PostgreSQL refuses a savepoint, and nothing has happened. */
+/** Without an open transaction PostgreSQL refuses a savepoint, without any effect. */
 const ASK_TRANSACTION: readonly Sql[] = [raw("savepoint amends_tx"), raw("release savepoint amends_tx")];
 const NO_TRANSACTION = "25P01";
 
 export class CallerTransactions {
   readonly #options: CallerOptions;
-  /** Clients that are known to lead to the same database. */
+  /** Clients that are known to be connected to the same database. */
   readonly #known = new WeakSet<object>();
 
   constructor(options: CallerOptions) {
     this.#options = options;
   }
 
-  /** The transaction that a caller has open. Throws at once for what is no client. */
+  /** A session in the caller's open transaction. Throws if `tx` is not a client. */
   join(tx: ClientBase): Session {
     checkClient(tx);
     let checked: Promise<void> | undefined;
@@ -47,7 +47,7 @@ export class CallerTransactions {
     };
   }
 
-  /** A connection of our own: code that runs in one of our transactions may pass it on as `tx`. */
+  /** Amends' own connection: application code in a transaction of Amends may pass it as `tx`. */
   know(client: ClientBase): void {
     this.#known.add(client);
   }
@@ -81,7 +81,7 @@ export class CallerTransactions {
   }
 }
 
-/** Which database it is: two servers may have databases of the same name, but were not started at the same instant. */
+/** Identifies the database: two servers may have databases of the same name, but different start times. */
 export function placeOf(schema: string): Sql {
   const name = `${schema}.saga_executions`;
   return sql`select current_database() || '/' || to_regclass(${name}::text)::oid || '/' || pg_postmaster_start_time() as place`;
@@ -106,7 +106,7 @@ async function send(tx: ClientBase, { text, values }: Sql): Promise<readonly Row
   );
 }
 
-/** A pool, or a client that says that it has no open transaction, would commit each statement by itself. */
+/** A pool, or a client without an open transaction, would commit each statement by itself. */
 function checkClient(tx: Caller): void {
   if (typeof (tx as Partial<ClientBase> | undefined)?.query !== "function") {
     throw new AmendsError(
@@ -136,7 +136,7 @@ function noTransaction(): AmendsError {
   );
 }
 
-/** Arrays travel in binary, which that binding cannot send: it would write something else. */
+/** Arrays are sent in binary format, which that binding does not support: it would write wrong values. */
 export function refuseNative(client: object): void {
   if (!("native" in client)) return;
   throw new AmendsError(

@@ -1,8 +1,8 @@
 /**
- * PostgreSQL behind the database port. On our own pool, statements of one batch travel in one round trip (the
- * driver's pipeline mode); a pool or a client of the caller's is never pipelined. Every connection gets time limits,
- * and plans that statistics cannot flip. Every statement also has a limit on our side, because the server's limits
- * mean nothing when the server is not heard.
+ * PostgreSQL behind the database port. On Amends' own pool, the statements of one batch take one round trip (the
+ * driver's pipeline mode); a pool or a client of the caller is never pipelined. Every connection gets time limits,
+ * and planner settings that keep plans stable. Every statement also has a client-side timeout, because the server's
+ * limits do not help if the connection is silent.
  */
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryConfig, QueryResult } from "pg";
 import { AmendsError, closedError } from "../../core/errors.ts";
@@ -28,14 +28,14 @@ export interface PostgresOptions {
   readonly own: boolean;
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** Makes a connection that is not of the pool, for listening. */
+  /** Opens a connection outside of the pool, for LISTEN. */
   readonly connect: (() => Client) | undefined;
   readonly schema: string;
-  /** How long an answer to one statement may take. */
+  /** The timeout of one statement. */
   readonly answerMs: number;
 }
 
-/** How long to wait for a free connection of a caller's pool. */
+/** The timeout of a wait for a connection of a caller's pool. */
 const CONNECT_MS = 30_000;
 
 const OLDEST = 130_000;
@@ -49,7 +49,7 @@ export class PostgresDatabase implements Database<ClientBase> {
   readonly #lending: Lending;
   readonly #identity = new ServerIdentity();
   readonly #callers: CallerTransactions;
-  /** Which database our own connections lead to, once it was asked. */
+  /** The database of Amends' own connections, cached. */
   #place: string | undefined;
   #checked: Promise<void> | undefined;
   #closed = false;
@@ -72,7 +72,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     return this.#identity.onChange(listener);
   }
 
-  /** Asked of every new connection of our own before it is used: is this still the server that it was? */
+  /** Checks every new connection before its use: a failover may have replaced the server. */
   async verify(client: ClientBase): Promise<void> {
     if (await this.#identity.check(client)) this.#lending.replaceAll();
   }
@@ -122,7 +122,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     });
   }
 
-  /** Statements of our own are prepared once, inside a transaction too. */
+  /** Amends' own statements are prepared once, inside a transaction too. */
   #session(client: ClientBase): Session {
     return {
       dialect: this.dialect,
@@ -138,7 +138,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     return this.#callers.join(tx);
   }
 
-  /** Asked once. A pool of the caller's is asked only while it has a connection to spare: the caller may hold the last one. */
+  /** Queried once. With a caller's pool only while it has a free connection: the caller may hold the last one. */
   async #ownPlace(anew: boolean): Promise<string | undefined> {
     const { own, pool, schema } = this.#options;
     if (this.#place !== undefined && !anew) return this.#place;
@@ -147,7 +147,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     return (this.#place = (row?.["place"] as string | null) ?? undefined);
   }
 
-  /** A transaction of our own in which code of the user's runs: its statements are not prepared by name. */
+  /** An own transaction in which application code runs: its statements are not prepared by name. */
   #foreignSession(client: ClientBase): Session {
     return {
       dialect: this.dialect,
@@ -165,14 +165,14 @@ export class PostgresDatabase implements Database<ClientBase> {
     await this.#lending.close();
   }
 
-  /** One connection for one piece of work; one that broke is thrown away. */
+  /** Runs work on one connection; a broken connection is destroyed. */
   async #with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     this.#open.refuseInside();
     try {
       if (this.#closed) throw closedError();
       return await this.#withClient(await this.#lending.borrow(), work);
     } catch (error) {
-      // Whatever a pool that was closed meanwhile says: that it was closed is what matters.
+      // If the pool was closed meanwhile, report that instead of the pool's error.
       throw this.#closed && this.dialect.trouble(error).code === "DATABASE_UNREACHABLE"
         ? closedError()
         : error;
@@ -181,7 +181,8 @@ export class PostgresDatabase implements Database<ClientBase> {
 
   async #withClient<T>(client: PoolClient, work: (client: PoolClient) => Promise<T>): Promise<T> {
     let broken = false;
-    // A connection may break between two statements of a transaction; unheard, that would end the process.
+    // A connection may break between two statements of a transaction; without a listener, the error event would end
+    // the process.
     const onError = (): void => void (broken = true);
     client.on("error", onError);
     try {
@@ -231,7 +232,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     return results;
   }
 
-  /** After a lost connection there is nothing to roll back, and nobody to tell. */
+  /** After a lost connection there is nothing to roll back. */
   async #rollback(client: ClientBase, why: unknown): Promise<void> {
     if (why instanceof AbandonedTransaction) return;
     if (!(why instanceof AmendsError) && this.dialect.trouble(why).kind === "unknown") return;
@@ -274,14 +275,14 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 }
 
-/** What is sent until it is uncorked leaves in one piece: a system call costs more than what is in it. */
+/** Corks the socket, so that several messages are sent with one system call. */
 function cork(client: ClientBase): () => void {
   const socket = socketOf(client);
   socket?.cork?.();
   return () => socket?.uncork?.();
 }
 
-/** After a failed statement COMMIT succeeds, as a ROLLBACK: that is not a commit. */
+/** After a failed statement, COMMIT succeeds but rolls back: that is not a commit. */
 function committed(result: { command: string }): void {
   if (result.command === "ROLLBACK")
     throw Object.assign(new Error("the transaction was rolled back"), { code: "25P02" });
@@ -300,12 +301,12 @@ const PLANNER: Readonly<Record<string, string>> = {
   enable_bitmapscan: "off",
 };
 
-/** The user's own statements, in a transactional step, are planned as they are elsewhere. */
+/** Application statements in a transactional step use the normal planner settings. */
 const BEGIN_FOREIGN = `begin; ${Object.keys(PLANNER)
   .map((name) => `set local ${name} = ${name === "plan_cache_mode" ? "auto" : "on"}`)
   .join("; ")}`;
 
-/** How much later than the server's own limit an answer may come before the connection counts as silent. */
+/** The margin after the server's own limit before the connection counts as silent. */
 export const LATE_ANSWER_MS = 2_000;
 
 /** Time limits against a database that hangs, and plans that do not depend on statistics (PERFORMANCE in docs/). */
@@ -314,7 +315,7 @@ export function connectionDefaults(statementMs: number): ClientConfig {
     application_name: "amends",
     connectionTimeoutMillis: 5_000,
     statement_timeout: statementMs,
-    // Also for what a transactional step sends by itself.
+    // Also for the statements of a transactional step.
     query_timeout: statementMs + LATE_ANSWER_MS,
     lock_timeout: 5_000,
     idle_in_transaction_session_timeout: 15_000,

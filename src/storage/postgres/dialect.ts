@@ -1,4 +1,4 @@
-/** PostgreSQL's words. */
+/** The SQL fragments of PostgreSQL. */
 import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
 import { raw, sql } from "../sql.ts";

@@ -1,7 +1,7 @@
 /**
- * Which server answers: its system identifier and its timeline, read on every new connection. A promoted standby has a
- * new timeline, a restored copy may have another identifier; after an asynchronous failover commits that were
- * acknowledged may be gone. Old connections do not survive that, so that the first new one is where it is noticed.
+ * Identifies the server by its system identifier and timeline, read on every new connection. A promoted standby has
+ * a new timeline, a restored copy may have another identifier; an asynchronous failover may lose acknowledged
+ * commits. Old connections do not survive a failover, so the first new connection detects it.
  */
 import type { ClientBase, QueryConfig } from "pg";
 
@@ -12,7 +12,7 @@ const ASK: QueryConfig = {
   query_timeout: 5_000,
 } as QueryConfig;
 
-/** Servers that only speak PostgreSQL's language, or a role that may not ask: then nothing is known of them. */
+/** Servers that only implement the protocol, or a role without the right: the identity is unknown. */
 const CANNOT_TELL = new Set(["42501", "42883", "42P01", "0A000", "55000"]);
 
 export class ServerIdentity {
@@ -21,7 +21,7 @@ export class ServerIdentity {
   #cannotTell = false;
   readonly #listeners = new Set<() => void>();
 
-  /** True where it is another one than before. Refuses a standby, which can write nothing. */
+  /** True if the server was replaced. Throws for a standby, which is read-only. */
   async check(client: ClientBase): Promise<boolean> {
     if (this.#cannotTell) return false;
     const identity = await this.#ask(client);

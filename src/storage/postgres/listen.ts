@@ -1,7 +1,7 @@
 /**
- * Hears when somebody notified. Only a hint: the connection is renewed when it breaks, and work that was announced
- * meanwhile is found by polling. A connection that only listens is asked now and then whether it still answers: one
- * that fell silent would otherwise be listened to for ever.
+ * Listens for notifications. They are only hints: a broken connection is reopened, and polling finds work that was
+ * announced meanwhile. A periodic query checks that the listening connection still answers; a silent one would
+ * otherwise stay in use forever.
  */
 import type { Client, QueryConfig } from "pg";
 import { sleep, type Clock } from "../clock.ts";
@@ -33,7 +33,7 @@ export function listen(
     try {
       await client.connect();
       await client.query(`listen "${CHANNEL}:${schema}"`);
-      onNotice(); // whatever was announced before we listened
+      onNotice(); // work that was announced before LISTEN
       const over = new AbortController();
       await Promise.race([broken, silence(client, over.signal)]).finally(() => over.abort());
     } finally {

@@ -1,17 +1,20 @@
 /**
- * Lends connections of a pool. A connection that broke, or that did not answer within its limit, is destroyed and never
- * lent again. When one of our own connections falls silent (a stopped server, a firewall that forgot it), all that were
- * open at that moment are suspected and replaced before their next use: a new connection may work although they do not.
+ * Checks connections out of a pool. A connection that broke or timed out is destroyed and never reused. When one of
+ * Amends' own connections becomes silent (a stopped server, a firewall that dropped it), all connections that are
+ * open at that moment are replaced before their next use: a new connection may work although they do not.
  */
 import type { Client, ClientBase, Pool, PoolClient } from "pg";
 import { CLOSE_MS, sleep, systemClock, within, type Clock } from "../clock.ts";
 
 export interface LendingOptions {
   readonly pool: Pool;
-  /** Our own pool: it may be emptied. A caller's pool only loses the connection that failed. */
+  /**
+   * True for Amends' own pool: all its connections may be replaced. A caller's pool only loses the failed
+   * connection.
+   */
   readonly own: boolean;
   readonly clock: Clock;
-  /** A caller's pool may wait for ever for a free connection; this is our limit. */
+  /** The timeout of a checkout: a caller's pool may wait forever for a free connection. */
   readonly connectMs: number;
 }
 
@@ -28,14 +31,14 @@ export class Lending {
     // The pool replaces an idle connection that breaks; without a listener the error would end the process.
     pool.on("error", () => undefined);
     pool.on("connect", (client) => {
-      // The same for a connection that breaks at the moment in which the pool hands it over.
+      // The same for a connection that breaks during its checkout.
       client.on("error", () => undefined);
       this.#opened.set(client, this.#generation);
       this.#remember(client);
     });
   }
 
-  /** A connection that may be used. */
+  /** Checks out a usable connection. */
   async borrow(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#connect();
@@ -45,17 +48,17 @@ export class Lending {
   }
 
   giveBack(client: PoolClient, isBroken: boolean): void {
-    // The pool says goodbye first and waits for the answer, which a silent connection never gives.
+    // The pool's own `end` waits for an answer, which a silent connection never gives.
     if (isBroken) destroy(client);
     client.release(isBroken);
   }
 
-  /** No connection that is open now will be lent again. */
+  /** Replaces every open connection before its next use. */
   replaceAll(): void {
     this.#generation++;
   }
 
-  /** Ends our own pool. What does not end in time is cut off, so that the process can exit. */
+  /** Closes Amends' own pool. Connections that do not close in time are destroyed, so that the process can exit. */
   async close(): Promise<void> {
     const { own, pool, clock } = this.#options;
     if (!own || pool.ended || pool.ending) return;
@@ -66,7 +69,7 @@ export class Lending {
   async #connect(): Promise<PoolClient> {
     const { own, pool, connectMs } = this.#options;
     const connecting = pool.connect();
-    // The driver bounds the wait for a connection of our own pool.
+    // The driver has a timeout for connections of Amends' own pool.
     if (own) return connecting;
     const over = new AbortController();
     const first = await Promise.race([connecting, sleep(systemClock, connectMs, over.signal)]).finally(() =>
@@ -100,12 +103,12 @@ export function socketOf(client: ClientBase): Socket | undefined {
   return (client as Partial<{ readonly connection: { readonly stream?: Socket } }>).connection?.stream;
 }
 
-/** Cuts a connection off without a word. */
+/** Destroys a connection without a message. */
 function destroy(client: ClientBase): void {
   socketOf(client)?.destroy?.();
 }
 
-/** Says goodbye; cuts the connection off where the other side does not answer. */
+/** Closes a connection; destroys it if the other side does not answer. */
 export async function endClient(client: Client): Promise<void> {
   await within(
     systemClock,
@@ -115,7 +118,7 @@ export async function endClient(client: Client): Promise<void> {
   destroy(client);
 }
 
-/** The driver's error for a statement whose answer did not come within `query_timeout`. */
+/** The driver's error for a statement that exceeded `query_timeout`. */
 export function isSilence(error: unknown): boolean {
   return error instanceof Error && error.message === "Query read timeout";
 }

@@ -1,4 +1,4 @@
-/** Rights on our tables: which ones a role has, how they are granted, and which of them a login lacks. */
+/** Rights on Amends' tables: declare the rights of a role, grant them, and find those that a login lacks. */
 import { AmendsError } from "../../core/errors.ts";
 import { text } from "../column.ts";
 import type { Database, Dialect, Session } from "../database.ts";
@@ -16,7 +16,7 @@ export type Rights = Readonly<
 export type Grants = Readonly<Record<string, Rights>>;
 
 export interface Role {
-  /** Without the schema's name, which is put in front of it. */
+  /** The role's name without the schema's prefix. */
   readonly name: string;
   readonly grants: Grants;
 }
@@ -37,7 +37,7 @@ export async function grantRole(session: Session, role: Role): Promise<void> {
     throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave `roles` out.");
   }
   const name = roleName(dialect, role);
-  // Another process, or another schema's migration, may create it at this very moment.
+  // Another process may create the role concurrently.
   await session.query(
     raw(
       `do $$ begin create role ${name} nologin; exception when duplicate_object or unique_violation then null; end $$`,
@@ -49,7 +49,7 @@ export async function grantRole(session: Session, role: Role): Promise<void> {
     await session.query(raw(`grant ${textOf(rights)} on ${dialect.table(table).text} to ${name}`));
 }
 
-/** The rights of several at once. */
+/** The combined rights of several roles. */
 export function together(...all: readonly Grants[]): Grants {
   const sum: Record<string, Record<string, true | readonly string[]>> = {};
   for (const grants of all)
@@ -70,7 +70,7 @@ export function textOf(rights: Rights): string {
     .join(", ");
 }
 
-/** Throws if the login lacks one of a role's rights, and names each that it lacks. */
+/** Throws if the login lacks rights of a role; the error lists them. */
 export async function checkRights(db: Database, role: Role, what: string): Promise<void> {
   if (db.dialect.name !== "postgres") return;
   const rows = await persist(db, () => db.query(selectMissing(db.dialect, role.grants)));

@@ -5,7 +5,7 @@ import { raw } from "../sql.ts";
 
 const ROLE = /^[A-Za-z_]\w{0,62}$/;
 
-/** Refuses what is no plain name of a role. */
+/** Throws if the text is not a plain role name. */
 export function checkRole(dialect: Dialect, role: string): string {
   if (dialect.name === "postgres" && ROLE.test(role)) return role;
   throw new AmendsError(

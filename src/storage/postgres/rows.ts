@@ -1,4 +1,6 @@
-/** Objects as a relation: one array per field, or plain values for a lone object, which takes the simplest plan. */
+/**
+ * Objects as a relation: one array per field, or plain values for a single object, which gets the simplest plan.
+ */
 import type { Fields, NamedField } from "../fields.ts";
 import { literals, Sql } from "../sql.ts";
 import { arrayOf } from "./array.ts";
@@ -40,7 +42,7 @@ interface Frames<From> {
 
 const cached = new WeakMap<object, unknown>();
 
-/** The text around the parameters: the same for every statement, so it is made once. */
+/** The text around the parameters, built once because it is the same for every statement. */
 function framesOf<From>(fields: Fields<From>): Frames<From> {
   const known = cached.get(fields) as Frames<From> | undefined;
   if (known) return known;

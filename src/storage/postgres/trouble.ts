@@ -1,4 +1,4 @@
-/** What PostgreSQL's errors, and those of the connection to it, mean. */
+/** Classifies errors of PostgreSQL and of the connection. */
 import type { Trouble, Violation } from "../database.ts";
 
 const UNREACHABLE_TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
@@ -12,14 +12,14 @@ const REFUSED: Trouble = { kind: "permanent", code: "DATABASE_REFUSED" };
 /** Serialization failure, deadlock, lock not available, statement cancelled by its timeout. */
 const TRANSIENT = new Set(["40001", "40P01", "55P03", "57014", "25P03", "25P02"]);
 
-/** Nothing was sent yet when these happen. */
+/** Connection errors before anything was sent. */
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENOENT"]);
 
 export function trouble(error: unknown): Trouble {
   try {
     return judge(error);
   } catch {
-    return REFUSED; // a getter that throws, a revoked proxy: what a database says can be looked at
+    return REFUSED; // a getter that throws, a revoked proxy: not a database error
   }
 }
 
@@ -37,7 +37,7 @@ function judge(error: unknown): Trouble {
   }
   if (typeof code === "string" && NOT_SENT.has(code)) return UNREACHABLE_TRANSIENT;
   if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return UNREACHABLE_UNKNOWN;
-  // The driver's own errors have no code: the connection ended, or was not to be had in time.
+  // The driver's own errors have no code: the connection ended, or the checkout timed out.
   if (
     typeof message === "string" &&
     /timeout exceeded when trying to connect|Cannot use a pool after/.test(message)

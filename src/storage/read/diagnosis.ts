@@ -1,4 +1,4 @@
-/** What a database says about itself: its settings, its connections, its objects, and how it would run a statement. */
+/** Diagnostic queries: the database's settings, connections, objects and query plans. */
 import type { Reader } from "./reader.ts";
 import { literals, raw, sql, type Sql } from "../sql.ts";
 
@@ -24,7 +24,7 @@ export async function readSettings(reader: Reader): Promise<ServerSettings> {
   return Object.fromEntries(settings) as unknown as ServerSettings;
 }
 
-/** PostgreSQL only: how many clients are connected to the server, this one included. */
+/** PostgreSQL only: the number of clients that are connected to the server, this one included. */
 export async function countConnections(reader: Reader): Promise<number> {
   const [row] = await reader.query(
     sql`select count(*) as connections from pg_stat_activity where backend_type = 'client backend'`,
@@ -46,7 +46,7 @@ export async function sqliteVersion(reader: Reader): Promise<string> {
   return String(row?.["version"]);
 }
 
-/** SQLite only: at most `max` problems in the file itself. It reads every page. */
+/** SQLite only: an integrity check that returns at most `max` problems. It reads every page. */
 export async function damageOf(reader: Reader, max: number): Promise<readonly string[]> {
   const rows = await reader.query(raw(`pragma quick_check(${max})`));
   return rows.map((row) => String(Object.values(row)[0])).filter((text) => text !== "ok");
@@ -69,14 +69,14 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** What the statement would read from one end to the other: tables, or their aliases on SQLite. It is not carried out. */
+/** The tables (on SQLite their aliases) that the statement would scan completely. The statement is not executed. */
 export async function scansOf(reader: Reader, statement: Sql): Promise<readonly string[]> {
   if (reader.dialect.name === "postgres") {
     const [row] = await reader.query(sql`explain (format json) ${statement}`);
     return scannedByPostgres(row?.["QUERY PLAN"]);
   }
   const rows = await reader.query(sql`explain query plan ${statement}`);
-  // If an index leads into a table, SQLite says SEARCH; a partial index may be walked.
+  // SQLite reports SEARCH for an index lookup; a scan of a partial index is allowed.
   const tables = rows.flatMap((row) => /^SCAN (\S+)(?!.*USING)/.exec(String(row["detail"]))?.[1] ?? []);
   return [...new Set(tables)];
 }
@@ -90,7 +90,7 @@ function scannedByPostgres(plan: unknown): readonly string[] {
   return [...new Set(scans.flatMap((node) => node["Relation Name"] ?? []))];
 }
 
-/** PostgreSQL only: how large the planner takes each table of Amends to be. */
+/** PostgreSQL only: the planner's row estimate of each table of Amends. */
 export async function tableSizes(reader: Reader): Promise<ReadonlyMap<string, number>> {
   const rows = await reader.query(sql`select c.relname as name, c.reltuples::float8 as rows from pg_class as c
     join pg_namespace as n on n.oid = c.relnamespace where n.nspname = ${schemaOf(reader)} and c.relkind = 'r'`);

@@ -12,12 +12,12 @@ export function numeric(expression: Sql): Figure<number> {
   return { expression, read: Number };
 }
 
-/** A text that is another one once something has changed. */
+/** A text that changes whenever something changes. */
 export function sign(expression: Sql): Figure<string> {
   return { expression, read: String };
 }
 
-/** How long ago an instant is, in milliseconds; 0 where there is none, or where it is yet to come. */
+/** The age of an instant in milliseconds; 0 if there is none, or if it is in the future. */
 export function age(dialect: Dialect, instant: Sql): Figure<number> {
   const elapsed = sql`${dialect.epochMs(dialect.now())} - ${dialect.epochMs(instant)}`;
   return { expression: elapsed, read: (value) => Math.max(0, Math.round(Number(value ?? 0))) };
@@ -37,7 +37,7 @@ export async function readFigures<Of extends Figures>(reader: Reader, figures: O
   return (await readFigureGroups(reader, { figures })).figures;
 }
 
-/** Figures of several kinds, each kind apart, in one statement. */
+/** Figures of several kinds in one statement, grouped by kind. */
 export async function readFigureGroups<Of extends Readonly<Record<string, Figures>>>(
   reader: Reader,
   groups: Of,

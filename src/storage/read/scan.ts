@@ -1,12 +1,12 @@
 /**
- * A search that looks through a stretch of an index and no further. Its statement returns the rows that fit, and last
- * the last row that it looked at, with `edge` set and with how many it looked at, so that the next page goes on there.
+ * A search that scans a bounded range of an index. Its statement returns the matching rows, and at the end the last
+ * scanned row with `edge` set and the number of scanned rows, so that the next page continues there.
  */
 import type { Row } from "../database.ts";
 
 export interface Scanned {
   readonly hits: readonly Row[];
-  /** The last row that was looked at, where there is more to look through. */
+  /** The last scanned row, if there is more to scan. */
   readonly cut: Row | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Rows of one table that meet one condition, in the order of an index: what a list of them and a count of them have in
- * common. The room that owns the table writes the selection; a list, a page and a bounded count follow from it.
+ * Rows of one table under one condition, in the order of an index: the common part of a list and a count. The owner
+ * of the table writes the selection; lists, pages and bounded counts are derived from it.
  */
 import type { Cursor, Page } from "../../core/cursor.ts";
 import type { Dialect, Row } from "../database.ts";
@@ -14,12 +14,12 @@ export interface Selection {
   /** The instant by which the rows are ordered, and the id for rows of one instant. */
   readonly at: Sql;
   readonly id: Sql;
-  /** The select list of a row that is shown, and what has to be joined for it. A count needs neither. */
+  /** The select list of a row and its joins. A count needs neither. */
   readonly columns: Sql;
   readonly join?: Sql;
 }
 
-/** A selection and what its rows are. */
+/** A selection and the mapper of its rows. */
 export interface Source<Record> {
   rows(dialect: Dialect): Selection;
   /** One record for each row, in the same order. */
@@ -36,18 +36,18 @@ export function sourceOf<Record>(
 
 /** A record with its place in the order. */
 export interface Placed<Record> {
-  /** As the database has it, with its fraction. */
+  /** The database's instant, with its fraction of a millisecond. */
   readonly atMs: number;
   readonly id: string;
   readonly record: Record;
 }
 
-/** Where a list begins: after a row, or at an instant with the rows of that instant or without them. */
+/** The start of a list: after a row, or at an instant with or without the rows of that instant. */
 export type Start =
   | { readonly atMs: number; readonly id: string }
   | { readonly atMs: number; readonly id?: undefined; readonly inclusive: boolean };
 
-/** The first so many, oldest first. */
+/** The first `limit` rows, oldest first. */
 export function listOldest(dialect: Dialect, selection: Selection, limit: number, start?: Start): Sql {
   const { from, where, at, id, columns, join: joined = empty } = selection;
   return sql`select ${columns}, ${dialect.epochMs(at)} as placed_at, ${id} as placed_id from ${from} ${joined}
@@ -61,7 +61,7 @@ function begins(dialect: Dialect, { at, id }: Selection, start: Start): Sql {
   return start.inclusive ? sql`${at} >= ${instant}` : sql`${at} > ${instant}`;
 }
 
-/** How many there are, each selection counted no further than `max`: an expression. */
+/** An expression for the number of rows, each selection counted up to `max`. */
 export function countRows(selections: readonly Selection[], max: number): Sql {
   const counts = selections.map(
     ({ from, where }) =>

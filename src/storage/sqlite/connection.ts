@@ -1,7 +1,8 @@
 /**
- * SQLite behind the database port. One connection, one writer at a time: statements run on the calling thread, and a
- * transaction that waits for foreign code (a transactional step) keeps everybody else in line. The settings that
- * durability and erasure rest on are set and then read back, because SQLite ignores what it cannot do.
+ * SQLite behind the database port. One connection, one writer at a time: statements run on the calling thread, and
+ * a transaction that waits for application code (a transactional step) makes all other work queue. The settings
+ * that durability and erasure depend on are set and then read back, because SQLite silently ignores unsupported
+ * settings.
  */
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
@@ -11,14 +12,14 @@ import type { Sql } from "../sql.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
 import { isTooOld, OLDEST_TEXT } from "./version.ts";
 
-/** Short, because it blocks the thread: a lock that lasts longer is waited for without blocking (retry.ts). */
+/** Short, because it blocks the thread: retries wait for longer locks without blocking (retry.ts). */
 const BUSY_MS = 100;
 
 export interface SqliteOptions {
   readonly path: string | SqliteHandle;
   readonly dialect: Dialect;
   readonly clock: Clock;
-  /** For tests: the version that the library is taken to have. */
+  /** For tests: replaces the version of the SQLite library. */
   readonly version?: string | undefined;
 }
 
@@ -27,7 +28,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   readonly clock: Clock;
   readonly #options: SqliteOptions;
   readonly #statements = new Map<string, SqliteStatement>();
-  /** Handles of callers that are open on the same file. */
+  /** Callers' handles that are known to be open on the same file. */
   readonly #known = new WeakSet<SqliteHandle>();
   readonly #open = new OpenWork();
   #handle: SqliteHandle | undefined;
@@ -100,7 +101,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     return { dialect: this.dialect, query: async (statement) => execute(tx, prepared, statement) };
   }
 
-  /** Once for each handle: is it open on the same file? */
+  /** Checks once per handle that it is open on the same file. */
   #checkPlace(tx: SqliteHandle, ours: SqliteHandle): void {
     if (fileOf(tx) !== fileOf(ours)) {
       throw new AmendsError(
@@ -114,7 +115,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    // A transactional act that never ends keeps the connection: closing it takes the act's writes back.
+    // A transactional act that never ends holds the connection: closing it rolls back the act's writes.
     if (this.#held) await within(this.clock, CLOSE_MS, this.#acquire());
     this.#statements.clear();
     if (this.#handle && typeof this.#options.path === "string") {
@@ -125,7 +126,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     this.#release();
   }
 
-  /** Runs at once where nobody holds the connection, without a turn of the event loop. */
+  /** Runs at once if the connection is free, without a turn of the event loop. */
   async #alone<T>(work: () => T): Promise<T> {
     if (this.#closed) throw closedError();
     this.#open.refuseInside();
@@ -139,15 +140,15 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   }
 
   /**
-   * Ends at the beginning of a turn of the event loop. A transaction of our own never waits for anything but itself,
-   * so nobody else's code runs before it is over: code that writes through another handle, or through this one, would
-   * otherwise find the database locked by a transaction that cannot go on while it waits.
+   * Ends at the beginning of a turn of the event loop. An internal transaction awaits nothing else, so no other
+   * code runs before it ends: other code that writes through another handle, or through this one, would otherwise
+   * block on a transaction that cannot continue.
    */
   async #acquire(): Promise<void> {
     if (this.#held) await new Promise<void>((resolve) => this.#line.push(resolve));
     this.#held = true;
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    // A handle of the caller's may be inside a transaction of the caller's, which is not ours to join unasked.
+    // A caller's handle may have an open transaction of the caller, which Amends must not join implicitly.
     for (let ms = 1; this.#foreign(); ms = Math.min(ms * 2, 50)) await sleep(this.clock, ms);
   }
 
@@ -199,12 +200,12 @@ function execute(
   return ready.all(...values) as Row[];
 }
 
-/** Brings what is in the write-ahead file into the database's own file, where nobody else needs it. */
+/** Checkpoints the write-ahead file, if no other connection uses it. */
 function tidy(handle: SqliteHandle): void {
   try {
     handle.exec("pragma wal_checkpoint(truncate)");
   } catch {
-    // Another connection is busy with it: it will do the same when it closes.
+    // Another connection uses the file and checkpoints it when it closes.
   }
 }
 
@@ -243,13 +244,13 @@ function rollback(handle: SqliteHandle): void {
   try {
     handle.exec("rollback");
   } catch {
-    // SQLite may have rolled back by itself (disk full, I/O error); there is nothing more to undo.
+    // SQLite may have rolled back by itself (disk full, I/O error): nothing is left to roll back.
   }
 }
 
 function prepareHandle(handle: SqliteHandle, version: string | undefined): void {
   const read = (text: string): unknown => Object.values(handle.prepare(text).all()[0] as Row)[0];
-  // A database without a file is in memory and has no log to write ahead.
+  // An in-memory database has no write-ahead log.
   const onDisk = fileOf(handle) !== "";
   handle.exec(`pragma busy_timeout = ${BUSY_MS}`);
   const found = version ?? String(read("select sqlite_version()"));
@@ -271,7 +272,7 @@ function prepareHandle(handle: SqliteHandle, version: string | undefined): void 
   if (wrong.length > 0) {
     throw new AmendsError(
       "DATABASE_UNSAFE",
-      `SQLite did not take the settings that Amends needs: ${wrong.join(", ")}.`,
+      `SQLite did not accept the settings that Amends needs: ${wrong.join(", ")}.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** SQLite's words. Instants are integers: milliseconds since the epoch. */
+/** The SQL fragments of SQLite. Instants are integers: milliseconds since the epoch. */
 import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
 import type { Fields } from "../fields.ts";
@@ -11,7 +11,8 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
     name: "sqlite",
     pick: ({ sqlite }) => sqlite,
     table: (name) => raw(`${prefix}${name}`),
-    // The sum has no affinity: compared with a cast, an index on an expression would not be searched but scanned.
+    // The sum has no affinity: with the affinity of a cast, SQLite would scan an expression index instead of
+    // searching it.
     now: now ? () => sql`${now()}` : () => raw("(cast(unixepoch('subsec') * 1000 as integer) + 0)"),
     plusMs: (instant, ms) => sql`${instant} + cast(${ms} as integer)`,
     instantOf: (ms) => sql`cast(${ms} as integer)`,
@@ -26,7 +27,7 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
   };
 }
 
-/** Select lists of rows that are sent: the same for every statement, so each is made once. */
+/** Select lists of sent rows, built once because they are the same for every statement. */
 const selected = new WeakMap<object, Sql>();
 
 function jsonRows<From>(fields: Fields<From>, from: readonly From[]): Sql {

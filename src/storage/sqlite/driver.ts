@@ -1,6 +1,6 @@
 /**
- * Finds a SQLite: Node's own where it has one, else the fallback package with the same interface. A handle of the
- * caller's (node:sqlite, better-sqlite3, or anything of that shape) is taken as it is.
+ * Loads a SQLite driver: Node's own if it has one, otherwise the fallback package with the same interface. A
+ * caller's handle (node:sqlite, better-sqlite3, or anything of that shape) is used directly.
  */
 import { createRequire } from "node:module";
 import process from "node:process";
@@ -56,7 +56,7 @@ function builtIn(): Constructor | undefined {
   return module?.DatabaseSync;
 }
 
-/** Node 22 warns that its SQLite is experimental; whoever uses Amends did not choose it and can do nothing about it. */
+/** Suppresses the warning of Node 22 that its SQLite is experimental: users of Amends cannot act on it. */
 function quietly<T>(load: () => T): T {
   const emitWarning: unknown = Reflect.get(process, "emitWarning");
   Reflect.set(process, "emitWarning", () => undefined);
@@ -74,7 +74,7 @@ function fallback(): Constructor {
   } catch (cause) {
     throw new AmendsError(
       "DATABASE_TOO_OLD",
-      "This Node.js has no SQLite of its own that is new enough. Install the package @photostructure/sqlite.",
+      "The SQLite of this Node.js is missing or too old. Install the package @photostructure/sqlite.",
       {},
       { cause },
     );

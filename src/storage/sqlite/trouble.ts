@@ -1,4 +1,4 @@
-/** What SQLite's result codes mean. The drivers differ in where they put the number. */
+/** Classifies SQLite's result codes. The drivers differ in where they put the code. */
 import type { Trouble, Violation } from "../database.ts";
 
 const TRANSIENT: Trouble = { kind: "transient", code: "DATABASE_UNREACHABLE" };
@@ -8,7 +8,7 @@ export function trouble(error: unknown): Trouble {
   try {
     return judge(error);
   } catch {
-    return REFUSED; // a getter that throws, a revoked proxy: what a database says can be looked at
+    return REFUSED; // a getter that throws, a revoked proxy: not a database error
   }
 }
 
@@ -43,7 +43,7 @@ function resultCode(error: unknown): number | undefined {
   return typeof code === "string" ? NAMES[code.split("_").slice(0, 2).join("_")] : undefined;
 }
 
-/** The names stand in the message alone, with the prefix of our tables. */
+/** Only the message has the names, with the prefix of Amends' tables. */
 export function violation(error: unknown, prefix: string): Violation | undefined {
   const message = String((error as { message?: unknown } | undefined)?.message);
   const found = /UNIQUE constraint failed: (\w+)\.(.+)$/.exec(message);

@@ -1,15 +1,15 @@
 /**
- * One write in two forms. The *optimistic* form expects everything to hold: it locks and looks at nothing beforehand, and
- * the database refuses all of it if a single expectation fails. The *checked* form locks the rows first and answers for
- * each item. Conflicts are rare, so the optimistic form is tried first where a failed statement costs nothing: in a
- * transaction of our own, never in a caller's.
+ * One write in two forms. The *optimistic* form locks and reads nothing beforehand, and the database refuses the
+ * whole write if a single expectation fails. The *checked* form locks the rows first and answers for each item.
+ * Conflicts are rare, so the optimistic form is tried first where a failed statement does no harm: in Amends' own
+ * transaction, never in a caller's.
  *
- * Both forms may run again after a commit whose answer was lost (K-12). So an item that the checked form did not write is
- * looked for once more: `findWritten` answers for those that an earlier, unanswered commit of ours wrote. An optimistic
- * repeat finds its own rows in the way, is refused, and comes to the same question.
+ * Both forms may run again after a commit whose answer was lost (K-12). So `findWritten` looks up items that the
+ * checked form did not write: an earlier commit with a lost answer may have written them. An optimistic repeat
+ * conflicts with its own rows, is refused, and continues in the same way.
  *
- * A refusal is an error of our own: the function `refuse` in our schema (PostgreSQL), or a duplicate of a key that the
- * write names. Any other error, a duplicate of any other key among them, is thrown as it is.
+ * A refusal is an error of the function `refuse` in Amends' schema (PostgreSQL), or a duplicate of a key that the
+ * write names. Any other error, including a duplicate of another key, is rethrown.
  */
 import type { Database, Dialect, Session } from "../database.ts";
 import { persist, type RetryLimits } from "../retry.ts";
@@ -33,7 +33,7 @@ export interface CheckedWrite<Item, Answer> {
   readonly keys?: readonly UniqueKey[];
   /** Answers for the items that it wrote. */
   readonly checked: () => Promise<ReadonlyMap<Item, Answer>>;
-  /** Of items that were not written now, answers for those that an earlier, unanswered commit of ours wrote. */
+  /** Answers for the items that an earlier commit with a lost answer wrote. */
   readonly findWritten: (missing: readonly Item[]) => Promise<ReadonlyMap<Item, Answer>>;
   /** The answer for the others. */
   readonly lost: Answer;
@@ -58,7 +58,7 @@ export async function checkedWrite<Item, Answer>(
   return items.map((item) => (written.has(item) ? written : before).get(item) ?? lost);
 }
 
-/** Did the database refuse an optimistic write, by our own error or by one of these keys? */
+/** True if the database refused an optimistic write, by `refuse` or by one of these keys. */
 export function isRefusal(dialect: Dialect, error: unknown, keys: readonly UniqueKey[] = []): boolean {
   const violation = dialect.violation(error);
   if (violation?.kind !== "unique") return violation?.kind === "refused";
@@ -71,13 +71,13 @@ export function isRefusal(dialect: Dialect, error: unknown, keys: readonly Uniqu
 }
 
 export interface WriteOnce<Answer> {
-  /** In a transaction of its own, committed as a whole. */
+  /** The write, in its own transaction. */
   readonly write: (session: Session) => Promise<Answer>;
-  /** Asked in front of every repeat: the answer, if an earlier, unanswered commit has written it. */
+  /** Runs before every repeat: returns the answer if an earlier commit with a lost answer took effect. */
   readonly findWritten: (session: Session) => Promise<Answer | undefined>;
 }
 
-/** One transaction that takes effect once, however often its commit goes unanswered. */
+/** A transaction that takes effect once, even if answers to its commits are lost. */
 export async function writeOnce<Answer>(
   db: Pick<Database, "dialect" | "clock" | "transaction">,
   { write, findWritten }: WriteOnce<Answer>,

@@ -1,10 +1,11 @@
 /**
- * Shares commits. Everything that wants to be durable goes to one writer, which keeps one flush under way and
- * sends whatever gathered meanwhile as the next one, in one transaction. There is no timer: a lone piece is
- * flushed at once, a busy process flushes hundreds together.
+ * Group commit. All writes go to one writer, which runs one flush at a time and sends the items that arrived
+ * meanwhile as the next flush, in one transaction. There is no timer: a single item is flushed at once, a busy
+ * process flushes hundreds together.
  *
- * `flush` must be safe to repeat: after a lost connection the same pieces come again, and it answers for each
- * whether it is in the database. A piece that the database refuses is found by splitting, and fails alone.
+ * `flush` must be safe to repeat: after a lost connection it gets the same items again, and answers for each
+ * whether it is in the database. An item that the database refuses is found by splitting the group, and fails
+ * alone.
  */
 import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
@@ -24,16 +25,18 @@ export interface GroupWriterOptions<Item, Answer> {
   readonly flush: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly bytes: (item: Item) => number;
   readonly signal?: AbortSignal;
-  /** So many waiting pieces are worth a second flush beside the first; never where the database has one writer. */
+  /**
+   * The number of waiting items from which a second flush runs in parallel; never on a database with one writer.
+   */
   readonly parallelFrom?: number;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
-  /** Does a person or a request wait for this piece, so that an outage must be told rather than waited for? */
+  /** True if a caller waits for this item, so that an outage is reported instead of waited out. */
   readonly failFast: (item: Item) => boolean;
 }
 
 const HOLD_MS = 1_000;
 const ITEMS_MAX = 1_000;
-/** A flush that takes longer than this waits for something else than the disk. */
+/** A flush that takes longer than this waits for a lock, not for the disk. */
 const SLOW_MS = 250;
 const FLIGHTS_MAX = 3;
 const BYTES_MAX = 4 * 1_048_576;
@@ -46,7 +49,7 @@ export class GroupWriter<Item, Answer> {
   #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
-  /** How many transactions were committed, for whoever measures. */
+  /** The number of committed transactions, for measurements. */
   flushes = 0;
 
   constructor(options: GroupWriterOptions<Item, Answer>) {
@@ -60,7 +63,7 @@ export class GroupWriter<Item, Answer> {
     });
   }
 
-  /** Resolves once nothing is waiting or under way. */
+  /** Resolves once all submitted items are written. */
   drained(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -70,7 +73,7 @@ export class GroupWriter<Item, Answer> {
     return this.#flying === 0 && this.#waiting.length === 0 && this.#held === 0;
   }
 
-  /** Whoever submits in the same turn of the event loop shares a flush. */
+  /** Items that are submitted in the same turn of the event loop share a flush. */
   #plan(): void {
     if (this.#planned || !this.#mayFly()) return;
     this.#planned = true;
@@ -79,12 +82,15 @@ export class GroupWriter<Item, Answer> {
       if (this.#waiting.length > 0 && this.#mayFly()) void this.#fly();
       if (this.#waiting.length > 0) this.#plan();
     };
-    // A database that answers at once would otherwise keep everything else in the process from its turn.
+    // Yields to the event loop: a synchronous database would otherwise starve all other work.
     if (this.#options.db.dialect.name === "sqlite") setImmediate(depart);
     else process.nextTick(depart);
   }
 
-  /** One flush at a time gathers the most; a crowd keeps two busy. One that waits for somebody's lock does not count. */
+  /**
+   * One flush at a time makes the largest groups; many waiting items justify two. A flush that waits for a lock
+   * does not count.
+   */
   #mayFly(): boolean {
     const busy = this.#flying - this.#slow;
     if (this.#flying >= FLIGHTS_MAX) return false;
@@ -119,7 +125,7 @@ export class GroupWriter<Item, Answer> {
     return taken;
   }
 
-  /** A crowd that came at once is parted, so that this process works on one part while the database has the other. */
+  /** Splits a large group, so that this process prepares one part while the database writes the other. */
   #share(): number {
     const { parallelFrom = Infinity } = this.#options;
     const isFirst = this.#flying - this.#slow === 1;
@@ -148,7 +154,7 @@ export class GroupWriter<Item, Answer> {
     }
   }
 
-  /** The database stays away: whoever is in a hurry is told, the others wait for it without being in anybody's way. */
+  /** The database is unreachable: items with a waiting caller fail, the others wait without blocking new items. */
   #hold(group: readonly Waiting<Item, Answer>[], error: unknown): void {
     const { failFast, signal } = this.#options;
     const tell = (item: Item): boolean => signal?.aborted === true || failFast(item);

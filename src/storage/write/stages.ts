@@ -11,13 +11,14 @@ export interface Stage {
   readonly name: string;
   readonly statement: Sql;
   /**
-   * How many rows it has if all goes well, as a number or as what earlier stages say. Undefined: its rows are neither
-   * counted nor returned.
+   * The expected number of rows, as a number or as an expression over earlier stages. Undefined: its rows are
+   * neither counted nor returned.
    */
   readonly expectRows?: number | Sql | undefined;
   /**
-   * What another number of rows means on PostgreSQL. `answer`: the caller gets the rows of every such stage. `refuse`:
-   * nothing of the statement is written, and its error is a refusal (checked-write.ts). Default: `answer`.
+   * The reaction to another number of rows on PostgreSQL. `answer`: the caller gets the rows of every such stage.
+   * `refuse`: nothing of the statement is written, and its error is a refusal (checked-write.ts). Default:
+   * `answer`.
    */
   readonly otherwise?: "answer" | "refuse";
   /** On PostgreSQL: which of its rows are counted and returned. Default: all. */
@@ -26,7 +27,7 @@ export interface Stage {
   readonly answer?: Sql | undefined;
 }
 
-/** In the column `stage` of the one row that answers for a statement whose stages all had the expected rows. */
+/** The value of `stage` in the single answer row of a statement whose stages all had the expected rows. */
 export const ALL_EXPECTED = "all expected";
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What the conformance suites share. They know no test runner: every case is a name, which begins with the rule that
- * it shows, and a function that rejects with a readable error where the thing under test does not conform.
+ * What the conformance suites share. They do not depend on a test runner: every case is a name, which begins with
+ * the id of its rule, and a function that rejects with a readable error if the implementation does not conform.
  */
 export interface ConformanceCase {
   /** The guarantee that the case checks, with the id of its rule. */
@@ -13,7 +13,7 @@ export function waitForReal(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Whatever hangs must not take the whole suite with it. */
+/** A hanging case must not block the whole suite. */
 export async function within(what: string, ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {

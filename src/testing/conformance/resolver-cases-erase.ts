@@ -1,4 +1,4 @@
-/** Erasing once, twice, at once and for nobody: O-07 and E-12, for resolvers of every kind. */
+/** Erasing once, repeatedly, concurrently and for unknown subjects: O-07 and E-12, for resolvers of every kind. */
 import assert from "node:assert/strict";
 import { callWith, canErase, erase, newKey, type ResolverCase } from "./resolver-trial.ts";
 
@@ -17,7 +17,7 @@ export const eraseCases: readonly ResolverCase[] = [
     },
   },
   {
-    name: "[E-12] nobody else is touched",
+    name: "[E-12] other subjects are not touched",
     async show(trial) {
       const [one, other] = [await trial.plant(), await trial.plant()];
       await erase(trial, one, callWith(newKey()));

@@ -1,4 +1,4 @@
-/** What some resolvers can do besides: rectify, verify, or schedule instead of erasing: O-06, O-07, O-11, O-12. */
+/** Optional methods of resolvers: rectify, verify, or schedule instead of erasing: O-06, O-07, O-11, O-12. */
 import assert from "node:assert/strict";
 import type { Correction, SubjectRef } from "../../core/outbox/entry.ts";
 import {
@@ -48,7 +48,11 @@ export const rectifyCases: readonly ResolverCase[] = [
         `${first.category} must be corrected`,
       );
       assert.deepEqual(await reads(trial, ref, untouched), before, "what is not corrected must stay");
-      assert.deepEqual(await reads(trial, other, [first.category]), others, "nobody else must be corrected");
+      assert.deepEqual(
+        await reads(trial, other, [first.category]),
+        others,
+        "other subjects must not be corrected",
+      );
     },
   },
   {
@@ -69,7 +73,7 @@ export const rectifyCases: readonly ResolverCase[] = [
     },
   },
   {
-    name: "[O-07] correcting a subject whom the system does not know is success, and creates nobody",
+    name: "[O-07] correcting a subject whom the system does not know is success, and creates no subject",
     async show(trial) {
       const ref = await trial.unknown();
       await rectify(trial, ref, trial.corrections, newKey());

@@ -1,4 +1,4 @@
-/** Systems that are down, refuse or hang, and calls that nobody waits for any longer: K-08, K-15, K-16, O-08, O-09. */
+/** Systems that are down, refuse or hang, and aborted calls: K-08, K-15, K-16, O-08, O-09. */
 import assert from "node:assert/strict";
 import { callWith, erase, fails, newKey, type ResolverCase } from "./resolver-trial.ts";
 
@@ -17,7 +17,7 @@ export const abortCases: readonly ResolverCase[] = [
 
 export const faultCases: readonly ResolverCase[] = [
   {
-    name: "[K-15][K-16] a system that is down is transient trouble, and the same key succeeds once it is up",
+    name: "[K-15][K-16] a system that is down is a transient failure, and the same key succeeds once it is up",
     async show(trial) {
       const [ref, key] = [await trial.plant(), newKey()];
       await trial.fault("down");
@@ -27,7 +27,7 @@ export const faultCases: readonly ResolverCase[] = [
     },
   },
   {
-    name: "[O-08][K-16] a system that refuses is permanent trouble",
+    name: "[O-08][K-16] a system that refuses is a permanent failure",
     async show(trial) {
       const ref = await trial.plant();
       await trial.fault("refuses");

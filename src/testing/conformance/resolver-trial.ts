@@ -1,4 +1,4 @@
-/** What the cases of the resolver suite share: what they get, how they call, and how they say what was expected. */
+/** The shared parts of the resolver suite: its fixture, its calls and its assertions. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { classify, errorLabel } from "../../core/errors.ts";
@@ -35,7 +35,7 @@ export interface ResolverTrial {
   close(): Promise<void>;
 }
 
-/** What a case gets: `read`, `expire` and `fault` say so where the trial has none. */
+/** The fixture of a case: `read`, `expire` and `fault` throw if the trial does not have them. */
 export interface ResolverCaseContext {
   readonly resolver: AnyResolver;
   readonly plant: () => Promise<SubjectRef>;
@@ -80,7 +80,7 @@ export function canVerify(resolver: AnyResolver): resolver is VerifyingResolver 
   return typeof (resolver as Partial<VerifyingResolver>).verifyAbsent === "function";
 }
 
-/** Erases, or asks for the expiry where that is all there is; whether the subject was absent already. */
+/** Erases, or schedules the expiry if the resolver cannot erase. Returns whether the subject was absent already. */
 export async function erase(
   { resolver }: ResolverCaseContext,
   ref: SubjectRef,
@@ -106,7 +106,7 @@ export async function erase(
   return { wasAbsent: false, expiresAt };
 }
 
-/** The call must fail, in this way and with a label that tells something and nobody's name. */
+/** Asserts that the call fails in this way, with a meaningful label that does not name the subject. */
 export async function fails(
   what: string,
   how: "permanent" | "transient",
@@ -125,12 +125,12 @@ export async function fails(
   assert.equal(classify(thrown), how, `${what} must be ${how}: ${remedy}; its label is ${label}`);
   assert.ok(
     label !== "UnknownError" && label !== "Error",
-    `${what} must have a label that tells something: throw a ResolverError or a RetryLater with a code, or an error of a class of its own; this one's is ${label}`,
+    `${what} must have a meaningful label: throw a ResolverError or a RetryLater with a code, or an error of a class of its own; this one's is ${label}`,
   );
   assert.ok(!label.includes(ref.value), `the label of ${what} must not name the subject`);
 }
 
-/** A trial may be an object of a class, so that its methods are called on it. */
+/** A trial may be an instance of a class, so its methods are called on it. */
 export function contextOf(
   trial: ResolverTrial,
   settings: Pick<ResolverCaseContext, "corrections" | "wait" | "nowMs">,
@@ -149,6 +149,6 @@ export function contextOf(
 
 function missing(method: string): never {
   throw new Error(
-    `The suite needs ${method}() to show this: give it, or say in the options that it cannot be shown.`,
+    `The suite needs ${method}() for this case. Implement it, or exclude the case in the options.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The suite that a resolver of one's own must pass, against the real system's sandbox or a stand-in of it. */
+/** The suite that a custom resolver must pass, against the real system's sandbox or a fake of it. */
 import assert from "node:assert/strict";
 import type { Correction } from "../../core/outbox/entry.ts";
 import { waitForReal, within, type ConformanceCase } from "./case.ts";
@@ -36,7 +36,7 @@ export interface ResolverConformanceOptions {
 /** Makes a resolver with its system. Each case makes its own and closes it at its end. */
 export type MakeResolver = () => Promise<ResolverTrial>;
 
-/** Returns the cases that a resolver of your own must pass. Run each with your test runner. */
+/** Returns the cases that a custom resolver must pass. Run each with your test runner. */
 export function resolverConformance(
   makeResolver: MakeResolver,
   options: ResolverConformanceOptions = {},
@@ -65,7 +65,7 @@ export function resolverConformance(
   }));
 }
 
-/** What is not said would silently not be looked at. */
+/** A method that is not declared would silently not be tested. */
 function capabilities(said: { retentionOnly: boolean; rectifies: boolean; verifies: boolean }): ResolverCase {
   return {
     name: "[E-12] the resolver can do what is said of it, and nothing that is not said",

@@ -1,4 +1,4 @@
-/** Several callers at once: one wins where only one can, and nobody's change is lost where all can. S-15. */
+/** Concurrent callers: exactly one wins if only one can, and no change is lost if all can. S-15. */
 import assert from "node:assert/strict";
 import { ALL, attemptsOf, running, type StorageCase } from "./storage-trial.ts";
 
@@ -56,7 +56,7 @@ export const concurrencyCases: readonly StorageCase[] = [
     },
   },
   {
-    name: "[S-15] sagas do not get into each other's way",
+    name: "[S-15] sagas do not block each other",
     async show({ storage }) {
       await Promise.all(CALLERS.map((n) => running(storage, `saga-${n}`, "order", { n })));
       await Promise.all(
@@ -73,7 +73,7 @@ export const concurrencyCases: readonly StorageCase[] = [
   },
 ];
 
-/** Lets everybody try at once; returns who won. All others must have been refused with this code. */
+/** Runs all callers at once and returns the winners. All others must have been refused with this code. */
 export async function onlyWinner(
   code: string,
   attempt: (caller: number) => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** Contexts: what goes in as JSON comes out as JSON, and is nobody's object in between. S-02. */
+/** Contexts: JSON survives a round trip, and the storage shares no objects with its callers. S-02. */
 import assert from "node:assert/strict";
 import type { SagaContext } from "../../contract/contract.ts";
 import type { StorageCase } from "./storage-trial.ts";
@@ -86,7 +86,7 @@ export const contextCases: readonly StorageCase[] = [
     },
   },
   {
-    name: "[S-02] nobody's later change to an object reaches the storage",
+    name: "[S-02] later changes to an object do not reach the storage",
     async show({ storage }) {
       const given = { list: [1] };
       await storage.createSaga("saga-1", "order", given);
@@ -106,7 +106,7 @@ export const contextCases: readonly StorageCase[] = [
   },
 ];
 
-/** Without the difference between a missing prototype and an ordinary one, which JSON does not know. */
+/** Ignores the difference between a null prototype and Object.prototype, which JSON does not preserve. */
 function plain(context: SagaContext): unknown {
   return JSON.parse(JSON.stringify(context));
 }

@@ -1,4 +1,4 @@
-/** Creating sagas, changing them, and what is refused: S-02 and S-15. */
+/** Creating and changing sagas, and refused calls: S-02 and S-15. */
 import assert from "node:assert/strict";
 import type { SagaOperations, SagaStorage } from "../../contract/contract.ts";
 import { mayBecome } from "../../contract/contract.ts";
@@ -17,7 +17,7 @@ const COUNTER_CHANGES: Readonly<Record<string, (on: SagaStorage, id: string) => 
   setRecoveryAttempts: (on, id) => on.setRecoveryAttempts(id, 2),
 };
 
-/** A shortest way to each status, along the arrows. */
+/** A shortest path to each status, along the arrows. */
 const WAYS: Readonly<Record<SagaStatus, readonly SagaStatus[]>> = {
   PENDING: [],
   RUNNING: ["RUNNING"],
@@ -56,13 +56,13 @@ export const lifeCases: readonly StorageCase[] = [
     },
   },
   {
-    name: "[S-02] ids are told apart exactly",
+    name: "[S-02] ids are compared exactly",
     async show({ storage }) {
       const ids = ["a", "A", "a ", "ä", "a\u0308", "a/b", "a'b", 'a"b', "a%", "a_", "日本", "x".repeat(180)];
       for (const id of ids) await storage.createSaga(id, "order", { id });
       for (const id of ids) {
         const { context } = await storage.loadSagaState(id);
-        assert.deepEqual(context, { id }, `the saga ${JSON.stringify(id)} must be told from the others`);
+        assert.deepEqual(context, { id }, `the saga ${JSON.stringify(id)} must be distinct from the others`);
       }
     },
   },

@@ -32,7 +32,7 @@ export const recoveryCases: readonly StorageCase[] = [
     },
   },
   {
-    name: "[S-02] sagas whose recoveries are used up are left out: five unless said otherwise",
+    name: "[S-02] sagas whose recoveries are used up are left out: the default is five",
     async show({ storage }) {
       for (let attempts = 0; attempts <= 6; attempts++) {
         await running(storage, `saga-${attempts}`);
@@ -94,7 +94,7 @@ export const recoveryCases: readonly StorageCase[] = [
         const begunAt = performance.now();
         await touch();
         const listed = await isStale();
-        // On a machine that stood still meanwhile, nothing can be said.
+        // If the machine paused meanwhile, the check is inconclusive.
         const isFresh = performance.now() - begunAt < STALE_SECONDS * 900;
         assert.ok(!listed || !isFresh, `a saga is not stale right after ${what}`);
         for (let waited = 0; !(await isStale()); waited += 100) {

@@ -1,4 +1,4 @@
-/** Runs: what is not committed is nobody's, and what is committed is everybody's. S-04. */
+/** Runs: uncommitted changes are invisible to others, committed changes are visible to all. S-04. */
 import assert from "node:assert/strict";
 import { CHANGES } from "./storage-cases-life.ts";
 import { onlyWinner } from "./storage-cases-concurrency.ts";
@@ -17,7 +17,7 @@ export const runCases: readonly StorageCase[] = [
         assert.deepEqual(
           await portrait(storage, "saga-1"),
           before,
-          "before the commit nobody else sees a change",
+          "before the commit no other caller sees a change",
         );
         await run.commit();
         const after = await portrait(storage, "saga-1");
@@ -223,7 +223,7 @@ export const runCases: readonly StorageCase[] = [
     },
   },
   {
-    name: "[S-04][S-15] nobody's change is lost between a read for update and the commit of its run",
+    name: "[S-04][S-15] no change is lost between a read for update and the commit of its run",
     async show({ storage, wait }) {
       await running(storage, "saga-1", "order", { by: "nobody" });
       let other: Promise<boolean> = Promise.resolve(false);
@@ -233,7 +233,7 @@ export const runCases: readonly StorageCase[] = [
           const { context } = await run.loadSagaState("saga-1", { readForUpdate: true });
           other = succeeded(storage.updateContext("saga-1", { by: "other" }));
           void other.then(() => (isOtherDone = true));
-          // A storage that locks makes the other wait until this run has ended: it cannot be waited for in here.
+          // In a storage with locks the other call waits until this run has ended, so it cannot be awaited here.
           for (let waited = 0; !isOtherDone && waited < 200; waited += 10) await wait(10);
           await run.updateContext("saga-1", { by: "run", saw: context["by"] });
           await run.commit();
@@ -248,7 +248,7 @@ export const runCases: readonly StorageCase[] = [
   },
 ];
 
-/** True where it was done, false where it was refused because of the other one. */
+/** True if the call succeeded, false if it was refused because of the other one. */
 async function succeeded(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;

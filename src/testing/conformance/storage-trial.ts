@@ -1,4 +1,4 @@
-/** What the cases of the storage suite share: what they get, and how they say what was expected. */
+/** The shared parts of the storage suite: its fixture and its assertions. */
 import assert from "node:assert/strict";
 import type { ErrorCode } from "../../core/errors.ts";
 import type {
@@ -22,7 +22,7 @@ export interface StorageCase {
 /** No limit that a test could reach. */
 export const ALL = 1_000;
 
-/** The call must be refused with an error of this code. */
+/** Asserts that the call is refused with this code. */
 export async function refused(what: string, code: ErrorCode, call: () => Promise<unknown>): Promise<void> {
   let error: unknown;
   try {
@@ -51,7 +51,7 @@ export async function portrait(on: SagaOperations, id: string): Promise<Portrait
   return { state: { status, context, version }, history };
 }
 
-/** Whatever happens inside must leave the saga as it was. */
+/** Asserts that the work leaves the saga unchanged. */
 export async function unchanged(
   storage: SagaStorage,
   id: string,
@@ -69,7 +69,7 @@ export async function unchanged(
   );
 }
 
-/** How many recoveries a saga has had, seen through the list: undefined for one that is not listed at all. */
+/** The recovery attempts of a saga, read through the list: undefined if it is not listed. */
 export async function attemptsOf(storage: SagaStorage, id: string): Promise<number | undefined> {
   for (let attempts = 0; attempts < 20; attempts++) {
     if ((await storage.getSagasForRecovery(ALL, attempts + 1)).includes(id)) return attempts;
@@ -89,7 +89,7 @@ export async function running(
 
 export function createRun<T>(storage: SagaStorage, work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
   if (!storage.createRun) {
-    throw new Error("The storage has no createRun. Give `hasCreateRun: false` where that is meant to be so.");
+    throw new Error("The storage has no createRun. If that is intended, pass `hasCreateRun: false`.");
   }
   return storage.createRun(work);
 }

@@ -1,4 +1,4 @@
-/** The suite that a storage of one's own must pass. */
+/** The suite that a custom storage must pass. */
 import type { SagaStorage } from "../../contract/contract.ts";
 import { waitForReal, within, type ConformanceCase } from "./case.ts";
 import { concurrencyCases } from "./storage-cases-concurrency.ts";
@@ -22,7 +22,7 @@ export interface ConformanceOptions {
 /** Makes a storage. Each case makes its own and closes it at its end. */
 export type MakeStorage = () => Promise<{ readonly storage: SagaStorage; close(): Promise<void> }>;
 
-/** Returns the cases that a storage of your own must pass. Run each with your test runner. */
+/** Returns the cases that a custom storage must pass. Run each with your test runner. */
 export function sagaStorageConformance(
   makeStorage: MakeStorage,
   options: ConformanceOptions = {},
@@ -53,8 +53,6 @@ const noRuns: StorageCase = {
   name: "[S-04] a storage that is said to have no createRun has none",
   async show({ storage }) {
     if (!storage.createRun) return;
-    throw new Error(
-      "The storage has createRun: leave `hasCreateRun: false` out, so that its runs are looked at.",
-    );
+    throw new Error("The storage has createRun: remove `hasCreateRun: false`, so that its runs are tested.");
   },
 };

@@ -1,4 +1,4 @@
-/** Outside systems that live in memory: the reference for what a resolver does, and a stand-in that fails on demand. */
+/** Outside systems in memory: the reference implementation of a resolver, and a fake that fails on demand. */
 import { durationMs, type Duration } from "../../core/duration.ts";
 import type { CorrectedValue } from "../../core/outbox/entry.ts";
 import type {

@@ -1,4 +1,7 @@
-/** What a system in memory was asked, and what it does the next time: fail, hang, answer nonsense, or be down. */
+/**
+ * The call log of a system in memory, and the scripted behaviour of its next calls: fail, hang, return an invalid
+ * value, or be down.
+ */
 import type { SubjectRef } from "../../core/outbox/entry.ts";
 import type { ResolverCall } from "../../erasure/remote/resolver.ts";
 
@@ -28,7 +31,7 @@ export type MemoryTrouble =
   /** The call takes effect, and then it throws: the case that idempotency keys are for. */
   | { readonly losesReply: true };
 
-/** What a system in memory was asked, and how its next calls fail. */
+/** The calls of a system in memory, and how its next calls fail. */
 export interface MemoryScript {
   /** Every call, in the order of arrival. */
   readonly calls: readonly MemoryCall[];
@@ -38,13 +41,13 @@ export interface MemoryScript {
   troubleNext(trouble: MemoryTrouble, times?: number): void;
   /** Makes every call fail from now on. It takes precedence over `troubleNext`. Default: calls throw. */
   goDown(trouble?: MemoryTrouble): void;
-  /** Ends what `goDown` began. */
+  /** Ends the failure that `goDown` began. */
   comeBack(): void;
 }
 
 export class SystemDown extends Error {}
 
-/** Records the call and carries it out, unless there is trouble. */
+/** Records the call and executes it, unless a failure is scripted. */
 export type Play = <T>(
   operation: MemoryCall["operation"],
   ref: SubjectRef,
@@ -75,7 +78,7 @@ export function memoryScript(): { readonly script: MemoryScript; readonly play: 
     const trouble = outage ?? troubles.shift();
     if (!trouble) return work();
     if ("hangs" in trouble) return untilAborted(signal);
-    // Nonsense is what it is for: it need not be of the type that the caller expects.
+    // The value may be invalid on purpose: it need not have the expected type.
     if ("answers" in trouble) return trouble.answers as ReturnType<typeof work>;
     if ("throws" in trouble) throw trouble.throws;
     work();

@@ -1,4 +1,6 @@
-/** Time that stands still until it is moved. It takes the place of the process's clock and of the database's. */
+/**
+ * A virtual clock that stands still until it is moved. It replaces the clocks of the process and of the database.
+ */
 import type { Clock } from "../../storage/clock.ts";
 
 interface Timer {
@@ -71,7 +73,7 @@ export function virtualClock(startMs: number = Date.UTC(2030, 0, 1)): VirtualClo
   };
 }
 
-/** Lets everything run that is ready to run, database round trips on this machine included. */
+/** Runs everything that is ready, including round trips to a local database. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 /**
- * Runs one saga with no database and no lease: the lines go into a log in memory. It is the second host behind the port, and
- * drives sagas by the same driver as the database does.
+ * Runs one saga without a database and without leases: the lines go into a log in memory. It is the second
+ * implementation of the host port, with the same driver as on a database.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { CallCommand } from "../../core/saga/interpreter.ts";
@@ -84,7 +84,7 @@ export class MemoryHost implements SagaHost {
     return [...this.#saga.arrivals];
   }
 
-  /** A line was added from outside: the calls under way are told to stop, and the driver reads the saga again. */
+  /** A line was added from outside: running calls are aborted, and the driver reads the saga again. */
   interrupt(): void {
     this.#calls.stop("cancelled");
   }

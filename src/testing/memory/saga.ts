@@ -1,6 +1,6 @@
 /**
- * One saga in memory: its log, which host has it, and when it is due. It outlives the hosts that drive it, as the rows of a
- * database outlive a process. Every claim reads the state from the log again, as after a crash.
+ * One saga in memory: its log, its owner and its due time. It outlives its hosts, as database rows outlive a
+ * process. Every claim rebuilds the state from the log, as after a crash.
  */
 import { claimCount, claimToken } from "../../core/claim-token.ts";
 import { evolve } from "../../core/saga/evolve.ts";
@@ -63,12 +63,12 @@ export class MemorySaga {
     return this.#entries;
   }
 
-  /** When it can be claimed; undefined where a host has it, or it has ended or stalled. */
+  /** When the saga can be claimed; undefined if a host owns it, or it has ended or stalled. */
   get dueAtMs(): number | undefined {
     return this.#dueAtMs;
   }
 
-  /** The saga as its log adds up. */
+  /** The state of the saga, rebuilt from its log. */
   read(nowMs: number): SagaRecord {
     const { plan, createdAtMs } = this.#created;
     return {
@@ -88,7 +88,7 @@ export class MemorySaga {
     };
   }
 
-  /** Takes the saga, from the host that has it too: such a claim counts as a recovery. */
+  /** Claims the saga, even from its current host: such a claim counts as a recovery. */
   claim(nowMs: number): SagaRecord {
     if (this.#isHeld) this.#recoveryAttempts++;
     const lines = claimLines(this.read(nowMs), OWNER, this.#token > 0);
@@ -99,17 +99,17 @@ export class MemorySaga {
     return this.read(nowMs);
   }
 
-  /** Its host is gone without giving it back: it can be claimed from this instant on. */
+  /** The host died without releasing the saga: it can be claimed from this instant on. */
   abandon(dueAtMs: number): void {
     if (this.#isHeld) this.#dueAtMs = dueAtMs;
   }
 
-  /** Appends lines of the host that has it. */
+  /** Appends lines of the saga's host. */
   append({ entry, more = [], emissions, state, rest }: Lines, nowMs: number): void {
     const lines = [entry, ...more];
     this.#push(lines, this.#token, nowMs);
     this.emissions.push(...emissions);
-    // The saga made progress: its recovery budget is whole again.
+    // The saga made progress: reset its recovery budget.
     if (lines.some(({ step, status }) => status === "COMPLETED" && !step.startsWith("$")))
       this.#recoveryAttempts = 0;
     const isOpen = CLAIMABLE.includes(state.status);

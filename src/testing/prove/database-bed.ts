@@ -50,7 +50,7 @@ export class DatabaseBed implements TestBed {
     const waiting = (await this.#living().amends.inspect(this.#id))?.waiting;
     if (!waiting) return NEVER_ENDS;
     const what = `${waiting.kind} ${waiting.for ?? ""}`;
-    return `step ${waiting.step} waits for ${what}, and nobody sends it: give \`tell: { "${waiting.step}": … }\``;
+    return `step ${waiting.step} waits for ${what}, which nothing sends: pass \`tell: { "${waiting.step}": … }\``;
   }
 
   async close(): Promise<void> {

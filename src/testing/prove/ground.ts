@@ -1,6 +1,6 @@
 /**
- * The database and the clock that a saga is played on. One schedule after another may use them, as each has a saga of
- * its own there; not after one that left its saga open, and not where steps write tables of the user's.
+ * The database and the clock of a proof. Schedules may share them one after the other, because each has its own
+ * saga; not after a schedule that left its saga open, and not if steps write application tables.
  */
 import { DatabaseJournal } from "../../sagas/journal/database-journal.ts";
 import { migrate } from "../../storage/migrations/migrate.ts";
@@ -17,7 +17,7 @@ export class Ground {
     dialect: sqliteDialect("amends_", this.clock),
     clock: this.clock,
   });
-  /** For looking at what is durable, from outside the processes that live and die. */
+  /** Reads durable state from outside the simulated processes. */
   readonly journal: DatabaseJournal = new DatabaseJournal({ db: this.database });
 
   static async open(): Promise<Ground> {

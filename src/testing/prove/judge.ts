@@ -1,6 +1,6 @@
 /**
- * Holds the record of calls against how the saga ended: whatever may have happened is part of a saga that completed, or
- * was undone after it happened. Pure, and it does not ask the engine: it knows only which calls were made.
+ * Checks the recorded calls against the outcome of the saga: every possible effect belongs to a completed saga, or
+ * was undone afterwards. Pure, and independent of the engine: it uses only the recorded calls.
  */
 import type { Direction } from "../../core/identity.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
@@ -11,9 +11,9 @@ export interface Call {
   readonly step: string;
   readonly action: Direction;
   readonly key: string;
-  /** How the step's own code ended; undefined where it was not run, or has not ended. */
+  /** The result of the step's code; undefined if it did not run, or has not ended. */
   answer?: "ok" | "err" | "thrown";
-  /** The step's own code was run. */
+  /** True if the step's code ran. */
   made: boolean;
 }
 
@@ -21,14 +21,14 @@ export interface Evidence {
   readonly plan: readonly PlannedStep[];
   readonly calls: readonly Call[];
   readonly schedule: Schedule;
-  /** How it ended; undefined where it did not. */
+  /** The outcome of the saga; undefined if it did not end. */
   readonly outcome: SagaOutcome | undefined;
-  /** Transactional steps that are on record as done: only those have happened. */
+  /** Transactional steps that are recorded as completed: only those have effects. */
   readonly committed: ReadonlySet<string>;
   readonly recoveryMax: number;
 }
 
-/** What is wrong, in words; undefined where nothing is. */
+/** The problem in words; undefined if there is none. */
 export function judge(evidence: Evidence): string | undefined {
   const { outcome } = evidence;
   if (!outcome) return "it has neither ended nor stalled";
@@ -46,7 +46,7 @@ export function judge(evidence: Evidence): string | undefined {
   }
 }
 
-/** The steps that may have happened in a saga that failed, or whose fallback did, and have nothing to take them back. */
+/** Steps without a compensation that may have had effects in a failed saga or fallback. */
 export function withoutUndo(evidence: Evidence): readonly string[] {
   const { plan, outcome } = evidence;
   const isOutOfPlace = (step: PlannedStep): boolean =>
@@ -90,7 +90,7 @@ function notUndone(evidence: Evidence, step: PlannedStep): string | undefined {
   return undone > happened ? undefined : `${step.name} may have happened, and was not undone after that`;
 }
 
-/** Where in the record an act last may have happened; -1 where it has not. */
+/** The last position in the record at which an act may have happened; -1 if it did not. */
 function lastHappened(
   { calls, committed }: Pick<Evidence, "calls" | "committed">,
   { name, atomic, undoOnErr }: PlannedStep,
@@ -102,7 +102,7 @@ function lastHappened(
   );
 }
 
-/** A saga may wait for a person where an undo could not be done, or a step that there is no way back from failed. */
+/** A saga may stall if a compensation failed, or a step after the pivot failed. */
 function isExplained(
   { schedule, recoveryMax }: Evidence,
   outcome: Extract<SagaOutcome, { status: "STALLED" }>,

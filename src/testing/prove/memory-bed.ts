@@ -1,4 +1,4 @@
-/** Plays a schedule on a saga in memory. */
+/** Runs a schedule on a saga in memory. */
 import { MemorySaga } from "../memory/saga.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
 import { MemoryProcess } from "./memory-process.ts";

@@ -1,4 +1,4 @@
-/** A process that can be killed, and drives a saga in memory: nothing of the saga outlives it but the log. */
+/** A simulated process that can be killed and drives a saga in memory: only the log of the saga survives. */
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import { drive, stall } from "../../sagas/driver/drive.ts";
 import type { SagaHost, PendingCall } from "../../sagas/driver/saga-host.ts";
@@ -36,7 +36,7 @@ export class MemoryProcess extends Mortality {
     };
   }
 
-  /** Drives the saga until it ends, stalls or is given back. `record`: the saga as it was claimed. */
+  /** Drives the saga until it ends, stalls or is released. `record`: the saga as it was claimed. */
   async drive(saga: MemorySaga, record: SagaRecord): Promise<void> {
     const real = new MemoryHost(this.#tools, saga, record, this.saga);
     const { run } = real;

@@ -1,6 +1,6 @@
 /**
- * A process that can be killed, with an Amends of its own on a database. When it dies, a transaction that it has open is
- * rolled back, as the database of a process that died does it.
+ * A simulated process that can be killed, with its own Amends on a database. When it dies, its open transaction is
+ * rolled back, as a database does for a dead process.
  */
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { Clock } from "../../storage/clock.ts";
@@ -54,7 +54,7 @@ export class MortalProcess extends Mortality {
         ),
       join: (tx) => real.join(tx),
       refuseInside: () => real.refuseInside?.(),
-      // The proof that made the database closes it: it outlives its processes.
+      // The database outlives its processes; the proof closes it.
       close: async () => undefined,
     };
   }

@@ -1,6 +1,6 @@
 /**
- * A process that can be killed without killing ours. In the instant of its death its clock stops and nothing answers it any
- * more, so that none of its code goes on.
+ * Simulates the death of a process. When it dies, its clock stops and no call of it gets an answer, so that none of
+ * its code continues.
  */
 import type { Clock } from "../../storage/clock.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
@@ -27,7 +27,7 @@ export class Mortality {
     this.#die(new Error("the process died"));
   }
 
-  /** The process dies as soon as what it writes next is durable. */
+  /** The process dies as soon as its next write is durable. */
   killWhenWritten(): void {
     this.#onWritten = () => this.kill();
   }
@@ -65,7 +65,7 @@ export class Mortality {
   }
 }
 
-/** What a dead process waits for. */
+/** A promise that never settles, for a dead process. */
 export function forever<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }

@@ -1,8 +1,8 @@
-/** How a proof that failed is told. */
+/** The error of a failed proof. */
 import { AmendsError } from "../../core/errors.ts";
 import type { ProveReport } from "./script.ts";
 
-/** So many failures are told in full: the first ones are the simplest. */
+/** The number of failures that are reported in full: the first ones are the simplest. */
 const TOLD = 5;
 
 export function notProven(name: string, { schedules, failures }: ProveReport): AmendsError {

@@ -1,6 +1,6 @@
 /**
- * Runs a saga once, with what the schedule says going wrong: by the real driver, on virtual time. Time moves only while
- * nothing else can: code of the user's that takes its real time is waited for.
+ * Runs a saga once under a schedule of failures, with the real driver on virtual time. Time moves only while
+ * nothing else can run: application code that takes real time is awaited.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { SagaState } from "../../core/saga/state.ts";
@@ -17,25 +17,25 @@ import { Rig } from "./rig.ts";
 import type { Script } from "./script.ts";
 import { callName, KINDS, seedOf, type Schedule, type Trouble } from "./trouble.ts";
 
-/** How long code of the user's may take, by the real clock: fakes answer at once, or nearly so. */
+/** The real-time limit of application code: fakes answer almost at once. */
 const REAL_LIMIT_MS = 10_000;
 
-/** How often a saga is looked at before it counts as one that never ends, beside the tries that its steps have. */
+/** The number of rounds, besides the attempts of its steps, after which a saga counts as endless. */
 const LOOKS = 50;
 
-/** After so many turns of the event loop, a database in memory has answered whatever it was asked. */
+/** The number of event loop turns after which an in-memory database has answered every query. */
 const SETTLE_TURNS = 40;
 
 const LONG_LEASE_MS = 30 * 86_400_000;
 
-/** How often time is moved on, each time to whatever is due next, before a process counts as stuck. */
+/** The number of moves to the next timer after which a process counts as stuck. */
 const TURNS = 100_000;
 
 export interface Performance extends Evidence {
   readonly world: unknown;
-  /** What kept the saga from its end. */
+  /** Why the saga did not end. */
   readonly hitch: string | undefined;
-  /** Troubles that had no call to strike at. */
+  /** Failures of the schedule that met no call. */
   readonly unmet: readonly Trouble[];
 }
 
@@ -48,7 +48,7 @@ export async function perform(
   const world = await script.makeWorld();
   if (script.prepare) await script.prepare((await openGround()).handle, world);
   const rig = new Rig(schedule, script.errs);
-  // Fakes that are shared by schedules must not take one for the other: each has keys of its own.
+  // Schedules may share fakes, so each has its own idempotency keys.
   const id = seedOf(schedule);
   let first: AnySaga | undefined = script.makeSaga(world);
   const isInDatabase = needsDatabase(script, first);
@@ -98,7 +98,7 @@ class Player {
     await this.#bed.close();
   }
 
-  /** Looks at the saga, and moves time to where it is due if it is still open. */
+  /** Reads the saga, and moves time to its due time if it is still open. */
   async #hasEnded(): Promise<boolean> {
     const { clock } = this.#bed;
     const found = await this.#bed.read();
@@ -108,7 +108,7 @@ class Player {
     return false;
   }
 
-  /** Lets the process work until it has nothing to do, is dead, or is stuck. */
+  /** Runs the process until it is idle, dead or stuck. */
   async #work(): Promise<void> {
     let isOver = false;
     const end = (): void => void (isOver = true);
@@ -123,17 +123,17 @@ class Player {
         if (await this.#outlasts(running)) return process.kill();
       } else if (!isIdle) continue;
       else if (turn === TURNS) {
-        this.#hitch = "a call was waited for, and nothing that passes with time ended it";
+        this.#hitch = "a call never returned, and no timeout ended it";
         return process.kill();
       } else await this.#bed.clock.advanceToNext();
     }
-    // What steps that acted at the same time had sent out arrives before another process takes over from a dead one.
+    // Requests that parallel steps of a dead process sent arrive before another process takes over.
     for (let running = this.#rig.running; running && !process.isAlive; running = this.#rig.running)
       if (await this.#outlasts(running)) return;
     if (isOver) await done;
   }
 
-  /** Lets everything run that needs no time to pass. True where nothing happens any more unless time passes. */
+  /** Runs everything that needs no virtual time. True if nothing more can happen without time passing. */
   async #settles(canGoOn: () => boolean): Promise<boolean> {
     for (let turn = 0; turn < SETTLE_TURNS; turn++) {
       if (!canGoOn() || this.#rig.running) return false;
@@ -157,8 +157,8 @@ class Player {
 }
 
 /**
- * How long a saga whose process died waits. Where nobody dies, a lease only costs renewals, of which a call that hangs
- * for hours would see many; where somebody dies after that, the saga has turned back, and nothing of it is in a hurry.
+ * The lease of a schedule. Without a crash, a short lease only costs renewals, which are many for a call that hangs
+ * for hours, so the lease is long; a crash after such a hang is not urgent either.
  */
 function leaseFor({ leaseMs }: Script, schedule: Schedule): number {
   const isCrash = schedule.some(({ kind }) => KINDS[kind].crash === true);
@@ -170,7 +170,7 @@ function looksFor({ steps }: AnySaga): number {
   return steps.reduce((sum, step) => sum + step.retry.attemptMax + step.compensateRetry.attemptMax, LOOKS);
 }
 
-/** A seed that a saga has no call for says nothing about it. */
+/** A seed that matches no call of the saga proves nothing. */
 export function refuseUnmet({ unmet }: Performance): void {
   const [trouble] = unmet;
   if (!trouble) return;

@@ -1,6 +1,6 @@
 /**
- * Proves a saga by running it: once without trouble to learn its calls, then once for every schedule of crashes,
- * failures and timeouts at them, and once more for every trouble in the undoing that those lead to.
+ * Proves a saga by running it: once without failures to learn its calls, then once for every crash, failure and
+ * timeout at each call, and once more for every failure in the resulting compensations.
  */
 import { positiveMs } from "../../core/duration.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -64,7 +64,7 @@ export async function prove<Input, Output, Results, Failure, World = undefined>(
   if (!Number.isInteger(schedules) || schedules < 1) {
     throw new AmendsError("BAD_OPTION", "prove: schedules must be a whole number, 1 or more.");
   }
-  // The types have done their work: whoever runs the saga knows none of them.
+  // Drops the types: the code that runs the saga does not use them.
   const proof = new Proof(
     saga as Provable<unknown, unknown, unknown, unknown, unknown>,
     options as AnyOptions,
@@ -113,10 +113,10 @@ class Proof {
     }
   }
 
-  /** Every schedule, as far as there is room for. */
+  /** Every schedule, up to the limit. */
   async #all(max: number): Promise<ProveReport> {
     const plain = await this.#run([]);
-    // Where it fails even without trouble, every other schedule would say the same.
+    // If the saga fails without any failure, every other schedule would report the same.
     if (this.#failures.length > 0) return this.#report(0);
     const saga = this.#saga as AnySaga;
     const first = singles(saga, plain, this.#allowances);

@@ -1,6 +1,6 @@
 /**
- * Stands between the engine and a saga's own code: writes down every call, and lets happen to it what the schedule says.
- * Several processes may play in one schedule, one after the other: the record and the schedule are the same for all.
+ * Wraps the application code of a saga: records every call and injects the failures of the schedule. Several
+ * processes may run in one schedule, one after the other, with the same record.
  */
 import { Terminal } from "../../core/errors.ts";
 import type { Direction } from "../../core/identity.ts";
@@ -11,13 +11,13 @@ import type { Call } from "./judge.ts";
 import { forever, type Mortality } from "./mortality.ts";
 import { KINDS, type Schedule, type Trouble } from "./trouble.ts";
 
-/** What the rig uses of a step's context. */
+/** The part of a step's context that the rig uses. */
 interface CallContext {
   readonly key: string;
   readonly signal: AbortSignal;
 }
 
-/** One call, and how often lasting trouble strikes there. */
+/** One call, and how often a lasting failure hits it. */
 interface Site {
   readonly step: string;
   readonly action: Direction;
@@ -25,7 +25,7 @@ interface Site {
   readonly user: StepDefinition["act"];
 }
 
-/** A call that fails in a way that may pass. */
+/** A transient failure. */
 class InjectedFailure extends Error {}
 
 export class Rig {
@@ -40,22 +40,22 @@ export class Rig {
     this.#errs = errs;
   }
 
-  /** Resolves when one of the calls of the user's code that run now has ended; undefined where none runs. */
+  /** Resolves when one of the running application calls has ended; undefined if none runs. */
   get running(): Promise<unknown> | undefined {
     return this.#running.size === 0 ? undefined : Promise.race(this.#running);
   }
 
-  /** Troubles that had no call to strike at. */
+  /** Failures of the schedule that met no call. */
   get unmet(): readonly Trouble[] {
     return this.#schedule.filter((trouble) => !this.#met.has(trouble));
   }
 
-  /** Is this step, which waits, to be told nothing? */
+  /** True if the waiting step gets no signal or event in this schedule. */
   isUntold(step: string): boolean {
     return this.#take({ step, action: "act", retryLimits: Infinity }) !== undefined;
   }
 
-  /** The user's saga, with every call of its steps going through here. */
+  /** The saga with every call of its steps wrapped. */
   rigged(saga: AnySaga, process: Mortality): AnySaga {
     const pivot = saga.plan.findIndex((step) => step.pivot);
     const rig =
@@ -65,7 +65,7 @@ export class Rig {
     const steps = saga.steps.map((step, index): StepDefinition => {
       if (step.planned.wait) return step;
       const { name, act, compensate } = step;
-      // After the pivot a step is tried until it succeeds: there even lasting trouble must pass.
+      // After the pivot a step is retried until it succeeds, so even a lasting failure must end there.
       const isForward = pivot >= 0 && index > pivot && !step.planned.pivot;
       const retryLimits = isForward ? step.retry.attemptMax : Infinity;
       return {
@@ -91,7 +91,7 @@ export class Rig {
     return answer();
   }
 
-  /** Runs the user's code. Returns what hands its answer on, or throws as it did. */
+  /** Runs the application code. Returns a function that delivers its answer or error. */
   async #answer(call: Call, run: () => unknown): Promise<() => unknown> {
     call.made = true;
     const running = (async () => run())();
@@ -111,7 +111,7 @@ export class Rig {
     }
   }
 
-  /** The first trouble of the schedule that is meant for this call and has not struck often enough. */
+  /** The first failure of the schedule for this call that has not been injected often enough. */
   #take({ step, action, retryLimits }: Omit<Site, "user">): Trouble | undefined {
     const found = this.#schedule.find((trouble) => {
       const often = KINDS[trouble.kind].lasting === true ? retryLimits : 1;

@@ -1,7 +1,7 @@
 /**
- * Which schedules are worth running. First every trouble at every call that a run has shown; then, wherever that made
- * the saga turn back or take a fallback, every trouble at every undo and fallback that followed; then every doubt (it may have happened, nobody
- * knows) before every failure. Pure: the same runs give the same list.
+ * Selects the schedules to run. First every failure at every observed call; then, if that led to compensation or a
+ * fallback, every failure at every compensation and fallback that followed; then every call in doubt before every
+ * failure. Pure: the same runs give the same list.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
@@ -11,13 +11,13 @@ import { callName, KINDS, type Schedule, type Trouble, type TroubleKind } from "
 /** A call that was made in a run. */
 export type Place = Pick<Trouble, "step" | "action">;
 
-/** The steps that may answer with err, and those that wait for what can also be left untold. */
+/** The steps that may return err, and the waiting steps whose signal or event can be left out. */
 export interface Allowances {
   readonly errs: ReadonlySet<string>;
   readonly told: ReadonlySet<string>;
 }
 
-/** Options that name steps must name steps that there are: a misspelt one would be tried nowhere. */
+/** Options must name existing steps: a misspelt step would never be tested. */
 export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
   if (!Array.isArray((saga as Partial<AnySaga> | undefined)?.steps)) {
     throw new AmendsError(
@@ -35,14 +35,14 @@ export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
   );
 }
 
-/** How a call may be made doubtful, and how it may fail after that. */
+/** The failures that leave a call in doubt, and those that fail it afterwards. */
 const DOUBTS: readonly TroubleKind[] = ["crash-answered", "lost"];
 const FAILURES: readonly TroubleKind[] = ["terminal", "err"];
 
-/** What these leave behind, `terminal` and `lost-always` leave, too: for what comes after them one of each is enough. */
+/** These leave the same state as `terminal` and `lost-always`, so one of each is enough for follow-up schedules. */
 const ALIKE: readonly TroubleKind[] = ["fail", "hang", "hang-done"];
 
-/** One trouble each. */
+/** Schedules with one failure. */
 export function singles(saga: AnySaga, calls: readonly Place[], allowances: Allowances): readonly Schedule[] {
   const untold = saga.steps
     .filter(({ name, planned }) => allowances.told.has(name) && planned.wait?.limitMs !== undefined)
@@ -53,7 +53,7 @@ export function singles(saga: AnySaga, calls: readonly Place[], allowances: Allo
   ];
 }
 
-/** Trouble going forward, then trouble while making up for it: at every undo and fallback that the first one led to. */
+/** Schedules with two failures: one going forward, then one at every compensation and fallback that followed. */
 export function whileMending(
   saga: AnySaga,
   schedule: Schedule,
@@ -70,7 +70,7 @@ function isFallback({ plan }: AnySaga, step: string): boolean {
   return plan.some(({ name, instead }) => name === step && instead !== undefined);
 }
 
-/** A step that may or may not have happened, then a failure: of the same step at its next try, or of a later one. */
+/** A step in doubt, then a failure: of the same step at its next attempt, or of a later step. */
 export function doubtThenFailure(
   saga: AnySaga,
   calls: readonly Place[],
@@ -85,7 +85,7 @@ export function doubtThenFailure(
   );
 }
 
-/** The calls that nothing stops: if one never answers, its saga waits for ever, and there is nothing to try. */
+/** Calls without a timeout or a deadline: if one never answers, its saga waits forever, so that is not tested. */
 export function unlimited(saga: AnySaga, calls: readonly Place[]): readonly string[] {
   const isUnlimited = ({ step, action }: Place): boolean =>
     !hasLimit(
@@ -96,13 +96,13 @@ export function unlimited(saga: AnySaga, calls: readonly Place[]): readonly stri
   return distinct(calls).filter(isUnlimited).map(callName);
 }
 
-/** So many of a list, from all over it. */
+/** A spread selection of a list. */
 export function sample<T>(list: readonly T[], max: number): readonly T[] {
   if (list.length <= max) return list;
   return Array.from({ length: max }, (_, n) => list[Math.floor((n * list.length) / max)] as T);
 }
 
-/** A seed may come from somewhere else: without a limit, a call that never answers would never be stopped. */
+/** A seed may come from another version: without a time limit, a call that never answers would never be aborted. */
 export function isPossible(saga: AnySaga, { kind, step, action }: Trouble, allowances: Allowances): boolean {
   if (kind === "untold") return allowances.told.has(step);
   return troublesAt(saga, { step, action }, allowances).some((trouble) => trouble.kind === kind);
@@ -120,7 +120,9 @@ function troublesAt(saga: AnySaga, { step, action }: Place, { errs }: Allowances
     .map((kind) => ({ kind, step, action }));
 }
 
-/** Is a call that never answers stopped at some time? The saga's own deadline holds until its pivot begins. */
+/**
+ * True if a call that never answers is aborted at some time. The saga's deadline applies until its pivot begins.
+ */
 function hasLimit({ steps, plan, settings }: AnySaga, index: number, isAct: boolean): boolean {
   const { timeoutMs, deadlineMs } = steps[index] as StepDefinition;
   if (timeoutMs !== undefined || !isAct) return timeoutMs !== undefined;

@@ -1,4 +1,4 @@
-/** What `prove` is told: the saga, its world, and what must hold in it. */
+/** The options of `prove`: the saga, its fakes and its invariant. */
 import type { Duration } from "../../core/duration.ts";
 import type { Amends } from "../../operate/amends.ts";
 import type { SagaDefinition } from "../../sagas/define/definition.ts";
@@ -103,7 +103,7 @@ export interface ProveReport {
   readonly withoutLimit: readonly string[];
 }
 
-/** The same for whoever runs it, who does not know the types. */
+/** The same without type parameters, for the code that runs the proof. */
 export interface Script {
   readonly makeSaga: (world: unknown) => SagaDefinition;
   readonly makeWorld: () => unknown;

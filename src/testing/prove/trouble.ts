@@ -1,18 +1,18 @@
 /**
- * What can go wrong at one call of a step, as a table. A schedule is a list of troubles, and its seed is their names:
- * it needs no numbers that only one process knows, so it repeats the same schedule anywhere, and people can read it.
+ * The failures that can be injected at one call of a step, as a table. A schedule is a list of failures, and its
+ * seed is their names, so a seed is readable and repeats the same schedule in any process.
  */
 import { AmendsError } from "../../core/errors.ts";
 import type { Direction } from "../../core/identity.ts";
 
 interface Kind {
-  /** Where it strikes: before the step's own code runs, after it has run, or after its outcome was written. */
+  /** When the failure happens: before the step's code runs, after it has run, or after its outcome was written. */
   readonly moment: "before" | "answered" | "written";
-  /** The process dies; otherwise the call ends in another way than it would have. */
+  /** True if the process dies; otherwise only the result of the call changes. */
   readonly crash?: boolean;
-  /** It strikes at every try, so that the step cannot succeed; otherwise at the first one that it meets. */
+  /** True if it happens at every attempt, so that the step cannot succeed; otherwise only at the first one. */
   readonly lasting?: boolean;
-  /** It needs a call that is stopped when its time is up. */
+  /** True if it needs a call with a time limit. */
   readonly limited?: boolean;
   readonly words: (call: string) => string;
 }
@@ -53,7 +53,7 @@ export const KINDS: Readonly<Record<TroubleKind, Kind>> = {
     lasting: true,
     words: (call) => `${call} happened, and its answer was lost at every try`,
   },
-  terminal: { moment: "before", lasting: true, words: (call) => `${call} failed for good` },
+  terminal: { moment: "before", lasting: true, words: (call) => `${call} failed permanently` },
   err: { moment: "before", lasting: true, words: (call) => `${call} answered with err` },
   hang: {
     moment: "before",
@@ -67,7 +67,7 @@ export const KINDS: Readonly<Record<TroubleKind, Kind>> = {
     limited: true,
     words: (call) => `${call} happened, but did not answer before its time was up`,
   },
-  untold: { moment: "before", lasting: true, words: (call) => `nobody told ${call} what it waits for` },
+  untold: { moment: "before", lasting: true, words: (call) => `${call} never received what it waits for` },
 };
 
 export interface Trouble {
@@ -80,7 +80,7 @@ export type Schedule = readonly Trouble[];
 
 const NOTHING = "none";
 
-/** `terminal@ship+crash-answered@charge/undo`: no name of a step has these signs. */
+/** `terminal@ship+crash-answered@charge/undo`: step names cannot contain these characters. */
 export function seedOf(schedule: Schedule): string {
   if (schedule.length === 0) return NOTHING;
   return schedule
@@ -105,7 +105,7 @@ export function readSeed(seed: unknown, steps: readonly string[]): Schedule {
     });
 }
 
-/** A schedule for people. */
+/** A schedule in words. */
 export function describe(schedule: Schedule): string {
   if (schedule.length === 0) return "nothing went wrong";
   return schedule.map((trouble) => KINDS[trouble.kind].words(callName(trouble))).join(", then ");

@@ -1,6 +1,6 @@
 /**
- * What has ended and is kept for people to look at. An archived saga is one row, with its log in it as it was (`record`),
- * and none of the indexes that claims and recovery need. An id may be used again: then it is there twice.
+ * The archive of ended sagas. An archived saga is one row with its unchanged log (`record`), without the indexes
+ * that claims and recovery need. If an id is reused, the archive has it twice.
  */
 import { sagaMachine } from "../../../core/saga/machine.ts";
 import { oneOf, type Ddl } from "../ddl.ts";

@@ -1,6 +1,6 @@
 /**
- * What is known of a data subject's own requests. The row is what requests of one subject wait for, so that an erasure
- * and a rectification that come at once follow one another. It holds the subject's id and nothing personal.
+ * The state of each data subject's requests. Requests lock the subject's row, so that concurrent requests of one
+ * subject run one after the other. The row holds the subject's id and no other personal data.
  */
 import type { Ddl } from "../ddl.ts";
 

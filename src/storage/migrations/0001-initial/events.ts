@@ -1,7 +1,7 @@
 /**
- * The sagas over events. `saga_state` has one row per run of a process, and at most one of them is open; its `trail` names
- * the rows of the outbox that were written for it, so that the outbox needs no index by run. `notes` say what people did
- * to it and why.
+ * The sagas over events. `saga_state` has one row per run of a process, and at most one of them is open; its
+ * `trail` names the rows of the outbox that were written for it, so that the outbox needs no index by run. `notes`
+ * holds operator actions with their reasons.
  */
 import { flowMachine, OPEN_FLOWS } from "../../../core/flow/machine.ts";
 import { isState, oneOf, type Ddl } from "../ddl.ts";

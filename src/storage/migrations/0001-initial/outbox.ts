@@ -1,11 +1,12 @@
 /**
- * Everything that leaves the system: one table, told apart by kind. A claim looks for one kind, fresh entries first;
- * its index holds open rows alone and begins with both, so it walks over nobody else's rows and over none that is
- * finished. The rows that a subject's request still waits for have an index of their own, for completion and reports.
+ * The outbox: one table for everything that leaves the system, with a column for the kind. A claim selects one
+ * kind, fresh entries first; its index holds only open rows and begins with both, so a claim reads no rows of other
+ * kinds and no finished ones. The open rows of subjects' requests have a separate index, for completion and
+ * reports.
  *
- * A row of kind `event` is an event that nobody has routed yet, and one of kind `delivery` is one event on its way to one
- * handler; `entry_id` is made from the two, so that the primary key holds each pair once. `traceparent` says in W3C form
- * what the row belongs to if its writer was traced: what the row leads to goes on there.
+ * A row of kind `event` is an unrouted event, and one of kind `delivery` is one event for one handler; `entry_id`
+ * is derived from the two, so that the primary key stores each pair once. `traceparent` is the writer's W3C trace
+ * context: the work of the row continues that trace.
  */
 import { OPERATIONS, OUTBOX_KINDS, VERIFICATIONS } from "../../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE, outboxMachine } from "../../../core/outbox/machine.ts";
@@ -58,9 +59,9 @@ export function outbox(ddl: Ddl): string[] {
       "outbox_subject",
       `${name} (subject_id, operation, entry_id) where kind = 'erasure' and ${oneOf("status", BLOCKING)}`,
     ),
-    // Of two corrections of one thing, the newer is the only open one: a writer that does not see the other waits here.
+    // At most one rectification of a slot is open: a concurrent writer waits here.
     uniqueIndex("outbox_slot", `${name} (slot) where slot is not null and ${open}`),
-    // Of two calls with the caller's own id, one is enqueued.
+    // A call with a caller's id is enqueued once.
     uniqueIndex("outbox_call", `${name} (name, dedupe_key) where kind = 'call' and dedupe_key is not null`),
     index(
       "outbox_abandoned",
@@ -70,12 +71,12 @@ export function outbox(ddl: Ddl): string[] {
       "outbox_scheduled",
       `${name} (kind, next_attempt_at, entry_id) where ${isState("status", outboxMachine, "scheduled")}`,
     ),
-    // A process looks by name for the events that its handlers take, and walks over nobody else's.
+    // A process selects unrouted events by the names that its handlers take.
     index(
       "outbox_unrouted",
       `${name} (name, entry_id) where event_id is not null and handler is null and ${open}`,
     ),
-    // While what came before in the same process waits or runs, the next one waits, too.
+    // A delivery waits while an earlier one of the same correlation and handler is open.
     index(
       "outbox_order",
       `${name} (handler, correlation, entry_id) where handler is not null and correlation is not null and ${open}`,

@@ -1,12 +1,12 @@
 /**
- * Step sagas. `saga_logs` is the truth: its rows add up to a saga's state, and their key (saga_id, id) is the optimistic
- * lock, because `id` is the version that the row made. `saga_executions` changes only when the status, the owner or the
- * gate does. There is no foreign key between them: it would lock the saga's row for every line.
+ * Step sagas. `saga_logs` is the truth: its rows add up to a saga's state, and their key (saga_id, id) is the
+ * optimistic lock, because `id` is the version that the row made. `saga_executions` changes only when the status,
+ * the owner or the gate does. There is no foreign key between them: it would lock the saga's row for every line.
  *
- * `saga_signals` keeps what was sent to a saga, numbered under the lock on the saga's row; it is only ever added to, and
- * which of it was taken stands in the saga's log. The saga's row says how much was sent, and what the saga waits for while
- * nobody has it: so a sender knows whether to wake it, and a saga that begins to wait sees in the very update that
- * something has come. `saga_interests` says which events a saga will wait for, from its start to its end.
+ * `saga_signals` holds the signals of a saga, numbered under the lock on the saga's row; it is append-only, and the
+ * saga's log records which signals were received. The saga's row holds the number of signals and what an unclaimed
+ * saga waits for: so a sender knows whether to wake it, and a saga that begins to wait detects a new signal in the
+ * same update. `saga_interests` lists the events that a saga may wait for, from its start to its end.
  */
 import { CLAIMABLE, sagaMachine } from "../../../core/saga/machine.ts";
 import { PLAN_SIGNS } from "../../../core/saga/plan.ts";
@@ -49,8 +49,8 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       "saga_executions_stalled",
       `${name} (updated_at, id) where ${isState("status", sagaMachine, "STALLED")}`,
     ),
-    // For people who look back: by state, with what figures need, and by name. They hold ended sagas alone, so that each
-    // saga is written into them once, at its end.
+    // For lists and figures, by state and by name. They hold only ended sagas, so each saga is written into them
+    // once, at its end.
     index("saga_executions_ended", `${name} (status, updated_at, id, created_at) where ${ended}`),
     index("saga_executions_ended_name", `${name} (name, status, updated_at, id) where ${ended}`),
     ...refuse({
@@ -119,7 +119,7 @@ function signals({ instant, id, table, index, uniqueIndex, end, refuse }: Ddl): 
   ];
 }
 
-/** What a person reads: one line per call begun or ended, also where one row stands for two. */
+/** A readable view: one line per start or end of a call, also if one row holds two. */
 function history({ table, pick }: Ddl): string {
   const lines = table("saga_logs");
   const before = (text: string, sign: string): string =>
@@ -127,7 +127,7 @@ function history({ table, pick }: Ddl): string {
       postgres: `split_part(${text}, '${sign}', 1)`,
       sqlite: `substr(${text}, 1, instr(${text} || '${sign}', '${sign}') - 1)`,
     });
-  // The first step's name, without the signs that say what it is and what it waits for.
+  // The first step's name, without the signs of its kind and its wait.
   const first = `rtrim(${before(before(before("plan", " "), ":"), "/")}, '${PLAN_SIGNS}')`;
   return `create view ${table("saga_history")} as
       select saga_id, id, 0 as part, step_name, action, status, details, created_at from ${lines}

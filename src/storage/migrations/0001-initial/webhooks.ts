@@ -1,7 +1,7 @@
 /**
- * Webhook delivery. `webhook_delivery_sagas` has the columns, labels and indexes of its source; a job is one try of a
- * delivery, an attempt is what became of one call. There are no foreign keys: they would lock the event's and the
- * subscription's row for every delivery. What they would guard, the statements guard themselves.
+ * Webhook delivery. `webhook_delivery_sagas` has the columns, labels and indexes of its source; a job is one try of
+ * a delivery, an attempt records one request. There are no foreign keys: they would lock the event's and the
+ * subscription's row for every delivery. The statements check these references themselves.
  */
 import { DISABLE_REASONS, VERDICTS } from "../../../core/delivery/job.ts";
 import {
@@ -50,7 +50,7 @@ function events({ serial, id, instant, table, index, uniqueIndex, end, refuse }:
   ];
 }
 
-/** Patterns and filters stand in rows of their own, so that routing finds subscriptions instead of trying each. */
+/** Patterns and filters have their own rows, so that routing looks subscriptions up instead of testing each one. */
 function subscriptions(ddl: Ddl): string[] {
   const { serial, bigint, id, instant, bool, no, table, index, uniqueIndex, end, refuse } = ddl;
   const name = table("webhook_subscriptions");
@@ -148,7 +148,7 @@ function deliveries(ddl: Ddl): string[] {
       when: oneOf("old.status", OPEN),
       message: "amends: a delivery that has not ended cannot be deleted",
     }),
-    // What the orchestrator knows of each subscription: its pace, its health, and whether it is to be disabled.
+    // The orchestrator's state of each subscription: its rate, its health, and whether it gets disabled.
     `create table ${lanes} (
       subscription_id ${bigint} primary key,
       next_due_at ${instant},
@@ -157,7 +157,7 @@ function deliveries(ddl: Ddl): string[] {
       disable_reason text check (${oneOf("disable_reason", DISABLE_REASONS)})
     ${end()}`,
     index("webhook_lanes_to_disable", `${lanes} (subscription_id) where disable_reason is not null`),
-    // One row: whoever holds it may create jobs.
+    // One row: the orchestrator that locks it may create jobs.
     `create table ${table("webhook_turn")} (id integer primary key check (id = 1)${end()}`,
     `insert into ${table("webhook_turn")} (id) values (1)`,
   ];
@@ -188,7 +188,7 @@ function jobs(ddl: Ddl): string[] {
       check (result is null or finished_at is not null)
     ${end("changing")}`,
     index("webhook_jobs_due", `${name} (${gate("next_attempt_at")}, id) where ${active}`),
-    // The same rows under other conditions, so that no planner takes one of these indexes for another.
+    // The same rows under different conditions, so that planners do not confuse these indexes.
     uniqueIndex("webhook_jobs_active", `${name} (saga_id) where ${oneOf("('' || status)", ACTIVE)}`),
     index("webhook_jobs_lane", `${name} (subscription_id) where finished_at is null`),
     uniqueIndex("webhook_jobs_attempt", `${name} (saga_id, attempt)`),
@@ -268,14 +268,14 @@ function deadLetters(ddl: Ddl): string[] {
   ];
 }
 
-/** All that a sender sees of where jobs go, so that it needs no rights on anything but jobs and attempts. */
+/** The sender's view of targets, so that it needs rights only on jobs and attempts. */
 function views({ table }: Ddl): string[] {
   return [
     `create view ${table("webhook_targets")} as
       select j.id as job_id, p.id as subscription_id, p.status, p.url, p.secrets, p.timeout_ms, p.attempt_max
       from ${table("webhook_jobs")} as j
       join ${table("webhook_subscriptions")} as p on p.id = j.subscription_id`,
-    // Nothing is sent to these: a person has paused them, or they are about to be disabled.
+    // Nothing is sent to these subscriptions: an operator paused them, or they are about to be disabled.
     `create view ${table("webhook_paused")} as
       select id as subscription_id from ${table("webhook_subscriptions")} where ${isState("status", subscriptionMachine, "Paused")}
       union all
