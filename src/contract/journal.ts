@@ -38,6 +38,9 @@ import {
 /** More than any recovery budget: sagas that used up theirs must be found too, to become stalled. */
 const NO_LIMIT = 1_000_000;
 
+/** How often, within one lease, a saga that another process has is looked at again. */
+const LOOKS_PER_LEASE = 8;
+
 /** The lines to write, usually one, and the changes that go with them. */
 interface Line {
   readonly entries: readonly Entry[];
@@ -151,7 +154,7 @@ export class ContractJournal implements Journal {
     const { kept, record } = found;
     const isKnown = kinds.some(({ name, version }) => name === kept.name && version === kept.definition);
     if (!isKnown || !(await this.#isDue(found, leaseMs))) {
-      const lookAtMs = this.#now() + leaseMs / 8; // another process may release or cancel it
+      const lookAtMs = this.#now() + leaseMs / LOOKS_PER_LEASE; // another process may release or cancel it
       this.#notBefore.set(id, Math.min(lookAtMs, kept.dueAtMs ?? lookAtMs));
       return undefined;
     }

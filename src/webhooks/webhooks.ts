@@ -48,7 +48,7 @@ export interface SubscribeSettings extends SubscriptionSettings {
 }
 
 const OVERLAP: Duration = "1d";
-const RECORD = "the record of what people did";
+const RECORD = "the log of operator actions";
 const PRUNE_BATCHES = 200;
 
 /** Webhook delivery: `amends.webhooks`. */

@@ -166,7 +166,7 @@ onEachForm((database) => {
     const { take, write, deliverySender } = parts(db, { isSplit });
     const [first, second] = await take();
     if (!first || !second) throw new Error("nothing was due");
-    const gone = { ok: false, code: "gone", final: true };
+    const gone = { ok: false, code: "gone", final: true, gone: true };
     expect(await write(deliverySender.report(first, gone, SENT))).toBe("accepted");
     expect(await take()).toEqual([]);
     // A success that was under way does not take back what the receiver has said.
@@ -175,6 +175,20 @@ onEachForm((database) => {
     expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Active" });
     await amends.webhooks.enable(id);
     expect(await take()).toHaveLength(2);
+  });
+
+  it("[W-17] a result that no retry can help ends its delivery, and leaves the subscription active", async () => {
+    const { amends, db, isSplit, subscribe, publish } = await stage(database);
+    const id = await subscribe("a", { concurrency: 1 });
+    await publish();
+    await publish();
+    const { take, write, deliverySender } = parts(db, { isSplit });
+    const [first] = await take();
+    if (!first) throw new Error("nothing was due");
+    const refused = { ok: false, code: "http_413", final: true };
+    expect(await write(deliverySender.report(first, refused, SENT))).toBe("accepted");
+    expect(await take()).toHaveLength(1);
+    expect(await amends.webhooks.subscription(id)).toMatchObject({ status: "Active" });
   });
 
   it("[W-19] a subscription that only fails for long enough is disabled, one that answers in between is not", async () => {

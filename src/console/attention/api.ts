@@ -1,5 +1,5 @@
 /** GET api/attention: what needs a person, in one list. */
-import { ATTENTION_KINDS, type AttentionItem } from "../../attention/item.ts";
+import { ATTENTION_KINDS, type AttentionFacts, type AttentionItem } from "../../attention/item.ts";
 import type { ConsoleContext } from "../context.ts";
 import type { AttentionCount, AttentionLine, Page } from "../contract.ts";
 import { after, toPage } from "../http/page.ts";
@@ -36,7 +36,15 @@ export function attentionRoutes(context: ConsoleContext): readonly Route[] {
 
 function toLine(item: AttentionItem): AttentionLine {
   const { kind, id, name, since, reason, actions } = item;
-  const facts = { kind, id, name, since: since.toISOString(), reason, actions };
+  // A fact of every item that is missing here does not compile: it would be missing in the API and on the command line.
+  const facts = {
+    kind,
+    id,
+    name,
+    since: since.toISOString(),
+    reason,
+    actions,
+  } satisfies Record<keyof AttentionFacts, unknown>;
   switch (item.kind) {
     case "stalled-saga":
       return {

@@ -10,8 +10,10 @@ export interface JobResult {
   readonly ok: boolean;
   /** A stable label: `http_503`, `connect_timeout`, `lease_expired`. */
   readonly code: string;
-  /** Permanent: the receiver is gone or the subscription was deleted, so a retry cannot succeed. */
+  /** A retry cannot succeed: the delivery is dead-lettered at once. It says nothing about other deliveries. */
   readonly final?: boolean | undefined;
+  /** The receiver is gone for good (410): its subscription is disabled. */
+  readonly gone?: boolean | undefined;
   /** The wait that the receiver asked for. */
   readonly retryAfterMs?: number | undefined;
 }

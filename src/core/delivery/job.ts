@@ -56,7 +56,7 @@ export type DisableReason = (typeof DISABLE_REASONS)[number];
 
 /** The receiver answered 410 Gone. */
 export function isGone({ result, wasSent }: Report): boolean {
-  return wasSent && !result.ok && result.final === true;
+  return wasSent && !result.ok && result.gone === true;
 }
 
 /** The subscriptions that these reports are about, each once. */
@@ -81,15 +81,17 @@ export function byHealth<R extends Report>(
 interface KeptResult {
   readonly code: string;
   readonly final?: true;
+  readonly gone?: true;
   readonly retryAfterMs?: number;
   readonly wasSent: boolean;
 }
 
 export function encodeResult({ result, wasSent }: Pick<Report, "result" | "wasSent">): string {
-  const { code, final, retryAfterMs } = result;
+  const { code, final, gone, retryAfterMs } = result;
   const kept: KeptResult = {
     code,
     ...(final === true && { final }),
+    ...(gone === true && { gone }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     wasSent,
   };

@@ -243,7 +243,7 @@ function spanOf({ job, target, message }: DeliveryTask): SpanNote {
 }
 
 function resultOf({ ok, code, gone, retryAfterMs }: SendResult): JobResult {
-  return { ok, code, final: gone, retryAfterMs };
+  return { ok, code, final: gone, gone, retryAfterMs };
 }
 
 function attemptOf(
