@@ -279,6 +279,6 @@ export class ContractJournal implements Journal {
 function notSupported(what: string): AmendsError {
   return new AmendsError(
     "NOT_SUPPORTED",
-    `A storage of your own cannot ${what}. Use \`postgres\` or \`sqlite\` for that.`,
+    `A custom \`storage\` cannot ${what}. Use \`postgres\` or \`sqlite\` for that.`,
   );
 }

@@ -448,7 +448,7 @@ onEachStorage(({ storage, process }) => {
     const amends = await process({ storage: kept, sagas: [chain] });
     const inWords = {
       code: "NOT_SUPPORTED",
-      message: expect.stringMatching(/storage of your own/) as string,
+      message: expect.stringMatching(/custom `storage`/) as string,
     };
     await expect(amends.start(chain, {}, { tx: {} })).rejects.toMatchObject(inWords);
     await expect(amends.attention.list()).rejects.toMatchObject(inWords);

@@ -88,17 +88,25 @@ inBrowser("session", (stage) => {
     await page.getByRole("region", { name: "Timeline" }).waitFor();
     await page.keyboard.press("u");
     await page.locator("h1", { hasText: "Sagas" }).waitFor();
+    // What is typed goes to the element that has the focus: on a busy machine that takes a moment.
+    const field = page.locator("input:focus");
+    await settled(page);
     await page.keyboard.press("/");
+    await field.waitFor();
     await page.keyboard.type("o-47");
     await eventually(() => page.locator("tbody tr").count()).toBe(1);
     await page.keyboard.press("Escape");
     await eventually(() => page.locator("tbody tr").count()).toBe(40);
     await page.keyboard.press("Escape");
+    await eventually(() => field.count()).toBe(0);
     await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    const shortcuts = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await shortcuts.waitFor();
     expect(await seriousFindings(page)).toEqual([]);
     await page.keyboard.press("Escape");
+    await shortcuts.waitFor({ state: "hidden" });
     await page.keyboard.press("Control+k");
+    await field.waitFor();
     await page.keyboard.type("o-4711");
     await page.getByRole("option", { name: /o-4711/u }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);

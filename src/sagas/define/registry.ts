@@ -72,7 +72,7 @@ export class Registry {
     for (const { name, transaction, planned } of saga.steps) {
       if (dialect === undefined && planned.wait && planned.wait.kind !== "sleep") {
         throw bad(
-          `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a storage of your own cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
+          `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a custom \`storage\` cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
         );
       }
       if (transaction && transaction.dialect !== dialect) {

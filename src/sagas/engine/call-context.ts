@@ -69,7 +69,7 @@ export class CallContext {
       if (!this.#tools.journal.keepsEvents) {
         throw new AmendsError(
           "NOT_SUPPORTED",
-          "A storage of your own cannot keep the events that a step emits.",
+          "A custom `storage` cannot keep the events that a step emits.",
         );
       }
       this.#emissions = [...this.#emissions, emissionOf(event, () => this.#tools.newId())];

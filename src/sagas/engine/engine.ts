@@ -166,7 +166,7 @@ export class Engine {
     if (database) return { ...wanted, steps: wanted.waits, plan: [] };
     throw new AmendsError(
       "NOT_SUPPORTED",
-      `Saga ${wanted.name} (version ${wanted.version}) is not registered in this process, and a storage of your own cannot take a saga by its reference. Pass its definition in \`sagas\`.`,
+      `Saga ${wanted.name} (version ${wanted.version}) is not registered in this process, and a custom \`storage\` cannot take a saga by its reference. Pass its definition in \`sagas\`.`,
     );
   }
 

@@ -10,6 +10,7 @@ import type { Database, Row } from "../../../src/storage/database.ts";
 import { literals, sql } from "../../../src/storage/sql.ts";
 import { readFlowHistory } from "./flow-history.ts";
 import type { EntryCall, EntryCalls } from "../external-world/entry-calls.ts";
+import { snapshot } from "./snapshot.ts";
 
 export interface FlowExpectations {
   readonly saga: SagaDef;
@@ -37,7 +38,7 @@ export async function checkFlowInvariants(
 ): Promise<string[]> {
   const { dialect } = database;
   // One transaction, so that runs and rows are consistent.
-  const [runs = [], rows = []] = await database.batch([
+  const [runs = [], rows = []] = await snapshot(database, [
     sql`select * from ${dialect.table("saga_state")} order by saga_type, process_id, run`,
     sql`select entry_id, kind, name, event_id, handler, causation, saga_id, status, attempts, token, next_attempt_at
       from ${dialect.table("outbox")} where event_id is not null order by entry_id`,

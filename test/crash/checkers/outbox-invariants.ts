@@ -11,6 +11,7 @@ import type { Database, Row } from "../../../src/storage/database.ts";
 import { literals, sql } from "../../../src/storage/sql.ts";
 import { checkCompletions, checkEvents, type Fact } from "./outbox-audit.ts";
 import type { FileSink, EntryCall, EntryCalls } from "../external-world/entry-calls.ts";
+import { snapshot } from "./snapshot.ts";
 
 /** What the checker expects of a test's entries. */
 export interface OutboxExpectations {
@@ -36,7 +37,7 @@ export async function checkOutboxInvariants(
 ): Promise<string[]> {
   const { dialect } = database;
   // One transaction, so that entries and events are consistent.
-  const [rows = [], events = []] = await database.batch([
+  const [rows = [], events = []] = await snapshot(database, [
     sql`select ${ENTRY.columns(dialect)} from ${dialect.table("outbox")} where kind <> 'event' order by entry_id`,
     sql`select ${EVENT.columns(dialect)} from ${dialect.table("audit_events")} order by seq`,
   ]);

@@ -14,6 +14,7 @@ import { HistoryReader, type SagaHistory } from "./saga-history.ts";
 import type { Effect, Effects } from "../external-world/effects.ts";
 import { checkWaits, readWaits } from "./saga-waits.ts";
 import { checkSagaCalls } from "./saga-calls.ts";
+import { snapshot } from "./snapshot.ts";
 
 export interface InvariantOptions {
   /** The recovery budget of the saga definitions under test. Default: 5. */
@@ -70,7 +71,7 @@ export async function endedSagas(database: Database): Promise<ReadonlyMap<string
 async function readAll(database: Database): Promise<{ rows: readonly Row[]; logs: Map<string, LogEntry[]> }> {
   const { dialect } = database;
   // One transaction, so that rows and lines are consistent.
-  const [rows = [], lines = []] = await database.batch([
+  const [rows = [], lines = []] = await snapshot(database, [
     sql`select ${executionColumns(dialect)}, error from ${dialect.table("saga_executions")} order by id`,
     sql`select ${LINE.columns(dialect)} from ${dialect.table("saga_logs")} order by saga_id, id`,
   ]);

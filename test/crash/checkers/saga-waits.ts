@@ -4,6 +4,7 @@ import { arrivesAs } from "../../../src/core/saga/wait.ts";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { raw, sql, type Sql } from "../../../src/storage/sql.ts";
 import type { SagaHistory } from "./saga-history.ts";
+import { snapshot } from "./snapshot.ts";
 
 const SLACK_MS = 1_000;
 
@@ -16,7 +17,7 @@ export interface Waits {
 export async function readWaits(database: Database): Promise<Waits> {
   const { dialect } = database;
   const ms = (column: string): Sql => dialect.epochMs(raw(column));
-  const [rows = [], signals = [], interests = []] = await database.batch([
+  const [rows = [], signals = [], interests = []] = await snapshot(database, [
     sql`select id, signals, ${ms("next_attempt_at")} as gate_ms, ${ms("updated_at")} as updated_ms
       from ${dialect.table("saga_executions")}`,
     sql`select saga_id, number, name, ${ms("created_at")} as sent_ms from ${dialect.table("saga_signals")} order by saga_id, number`,

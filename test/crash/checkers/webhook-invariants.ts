@@ -9,11 +9,13 @@ import {
 } from "../../../src/core/delivery/machine.ts";
 import type { Database, Row } from "../../../src/storage/database.ts";
 import { sql } from "../../../src/storage/sql.ts";
+import { snapshot } from "./snapshot.ts";
 
 const TABLES = ["webhook_delivery_sagas", "webhook_jobs", "webhook_attempts", "dead_letters"] as const;
 
 export async function checkWebhookInvariants(db: Database): Promise<readonly string[]> {
-  const [deliveries = [], jobs = [], attempts = [], letters = []] = await db.batch(
+  const [deliveries = [], jobs = [], attempts = [], letters = []] = await snapshot(
+    db,
     TABLES.map((name) => sql`select * from ${db.dialect.table(name)} order by id`),
   );
   const accepted = attempts.filter((row) => row["verdict"] === "accepted");
