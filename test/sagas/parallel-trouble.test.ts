@@ -214,7 +214,16 @@ onEachDatabase((database) => {
       ),
     );
     slow.open("S");
-    await working;
+    let isOver = false;
+    void working.finally(() => (isOver = true));
+    // A next try that is due within a second is waited for in the slot: time goes on until the slot is free.
+    await vi.waitFor(
+      async () => {
+        await clock.advance(500);
+        expect(isOver).toBe(true);
+      },
+      { timeout: 30_000 },
+    );
     await clock.advance(30_000);
     await first.worker().runOnce();
     expect(await run.result()).toMatchObject({ results: { slow: "S", hung: "late" } });
