@@ -17,6 +17,11 @@ export function useKeptFocus(list: RefObject<HTMLElement | null>, items: unknown
     const onFocus = (event: FocusEvent): void => {
       const { target } = event;
       if (!(target instanceof Element) || target.closest("dialog")) return;
+      // A dialog whose item left the list meanwhile gives the focus to the page: the next item takes it.
+      if (target.id === "main" && last.current) {
+        restore(list.current, last.current);
+        return;
+      }
       const index = itemsIn(list.current).findIndex((item) => item.contains(target));
       const key = itemsIn(list.current)[index]?.dataset["item"];
       last.current = key === undefined ? undefined : { key, index };
@@ -38,13 +43,21 @@ export function useKeptFocus(list: RefObject<HTMLElement | null>, items: unknown
     const active = document.activeElement;
     if (!current || (active !== null && active !== document.body) || document.querySelector("dialog[open]"))
       return;
-    const all = itemsIn(list.current);
-    const same = all.find((item) => item.dataset["item"] === current.key);
-    const next = same ?? all[Math.min(current.index, all.length - 1)];
-    const target =
-      next?.querySelector<HTMLElement>("[data-row]") ?? document.querySelector<HTMLElement>("#main");
-    target?.focus({ preventScroll: next === undefined });
+    if (!restore(list.current, current)) {
+      last.current = undefined;
+      document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
+    }
   }, [items]);
+}
+
+/** Focuses the item, or the one that took its place. False if the list has none. */
+function restore(list: HTMLElement | null, { key, index }: Place): boolean {
+  const all = itemsIn(list);
+  const same = all.find((item) => item.dataset["item"] === key);
+  const next = same ?? all[Math.min(index, all.length - 1)];
+  const target = next?.querySelector<HTMLElement>("[data-row]");
+  target?.focus();
+  return target instanceof HTMLElement;
 }
 
 function itemsIn(list: HTMLElement | null): readonly HTMLElement[] {
