@@ -4,6 +4,7 @@ import { event } from "amends/events";
 import { MemorySagaStorage } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { raw, sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 const schema = z.object({ orderId: z.string() });
@@ -134,6 +135,11 @@ onEachDatabase((database) => {
     while ((await worker.worker().runOnce()) > 0);
     expect((await web.inspect("late-1"))?.status).toBe("FAILED");
     expect(calls).toEqual([]);
+    // The row keeps it, for whichever worker claims the saga next.
+    const { dialect } = db;
+    const spanMs = sql`${dialect.epochMs(raw("deadline_at"))} - ${dialect.epochMs(raw("created_at"))}`;
+    const [row] = await db.query(sql`select ${spanMs} as span from ${dialect.table("saga_executions")}`);
+    expect(Number(row?.["span"])).toBe(60_000);
   });
 });
 

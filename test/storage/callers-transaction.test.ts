@@ -96,6 +96,22 @@ onDatabase("postgres", (database) => {
     }
   });
 
+  it("[K-20] a client whose session has another time zone is connected to the same database all the same", async () => {
+    await database.open();
+    const found = await within(async (client) => {
+      await client.query("set time zone 'Asia/Kathmandu'");
+      return refusals(database, client);
+    });
+    expect(found).toEqual(["accepted", "accepted", 0]);
+  });
+
+  it("[K-20] a client is accepted while Amends has no connection of its own to compare it with", async () => {
+    await database.open();
+    const amends = new Amends({ database: postgres("postgres://127.0.0.1:1/nowhere"), sagas: [order] });
+    await within((client) => amends.start(order, {}, { id: "o-1", tx: client }));
+    await amends.close();
+  });
+
   it("[K-20] a client from a pool of the caller's that has no other connection is accepted", async () => {
     await database.open();
     await withPool(1, async (pool) => {

@@ -229,20 +229,19 @@ async function withPlans(
   rows: readonly Row[],
   kinds: readonly KnownKind[],
 ): Promise<readonly Row[]> {
-  const unrecorded = rows.filter((row) => row["plan"] === UNRECORDED_PLAN);
-  if (unrecorded.length === 0) return rows;
-  const kindOf = (row: Row): KnownKind =>
-    kinds.find(
-      ({ name, version }) => name === row["name"] && version === Number(row["definition"]),
-    ) as KnownKind;
-  const planned = unrecorded.map((row) => ({ ...kindOf(row), id: row["id"] as string }));
-  await session.query(recordPlans(session.dialect, planned));
-  return rows.map((row) => {
+  if (rows.every((row) => row["plan"] !== UNRECORDED_PLAN)) return rows;
+  const recorded: (KnownKind & { readonly id: string })[] = [];
+  const planned = rows.map((row) => {
     if (row["plan"] !== UNRECORDED_PLAN) return row;
-    const { plan, deadlineMs } = kindOf(row);
-    const latest = deadlineMs === undefined ? null : Number(row["created_at"]) + deadlineMs;
-    return { ...row, plan: encodePlan(plan), deadline_at: row["deadline_at"] ?? latest };
+    const isOf = ({ name, version }: KnownKind): boolean =>
+      name === row["name"] && version === Number(row["definition"]);
+    const kind = kinds.find(isOf) as KnownKind; // only known kinds are claimed
+    recorded.push({ ...kind, id: row["id"] as string });
+    const deadline = kind.deadlineMs === undefined ? null : Number(row["created_at"]) + kind.deadlineMs;
+    return { ...row, plan: encodePlan(kind.plan), deadline_at: row["deadline_at"] ?? deadline };
   });
+  await session.query(recordPlans(session.dialect, recorded));
+  return planned;
 }
 
 /** Writes the `$claim` lines. Each takes the next version of its saga, so that every later line of the last owner is refused. */

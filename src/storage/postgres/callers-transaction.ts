@@ -13,7 +13,7 @@ export interface CallerOptions {
   readonly dialect: Dialect;
   readonly schema: string;
   /**
-   * The database of Amends' own connections; undefined if that cannot be queried without waiting for the caller.
+   * The database of Amends' own connections; undefined if that cannot be queried, or not without waiting for the caller.
    * `anew` queries again, because a restart changes the value.
    */
   ownPlace(anew: boolean): Promise<string | undefined>;
@@ -81,10 +81,14 @@ export class CallerTransactions {
   }
 }
 
-/** Identifies the database: two servers may have databases of the same name, but different start times. */
+/**
+ * Identifies the database: two servers may have databases of the same name, but different start times. The start time is
+ * a number, because the text of an instant depends on the time zone of the session.
+ */
 export function placeOf(schema: string): Sql {
   const name = `${schema}.saga_executions`;
-  return sql`select current_database() || '/' || to_regclass(${name}::text)::oid || '/' || pg_postmaster_start_time() as place`;
+  return sql`select current_database() || '/' || to_regclass(${name}::text)::oid || '/'
+    || (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint as place`;
 }
 
 async function checkOpen(tx: ClientBase): Promise<void> {

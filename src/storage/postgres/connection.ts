@@ -143,8 +143,10 @@ export class PostgresDatabase implements Database<ClientBase> {
     const { own, pool, schema } = this.#options;
     if (this.#place !== undefined && !anew) return this.#place;
     if (!own && pool.idleCount === 0 && pool.totalCount >= pool.options.max) return undefined;
-    const [row] = await this.#with((client) => this.#session(client).query(placeOf(schema)));
-    return (this.#place = (row?.["place"] as string | null) ?? undefined);
+    // Without a connection of our own there is nothing to compare: the caller's transaction must not fail for that.
+    const read = this.#with((client) => this.#session(client).query(placeOf(schema)));
+    const [row] = await read.catch(() => []);
+    return (this.#place = (row?.["place"] as string | null | undefined) ?? undefined);
   }
 
   /** An own transaction in which application code runs: its statements are not prepared by name. */
