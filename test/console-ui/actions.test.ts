@@ -238,6 +238,28 @@ inBrowser("actions", (stage) => {
     await page.close();
   });
 
+  it("[P-04] an item that leaves the list while its dialog is open gives the focus to the next one", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/attention");
+    const cards = page.locator(".attention-card");
+    const nextKey = await cards.nth(1).getAttribute("data-item");
+    await cards.first().locator("[data-action]").first().focus();
+    await page.keyboard.press("Enter");
+    await dialog(page).waitFor();
+    fixture.world.attention = fixture.world.attention.slice(1);
+    const line = fixture.world.sagas.get("o-4711");
+    if (!line) throw new Error("The world has no o-4711.");
+    const count = { value: fixture.world.attention.length, exact: true };
+    fixture.tell({ attention: count, sagas: [lineOf(line)] });
+    await eventually(() => cards.first().getAttribute("data-item")).toBe(nextKey);
+    await page.keyboard.press("Escape");
+    const focused = (): Promise<string | null> =>
+      page.evaluate("document.activeElement.closest('[data-item]')?.dataset.item ?? null");
+    await eventually(focused).toBe(nextKey);
+    await page.close();
+  });
+
   it("[P-04] a toast names the item, follows it to its outcome, and leads to it", async () => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();
