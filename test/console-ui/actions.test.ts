@@ -257,6 +257,7 @@ inBrowser("actions", (stage) => {
     const focused = (): Promise<string | null> =>
       page.evaluate("document.activeElement.closest('[data-item]')?.dataset.item ?? null");
     await eventually(focused).toBe(nextKey);
+    expect(await dialog(page).count()).toBe(0);
     await page.close();
   });
 

@@ -108,7 +108,8 @@ onDatabase("postgres", (database) => {
   it("[K-20] a client is accepted while Amends has no connection of its own to compare it with", async () => {
     await database.open();
     const amends = new Amends({ database: postgres("postgres://127.0.0.1:1/nowhere"), sagas: [order] });
-    await within((client) => amends.start(order, {}, { id: "o-1", tx: client }));
+    const run = await within((client) => amends.start(order, {}, { id: "o-1", tx: client }));
+    expect(run.id).toBe("o-1");
     await amends.close();
   });
 
