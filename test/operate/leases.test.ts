@@ -2,6 +2,7 @@ import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Clock } from "../../src/storage/clock.ts";
+import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "./support/hold.ts";
 import { faulty, withCode } from "../storage/support/faults.ts";
@@ -20,7 +21,7 @@ onEachDatabase((database) => {
     const run = await amends.start(slow, {}, { id: "one" });
     await held.reached;
     for (let tick = 0; tick < 40; tick++) {
-      await clock.advance(LEASE_MS / 8);
+      await clock.advance(LEASE_MS / RENEWALS);
       // The renewal itself is under way on a real database: it may take a moment of real time.
       await expect
         .poll(async () => ((await amends.inspect("one"))?.dueAt?.getTime() ?? 0) - clock.virtualNowMs())
@@ -132,7 +133,7 @@ onEachDatabase((database) => {
     const run = await early.start(slow, {}, { id: "one" });
     await held.reached;
     for (let tick = 0; tick < 20; tick++) {
-      await clock.advance(LEASE_MS / 8);
+      await clock.advance(LEASE_MS / RENEWALS);
       await expect
         .poll(async () => ((await late.inspect("one"))?.dueAt?.getTime() ?? 0) - clock.virtualNowMs())
         .toBeGreaterThan(LEASE_MS / 2);

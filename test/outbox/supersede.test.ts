@@ -1,6 +1,7 @@
 import { AuditTrail } from "amends/audit";
 import { ResolverError, type OutboxEntry } from "amends/erasure";
 import { expect, it } from "vitest";
+import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -153,7 +154,7 @@ onEachDatabase((database) => {
     await world.enqueue(erase("u-1", "crm"));
     await expect
       .poll(async () => {
-        await clock.advance(LEASE_MS / 8);
+        await clock.advance(LEASE_MS / RENEWALS);
         return signals[0]?.aborted;
       })
       .toBe(true);

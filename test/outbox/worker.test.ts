@@ -2,6 +2,7 @@ import type { Amends } from "amends";
 import { BackoffPolicy, dataMap, type ErasureOptions } from "amends/erasure";
 import type { VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
+import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "../operate/support/hold.ts";
 import { forEver } from "../sagas/support/gate.ts";
@@ -14,7 +15,7 @@ const LEASE_MS = 300_000;
 /** Moves time far beyond the lease, and waits for each renewal on the way. */
 async function keepLease(clock: VirtualClock, world: Shop, id: string): Promise<void> {
   for (let tick = 0; tick < 20; tick++) {
-    await clock.advance(LEASE_MS / 8);
+    await clock.advance(LEASE_MS / RENEWALS);
     await expect
       .poll(async () => Number((await world.row(id))["gate_ms"]) - clock.virtualNowMs())
       .toBeGreaterThanOrEqual((LEASE_MS * 3) / 4);

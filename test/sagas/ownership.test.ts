@@ -3,11 +3,13 @@ import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { sql } from "../../src/storage/sql.ts";
+import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
+import { throughRenewals } from "./support/renewals.ts";
 
 const nothing = z.object({});
 
@@ -30,13 +32,12 @@ onEachDatabase((database) => {
     const run = await first.start(slow, {});
     const running = first.worker().runOnce();
     await held.reached;
-    for (let beat = 0; beat < 32; beat++) {
-      await clock.advance(LEASE_MS / 8);
-      await vi.waitFor(async () =>
-        expect(Number((await look.row(run.id))["gate_ms"])).toBe(clock.virtualNowMs() + LEASE_MS),
-      );
-      expect(await second.worker().runOnce()).toBe(0);
-    }
+    await throughRenewals(32, {
+      clock,
+      look,
+      id: run.id,
+      each: async () => expect(await second.worker().runOnce()).toBe(0),
+    });
     held.open();
     await running;
     expect(await (await second.get(run.id)).status()).toBe("COMPLETED");
@@ -99,7 +100,7 @@ onEachDatabase((database) => {
     await held.reached;
     expect(await second.worker().runOnce()).toBe(1);
     const after = await look.lines(run.id);
-    await clock.advance(LEASE_MS / 8);
+    await clock.advance(LEASE_MS / RENEWALS);
     await vi.waitFor(() => expect(signals[0]?.aborted).toBe(true));
     held.open();
     await lost;

@@ -1,12 +1,13 @@
 import { err, saga, type Amends } from "amends";
-import { virtualClock, type VirtualClock } from "amends/testing";
+import { virtualClock } from "amends/testing";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { forEver, gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
-import { LEASE_MS, pair } from "./support/pair.ts";
+import { pair } from "./support/pair.ts";
+import { throughRenewals } from "./support/renewals.ts";
 
 const nothing = z.object({});
 const why = { reason: "customer called", by: "ann" };
@@ -205,7 +206,12 @@ onEachDatabase((database) => {
     const run = await first.start(mixed, {});
     const working = first.worker().runOnce();
     await Promise.all([slow.reached, hung.reached]);
-    await beats(clock, 16, async () => expect(await second.worker().runOnce()).toBe(0));
+    await throughRenewals(16, {
+      clock,
+      look: await onlooker(database),
+      id: run.id,
+      each: async () => expect(await second.worker().runOnce()).toBe(0),
+    });
     expect(aborted).toEqual(["hung"]);
     hung.open();
     await vi.waitFor(async () =>
@@ -530,9 +536,3 @@ onEachDatabase((database) => {
 });
 
 /** A lease is renewed every eighth of it. */
-async function beats(clock: VirtualClock, count: number, each: () => Promise<void>): Promise<void> {
-  for (let beat = 0; beat < count; beat++) {
-    await clock.advance(LEASE_MS / 8);
-    await each();
-  }
-}

@@ -1,12 +1,13 @@
 import { err, saga, Terminal } from "amends";
 import { virtualClock } from "amends/testing";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase } from "../support/databases.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
+import { throughRenewals } from "./support/renewals.ts";
 
 const nothing = z.object({});
 
@@ -158,13 +159,12 @@ onEachDatabase((database) => {
     const running = first.worker().runOnce();
     await held.reached;
     await second.cancel(run.id, { reason: "customer called" });
-    for (let beat = 0; beat < 24; beat++) {
-      await clock.advance(LEASE_MS / 8);
-      await vi.waitFor(async () =>
-        expect(Number((await look.row(run.id))["gate_ms"])).toBe(clock.virtualNowMs() + LEASE_MS),
-      );
-      expect(await second.worker().runOnce()).toBe(0);
-    }
+    await throughRenewals(24, {
+      clock,
+      look,
+      id: run.id,
+      each: async () => expect(await second.worker().runOnce()).toBe(0),
+    });
     expect(calls).toEqual([]);
     held.open();
     await running;
