@@ -15,13 +15,14 @@ const alias = [
   { find: /^amends\/(.+)$/, replacement: `${src}/$1.ts` },
 ];
 
+/** No test is tried again. The limits only end one that would hang, on a machine that may have other work as well. */
+const limits = { retry: 0, testTimeout: 90_000, hookTimeout: 120_000 };
+
 /** `npm run quick` and `npm run watch` leave to `npm test` what needs a build or a browser. */
 const leftOut = process.env["AMENDS_QUICK"] === "1" ? needyFiles("test") : [];
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
     // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     sequence: { sequencer: SlowestFirst },
@@ -36,7 +37,7 @@ export default defineConfig({
           include: ["test/core/**/*.test.ts"],
           pool: "threads",
           isolate: false,
-          testTimeout: 30_000,
+          ...limits,
         },
       },
       {
@@ -51,10 +52,7 @@ export default defineConfig({
           env: { TMPDIR: runFolder },
           setupFiles: ["test/setup/wait-for.ts"],
           expect: { poll: { timeout: UNTIL_MS, interval: 20 } },
-          retry: 0,
-          // Limits that only end a test that would hang, on a machine that has other work as well.
-          testTimeout: 90_000,
-          hookTimeout: 120_000,
+          ...limits,
         },
       },
       {

@@ -13,16 +13,22 @@ const PROGRAMS = ["chromium", "chromium-browser", "google-chrome", "google-chrom
 const PACKAGE = "node_modules/@sparticuz/chromium";
 const UNPACKED = ".amends/chromium";
 
-/** @returns {Promise<Browser>} */
-export async function findBrowser() {
-  const named = process.env["CHROME_PATH"];
+/**
+ * @param {{ env?: NodeJS.ProcessEnv, platform?: string }} [machine] this one unless a test says otherwise
+ * @returns {Promise<Browser>}
+ */
+export async function findBrowser({
+  env = process.env,
+  platform = `${process.platform}-${process.arch}`,
+} = {}) {
+  const named = env["CHROME_PATH"];
   if (named !== undefined && named !== "") return { executablePath: named, env: {} };
   // The package has a program for this platform only.
-  if (process.platform === "linux" && process.arch === "x64") return unpacked();
-  const executablePath = PROGRAMS.map(onPath).find((one) => one !== undefined);
+  if (platform === "linux-x64") return unpacked();
+  const executablePath = PROGRAMS.map((name) => onPath(name, env)).find((one) => one !== undefined);
   if (executablePath !== undefined) return { executablePath, env: {} };
   throw new Error(
-    `No browser was found for ${process.platform}-${process.arch}. ` +
+    `No browser was found for ${platform}. ` +
       "Install Chromium or Chrome, so that it is on the PATH, or set CHROME_PATH to its program.",
   );
 }
@@ -66,9 +72,12 @@ async function unpack(folder) {
   return outcome;
 }
 
-/** @param {string} name */
-function onPath(name) {
-  return (process.env["PATH"] ?? "")
+/**
+ * @param {string} name
+ * @param {NodeJS.ProcessEnv} env
+ */
+function onPath(name, env) {
+  return (env["PATH"] ?? "")
     .split(path.delimiter)
     .map((folder) => path.join(folder, name))
     .find((file) => existsSync(file));
