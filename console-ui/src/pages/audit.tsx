@@ -73,7 +73,8 @@ const actionColumns: readonly Column<ActionLine>[] = [
     class: "phone-main",
     cell: ({ action, target, reason }) => {
       const section = places[target.kind];
-      const words = `${capital(action)} ${target.kind} ${target.id}`;
+      // The id of a session means nothing to an operator.
+      const words = `${capital(action)}${target.kind === "session" ? "" : ` ${target.kind} ${target.id}`}`;
       if (!section) {
         return (
           <span class="cell-2">
