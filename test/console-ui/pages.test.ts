@@ -1,6 +1,7 @@
 /** Every page, at phone and desktop size, in light and dark. */
 import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
+import type { Overview } from "../../src/console/contract.ts";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE, type Look } from "./support/browser.ts";
 import { eventually, expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
@@ -210,6 +211,18 @@ inBrowser("pages", (stage) => {
     expect(alone).toContain("No worker has taken it for 1 d");
     expect(alone).toContain(`has the saga ${running.detail.saga}, version 1`);
     expect(alone).toMatch(/Next run\s+1 d overdue/u);
+    await page.route(/api\/overview\?/u, async (route) => {
+      const response = await route.fetch();
+      const overview = (await response.json()) as Overview;
+      const backlog = { due: { value: 2, exact: true }, oldestMs: 90_000 };
+      await route.fulfill({ response, json: { ...overview, backlog } });
+    });
+    await visit(page, fixture, "#/");
+    const tile = page.locator(".tile", { hasText: "Oldest overdue item" });
+    expect([await tile.innerText(), await tile.getAttribute("data-tone")]).toEqual([
+      expect.stringContaining("2 due now: no worker?"),
+      "copper",
+    ]);
     await page.close();
   });
 

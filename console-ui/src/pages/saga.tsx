@@ -5,6 +5,7 @@ import type { SagaDetail } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { CopyId } from "../parts/copy.tsx";
 import { DetailFrame } from "../parts/detail-frame.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -162,7 +163,13 @@ function History({ saga }: { readonly saga: SagaDetail }): JSX.Element {
           </button>
         </div>
       </div>
-      {words ? <EventLog saga={saga} /> : <TimeAxis saga={saga} />}
+      {saga.timeline.length === 0 ? (
+        <Empty icon="clock" tone="stone" title="Nothing has run yet" small />
+      ) : words ? (
+        <EventLog saga={saga} />
+      ) : (
+        <TimeAxis saga={saga} />
+      )}
     </section>
   );
 }

@@ -10,8 +10,9 @@ import { fit } from "./text-fit.ts";
 
 const NARROW = 620;
 const LABEL_X = 32;
-/** A graph that is a little too wide is drawn smaller; a wider one scrolls. */
+/** A graph that is a little too wide is drawn smaller; a wider one scrolls, at its full size. */
 const SHRUNK_MIN = 0.8;
+const SHRUNK_WIDTH_MAX = 1_250;
 /** As run-graph.css has them. */
 const LABEL_FONT = "600 12.5px";
 const NOTE_FONT = "400 11px";
@@ -41,7 +42,7 @@ export function RunGraph({ graph, label, waiting, onStep }: Props): JSX.Element 
         width={width}
         height={height}
         viewBox={`0 0 ${width} ${height}`}
-        style={{ minWidth: width * SHRUNK_MIN }}
+        style={{ minWidth: width > SHRUNK_WIDTH_MAX ? width : width * SHRUNK_MIN }}
         role="img"
         aria-label={label}
       >
