@@ -1,4 +1,5 @@
 import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver } from "../sagas/support/gate.ts";
@@ -88,6 +89,19 @@ onEachDatabase((database) => {
     expect(keys).toHaveLength(4);
     expect(new Set(keys).size).toBe(3);
     expect(audit.told.filter(({ type }) => type === "ERASURE_COMPLETED")).toHaveLength(1);
+  });
+
+  it("[O-10][O-16] what happens after a requeue has a key of its own: a sink that drops repetitions keeps both", async () => {
+    const world = await shop(database);
+    const audit = sinkOf();
+    const broken = eraser("stripe", () => Promise.reject(new ResolverError("gone")));
+    const [id] = await world.enqueue(erase("u-1"));
+    await runnerOn(withSink(world, audit), [broken]).runOnce();
+    expect(await world.outbox.requeue([id as string])).toMatchObject([{ entryId: id }]);
+    await runnerOn(withSink(world, audit), [broken]).runOnce();
+    const failures = audit.told.filter(({ type }) => type === "ERASURE_STEP_FAILED");
+    expect(failures).toHaveLength(2);
+    expect(new Set(failures.map(({ dedupeKey }) => dedupeKey)).size).toBe(2);
   });
 
   it("[K-17] one entry whose event the sink refuses does not cost the batch", async () => {
