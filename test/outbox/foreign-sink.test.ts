@@ -43,6 +43,27 @@ onEachDatabase((database) => {
     expect(await world.trail("fine")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
   });
 
+  it("[O-10] an abandonment and its event are one commit too: a sink that fails takes both back", async () => {
+    const world = await shop(database);
+    let isDown = true;
+    const audit: TransactionalSink = {
+      appendIn: async (session, events) => {
+        await world.audit.appendIn(session, events);
+        if (isDown) throw new Error("no");
+      },
+    };
+    const gone = eraser("stripe", () => Promise.reject(new ResolverError("Gone")));
+    const [id] = await world.enqueue(erase("u-1"));
+    await runnerOn(withSink(world, audit), [gone]).runOnce();
+    expect((await world.row(id as string))["status"]).toBe("in_flight");
+    expect(await world.trail("u-1")).toEqual([]);
+    isDown = false;
+    const [other] = await world.enqueue(erase("u-2"));
+    await runnerOn(withSink(world, audit), [gone]).runOnce();
+    expect((await world.row(other as string))["status"]).toBe("abandoned");
+    expect(await world.trail("u-2")).toEqual(["ERASURE_STEP_FAILED"]);
+  });
+
   it("[O-10] a foreign sink is told before the status changes", async () => {
     const world = await shop(database);
     const statuses: unknown[] = [];

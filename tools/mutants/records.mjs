@@ -121,7 +121,7 @@ export async function checkRecords(rules, folder = root) {
 function checkTest({ file, rule, test, title }, folder) {
   const at = path.join(folder, test);
   if (!existsSync(at)) return [`${file}: there is no test file ${test}.`];
-  const [ids = ""] = /^(?:\[[A-Z]-\d{2}\])+/.exec(title) ?? [];
+  const [ids = ""] = /^(?:\[[A-Z]-\d{2}\]\s*)+/.exec(title) ?? [];
   if (!ids.includes(`[${rule}]`)) return [`${file}: the title of its test does not begin with [${rule}].`];
   // The source may have the title in quotes of any kind, with those quotes escaped.
   const source = readFileSync(at, "utf8").replaceAll(/\\(["'`])/g, "$1");
