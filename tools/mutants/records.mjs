@@ -27,8 +27,6 @@ import { root } from "../project.mjs";
  */
 
 export const FOLDER = "test/mutants";
-/** Rules that have no record yet, one id per line. The list only shrinks; without the file, every rule has one. */
-const PENDING = `${FOLDER}/pending.txt`;
 const FIELDS = ["rule", "breaks", "test", "title", "database"];
 
 /**
@@ -73,15 +71,6 @@ export function readRecords(folder = root) {
   });
 }
 
-/** @param {string} [folder] */
-export function readPending(folder = root) {
-  const file = path.join(folder, PENDING);
-  if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line !== "" && !line.startsWith("#"));
-}
-
 /**
  * What is wrong with the records: a rule without one, a patch that no longer applies, a test that is not there.
  * @param {readonly string[]} rules the rules that need a record
@@ -91,19 +80,12 @@ export function readPending(folder = root) {
 export async function checkRecords(rules, folder = root) {
   const records = readRecords(folder);
   const recorded = new Set(records.map(({ rule }) => rule));
-  const pending = readPending(folder);
   const known = new Set(rules);
   return [
     ...rules
-      .filter((id) => !recorded.has(id) && !pending.includes(id))
+      .filter((id) => !recorded.has(id))
       .map(
         (id) => `${id} has no record in ${FOLDER}: add a patch that breaks it, and the test that fails then.`,
-      ),
-    ...pending
-      .filter((id) => recorded.has(id) || !known.has(id))
-      .map(
-        (id) =>
-          `${id} is in ${PENDING}, but ${recorded.has(id) ? "has a record" : "is no such rule"}. Remove the line.`,
       ),
     ...records
       .filter(({ rule }) => !known.has(rule))
