@@ -79,10 +79,19 @@ function testFindings({ test }, read) {
     if (file === undefined) return [`${one} names no test`];
     const text = read(file);
     if (text === undefined) return [`${file} does not exist`];
-    // A title may stand on several lines, and quotes in it may be escaped.
-    const isFound = text.replaceAll(/\s+/g, " ").replaceAll("\\", "").includes(title);
-    return isFound ? [] : [`${file} has no test "${title}"`];
+    return titlesOf(text).some((whole) => whole.includes(title)) ? [] : [`${file} has no test "${title}"`];
   });
+}
+
+/**
+ * The titles of a file's tests, and of the cases and scenarios that tests are made from.
+ * @param {string} text
+ */
+function titlesOf(text) {
+  const titles = /(?:\bit\(|\)\(|\b(?:title|name):)\s*(["`])((?:\\.|(?!\1)[\s\S])*)\1/g;
+  return [...text.matchAll(titles)].map(([, , title = ""]) =>
+    title.replaceAll(/\s+/g, " ").replaceAll("\\", ""),
+  );
 }
 
 /**

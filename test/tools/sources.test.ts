@@ -15,7 +15,8 @@ const SPEC = `# Spec
 
 const FILES: Readonly<Record<string, string>> = {
   "src/a.ts": "export function claim() {}",
-  "test/a.test.ts": 'it(\n  "[K-01] a claim\n    is one statement")',
+  "test/a.test.ts": 'it(\n  "[K-01] a claim\n    is one statement", () => say("[K-01] a claim is two"))',
+  "test/b.ts": 'it.each([1])("[K-02] %s", run); const scenario = { title: `[K-03] dies` };',
 };
 
 const read = (file: string): string | undefined => FILES[file];
@@ -41,6 +42,7 @@ describe("the page of sources", () => {
   });
 
   it("names tests that exist, each by its title", () => {
+    expect(found(ROW.replace("one |", "one<br>`test/b.ts`: [K-02] %s<br>`test/b.ts`: dies |"))).toEqual([]);
     expect(found(ROW.replace("one |", "two |"))).toEqual([
       '001 row 1: test/a.test.ts has no test "[K-01] a claim is two"',
     ]);
