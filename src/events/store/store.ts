@@ -18,6 +18,7 @@ import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Delivery, Fanout, Move, Outcome, RunRecord } from "../run/outcome.ts";
 import {
@@ -38,6 +39,7 @@ export interface FlowStoreOptions {
   readonly leaseMs: number;
   readonly signal: AbortSignal;
   readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
 export class FlowStore {
@@ -46,7 +48,7 @@ export class FlowStore {
   readonly #tools: WriteTools;
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
 
-  constructor({ db, leaseMs, signal, onTrouble }: FlowStoreOptions) {
+  constructor({ db, leaseMs, signal, onTrouble, onRefused }: FlowStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
     this.#tools = { dialect: db.dialect, leaseMs, execute: (statements) => db.batch(statements) };
@@ -56,6 +58,7 @@ export class FlowStore {
       bytes: bytesOf,
       signal,
       onTrouble,
+      onRefused,
       // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,
     });

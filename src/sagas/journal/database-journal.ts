@@ -9,6 +9,7 @@ import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { insertLines } from "./line-queries.ts";
@@ -33,6 +34,7 @@ export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
   readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
 export class DatabaseJournal implements Journal {
@@ -42,10 +44,10 @@ export class DatabaseJournal implements Journal {
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
 
-  constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
+  constructor({ db, signal, onTrouble, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
-    const options = { db, write, bytes: bytesOf, signal, onTrouble };
+    const options = { db, write, bytes: bytesOf, signal, onTrouble, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
     this.#lines = new OutcomeWriter(options);
   }
@@ -130,7 +132,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async arrivals(id: string): Promise<readonly Arrival[]> {
-    const rows = await this.#persist(() => this.#db.query(selectSignals(this.#db.dialect, id)));
+    const rows = await this.#lines.outlast(() => this.#db.query(selectSignals(this.#db.dialect, id)));
     return rows.map(toArrival);
   }
 
