@@ -18,6 +18,7 @@ import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import { LaneTurns } from "../../storage/lanes.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Delivery, Fanout, Move, Outcome, RunRecord } from "../run/outcome.ts";
@@ -47,6 +48,7 @@ export class FlowStore {
   readonly #leaseMs: number;
   readonly #tools: WriteTools;
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
+  readonly #turns: LaneTurns = new LaneTurns();
 
   constructor({ db, leaseMs, signal, onTrouble, onRefused }: FlowStoreOptions) {
     this.#db = db;
@@ -121,8 +123,10 @@ export class FlowStore {
     limit: number,
     except: readonly string[] = [],
   ): Promise<readonly Delivery[]> {
-    const rows = await this.#writer.query(claimDeliveries(this.dialect, known, limit, this.#leaseMs, except));
+    const fair = { deliverable: this.#turns.order(known.deliverable), routable: known.routable };
+    const rows = await this.#writer.query(claimDeliveries(this.dialect, fair, limit, this.#leaseMs, except));
     const claimed = rows.map((row) => DELIVERY.read(row));
+    this.#turns.served(claimed.map(({ handler, version }) => `${handler}@${version}`));
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     const runs = ids.length === 0 ? NO_RUNS : await this.runs(ids);
     return claimed.map((row) => toDelivery(row, runs.get(row.sagaId ?? "")));

@@ -8,6 +8,7 @@ import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
+import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
@@ -26,7 +27,15 @@ import {
   type SagaRecord,
 } from "./journal.ts";
 import { moveFor } from "./move-queries.ts";
-import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
+import {
+  claimSagas,
+  laneOf,
+  recordPlans,
+  renewSagas,
+  selectLogs,
+  selectSaga,
+  stallDamaged,
+} from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
@@ -43,6 +52,7 @@ export class DatabaseJournal implements Journal {
   /** A start may wait for another transaction that inserts the same id. Its own writer keeps checkpoints from waiting, too. */
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
+  readonly #turns: LaneTurns = new LaneTurns();
 
   constructor({ db, signal, onTrouble, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
@@ -97,8 +107,12 @@ export class DatabaseJournal implements Journal {
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
         const { epoch = 0 } = this.#db;
-        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs, except));
+        const lanes = this.#turns.order(kinds.map(laneOf));
+        const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except));
         if (rows.length === 0) return [];
+        this.#turns.served(
+          rows.map((row) => laneOf({ name: row["name"] as string, version: Number(row["definition"]) })),
+        );
         const planned = await withPlans(session, rows, kinds);
         return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
       }),
