@@ -274,7 +274,8 @@ export type AttentionKind =
   | "abandoned-event"
   | "dead-letter"
   | "disabled-subscription"
-  | "overdue-erasure";
+  | "overdue-erasure"
+  | "refused-write";
 export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
 export interface AttentionLine {
   readonly kind: AttentionKind;
