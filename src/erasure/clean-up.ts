@@ -63,7 +63,9 @@ export class CleanUp implements Duty {
     return [];
   }
 
-  async renew(): Promise<void> {}
+  async renew(): Promise<boolean> {
+    return false;
+  }
 
   async drain(): Promise<void> {
     this.#isAccepted = false;

@@ -17,7 +17,6 @@ import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
-import { openKinds } from "../sagas/read/figures.ts";
 import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
@@ -25,7 +24,7 @@ import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
+import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
@@ -39,6 +38,7 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "./amends-options.ts";
+import { checkDatabase } from "./check-database.ts";
 import { newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
 import { Notices } from "./notices.ts";
@@ -296,7 +296,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       tracer: options.tracing ?? untraced,
       closing: this.#closing.signal,
       newId,
-      answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
+      workerHealth: () => [...this.#workers].find((worker) => worker.running)?.health,
       onTrouble: (error, attempt) => notices.trouble(error, attempt),
       onBug: (error) => notices.bug(error),
       warn: (fields, message) => logger.warn(fields, message),
@@ -359,7 +359,6 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
   }
 
-  /** Before a worker begins: the schema fits, and so does the database for each of its duties. */
   async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
     this.#refuseClosed();
     if ([...this.#workers].some((other) => other !== worker && other.running)) {
@@ -369,17 +368,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
       );
     }
     const db = this.#database as Database | undefined;
-    if (!db) return;
-    await checkSchema(db);
-    for (const duty of duties) await duty.check?.();
-    if (duties.includes(this.#engine.pool)) await this.#warnOfUnknown(db);
-  }
-
-  /** Open sagas of a version that is not registered here are left alone. */
-  async #warnOfUnknown(db: Database): Promise<void> {
-    for (const { name, version, sagas } of await openKinds(retrying(db))) {
-      if (!this.#registry.get(name, version)) this.#notices.unknownKind(name, version, sagas);
-    }
+    const tools = { registry: this.#registry, notices: this.#notices, sagas: this.#engine.pool };
+    if (db) await checkDatabase({ db, ...tools }, duties);
   }
 
   #refuseClosed(): void {

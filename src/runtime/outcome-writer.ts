@@ -12,7 +12,7 @@ import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 
 export interface OutcomeWriterOptions<Outcome, Answer> {
-  readonly db: Pick<Database, "dialect" | "clock" | "query">;
+  readonly db: Pick<Database, "dialect" | "clock" | "callMs" | "query">;
   readonly write: (outcomes: readonly Outcome[]) => Promise<readonly Answer[]>;
   /** The approximate size of an outcome in the transaction. */
   readonly bytes: (outcome: Outcome) => number;

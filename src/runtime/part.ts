@@ -7,6 +7,7 @@ import type { Database } from "../storage/database.ts";
 import { BRIEF_RETRIES, type RetryLimits } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 import { newId } from "./identifiers.ts";
+import type { WorkerHealth } from "./loop.ts";
 import { untraced, type Tracer } from "./trace.ts";
 
 export interface PartContext<Tx = unknown> {
@@ -28,8 +29,8 @@ export interface PartContext<Tx = unknown> {
   /** Aborts when the Amends is closed: waiting for the database ends then. */
   readonly closing: AbortSignal;
   newId(): string;
-  /** How long ago the database last answered the worker that runs here; undefined if none runs. */
-  answeredMsAgo(): number | undefined;
+  /** Whether the worker that runs here makes progress; undefined if none runs. */
+  workerHealth(): WorkerHealth | undefined;
   /** Reports a transient database error. The logger gets it as a warning. */
   onTrouble(error: unknown, attempt: number): void;
   /** Reports an unexpected error (a bug). The row is claimed again after its lease. */
@@ -83,7 +84,7 @@ export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
     tracer: untraced,
     closing: new AbortController().signal,
     newId,
-    answeredMsAgo: () => undefined,
+    workerHealth: () => undefined,
     onTrouble: ignore,
     onBug: ignore,
     warn: ignore,

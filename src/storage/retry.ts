@@ -5,7 +5,7 @@
  */
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
-import { sleep } from "./clock.ts";
+import { sleep, systemClock } from "./clock.ts";
 import type { Database, Dialect } from "./database.ts";
 
 const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
@@ -22,14 +22,21 @@ export interface RetryLimits {
   readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
 }
 
-/** For calls that a caller waits for: long enough for a restart of the database, not for an outage. */
+/**
+ * For calls that a caller waits for: long enough for a restart of the database, not for an outage. After `callMs` of
+ * the database no further attempt begins.
+ */
 export const BRIEF_RETRIES: RetryLimits = { attemptMax: 8 };
 
 export async function persist<T>(
-  db: Pick<Database, "dialect" | "clock">,
+  db: Pick<Database, "dialect" | "clock" | "callMs">,
   work: () => Promise<T>,
   retryLimits: RetryLimits = BRIEF_RETRIES,
 ): Promise<T> {
+  const { callMs = Infinity } = db;
+  const isBrief = retryLimits.attemptMax < Infinity;
+  // The system clock, because a virtual one may jump while a statement is under way.
+  const beganAtMs = systemClock.monotonicMs();
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
@@ -40,11 +47,31 @@ export async function persist<T>(
         throw refusal(db.dialect.name, trouble.code, error);
       retryLimits.onTrouble?.(error, attempt);
       if (retryLimits.splits && trouble.blocked) throw error;
-      if (attempt >= retryLimits.attemptMax || retryLimits.signal?.aborted)
+      const isOver = isBrief && systemClock.monotonicMs() - beganAtMs >= callMs;
+      if (isOver || attempt >= retryLimits.attemptMax || retryLimits.signal?.aborted)
         throw refusal(db.dialect.name, trouble.code, error);
       await sleep(db.clock, delayMs(SCHEDULE, attempt), retryLimits.signal);
     }
   }
+}
+
+/**
+ * The result of the work, or DATABASE_UNREACHABLE after `callMs` of the database, even if a statement is under way. That
+ * statement may still take effect, as after a lost connection.
+ */
+export async function answerInTime<T>(
+  db: Pick<Database, "dialect" | "callMs">,
+  work: Promise<T>,
+): Promise<T> {
+  const { callMs } = db;
+  if (callMs === undefined) return work;
+  return new Promise<T>((resolve, reject) => {
+    const cancel = systemClock.after(callMs, () => {
+      const cause = new Error(`The database did not answer within ${callMs} ms.`);
+      reject(refusal(db.dialect.name, "DATABASE_UNREACHABLE", cause));
+    });
+    work.then(resolve, reject).finally(cancel);
+  });
 }
 
 const ADVICE: Partial<Record<string, string>> = {

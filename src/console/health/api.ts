@@ -1,7 +1,7 @@
 /** Routes for monitoring: health, readiness and metrics. */
 import { answer, json } from "../http/answer.ts";
 import type { Health } from "../contract.ts";
-import { readiness } from "./health.ts";
+import { Readiness } from "./health.ts";
 import { metricsText } from "./metrics.ts";
 import type { ConsoleContext } from "../context.ts";
 import { openApi } from "../http/openapi.ts";
@@ -21,7 +21,8 @@ export interface HealthTools {
 export function healthRoutes(tools: HealthTools): readonly Route[] {
   const { context, stuckAfterMs, version } = tools;
   const { clock } = context.db;
-  const checks = new Shared(clock, FRESH_MS, () => readiness(context, stuckAfterMs));
+  const readiness = new Readiness(context, stuckAfterMs);
+  const checks = new Shared(clock, FRESH_MS, () => readiness.checks());
   const metrics = new Shared(clock, FRESH_MS, () => metricsText(context));
   return [
     route({

@@ -42,8 +42,9 @@ export class Reaper implements Duty {
     this.#isOpen = capacity > 0;
   }
 
-  async renew(): Promise<void> {
-    // The reaper holds nothing between two polls.
+  /** The reaper holds nothing between two polls. */
+  async renew(): Promise<boolean> {
+    return false;
   }
 
   async drain(): Promise<void> {

@@ -91,7 +91,9 @@ class Sweeper implements Duty {
     return [];
   }
 
-  async renew(): Promise<void> {}
+  async renew(): Promise<boolean> {
+    return false;
+  }
 
   async drain(): Promise<void> {
     this.#isAccepted = false;

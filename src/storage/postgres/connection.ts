@@ -33,6 +33,8 @@ export interface PostgresOptions {
   readonly schema: string;
   /** The timeout of one statement. */
   readonly answerMs: number;
+  /** The timeout of a call that a caller waits for. */
+  readonly callMs: number;
 }
 
 /** The timeout of a wait for a connection of a caller's pool. */
@@ -43,6 +45,7 @@ const OLDEST = 130_000;
 export class PostgresDatabase implements Database<ClientBase> {
   readonly dialect: Dialect;
   readonly clock: Clock;
+  readonly callMs: number;
   readonly #options: PostgresOptions;
   readonly #names = new Map<string, string>();
   readonly #open = new OpenWork();
@@ -58,6 +61,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#options = options;
     this.dialect = options.dialect;
     this.clock = options.clock;
+    this.callMs = options.callMs;
     const { pool, own, clock } = options;
     this.#lending = new Lending({ pool, own, clock, connectMs: CONNECT_MS });
     const { dialect, schema } = options;
@@ -75,6 +79,11 @@ export class PostgresDatabase implements Database<ClientBase> {
   /** Checks every new connection before its use: a failover may have replaced the server. */
   async verify(client: ClientBase): Promise<void> {
     if (await this.#identity.check(client)) this.#lending.replaceAll();
+  }
+
+  /** Destroys this connection when the database is closed, also if it is not connected yet. */
+  own(client: ClientBase): void {
+    this.#lending.remember(client);
   }
 
   get connections(): number {

@@ -34,7 +34,6 @@ export class Lending {
       // The same for a connection that breaks during its checkout.
       client.on("error", () => undefined);
       this.#opened.set(client, this.#generation);
-      this.#remember(client);
     });
   }
 
@@ -83,7 +82,8 @@ export class Lending {
     throw new Error("timeout exceeded when trying to connect");
   }
 
-  #remember(client: ClientBase): void {
+  /** Remembers a connection from before it connects, because a silent server may never let it. */
+  remember(client: ClientBase): void {
     const socket = socketOf(client);
     if (!socket) return;
     this.#sockets.add(socket);

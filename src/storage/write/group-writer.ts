@@ -11,7 +11,7 @@ import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Database } from "../database.ts";
-import { BRIEF_RETRIES, persist } from "../retry.ts";
+import { answerInTime, BRIEF_RETRIES, persist } from "../retry.ts";
 
 interface Waiting<Item, Answer> {
   readonly item: Item;
@@ -21,7 +21,7 @@ interface Waiting<Item, Answer> {
 }
 
 export interface GroupWriterOptions<Item, Answer> {
-  readonly db: Pick<Database, "dialect" | "clock">;
+  readonly db: Pick<Database, "dialect" | "clock" | "callMs">;
   readonly flush: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly bytes: (item: Item) => number;
   readonly signal?: AbortSignal;
@@ -57,10 +57,12 @@ export class GroupWriter<Item, Answer> {
   }
 
   submit(item: Item): Promise<Answer> {
-    return new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ item, bytes: this.#options.bytes(item), resolve, reject });
+    const { db, bytes, failFast } = this.#options;
+    const submitted = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ item, bytes: bytes(item), resolve, reject });
       this.#plan();
     });
+    return failFast(item) ? answerInTime(db, submitted) : submitted;
   }
 
   /** Resolves once all submitted items are written. */
