@@ -120,6 +120,10 @@ export class CleanUp implements Duty {
   }
 
   #query(statement: Sql): Promise<readonly Row[]> {
-    return persist(this.#db, () => this.#db.query(statement), retryLimitsOf(this.#options.host));
+    return persist(
+      this.#db,
+      () => this.#db.query(statement),
+      retryLimitsOf(this.#options.host, "clean up erased data"),
+    );
   }
 }

@@ -42,6 +42,7 @@ import { checkDatabase } from "./check-database.ts";
 import { newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
 import { Notices } from "./notices.ts";
+import { Outages } from "./outages.ts";
 import {
   buildParts,
   closeParts,
@@ -69,6 +70,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #engine: Engine;
   readonly #operators: Operators;
   readonly #logger: Logger;
+  readonly #outages: Outages;
   readonly #notices: Notices;
   readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
@@ -81,7 +83,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;
     this.#logger = options.logger ? guarded(options.logger) : silent;
-    this.#notices = new Notices(this.#logger, options.onStalled);
+    this.#outages = new Outages(this.#logger, this.#clock);
+    this.#notices = new Notices(this.#logger, this.#outages, options.onStalled);
     this.#context = this.#makeContext(options);
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
     this.#journal = this.#makeJournal(options);
@@ -207,7 +210,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       {
         duties: () => [this.#engine.pool, ...dutiesOf(this.#parts)],
         clock: this.#clock,
-        logger: this.#logger,
+        watch: (operation) => this.#outages.watch(operation),
         owner: this.#context.owner,
         check: (duties) => this.#check(worker, duties),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
@@ -261,6 +264,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#closing.abort();
     await closeParts(this.#parts);
     await this.#database?.close();
+    this.#outages.close();
   }
 
   /** @internal What the parts share, for the console and for telemetry. */
@@ -281,6 +285,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   #makeContext(options: DatabaseOptions<Tx, Category> | StorageOptions): PartContext<Tx> {
     const { database } = options;
     const notices = this.#notices;
+    const outages = this.#outages;
     const logger = this.#logger;
     return {
       get database(): Database<Tx> {
@@ -297,7 +302,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       closing: this.#closing.signal,
       newId,
       workerHealth: () => [...this.#workers].find((worker) => worker.running)?.health,
-      onTrouble: (error, attempt) => notices.trouble(error, attempt),
+      watch: (operation) => outages.watch(operation),
       onBug: (error) => notices.bug(error),
       warn: (fields, message) => logger.warn(fields, message),
       error: (fields, message) => logger.error(fields, message),
@@ -309,7 +314,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return new DatabaseJournal({
       db: options.database,
       signal: this.#closing.signal,
-      onTrouble: (error, attempt) => this.#notices.trouble(error, attempt),
+      watch: this.#outages.watch("write sagas"),
     });
   }
 
@@ -352,7 +357,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   #signalTools(): SignalTools<Tx> {
     const context = this.#context;
-    return { db: context.database, engine: this.#engine, retryLimits: retryLimitsOf(context), newId };
+    return {
+      db: context.database,
+      engine: this.#engine,
+      retryLimits: retryLimitsOf(context, "signals"),
+      newId,
+    };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

@@ -8,8 +8,7 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../core/options.ts";
 import { within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
-import { DutyLoop, healthOf, type WorkerHealth } from "../runtime/loop.ts";
-import type { Logger } from "./logger.ts";
+import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 
 /** The options of a worker. */
 export interface WorkerOptions {
@@ -37,7 +36,8 @@ export interface WorkerTools {
   /** What there is to do; asked anew at each start. */
   readonly duties: () => readonly Duty[];
   readonly clock: Clock;
-  readonly logger: Logger;
+  /** What its loops report trouble with the database to. */
+  readonly watch: LoopTools["watch"];
   readonly owner: string;
   /** Refuses a database that does not fit. It reads only what these duties need. */
   check(duties: readonly Duty[]): Promise<void>;
@@ -173,11 +173,10 @@ export class Worker {
   }
 
   async #checkedLoops(): Promise<readonly DutyLoop[]> {
-    const { clock, owner, logger } = this.#tools;
+    const { clock, owner, watch } = this.#tools;
     const duties = chooseDuties(this.#tools.duties(), this.#only);
     await this.#tools.check(duties);
-    const warn: Logger["warn"] = (fields, message) => logger.warn(fields, message);
-    const tools = { clock, owner, pollMs: this.#pollMs, warn };
+    const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
     return this.#loops;
   }

@@ -6,6 +6,7 @@
 import { spread } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
 import { sleep, type Clock } from "../storage/clock.ts";
+import type { DatabaseWatch } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 
 export interface LoopTools {
@@ -13,13 +14,15 @@ export interface LoopTools {
   /** The id of this process, for jitter: processes that were started together must not poll in step. */
   readonly owner: string;
   readonly pollMs: number;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** What an operation reports trouble with the database to. */
+  watch(operation: string): DatabaseWatch;
 }
 
 export class DutyLoop {
   readonly duty: Duty;
   readonly health: LoopHealth;
   readonly #tools: LoopTools;
+  readonly #watches: Readonly<Record<Operation, DatabaseWatch>>;
   #wake: () => void = () => undefined;
   #woken = false;
   /** The last poll found more rows than free slots. */
@@ -30,6 +33,7 @@ export class DutyLoop {
   constructor(duty: Duty, tools: LoopTools) {
     this.duty = duty;
     this.#tools = tools;
+    this.#watches = { claim: tools.watch(`claim ${duty.name}`), renew: tools.watch(`renew ${duty.name}`) };
     this.health = new LoopHealth(duty.name, tools.clock.monotonicMs());
   }
 
@@ -95,15 +99,12 @@ export class DutyLoop {
 
   #succeeded(operation: Operation): void {
     this.health.succeeded(operation, this.#tools.clock.monotonicMs());
+    this.#watches[operation].answered();
   }
 
   #failed(operation: Operation, error: unknown): void {
     this.health.failed(operation, errorLabel(error));
-    const cause = errorLabel((error as { cause?: unknown }).cause);
-    this.#tools.warn(
-      { what: operation, duty: this.duty.name, error: errorLabel(error), cause },
-      "amends: the database could not be used; trying again",
-    );
+    this.#watches[operation].trouble(error);
   }
 
   #dueIn(ms: number): void {

@@ -8,7 +8,7 @@
  */
 import type { Database, Row } from "../storage/database.ts";
 import { GroupWriter } from "../storage/write/group-writer.ts";
-import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, persist, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 
 export interface OutcomeWriterOptions<Outcome, Answer> {
@@ -24,7 +24,7 @@ export interface OutcomeWriterOptions<Outcome, Answer> {
   readonly parallelFrom?: number;
   /** Ends every wait for the database. */
   readonly signal?: AbortSignal | undefined;
-  readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
+  readonly watch?: DatabaseWatch | undefined;
 }
 
 const PARALLEL_FROM = 250;
@@ -35,9 +35,9 @@ export class OutcomeWriter<Outcome, Answer> {
   readonly #writer: GroupWriter<Outcome, Answer>;
 
   constructor(options: OutcomeWriterOptions<Outcome, Answer>) {
-    const { db, write, bytes, failFast = () => false, signal, onTrouble } = options;
+    const { db, write, bytes, failFast = () => false, signal, watch } = options;
     this.#db = db;
-    this.#retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
+    this.#retryLimits = { ...BRIEF_RETRIES, signal, watch };
     this.#writer = new GroupWriter<Outcome, Answer>({
       db,
       flush: write,
@@ -46,7 +46,7 @@ export class OutcomeWriter<Outcome, Answer> {
       // With a single writer, a second commit would wait for the first.
       parallelFrom: db.dialect.pick({ postgres: options.parallelFrom ?? PARALLEL_FROM, sqlite: Infinity }),
       ...(signal && { signal }),
-      ...(onTrouble && { onTrouble }),
+      watch,
     });
   }
 

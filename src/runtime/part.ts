@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { BRIEF_RETRIES, type RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 import { newId } from "./identifiers.ts";
 import type { WorkerHealth } from "./loop.ts";
@@ -31,8 +31,8 @@ export interface PartContext<Tx = unknown> {
   newId(): string;
   /** Whether the worker that runs here makes progress; undefined if none runs. */
   workerHealth(): WorkerHealth | undefined;
-  /** Reports a transient database error. The logger gets it as a warning. */
-  onTrouble(error: unknown, attempt: number): void;
+  /** What an operation reports trouble with the database to. The log gets the beginning and the end of an outage. */
+  watch(operation: string): DatabaseWatch;
   /** Reports an unexpected error (a bug). The row is claimed again after its lease. */
   onBug(error: unknown): void;
   /** Logs a warning for operators: ids, names and labels, never personal data. */
@@ -59,12 +59,8 @@ export interface PublishOptions<Tx = unknown> {
 }
 
 /** The retry limits of a part's database work. */
-export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">): RetryLimits {
-  return {
-    ...BRIEF_RETRIES,
-    signal: host.closing,
-    onTrouble: (error, attempt) => host.onTrouble(error, attempt),
-  };
+export function retryLimitsOf(host: Pick<PartContext, "closing" | "watch">, operation: string): RetryLimits {
+  return { ...BRIEF_RETRIES, signal: host.closing, watch: host.watch(operation) };
 }
 
 const GRACE_MS = 10_000;
@@ -85,7 +81,7 @@ export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
     closing: new AbortController().signal,
     newId,
     workerHealth: () => undefined,
-    onTrouble: ignore,
+    watch: () => ({ trouble: ignore, answered: ignore }),
     onBug: ignore,
     warn: ignore,
     error: ignore,

@@ -6,7 +6,8 @@
 import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
 import { sleep, systemClock } from "./clock.ts";
-import type { Database, Dialect } from "./database.ts";
+import type { Database } from "./database.ts";
+import { refusal } from "./refusal.ts";
 
 const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
 
@@ -19,7 +20,13 @@ export interface RetryLimits {
    * find the locked row.
    */
   readonly splits?: boolean;
-  readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
+  readonly watch?: DatabaseWatch | undefined;
+}
+
+/** Hears of trouble with the database, and of every answer, which ends the trouble. */
+export interface DatabaseWatch {
+  trouble(error: unknown): void;
+  answered(): void;
 }
 
 /**
@@ -39,13 +46,15 @@ export async function persist<T>(
   const beganAtMs = systemClock.monotonicMs();
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work();
+      const done = await work();
+      retryLimits.watch?.answered();
+      return done;
     } catch (error) {
       if (error instanceof AmendsError) throw error;
       const trouble = db.dialect.trouble(error);
       if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
         throw refusal(db.dialect.name, trouble.code, error);
-      retryLimits.onTrouble?.(error, attempt);
+      retryLimits.watch?.trouble(refusal(db.dialect.name, trouble.code, error));
       if (retryLimits.splits && trouble.blocked) throw error;
       const isOver = isBrief && systemClock.monotonicMs() - beganAtMs >= callMs;
       if (isOver || attempt >= retryLimits.attemptMax || retryLimits.signal?.aborted)
@@ -72,27 +81,4 @@ export async function answerInTime<T>(
     });
     work.then(resolve, reject).finally(cancel);
   });
-}
-
-const ADVICE: Partial<Record<string, string>> = {
-  DATABASE_UNREACHABLE:
-    "The database could not be reached, or did not answer in time. Check its address and that it runs. If this was a start, start it again with the same id: nothing is done twice.",
-  DATABASE_READ_ONLY:
-    "The database is read-only (a standby, or a file without write permission). Connect to the primary.",
-  SCHEMA_MISSING: "Amends' tables do not exist. Run `await amends.migrate()` once before anything else.",
-};
-
-const SQLITE_UNREACHABLE =
-  "The SQLite database could not be opened or written: its folder does not exist, the disk is full, or another connection keeps it locked. If this was a start, start it again with the same id: nothing is done twice.";
-
-function refusal(dialect: Dialect["name"], code: AmendsError["code"], cause: unknown): AmendsError {
-  const advice = dialect === "sqlite" && code === "DATABASE_UNREACHABLE" ? SQLITE_UNREACHABLE : ADVICE[code];
-  const message = advice ?? "The database refused a statement; see the cause.";
-  return new AmendsError(code, code === "DATABASE_FORBIDDEN" ? forbidden(cause) : message, {}, { cause });
-}
-
-/** PostgreSQL names the table. */
-function forbidden(cause: unknown): string {
-  const { message } = cause as { message?: unknown };
-  return `The database login lacks a right: ${String(message)}. docs/guides/webhooks.md lists the rights of each part, and docs/guides/postgres.md those of a process that runs all of them.`;
 }

@@ -63,7 +63,7 @@ export class Webhooks<Tx = unknown> {
 
   constructor(context: PartContext<Tx>, options: WebhooksOptions = {}) {
     this.#host = context;
-    this.#retryLimits = retryLimitsOf(context);
+    this.#retryLimits = retryLimitsOf(context, "webhooks");
     this.#onDisabled = options.onDisabled;
     this.#actions = new ActionLog(context.database, () => context.newId());
     this.#parts = assemble(context, options, (disabled) =>

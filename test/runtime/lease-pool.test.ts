@@ -49,7 +49,7 @@ it("[K-04] a claim takes at most the pool allows, and the next follows at once w
     clock: virtualClock(),
     owner: "x",
     pollMs: 1_000,
-    warn: () => undefined,
+    watch: () => ({ trouble: () => undefined, answered: () => undefined }),
   });
   const running = loop.run(5, stopping.signal);
   await vi.waitFor(() => expect(leases).toHaveLength(5));

@@ -1,4 +1,5 @@
 /** Runs and deliveries in a database. Publications and outcomes share commits; the other operations are rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import {
   claimDeliveries,
@@ -37,7 +38,7 @@ export interface FlowStoreOptions {
   readonly db: Database;
   readonly leaseMs: number;
   readonly signal: AbortSignal;
-  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly watch: DatabaseWatch;
 }
 
 export class FlowStore {
@@ -46,7 +47,7 @@ export class FlowStore {
   readonly #tools: WriteTools;
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
 
-  constructor({ db, leaseMs, signal, onTrouble }: FlowStoreOptions) {
+  constructor({ db, leaseMs, signal, watch }: FlowStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
     this.#tools = { dialect: db.dialect, leaseMs, execute: (statements) => db.batch(statements) };
@@ -55,7 +56,7 @@ export class FlowStore {
       write: (items) => writeTogether(this.#tools, items),
       bytes: bytesOf,
       signal,
-      onTrouble,
+      watch,
       // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,
     });

@@ -109,7 +109,7 @@ export class Calls<Tx = unknown> {
     this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
-    this.#retryLimits = retryLimitsOf(context);
+    this.#retryLimits = retryLimitsOf(context, "calls");
     this.#pool = entryPool({
       name: "calls",
       kind: "call",

@@ -1,4 +1,5 @@
 /** The journal of sagas in a database. Starts and checkpoints go through group writers; every other statement is rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
@@ -32,7 +33,7 @@ import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch;
 }
 
 export class DatabaseJournal implements Journal {
@@ -42,10 +43,10 @@ export class DatabaseJournal implements Journal {
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
 
-  constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch }: DatabaseJournalOptions) {
     this.#db = db;
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
-    const options = { db, write, bytes: bytesOf, signal, onTrouble };
+    const options = { db, write, bytes: bytesOf, signal, watch };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
     this.#lines = new OutcomeWriter(options);
   }

@@ -11,7 +11,7 @@ import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Database } from "../database.ts";
-import { answerInTime, BRIEF_RETRIES, persist } from "../retry.ts";
+import { answerInTime, BRIEF_RETRIES, persist, type DatabaseWatch } from "../retry.ts";
 
 interface Waiting<Item, Answer> {
   readonly item: Item;
@@ -29,7 +29,7 @@ export interface GroupWriterOptions<Item, Answer> {
    * The number of waiting items from which a second flush runs in parallel; never on a database with one writer.
    */
   readonly parallelFrom?: number;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch | undefined;
   /** True if a caller waits for this item, so that an outage is reported instead of waited out. */
   readonly failFast: (item: Item) => boolean;
 }
@@ -137,13 +137,13 @@ export class GroupWriter<Item, Answer> {
   }
 
   async #flush(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    const { db, flush, signal, onTrouble } = this.#options;
+    const { db, flush, signal, watch } = this.#options;
     try {
       const items = group.map((one) => one.item);
       const answers = await persist(db, () => flush(items), {
         ...BRIEF_RETRIES,
         signal,
-        onTrouble,
+        watch,
         splits: items.length > 1,
       });
       this.flushes++;
