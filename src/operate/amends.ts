@@ -30,6 +30,7 @@ import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
+import { Presence } from "../runtime/presence/presence.ts";
 import { untraced } from "../runtime/trace.ts";
 import {
   checkOptions,
@@ -48,13 +49,16 @@ import {
   closeParts,
   configured,
   dutiesOf,
+  noDatabase,
   noParts,
+  undefinedIfStopped,
   waitsForEvent,
   type Parts,
   type SagaTools,
 } from "./parts.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
+import { WorkerLookout } from "./workers.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /**
@@ -75,6 +79,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
+  readonly #lookout: WorkerLookout | undefined;
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
     checkOptions(options);
@@ -90,6 +95,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#journal = this.#makeJournal(options);
     this.#engine = this.#makeEngine(options);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+    const db = options.database as Database | undefined;
+    this.#lookout = db && new WorkerLookout(db, () => this.#isWorking(), this.#logger);
     this.#parts = options.database ? buildParts(this.#context, options, this.#sagaTools()) : noParts();
   }
 
@@ -129,7 +136,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
    */
   register(saga: AnySaga): void {
     const isKnown = this.#registry.get(saga?.name, saga?.version) !== undefined;
-    if (!isKnown && [...this.#workers].some(({ running }) => running)) {
+    if (!isKnown && this.#isWorking()) {
       throw new AmendsError(
         "NOT_ALLOWED_NOW",
         `Saga ${saga.name} was registered while a worker runs. Register sagas before \`worker.start()\`.`,
@@ -213,6 +220,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
         watch: (operation) => this.#outages.watch(operation),
         owner: this.#context.owner,
         check: (duties) => this.#check(worker, duties),
+        presence: database && new Presence(database, this.#context.owner),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -284,9 +292,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   #makeContext(options: DatabaseOptions<Tx, Category> | StorageOptions): PartContext<Tx> {
     const { database } = options;
-    const notices = this.#notices;
-    const outages = this.#outages;
-    const logger = this.#logger;
+    const [notices, outages, logger] = [this.#notices, this.#outages, this.#logger];
     return {
       get database(): Database<Tx> {
         if (!database) throw noDatabase();
@@ -366,7 +372,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
-    return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
+    const [clock, workers] = [this.#clock, this.#lookout];
+    return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock, workers };
   }
 
   async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
@@ -382,15 +389,11 @@ export class Amends<Tx = unknown, Category extends string = string> {
     if (db) await checkDatabase({ db, ...tools }, duties);
   }
 
+  #isWorking(): boolean {
+    return [...this.#workers].some(({ running }) => running);
+  }
+
   #refuseClosed(): void {
     if (this.#closing.signal.aborted) throw closedError();
   }
-}
-
-function undefinedIfStopped(error: unknown): undefined {
-  if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
-}
-
-function noDatabase(): AmendsError {
-  return new AmendsError("NOT_SUPPORTED", "A custom `storage` holds sagas only. Pass `database` instead.");
 }

@@ -6,8 +6,9 @@ import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../core/options.ts";
-import { within, type Clock } from "../storage/clock.ts";
+import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
+import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
 import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 
 /** The options of a worker. */
@@ -41,6 +42,8 @@ export interface WorkerTools {
   readonly owner: string;
   /** Refuses a database that does not fit. It reads only what these duties need. */
   check(duties: readonly Duty[]): Promise<void>;
+  /** Records that this worker runs; undefined without a database. */
+  readonly presence: Pick<Presence, "seen" | "stopped"> | undefined;
   listen: ((onNotice: () => void) => () => void) | undefined;
 }
 
@@ -110,7 +113,8 @@ export class Worker {
     this.#unlisten = this.#tools.listen?.(() => {
       for (const loop of loops) loop.wakeUp();
     });
-    this.#running = Promise.all(loops.map((loop) => loop.run(this.#concurrency, stopping.signal)));
+    const running = loops.map((loop) => loop.run(this.#concurrency, stopping.signal));
+    this.#running = Promise.all([...running, this.#beating(stopping.signal)]);
   }
 
   /**
@@ -126,8 +130,7 @@ export class Worker {
     await this.#drain(deadlineMs).finally(() => stopping.abort());
     // A claim that was under way at the stop may have returned work: it is released as well. A claim that hangs (a
     // transactional act may keep the connection) ends when the database is closed.
-    const lastLook = this.#running?.then(() => this.#drain(0)) ?? Promise.resolve();
-    await within(this.#tools.clock, LAST_LOOK_MS, lastLook);
+    await within(this.#tools.clock, LAST_LOOK_MS, this.#lookLast());
     this.#unlisten?.();
     this.#unlisten = undefined;
     this.#stopping = undefined;
@@ -178,7 +181,30 @@ export class Worker {
     await this.#tools.check(duties);
     const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
+    await this.#record(() => this.#tools.presence?.seen());
     return this.#loops;
+  }
+
+  async #lookLast(): Promise<void> {
+    await this.#running;
+    await this.#drain(0);
+    await this.#record(() => this.#tools.presence?.stopped());
+  }
+
+  async #beating(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#tools.clock, BEAT_MS, signal);
+      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen());
+    }
+  }
+
+  /** Nothing depends on the record: a failure is reported and tried again with the next beat. */
+  async #record(write: () => Promise<void> | undefined): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.#tools.watch("record the worker").trouble(error);
+    }
   }
 
   /** A duty that waits for the database must not hold the stop up: its rows are claimed again when their leases end. */

@@ -48,6 +48,7 @@ onEachDatabase((database) => {
       "tables",
       "indexes",
       "plans",
+      "workers",
       "progress",
     ]);
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);

@@ -22,7 +22,7 @@ export function healthRoutes(tools: HealthTools): readonly Route[] {
   const { context, stuckAfterMs, version } = tools;
   const { clock } = context.db;
   const readiness = new Readiness(context, stuckAfterMs);
-  const checks = new Shared(clock, FRESH_MS, () => readiness.checks());
+  const checks = new Shared(clock, FRESH_MS, () => readiness.look());
   const metrics = new Shared(clock, FRESH_MS, () => metricsText(context));
   return [
     route({
@@ -41,8 +41,8 @@ export function healthRoutes(tools: HealthTools): readonly Route[] {
       answers: "Health",
       handle: async ({ who }) => {
         const found = await checks.get();
-        const isReady = found.every(({ ok }) => ok);
-        const health: Health = { status: isReady ? "ok" : "stuck", ...(who && { checks: found }) };
+        const isReady = found.checks.every(({ ok }) => ok);
+        const health: Health = { status: isReady ? "ok" : "stuck", ...(who && found) };
         return json(health, isReady ? 200 : 503);
       },
     }),

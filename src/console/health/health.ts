@@ -6,11 +6,17 @@
 import type { Health } from "../contract.ts";
 import type { ConsoleContext } from "../context.ts";
 import { dueAges } from "../../operate/backlog.ts";
+import { workersOf } from "../../operate/workers.ts";
 import { within } from "../../storage/clock.ts";
 import { isWritable } from "../../storage/read/writable.ts";
 
 type Check = NonNullable<Health["checks"]>[number];
 type WorkerHealth = NonNullable<ReturnType<ConsoleContext["amends"]["context"]["workerHealth"]>>;
+
+interface Found {
+  readonly workers: number | null;
+  readonly checks: readonly Check[];
+}
 
 /** How long the database may take to answer. */
 const ANSWER_MS = 2_000;
@@ -19,32 +25,34 @@ export class Readiness {
   readonly #context: ConsoleContext;
   readonly #stuckAfterMs: number;
   /** A database that hangs is not asked a second time meanwhile. */
-  #underWay: Promise<readonly Check[]> | undefined;
+  #underWay: Promise<Found> | undefined;
 
   constructor(context: ConsoleContext, stuckAfterMs: number) {
     this.#context = context;
     this.#stuckAfterMs = stuckAfterMs;
   }
 
-  async checks(): Promise<readonly Check[]> {
+  async look(): Promise<Found> {
     const { db, amends } = this.#context;
     this.#underWay ??= this.#askDatabase().finally(() => (this.#underWay = undefined));
-    let found: readonly Check[] = [noAnswer(`the database has not answered within ${duration(ANSWER_MS)}`)];
+    let found = noAnswer(`the database has not answered within ${duration(ANSWER_MS)}`);
     await within(
       db.clock,
       ANSWER_MS,
-      this.#underWay.then((checks) => (found = checks)),
+      this.#underWay.then((answer) => (found = answer)),
     );
     const health = amends.context.workerHealth();
-    return health ? [...found, workerCheck(health, this.#stuckAfterMs)] : found;
+    if (!health) return found;
+    return { ...found, checks: [...found.checks, workerCheck(health, this.#stuckAfterMs)] };
   }
 
   /** Asked once, without retries: a health check reports trouble and does not wait for its end. */
-  async #askDatabase(): Promise<readonly Check[]> {
+  async #askDatabase(): Promise<Found> {
     const { db } = this.#context;
     try {
       const writable = await isWritable(db);
       const ages = await dueAges(db);
+      const { running } = await workersOf(db);
       const detail = writable ? "the database accepts writes" : "the database is read-only";
       // One check per part, because progress in one part says nothing about another.
       const due = Object.entries(ages).map(([part, ageMs]) => ({
@@ -52,15 +60,15 @@ export class Readiness {
         ok: ageMs < this.#stuckAfterMs,
         detail: `the oldest has waited for ${duration(ageMs)}`,
       }));
-      return [{ name: "database", ok: writable, detail }, ...due];
+      return { workers: running, checks: [{ name: "database", ok: writable, detail }, ...due] };
     } catch {
-      return [noAnswer("the database does not answer")];
+      return noAnswer("the database does not answer");
     }
   }
 }
 
-function noAnswer(detail: string): Check {
-  return { name: "database", ok: false, detail };
+function noAnswer(detail: string): Found {
+  return { workers: null, checks: [{ name: "database", ok: false, detail }] };
 }
 
 function workerCheck({ hasWorked, answeredMsAgo, failing }: WorkerHealth, stuckAfterMs: number): Check {

@@ -8,6 +8,7 @@ import { events } from "./0001-initial/events.ts";
 import { outbox } from "./0001-initial/outbox.ts";
 import { sagas } from "./0001-initial/sagas.ts";
 import { webhooks } from "./0001-initial/webhooks.ts";
+import { workers } from "./0001-initial/workers.ts";
 import { ddlOf } from "./ddl.ts";
 
 export function initial(dialect: Dialect): string[] {
@@ -21,6 +22,7 @@ export function initial(dialect: Dialect): string[] {
     ...audit(ddl),
     ...erasure(ddl),
     ...webhooks(ddl),
+    ...workers(ddl),
   ];
 }
 
