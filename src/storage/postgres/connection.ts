@@ -200,11 +200,12 @@ export class PostgresDatabase implements Database<ClientBase> {
       refuseNative(client);
       return await work(client);
     } catch (error) {
-      const { kind } = this.dialect.trouble(error);
-      broken ||= error instanceof AbandonedTransaction;
-      broken ||= this.dialect.trouble(error).code === "DATABASE_READ_ONLY";
+      const { kind, code } = this.dialect.trouble(error);
+      const isReadOnly = code === "DATABASE_READ_ONLY";
+      broken ||= error instanceof AbandonedTransaction || isReadOnly;
       broken ||= !(error instanceof AmendsError) && kind === "unknown";
-      if (isSilence(error)) this.#lending.replaceAll();
+      // The server has become a standby, or does not answer: the other connections lead there as well.
+      if (isReadOnly || isSilence(error)) this.#lending.replaceAll();
       throw error;
     } finally {
       client.off("error", onError);

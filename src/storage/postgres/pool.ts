@@ -1,7 +1,8 @@
 /**
  * Checks connections out of a pool. A connection that broke or timed out is destroyed and never reused. When one of
- * Amends' own connections becomes silent (a stopped server, a firewall that dropped it), all connections that are
- * open at that moment are replaced before their next use: a new connection may work although they do not.
+ * Amends' own connections becomes silent (a stopped server, a firewall that dropped it) or turns out to be read-only (a
+ * server that became a standby), all connections that are open at that moment are replaced before their next use: a
+ * new connection may work although they do not.
  */
 import type { Client, ClientBase, Pool, PoolClient } from "pg";
 import { CLOSE_MS, sleep, systemClock, within, type Clock } from "../clock.ts";
