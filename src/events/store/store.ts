@@ -1,4 +1,5 @@
 /** Runs and deliveries in a database. Publications and outcomes share commits; the other operations are rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import {
   claimDeliveries,
@@ -39,7 +40,7 @@ export interface FlowStoreOptions {
   readonly db: Database;
   readonly leaseMs: number;
   readonly signal: AbortSignal;
-  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly watch: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
@@ -50,7 +51,7 @@ export class FlowStore {
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
   readonly #turns: LaneTurns = new LaneTurns();
 
-  constructor({ db, leaseMs, signal, onTrouble, onRefused }: FlowStoreOptions) {
+  constructor({ db, leaseMs, signal, watch, onRefused }: FlowStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
     this.#tools = { dialect: db.dialect, leaseMs, execute: (statements) => db.batch(statements) };
@@ -59,7 +60,7 @@ export class FlowStore {
       write: (items) => writeTogether(this.#tools, items),
       bytes: bytesOf,
       signal,
-      onTrouble,
+      watch,
       onRefused,
       // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,

@@ -1,4 +1,5 @@
 /** The journal of sagas in a database. Starts and checkpoints go through group writers; every other statement is rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
@@ -42,7 +43,7 @@ import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
@@ -54,10 +55,10 @@ export class DatabaseJournal implements Journal {
   readonly #lines: OutcomeWriter<Item, boolean>;
   readonly #turns: LaneTurns = new LaneTurns();
 
-  constructor({ db, signal, onTrouble, onRefused }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
-    const options = { db, write, bytes: bytesOf, signal, onTrouble, onRefused };
+    const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
     this.#lines = new OutcomeWriter(options);
   }

@@ -93,12 +93,6 @@ export function selectDue(dialect: Dialect, max: number): Sql {
   return sql`with recursive ${openLanes(dialect)} ${join(each, " union all ")}`;
 }
 
-/** Workers that hold a saga under a live lease. */
-export function countOwners(dialect: Dialect): Sql {
-  return sql`select count(distinct c.owner) as owners from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.owner is not null and c.next_attempt_at > ${dialect.now()}`;
-}
-
 /** Open sagas by name and version of their definition. */
 export function countOpenKinds(dialect: Dialect): Sql {
   return sql`select name, definition, count(*) as sagas from ${dialect.table("saga_executions")}
