@@ -16,6 +16,7 @@ import type { Database } from "../../storage/database.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
+import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
 import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
@@ -27,6 +28,8 @@ import { notifySagas, routeEvent } from "./route.ts";
 export interface EventEngineOptions {
   readonly db: Database;
   readonly registry: SagaRegistry;
+  /** The application's own store of states. */
+  readonly sagaStore: SagaStore | undefined;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
@@ -73,7 +76,7 @@ export class EventEngine {
     this.clock = db.clock;
     this.tracer = tracer;
     this.registry = registry;
-    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble });
+    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble, own: options.sagaStore });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
