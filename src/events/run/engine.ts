@@ -18,6 +18,7 @@ import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
+import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
 import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
@@ -29,6 +30,8 @@ import { notifySagas, routeEvent } from "./route.ts";
 export interface EventEngineOptions {
   readonly db: Database;
   readonly registry: SagaRegistry;
+  /** The application's own store of states. */
+  readonly sagaStore: SagaStore | undefined;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
@@ -77,7 +80,14 @@ export class EventEngine {
     this.clock = db.clock;
     this.tracer = tracer;
     this.registry = registry;
-    this.store = new FlowStore({ db, leaseMs, signal: closing, watch, onRefused: this.onRefused });
+    this.store = new FlowStore({
+      db,
+      leaseMs,
+      signal: closing,
+      watch,
+      onRefused: this.onRefused,
+      own: options.sagaStore,
+    });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
