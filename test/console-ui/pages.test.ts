@@ -270,6 +270,22 @@ inBrowser("pages", (stage) => {
     await page.close();
   });
 
+  it("[P-04] a delivery is told from others by its event, and a system of an erasure by when it is verified, the helping action first", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/webhooks");
+    const [letter] = fixture.world.deliveries.values();
+    expect(await page.locator("tbody tr").first().innerText()).toContain(letter?.eventId);
+    await visit(page, fixture, "#/erasures/user-7");
+    const systems = page.getByRole("region", { name: "Systems" });
+    expect(await systems.locator("li", { hasText: "backups" }).innerText()).toContain("verified in 8 d");
+    const buttons = systems.locator("li", { hasText: "stripe" }).locator("[data-action]");
+    expect(await buttons.first().innerText()).toBe("Requeue");
+    const [first, second] = await Promise.all([0, 1].map((index) => buttons.nth(index).boundingBox()));
+    expect(first?.y).toBeLessThan(second?.y ?? Number.NaN);
+    await page.close();
+  });
+
   it("[P-04] on a phone the whole width of the picture is seen, the way back beside the way forward", async () => {
     const fixture = await world();
     const { page } = await stage.tab(PHONE);
