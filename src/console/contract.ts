@@ -274,7 +274,8 @@ export type AttentionKind =
   | "abandoned-event"
   | "dead-letter"
   | "disabled-subscription"
-  | "overdue-erasure";
+  | "overdue-erasure"
+  | "refused-write";
 export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
 export interface AttentionLine {
   readonly kind: AttentionKind;
@@ -334,6 +335,8 @@ export interface LiveChange {
 // GET api/metrics: Prometheus text. GET api/openapi.json: this contract as an OpenAPI document.
 export interface Health {
   readonly status: "ok" | "stuck";
+  /** The number of workers that run anywhere. With a session only; null if the database does not answer. */
+  readonly workers?: number | null;
   /** With a session only. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }

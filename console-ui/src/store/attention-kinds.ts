@@ -83,6 +83,14 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: undefined,
     href: (id) => hrefOf(["erasures", id]),
   },
+  "refused-write": {
+    word: "Refused by the database",
+    icon: "alert",
+    needs: () =>
+      "Repair the database as the reason says. The outcomes are kept and recorded by themselves; nothing is called again.",
+    target: undefined,
+    href: () => hrefOf(["attention"]),
+  },
   "disabled-subscription": {
     word: "Disabled subscription",
     icon: "webhooks",
