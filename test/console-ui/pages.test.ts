@@ -214,13 +214,13 @@ inBrowser("pages", (stage) => {
     await page.route(/api\/overview\?/u, async (route) => {
       const response = await route.fetch();
       const overview = (await response.json()) as Overview;
-      const backlog = { due: { value: 2, exact: true }, oldestMs: 90_000 };
-      await route.fulfill({ response, json: { ...overview, backlog } });
+      const backlog = { due: { value: 2, exact: true }, oldestMs: 20_000 };
+      await route.fulfill({ response, json: { ...overview, backlog, workers: 0 } });
     });
     await visit(page, fixture, "#/");
     const tile = page.locator(".tile", { hasText: "Oldest overdue item" });
     expect([await tile.innerText(), await tile.getAttribute("data-tone")]).toEqual([
-      expect.stringContaining("2 due now: no worker?"),
+      expect.stringContaining("2 due now, no worker runs"),
       "copper",
     ]);
     await page.close();
