@@ -113,6 +113,14 @@ it("[F-13][F-16] past its deadline a run waits for the handler that still runs, 
   expect(applied(late.state, act("b", "exhausted")).emit).toEqual(["command b", "command a"]);
 });
 
+it("[F-10][F-16] what was done before a deadline is undone in reverse, also where a handler still runs", () => {
+  for (const delivery of ["unbegun", "running"] as const) {
+    const turned = applied(through(act("a"), act("b")), { kind: "deadline", delivery });
+    const ended = delivery === "running" ? applied(turned.state, act("c", "err")) : turned;
+    expect(ended.emit.filter((one) => one.startsWith("command"))).toEqual(["command b", "command a"]);
+  }
+});
+
 it("[F-16] a handler that never began has nothing to undo, one that is in doubt has", () => {
   expect(applied(through(act("a")), { kind: "deadline", delivery: "unbegun" }).emit).toEqual(["command a"]);
   expect(applied(through(act("a")), { kind: "deadline", delivery: "doubtful" }).emit).toEqual([
