@@ -209,6 +209,18 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "SAGA_CONCURRENCY",
 ]);
 
+/** The database is away, read-only, or lacks a table or a right of ours: not the work's fault, and it can be fixed. */
+const OUTAGES: ReadonlySet<ErrorCode> = new Set([
+  "DATABASE_UNREACHABLE",
+  "DATABASE_READ_ONLY",
+  "DATABASE_FORBIDDEN",
+  "SCHEMA_MISSING",
+]);
+
+export function isOutage(thrown: unknown): boolean {
+  return thrown instanceof AmendsError && OUTAGES.has(thrown.code);
+}
+
 /** Is this permanent (no retry) or transient (retried on the schedule)? */
 export function classify(thrown: unknown): "permanent" | "transient" {
   try {

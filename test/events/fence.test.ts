@@ -23,7 +23,12 @@ async function begin(
   const amends = await database.amends({ database: db, events: [convention().saga] });
   await amends.events.publish(Registered({ srn: "c-1" }));
   const signal = new AbortController().signal;
-  const store = new FlowStore({ db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+  const store = new FlowStore({
+    db,
+    leaseMs: LEASE_MS,
+    signal,
+    watch: { trouble: () => undefined, answered: () => undefined },
+  });
   const claim = async (): Promise<Delivery> => {
     const [delivery] = await store.claim(known, 5);
     if (!delivery) throw new Error("nothing was due");

@@ -3,6 +3,7 @@
  * publishing process is routed (route.ts). The follow-up rows of a handler's answer are inserted as claimed and
  * continue in this process, so a chain costs one commit per handler; concurrent chains share commits.
  */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { labelIn } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
@@ -13,9 +14,11 @@ import type { TellableEvent } from "../../sagas/journal/signals.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Database } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
+import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
 import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
@@ -27,6 +30,8 @@ import { notifySagas, routeEvent } from "./route.ts";
 export interface EventEngineOptions {
   readonly db: Database;
   readonly registry: SagaRegistry;
+  /** The application's own store of states. */
+  readonly sagaStore: SagaStore | undefined;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
@@ -42,7 +47,8 @@ export interface EventEngineOptions {
     event: TellableEvent,
     values: readonly (readonly [field: string, value: string])[],
   ): Promise<void>;
-  onTrouble(error: unknown, attempt: number): void;
+  onRefused(refused: RefusedWrites): void;
+  readonly watch: DatabaseWatch;
   onBug(error: unknown): void;
   /** Logs a message for operators with ids, names and labels. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -63,17 +69,25 @@ export class EventEngine {
   readonly pool: LeasePool<Delivery>;
   readonly callTools: CallTools;
   readonly listeners: RunListeners = new RunListeners();
+  readonly onRefused: (refused: RefusedWrites) => void;
   readonly #options: EventEngineOptions;
 
   constructor(options: EventEngineOptions) {
-    const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs } = options;
-    const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
+    const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs, watch } = options;
+    this.onRefused = (refused) => options.onRefused(refused);
     this.#options = options;
     this.db = db;
     this.clock = db.clock;
     this.tracer = tracer;
     this.registry = registry;
-    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble });
+    this.store = new FlowStore({
+      db,
+      leaseMs,
+      signal: closing,
+      watch,
+      onRefused: this.onRefused,
+      own: options.sagaStore,
+    });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
