@@ -1,4 +1,4 @@
-/** What the outbox and its runner do where nothing is said. */
+/** What the outbox and its runner do where nothing is said, and how much they take. */
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -14,6 +14,12 @@ onEachDatabase((database) => {
     const world = await shop(database);
     await crowd(world, 51);
     expect(await world.outbox.claimBatch()).toHaveLength(50);
+  });
+
+  it("[K-20] a subject's id may have 255 characters", async () => {
+    const world = await shop(database);
+    const [entryId] = await world.enqueue(erase("x".repeat(255)));
+    expect(await world.row(entryId as string)).toMatchObject({ subject_id: "x".repeat(255) });
   });
 
   it("[O-05] a runner takes 50 entries at once by default, and makes 8 attempts", async () => {
