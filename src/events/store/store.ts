@@ -13,7 +13,7 @@ import {
   type DeliveryRow,
   type NewDelivery,
 } from "../../outbox/deliveries/row.ts";
-import { idOf } from "../../outbox/queries.ts";
+import { idOf, knownIds } from "../../outbox/queries.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
@@ -32,6 +32,9 @@ import { moveRuns, selectRuns, selectRunsOf } from "./run-queries.ts";
 import { STORED_RUN, toRun } from "./run-row.ts";
 
 const NO_CLAIMS: readonly NewDelivery[] = [];
+
+/** Rolls a transaction back. */
+class Refused extends Error {}
 
 export interface FlowStoreOptions {
   readonly db: Database;
@@ -93,11 +96,30 @@ export class FlowStore {
     return writeInside(this.#inside(session), { outcome, out: outcome.out, claims });
   }
 
-  /** Supersedes an unclaimed delivery and updates its run. False if either has changed. */
-  async supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
-    const item = { outcome: { delivery, to: SUPERSEDED, error, move, out }, out, claims: NO_CLAIMS };
-    const [answer] = await this.#writer.persist(() => writeTogether(this.#tools, [item]));
-    return answer?.isWritten === true;
+  /**
+   * Supersedes an unclaimed delivery and updates its run. False if either has changed. Two processes may supersede the
+   * same delivery under the same token, so the token does not say which of them did: what a refused one sends is rolled
+   * back.
+   */
+  supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
+    const outcome = { delivery, to: SUPERSEDED, error, move, out };
+    const ids = out.rows.map(({ id }) => id);
+    let isSent = false;
+    return this.#writer.persist(async () => {
+      try {
+        await this.#db.transaction(async (session) => {
+          // Our own commit, whose answer was lost: only this call knows these ids.
+          if (isSent && (await session.query(knownIds(session.dialect, ids))).length > 0) return;
+          isSent = true;
+          const { isWritten } = await this.settleIn(session, outcome, NO_CLAIMS);
+          if (!isWritten) throw new Refused();
+        });
+        return true;
+      } catch (thrown) {
+        if (thrown instanceof Refused) return false;
+        throw thrown;
+      }
+    });
   }
 
   /** Updates a run regardless of its deliveries. False if the run has changed. */
