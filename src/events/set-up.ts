@@ -37,6 +37,7 @@ export function makeEngine(
     runSaga: (saga, input, id, waitMs) => sagas.runSaga(saga, input, id, waitMs),
     tellSagas: (event, values) => sagas.tellSagas(event, values),
     onTrouble: (error, attempt) => context.onTrouble(error, attempt),
+    onRefused: (refused) => context.onRefused("events", refused),
     onBug: (error) => context.onBug(error),
     onAttention: (fields, message) => context.error(fields, message),
   });

@@ -17,7 +17,6 @@ import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
-import { openKinds } from "../sagas/read/figures.ts";
 import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
@@ -26,6 +25,8 @@ import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
+import { checkSagaRights } from "../storage/migrations/application-rights.ts";
+import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
@@ -42,11 +43,13 @@ import {
 import { newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
 import { Notices } from "./notices.ts";
+import { RefusalReports } from "./refusal-reports.ts";
 import {
   buildParts,
   closeParts,
   configured,
   dutiesOf,
+  noDatabase,
   noParts,
   waitsForEvent,
   type Parts,
@@ -54,6 +57,7 @@ import {
 } from "./parts.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
+import { warnOfUnknown } from "./unknown-kinds.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /**
@@ -73,6 +77,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
+  readonly #onRefused = (refused: RefusedWrites): void => this.#context.onRefused("sagas", refused);
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
     checkOptions(options);
@@ -282,13 +287,15 @@ export class Amends<Tx = unknown, Category extends string = string> {
     const { database } = options;
     const notices = this.#notices;
     const logger = this.#logger;
+    const owner = newOwner();
+    const reports = new RefusalReports({ database, logger, owner });
     return {
       get database(): Database<Tx> {
         if (!database) throw noDatabase();
         return database;
       },
       clock: this.#clock,
-      owner: newOwner(),
+      owner,
       leaseMs: checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease"),
       graceMs: positiveMs(options.grace ?? "10s", "grace"),
       errorCodes: new Set(options.errorCodes),
@@ -298,6 +305,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       newId,
       answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
       onTrouble: (error, attempt) => notices.trouble(error, attempt),
+      onRefused: (operation, refused) => reports.report(operation, refused),
       onBug: (error) => notices.bug(error),
       warn: (fields, message) => logger.warn(fields, message),
       error: (fields, message) => logger.error(fields, message),
@@ -310,6 +318,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       db: options.database,
       signal: this.#closing.signal,
       onTrouble: (error, attempt) => this.#notices.trouble(error, attempt),
+      onRefused: this.#onRefused,
     });
   }
 
@@ -327,6 +336,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
       registry: this.#registry,
       leaseMs,
       owner,
+      onRefused: this.#onRefused,
+      check: async () => options.database && checkSagaRights(options.database),
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => this.#notices.rewound(run, foundVersion),
       onBug: (error) => this.#notices.bug(error),
@@ -372,14 +383,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     if (!db) return;
     await checkSchema(db);
     for (const duty of duties) await duty.check?.();
-    if (duties.includes(this.#engine.pool)) await this.#warnOfUnknown(db);
-  }
-
-  /** Open sagas of a version that is not registered here are left alone. */
-  async #warnOfUnknown(db: Database): Promise<void> {
-    for (const { name, version, sagas } of await openKinds(retrying(db))) {
-      if (!this.#registry.get(name, version)) this.#notices.unknownKind(name, version, sagas);
-    }
+    if (duties.includes(this.#engine.pool)) await warnOfUnknown(db, this.#registry, this.#notices);
   }
 
   #refuseClosed(): void {
@@ -389,8 +393,4 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
 function undefinedIfStopped(error: unknown): undefined {
   if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
-}
-
-function noDatabase(): AmendsError {
-  return new AmendsError("NOT_SUPPORTED", "A custom `storage` holds sagas only. Pass `database` instead.");
 }

@@ -88,3 +88,7 @@ export function configured<T>(part: T | undefined, name: PartName): T {
     part: name,
   });
 }
+
+export function noDatabase(): AmendsError {
+  return new AmendsError("NOT_SUPPORTED", "A custom `storage` holds sagas only. Pass `database` instead.");
+}

@@ -16,7 +16,7 @@ export class OutboxWriter {
   readonly #db: Database;
   readonly #outcomes: OutcomeWriter<Settlement, Settled>;
 
-  constructor(host: Pick<PartContext, "database" | "closing" | "onTrouble">) {
+  constructor(host: Pick<PartContext, "database" | "closing" | "onTrouble" | "onRefused">) {
     const { database } = host;
     this.#db = database;
     this.#outcomes = new OutcomeWriter<Settlement, Settled>({
@@ -25,6 +25,7 @@ export class OutboxWriter {
       bytes: () => SETTLEMENT_BYTES,
       signal: host.closing,
       onTrouble: (error, attempt) => host.onTrouble(error, attempt),
+      onRefused: (refused) => host.onRefused("outbox", refused),
       failFast: ({ failFast }) => failFast === true,
     });
   }

@@ -22,7 +22,7 @@ export const OUTBOX: Claimable = {
   id: "entry_id",
   idType: "uuid",
   states: CLAIMABLE,
-  classes: [raw(`${rowClass} = 0`), raw(`${rowClass} = 1`)],
+  classes: [{ where: raw(`${rowClass} = 0`) }, { where: raw(`${rowClass} = 1`) }],
 };
 
 /** Claimed rows: the fence of every settle and renewal. */
@@ -32,7 +32,7 @@ const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
 
 export interface ClaimOptions {
   readonly kind: OutboxKind;
-  /** Only entries of these names. Default: all of the kind. */
+  /** The names of calls, the one that is served first in front. An erasure is claimed whatever its name is. */
   readonly names?: readonly string[] | undefined;
   readonly limit: number;
   readonly leaseMs: number;
@@ -43,15 +43,21 @@ export interface ClaimOptions {
 /** The claim counts as the attempt, so that a call that crashes its worker is counted too. */
 export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options: ClaimOptions): Sql {
   const { kind, names, limit, leaseMs, except } = options;
-  const ofKind = sql`due.kind = ${literals([kind])}`;
-  return claimStatement(dialect, OUTBOX, {
-    limit,
-    leaseMs,
-    except,
-    where: names ? sql`${ofKind} and ${dialect.among(raw("due.name"), names)}` : ofKind,
-    set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
-    returning: of.columns(dialect),
-  });
+  // Erasures have one lane: their order is documented, and fairness must not change it.
+  const lanes = { column: raw("due.lane"), names: kind === "call" ? (names ?? []) : [""] };
+  const classes = OUTBOX.classes.map((one) => ({ ...one, lanes }));
+  return claimStatement(
+    dialect,
+    { ...OUTBOX, classes },
+    {
+      limit,
+      leaseMs,
+      except,
+      where: sql`due.kind = ${literals([kind])}`,
+      set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
+      returning: of.columns(dialect),
+    },
+  );
 }
 
 /** Returns the ids whose claims still hold. */

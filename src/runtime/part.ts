@@ -5,6 +5,7 @@
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { BRIEF_RETRIES, type RetryLimits } from "../storage/retry.ts";
+import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import type { Duty } from "./duty.ts";
 import { newId } from "./identifiers.ts";
 import { untraced, type Tracer } from "./trace.ts";
@@ -32,6 +33,8 @@ export interface PartContext<Tx = unknown> {
   answeredMsAgo(): number | undefined;
   /** Reports a transient database error. The logger gets it as a warning. */
   onTrouble(error: unknown, attempt: number): void;
+  /** Reports outcomes that the database refuses to record for a lasting reason, or that it no longer does. */
+  onRefused(operation: string, refused: RefusedWrites): void;
   /** Reports an unexpected error (a bug). The row is claimed again after its lease. */
   onBug(error: unknown): void;
   /** Logs a warning for operators: ids, names and labels, never personal data. */
@@ -85,6 +88,7 @@ export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
     newId,
     answeredMsAgo: () => undefined,
     onTrouble: ignore,
+    onRefused: ignore,
     onBug: ignore,
     warn: ignore,
     error: ignore,

@@ -44,6 +44,7 @@ onEachDatabase((database) => {
       ...(database.name === "sqlite" ? ["file"] : []),
       "tables",
       "indexes",
+      ...(database.name === "postgres" ? ["rights"] : []),
       "plans",
       "progress",
     ]);

@@ -78,7 +78,7 @@ function Detail({ delivery, accept }: Props): JSX.Element {
           {attempts.length === 0 ? (
             <Empty icon="webhooks" tone="stone" title="No attempt yet" small>
               <p>
-                The first attempt is due <Time at={delivery.nextAttemptAt} none="now" />.
+                The first attempt is due <Time at={delivery.nextAttemptAt} none="now" planned />.
               </p>
             </Empty>
           ) : (
@@ -90,7 +90,7 @@ function Detail({ delivery, accept }: Props): JSX.Element {
                 <li class="trail-row" data-tone="stone">
                   <i class="event-dot" />
                   <span class="dim">
-                    next attempt <Time at={delivery.nextAttemptAt} />
+                    next attempt <Time at={delivery.nextAttemptAt} planned />
                   </span>
                 </li>
               )}

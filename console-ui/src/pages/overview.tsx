@@ -20,6 +20,8 @@ const FIRST: Window = "15m";
 /** The server shares one answer among all browsers. It is read now and then even without a notice. */
 const LOOK_MS = 5_000;
 const HISTORY_MS = 15_000;
+/** Workers that keep up do not let due work wait for this long. */
+const STUCK_MS = 60_000;
 
 export function OverviewPage(): JSX.Element {
   const wanted = route.value.query.get("window");
@@ -103,6 +105,7 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
   const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
+  const isStuck = backlog.oldestMs > STUCK_MS;
   const open =
     sagas.byStatus.PENDING.value + sagas.byStatus.RUNNING.value + sagas.byStatus.COMPENSATING.value;
   return (
@@ -134,11 +137,12 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
       />
       <Tile
         name="Oldest overdue item"
+        tone={isStuck ? "copper" : undefined}
         figure={backlog.oldestMs === 0 ? "None" : figureOf(formatDuration(backlog.oldestMs))}
         note={
           backlog.due.value === 0
             ? "No backlog"
-            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`
+            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now${isStuck ? ": no worker?" : ""}`
         }
       />
       <Tile

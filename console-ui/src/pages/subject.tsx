@@ -87,7 +87,7 @@ function Requests({ requests }: { readonly requests: readonly ErasureLine[] }): 
             requested <Time at={request.requestedAt} focusable /> ·{" "}
             {request.completedAt === null ? (
               <>
-                due <Time at={request.dueBy} focusable /> ·{" "}
+                due <Time at={request.dueBy} planned focusable /> ·{" "}
                 {formatTimes(request.open, "open entry", "open entries")}
               </>
             ) : (

@@ -73,7 +73,7 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
   {
     head: "Next attempt",
     class: "w-time end phone-off",
-    cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} class="dim" />,
+    cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} class="dim" planned />,
   },
   {
     head: "Changed",

@@ -13,6 +13,7 @@ import type { TellableEvent } from "../../sagas/journal/signals.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Database } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
@@ -43,6 +44,7 @@ export interface EventEngineOptions {
     values: readonly (readonly [field: string, value: string])[],
   ): Promise<void>;
   onTrouble(error: unknown, attempt: number): void;
+  onRefused(refused: RefusedWrites): void;
   onBug(error: unknown): void;
   /** Logs a message for operators with ids, names and labels. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -63,17 +65,19 @@ export class EventEngine {
   readonly pool: LeasePool<Delivery>;
   readonly callTools: CallTools;
   readonly listeners: RunListeners = new RunListeners();
+  readonly onRefused: (refused: RefusedWrites) => void;
   readonly #options: EventEngineOptions;
 
   constructor(options: EventEngineOptions) {
     const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs } = options;
     const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
+    this.onRefused = (refused) => options.onRefused(refused);
     this.#options = options;
     this.db = db;
     this.clock = db.clock;
     this.tracer = tracer;
     this.registry = registry;
-    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble });
+    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble, onRefused: this.onRefused });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };

@@ -84,7 +84,7 @@ export class HandlerTurn {
   }
 
   async #callInTransaction(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
-    const { db, decider, store, callTools } = this.#engine;
+    const { db, decider, store, callTools, onRefused } = this.#engine;
     const { delivery, run, role, lease } = request;
     let prepared: Prepared;
     try {
@@ -96,6 +96,7 @@ export class HandlerTurn {
     const result = await handleInTransaction({
       db,
       signal: lease.signal,
+      onRefused,
       call: (tx) => callHandler(tools, request, tx),
       onLate: (late) => lease.keepOrphan(late),
       write: async (session, ok) => {

@@ -18,6 +18,8 @@ import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import { LaneTurns } from "../../storage/lanes.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Delivery, Fanout, Move, Outcome, RunRecord } from "../run/outcome.ts";
 import {
@@ -41,6 +43,7 @@ export interface FlowStoreOptions {
   readonly leaseMs: number;
   readonly signal: AbortSignal;
   readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
 export class FlowStore {
@@ -48,8 +51,9 @@ export class FlowStore {
   readonly #leaseMs: number;
   readonly #tools: WriteTools;
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
+  readonly #turns: LaneTurns = new LaneTurns();
 
-  constructor({ db, leaseMs, signal, onTrouble }: FlowStoreOptions) {
+  constructor({ db, leaseMs, signal, onTrouble, onRefused }: FlowStoreOptions) {
     this.#db = db;
     this.#leaseMs = leaseMs;
     this.#tools = { dialect: db.dialect, leaseMs, execute: (statements) => db.batch(statements) };
@@ -59,6 +63,7 @@ export class FlowStore {
       bytes: bytesOf,
       signal,
       onTrouble,
+      onRefused,
       // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,
     });
@@ -140,8 +145,10 @@ export class FlowStore {
     limit: number,
     except: readonly string[] = [],
   ): Promise<readonly Delivery[]> {
-    const rows = await this.#writer.query(claimDeliveries(this.dialect, known, limit, this.#leaseMs, except));
+    const fair = { deliverable: this.#turns.order(known.deliverable), routable: known.routable };
+    const rows = await this.#writer.query(claimDeliveries(this.dialect, fair, limit, this.#leaseMs, except));
     const claimed = rows.map((row) => DELIVERY.read(row));
+    this.#turns.served(claimed.map(({ handler, version }) => `${handler}@${version}`));
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     const runs = ids.length === 0 ? NO_RUNS : await this.runs(ids);
     return claimed.map((row) => toDelivery(row, runs.get(row.sagaId ?? "")));
