@@ -15,6 +15,7 @@ export const ATTENTION_KINDS = [
   "dead-letter",
   "disabled-subscription",
   "overdue-erasure",
+  "unserved-kind",
   "refused-write",
 ] as const;
 
@@ -135,6 +136,14 @@ export interface OverdueErasureItem extends AttentionFacts<"overdue-erasure"> {
   readonly blocking: readonly BlockingEntry[];
 }
 
+/** Open sagas of one kind that no running worker can run. Its id is their name, their version and the digest of their steps. */
+export interface UnservedKindItem extends AttentionFacts<"unserved-kind"> {
+  /** The version of their definition. */
+  readonly version: number;
+  /** The number of open sagas, at most 1,000. */
+  readonly sagas: number;
+}
+
 /** The database refuses to record outcomes, for a reason that a person must remove. Nothing is called again meanwhile. */
 export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
   /** The error code, such as `DATABASE_FORBIDDEN`. */
@@ -155,4 +164,5 @@ export type AttentionItem =
   | DeadLetterItem
   | DisabledSubscriptionItem
   | OverdueErasureItem
+  | UnservedKindItem
   | RefusedWriteItem;

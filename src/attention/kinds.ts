@@ -10,6 +10,7 @@ import type { ListedRun } from "../events/read/run.ts";
 import type { ListedEntry } from "../outbox/read/entry.ts";
 import { abandonedEntries } from "../outbox/read/list.ts";
 import { stalledSagas, type StalledSaga } from "../sagas/read/stalled.ts";
+import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import {
@@ -39,6 +40,7 @@ import type {
   DisabledSubscriptionItem,
   OverdueErasureItem,
   RefusedWriteItem,
+  UnservedKindItem,
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
@@ -205,6 +207,15 @@ export const SOURCES: readonly ItemSource[] = [
       ].join("; "),
     actions: () => [],
     details: ({ requestedAt, blocking }) => ({ requestedAt, blocking }),
+  }),
+  ...kind<UnservedKindItem, UnservedKind>({
+    kind: "unserved-kind",
+    sources: [unservedKinds],
+    id: ({ kind: id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: () => [],
+    details: ({ version, sagas }) => ({ version, sagas }),
   }),
   ...kind<RefusedWriteItem, ReportedRefusal>({
     kind: "refused-write",

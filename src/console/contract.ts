@@ -262,6 +262,7 @@ export type AttentionKind =
   | "dead-letter"
   | "disabled-subscription"
   | "overdue-erasure"
+  | "unserved-kind"
   | "refused-write";
 export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
 export interface AttentionLine {

@@ -80,6 +80,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: undefined,
     href: (id) => hrefOf(["erasures", id]),
   },
+  "unserved-kind": {
+    word: "No worker for these sagas",
+    icon: "sagas",
+    needs: () => "Run a worker whose definition fits these sagas. They go on by themselves.",
+    target: undefined,
+    href: () => hrefOf(["sagas"]),
+  },
   "refused-write": {
     word: "Refused by the database",
     icon: "alert",
