@@ -8,6 +8,7 @@ import type { SubscriptionBrief } from "../webhooks/read/subscription-brief.ts";
 /** The kinds of attention items. Items of the same instant are listed in this order. */
 export const ATTENTION_KINDS = [
   "stalled-saga",
+  "failing-saga",
   "stalled-run",
   "abandoned-entry",
   "abandoned-call",
@@ -62,6 +63,18 @@ export interface StalledSagaItem extends AttentionFacts<"stalled-saga"> {
   readonly error: SagaFailure | undefined;
   /** The compensations that failed. */
   readonly undoErrors: readonly UndoFailure[];
+  /** Steps that may be skipped. */
+  readonly skippable: readonly string[];
+}
+
+/** A saga whose step after the pivot has used up its attempts. It is tried again all the same. */
+export interface FailingSagaItem extends AttentionFacts<"failing-saga"> {
+  /** The step that fails. */
+  readonly step: string | undefined;
+  /** The number of attempts that failed. */
+  readonly attempts: number;
+  /** The label of the last error, never its message. */
+  readonly error: string;
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
 }
@@ -157,6 +170,7 @@ export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
 /** One attention item. Its `kind` says which of these it is. */
 export type AttentionItem =
   | StalledSagaItem
+  | FailingSagaItem
   | StalledRunItem
   | AbandonedEntryItem
   | AbandonedCallItem

@@ -9,7 +9,7 @@ import { stalledRuns } from "../events/read/list.ts";
 import type { ListedRun } from "../events/read/run.ts";
 import type { ListedEntry } from "../outbox/read/entry.ts";
 import { abandonedEntries } from "../outbox/read/list.ts";
-import { stalledSagas, type StalledSaga } from "../sagas/read/stalled.ts";
+import { failingSagas, stalledSagas, type FailingSaga, type StalledSaga } from "../sagas/read/stalled.ts";
 import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
@@ -38,6 +38,7 @@ import type {
   AttentionKind,
   DeadLetterItem,
   DisabledSubscriptionItem,
+  FailingSagaItem,
   OverdueErasureItem,
   RefusedWriteItem,
   UnservedKindItem,
@@ -110,6 +111,15 @@ export const SOURCES: readonly ItemSource[] = [
     reason: ({ reason }) => reason,
     actions: ({ actions }) => actions,
     details: ({ error, undoErrors, skippable }) => ({ error, undoErrors, skippable }),
+  }),
+  ...kind<FailingSagaItem, FailingSaga>({
+    kind: "failing-saga",
+    sources: [failingSagas],
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: ({ actions }) => actions,
+    details: ({ step, attempts, error, skippable }) => ({ step, attempts, error, skippable }),
   }),
   ...kind<StalledRunItem, ListedRun>({
     kind: "stalled-run",

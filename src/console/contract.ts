@@ -255,6 +255,7 @@ export interface Revealed {
 // GET api/attention?kind=&limit=&after=: what needs a person, oldest first.
 export type AttentionKind =
   | "stalled-saga"
+  | "failing-saga"
   | "stalled-run"
   | "abandoned-entry"
   | "abandoned-call"
@@ -275,7 +276,7 @@ export interface AttentionLine {
   /** What is wrong, in a sentence. */
   readonly reason: string;
   readonly actions: readonly AttentionAction[];
-  /** Of a stalled saga: the steps that may be skipped. */
+  /** Of a stalled or failing saga: the steps that may be skipped. */
   readonly skippable: readonly string[];
   /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
   readonly skips?: "act" | "undo";

@@ -25,6 +25,14 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: "saga",
     href: (id) => hrefOf(["sagas", id]),
   },
+  "failing-saga": {
+    word: "Failing saga",
+    icon: "sagas",
+    needs: () =>
+      "Fix the cause: the step is tried again by itself. Or do it by hand, then skip the step or resolve the saga.",
+    target: "saga",
+    href: (id) => hrefOf(["sagas", id]),
+  },
   "abandoned-entry": {
     word: "Abandoned erasure",
     icon: "erasures",
@@ -138,6 +146,6 @@ export function targetOf(item: AttentionLine): Target | undefined {
 
 /** The title of an item: what it is about, as people call it. */
 export function titleOf({ kind, name, id, subscription }: AttentionLine): string {
-  if (kind === "stalled-saga") return `${name} ${id}`;
+  if (kind === "stalled-saga" || kind === "failing-saga") return `${name} ${id}`;
   return kind === "dead-letter" && subscription ? `${name} → ${subscription.name}` : name;
 }

@@ -52,6 +52,8 @@ function toLine(item: AttentionItem): AttentionLine {
         skippable: item.skippable,
         skips: item.undoErrors.length > 0 ? "undo" : "act",
       };
+    case "failing-saga":
+      return { ...facts, skippable: item.skippable, skips: "act" };
     case "dead-letter":
     case "disabled-subscription":
       return { ...facts, skippable: [], subscription: toBrief(item.subscription) };
