@@ -6,7 +6,8 @@ import { int } from "../../storage/column.ts";
 import { fields } from "../../storage/fields.ts";
 import { joinFirst } from "../../storage/first-rows.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { inState, openLanes, someOpen } from "./list-queries.ts";
+import { openLanes } from "../kinds/queries.ts";
+import { inState, someOpen } from "./list-queries.ts";
 
 /** How many there are of each state, counted no further than `max`; of the open ones, no further altogether. */
 export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
