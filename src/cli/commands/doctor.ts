@@ -8,7 +8,7 @@ import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
 import { plansOf } from "../doctor/plans.ts";
-import { clockOf, progressOf } from "../doctor/progress.ts";
+import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
 import { objectsOf } from "../doctor/objects.ts";
 import { fileOf, settingsOf } from "../doctor/settings.ts";
 import { failureOf, Trouble, UsageError } from "../program/failure.ts";
@@ -166,6 +166,7 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   if (findings.slice(before).some(({ level }) => level === "wrong")) return;
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
+  await ask("log", () => orphanedOf(db));
   if (erasure)
     await ask("data map", async () => (await erasure.check(), ok("data map", "it fits the tables")));
 }
