@@ -7,6 +7,7 @@ import { readMigrations } from "../../storage/migrations/migrate.ts";
 import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
+import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
 import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
 import { objectsOf } from "../doctor/objects.ts";
@@ -167,8 +168,7 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
   await ask("log", () => orphanedOf(db));
-  if (erasure)
-    await ask("data map", async () => (await erasure.check(), ok("data map", "it fits the tables")));
+  if (erasure) await ask("data map", async () => dataMapOf(await erasure.check()));
 }
 
 const SIGNS: Readonly<Record<Finding["level"], readonly [sign: string, colour: Colour]>> = {
