@@ -79,6 +79,8 @@ export interface Overview {
     readonly oldestMs: number;
     readonly due: Count;
   };
+  /** How many workers run, in all processes. */
+  readonly workers: number;
   /** Null where the part is missing. */
   readonly outbox: Readonly<Record<OpenOutboxStatus, Count>> | null;
   readonly flows: Readonly<Record<FlowStatus, Count>> | null;

@@ -14,7 +14,7 @@ import {
   type DeliveryRow,
   type NewDelivery,
 } from "../../outbox/deliveries/row.ts";
-import { idOf } from "../../outbox/queries.ts";
+import { idOf, knownIds } from "../../outbox/queries.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
@@ -117,11 +117,30 @@ export class FlowStore {
     return answer;
   }
 
-  /** Supersedes an unclaimed delivery and updates its run. False if either has changed. */
-  async supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
-    const item = { outcome: { delivery, to: SUPERSEDED, error, move, out }, out, claims: NO_CLAIMS };
-    const [answer] = await this.#writer.persist(() => this.#write([item]));
-    return answer?.isWritten === true;
+  /**
+   * Supersedes an unclaimed delivery and updates its run. False if either has changed. Two processes may supersede the
+   * same delivery under the same token, so the token does not say which of them did: what a refused one sends is rolled
+   * back.
+   */
+  supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
+    const outcome = { delivery, to: SUPERSEDED, error, move, out };
+    const ids = out.rows.map(({ id }) => id);
+    let isSent = false;
+    return this.#writer.persist(async () => {
+      try {
+        await this.#db.transaction(async (session, tx) => {
+          // Our own commit, whose answer was lost: only this call knows these ids.
+          if (isSent && (await session.query(knownIds(session.dialect, ids))).length > 0) return;
+          isSent = true;
+          const { isWritten } = await this.settleIn(session, outcome, NO_CLAIMS, tx);
+          if (!isWritten) throw new NotWritten();
+        });
+        return true;
+      } catch (thrown) {
+        if (thrown instanceof NotWritten) return false;
+        throw thrown;
+      }
+    });
   }
 
   /** Updates a run regardless of its deliveries. False if the run has changed. */
