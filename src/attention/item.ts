@@ -15,6 +15,7 @@ export const ATTENTION_KINDS = [
   "dead-letter",
   "disabled-subscription",
   "overdue-erasure",
+  "refused-write",
 ] as const;
 
 /** The kind of an attention item. */
@@ -41,7 +42,7 @@ export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
   readonly kind: Kind;
   /** The id that the actions take. */
   readonly id: string;
-  /** The name of the saga, the resolver, the call, the event's type, or the description or address of the subscription. */
+  /** The name of the saga, the resolver, the call, the event's type or the part, or the description or address of the subscription. */
   readonly name: string;
   /**
    * Since when the item needs attention. The list is ordered by it. For an abandoned entry it is the time of its
@@ -134,6 +135,16 @@ export interface OverdueErasureItem extends AttentionFacts<"overdue-erasure"> {
   readonly blocking: readonly BlockingEntry[];
 }
 
+/** The database refuses to record outcomes, for a reason that a person must remove. Nothing is called again meanwhile. */
+export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
+  /** The error code, such as `DATABASE_FORBIDDEN`. */
+  readonly code: string;
+  /** The SQLSTATE of PostgreSQL, or the code of SQLite. */
+  readonly state: string;
+  /** The number of outcomes that wait in the process that reported last. */
+  readonly waiting: number;
+}
+
 /** One attention item. Its `kind` says which of these it is. */
 export type AttentionItem =
   | StalledSagaItem
@@ -143,4 +154,5 @@ export type AttentionItem =
   | AbandonedEventItem
   | DeadLetterItem
   | DisabledSubscriptionItem
-  | OverdueErasureItem;
+  | OverdueErasureItem
+  | RefusedWriteItem;

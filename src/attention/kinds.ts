@@ -19,6 +19,7 @@ import {
   type Source,
   type Start,
 } from "../storage/read/selection.ts";
+import { reportedRefusals, type ReportedRefusal } from "../storage/write/refused-writes.ts";
 import { deliveryActions, disabledActions } from "../webhooks/helping-actions.ts";
 import {
   disabledSubscriptions,
@@ -37,6 +38,7 @@ import type {
   DeadLetterItem,
   DisabledSubscriptionItem,
   OverdueErasureItem,
+  RefusedWriteItem,
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
@@ -203,5 +205,15 @@ export const SOURCES: readonly ItemSource[] = [
       ].join("; "),
     actions: () => [],
     details: ({ requestedAt, blocking }) => ({ requestedAt, blocking }),
+  }),
+  ...kind<RefusedWriteItem, ReportedRefusal>({
+    kind: "refused-write",
+    sources: [reportedRefusals],
+    id: ({ operation, code }) => `${operation}:${code}`,
+    name: ({ operation }) => operation,
+    reason: ({ said, state, waiting, advice }) =>
+      `${said}${state === "" ? "" : ` (${state})`}; ${waiting === 1 ? "1 outcome waits" : `${waiting} outcomes wait`} to be recorded. ${advice}`,
+    actions: () => [],
+    details: ({ code, state, waiting }) => ({ code, state, waiting }),
   }),
 ];

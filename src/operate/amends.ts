@@ -2,8 +2,6 @@
 import { setMaxListeners } from "node:events";
 import { countAttention, type AttentionCounts } from "../attention/count.ts";
 import { listAttention, type AttentionOptions, type AttentionPage } from "../attention/list.ts";
-import { checkLease } from "../core/backoff.ts";
-import { positiveMs } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Erasure } from "../erasure/erasure.ts";
@@ -25,6 +23,8 @@ import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
+import { checkSagaRights } from "../storage/migrations/application-rights.ts";
+import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
@@ -40,10 +40,10 @@ import {
   type StorageOptions,
 } from "./amends-options.ts";
 import { checkDatabase } from "./check-database.ts";
-import { newOwner } from "./identifiers.ts";
 import { guarded, silent, type Logger } from "./logger.ts";
 import { Notices } from "./notices.ts";
 import { Outages } from "./outages.ts";
+import { makeContext } from "./part-context.ts";
 import {
   buildParts,
   closeParts,
@@ -79,6 +79,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
+  readonly #onRefused = (refused: RefusedWrites): void => this.#context.onRefused("sagas", refused);
   readonly #lookout: WorkerLookout | undefined;
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
@@ -90,7 +91,14 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#logger = options.logger ? guarded(options.logger) : silent;
     this.#outages = new Outages(this.#logger, this.#clock);
     this.#notices = new Notices(this.#logger, this.#outages, options.onStalled);
-    this.#context = this.#makeContext(options);
+    this.#context = makeContext(options, {
+      clock: this.#clock,
+      logger: this.#logger,
+      notices: this.#notices,
+      outages: this.#outages,
+      closing: this.#closing.signal,
+      workers: this.#workers,
+    });
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
     this.#journal = this.#makeJournal(options);
     this.#engine = this.#makeEngine(options);
@@ -290,37 +298,13 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return configured(this.#parts[name], name) as NonNullable<Parts<Tx, Category>[Name]>;
   }
 
-  #makeContext(options: DatabaseOptions<Tx, Category> | StorageOptions): PartContext<Tx> {
-    const { database } = options;
-    const [notices, outages, logger] = [this.#notices, this.#outages, this.#logger];
-    return {
-      get database(): Database<Tx> {
-        if (!database) throw noDatabase();
-        return database;
-      },
-      clock: this.#clock,
-      owner: newOwner(),
-      leaseMs: checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease"),
-      graceMs: positiveMs(options.grace ?? "10s", "grace"),
-      errorCodes: new Set(options.errorCodes),
-      keepMessages: options.keepMessages === true,
-      tracer: options.tracing ?? untraced,
-      closing: this.#closing.signal,
-      newId,
-      workerHealth: () => [...this.#workers].find((worker) => worker.running)?.health,
-      watch: (operation) => outages.watch(operation),
-      onBug: (error) => notices.bug(error),
-      warn: (fields, message) => logger.warn(fields, message),
-      error: (fields, message) => logger.error(fields, message),
-    };
-  }
-
   #makeJournal(options: DatabaseOptions<Tx, Category> | StorageOptions): Journal {
     if (!options.database) return new ContractJournal(options.storage, options.clock?.virtualNowMs);
     return new DatabaseJournal({
       db: options.database,
       signal: this.#closing.signal,
       watch: this.#outages.watch("write sagas"),
+      onRefused: this.#onRefused,
     });
   }
 
@@ -338,6 +322,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
       registry: this.#registry,
       leaseMs,
       owner,
+      onRefused: this.#onRefused,
+      check: async () => options.database && checkSagaRights(options.database),
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => this.#notices.rewound(run, foundVersion),
       onBug: (error) => this.#notices.bug(error),

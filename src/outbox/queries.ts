@@ -3,7 +3,15 @@
  */
 import type { OutboxKind, OutboxOperation } from "../core/outbox/entry.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
-import { claimStatement, freshFirst, renewStatement, type Claimable } from "../storage/claim.ts";
+import {
+  claimStatement,
+  freshFirst,
+  gate,
+  isUntried,
+  renewStatement,
+  triedLast,
+  type Claimable,
+} from "../storage/claim.ts";
 import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
@@ -22,7 +30,16 @@ export const OUTBOX: Claimable = {
   id: "entry_id",
   idType: "uuid",
   states: CLAIMABLE,
-  classes: [raw(`${rowClass} = 0`), raw(`${rowClass} = 1`)],
+  classes: [{ where: raw(`${rowClass} = 0`) }, { where: raw(`${rowClass} = 1`) }],
+};
+
+/**
+ * Entries of subjects' requests: those that were never tried come first, by the time at which they were enqueued;
+ * retried and parked ones follow by their gate.
+ */
+const ERASURES: Claimable = {
+  ...OUTBOX,
+  classes: [{ where: raw(`${triedLast("due.")} = 0`) }, { where: raw(`${triedLast("due.")} = 1`) }],
 };
 
 /** Claimed rows: the fence of every settle and renewal. */
@@ -32,7 +49,7 @@ const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
 
 export interface ClaimOptions {
   readonly kind: OutboxKind;
-  /** Only entries of these names. Default: all of the kind. */
+  /** The names of calls, the one that is served first in front. An erasure is claimed whatever its name is. */
   readonly names?: readonly string[] | undefined;
   readonly limit: number;
   readonly leaseMs: number;
@@ -43,15 +60,27 @@ export interface ClaimOptions {
 /** The claim counts as the attempt, so that a call that crashes its worker is counted too. */
 export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options: ClaimOptions): Sql {
   const { kind, names, limit, leaseMs, except } = options;
+  const isErasure = kind === "erasure";
+  const place = claimPlace(dialect, "due.");
+  const lanes = { column: raw("due.lane"), names: names ?? [] };
+  // The order of erasures is documented, and fairness between names must not change it.
+  const queue: Claimable = isErasure
+    ? { ...ERASURES, rank: place }
+    : { ...OUTBOX, classes: OUTBOX.classes.map((one) => ({ ...one, lanes })) };
   const ofKind = sql`due.kind = ${literals([kind])}`;
-  return claimStatement(dialect, OUTBOX, {
+  return claimStatement(dialect, queue, {
     limit,
     leaseMs,
     except,
-    where: names ? sql`${ofKind} and ${dialect.among(raw("due.name"), names)}` : ofKind,
+    where: isErasure ? sql`${ofKind} and ${place} <= ${dialect.now()}` : ofKind,
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
     returning: of.columns(dialect),
   });
+}
+
+function claimPlace(dialect: Dialect, alias: string): Sql {
+  const gated = gate(dialect, raw(`${alias}next_attempt_at`));
+  return sql`(case when ${raw(isUntried(alias))} then ${raw(`${alias}enqueued_at`)} else ${gated} end)`;
 }
 
 /** Returns the ids whose claims still hold. */
@@ -66,6 +95,13 @@ export const NOT_RETURNED = "NotReturned";
 export function noteRunning(dialect: Dialect, entryId: string, token: number): Sql {
   return sql`update ${dialect.table("outbox")} set last_error = ${NOT_RETURNED}
     where entry_id = ${entryId} and token = ${token} and status in (${literals(HELD)})`;
+}
+
+/** Takes back the attempt of a claim whose outcome could not be recorded. The entry stays claimed. */
+export function uncountAttempt(dialect: Dialect, entryId: string, token: number, attempts: number): Sql {
+  return sql`update ${dialect.table("outbox")} set attempts = attempts - 1
+    where entry_id = ${entryId} and token = ${token} and attempts = ${attempts} and attempts > 0
+      and status in (${literals(HELD)})`;
 }
 
 /** A new entry. Missing values are null. */

@@ -5,6 +5,7 @@
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { BRIEF_RETRIES, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
+import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import type { Duty } from "./duty.ts";
 import { newId } from "./identifiers.ts";
 import type { WorkerHealth } from "./loop.ts";
@@ -33,6 +34,8 @@ export interface PartContext<Tx = unknown> {
   workerHealth(): WorkerHealth | undefined;
   /** What an operation reports trouble with the database to. The log gets the beginning and the end of an outage. */
   watch(operation: string): DatabaseWatch;
+  /** Reports outcomes that the database refuses to record for a lasting reason, or that it no longer does. */
+  onRefused(operation: string, refused: RefusedWrites): void;
   /** Reports an unexpected error (a bug). The row is claimed again after its lease. */
   onBug(error: unknown): void;
   /** Logs a warning for operators: ids, names and labels, never personal data. */
@@ -82,6 +85,7 @@ export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
     newId,
     workerHealth: () => undefined,
     watch: () => ({ trouble: ignore, answered: ignore }),
+    onRefused: ignore,
     onBug: ignore,
     warn: ignore,
     error: ignore,

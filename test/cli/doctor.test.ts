@@ -47,6 +47,7 @@ onEachDatabase((database) => {
       ...(database.name === "sqlite" ? ["file"] : []),
       "tables",
       "indexes",
+      ...(database.name === "postgres" ? ["rights"] : []),
       "plans",
       "workers",
       "progress",

@@ -44,6 +44,7 @@ onEachDatabase((database) => {
         latency: { sample: 1 },
       },
       backlog: { oldestMs: 30_000, due: { value: 1, exact: true } },
+      workers: 1,
       attention: { value: 1, exact: true },
     });
     const { buckets } = overview.sagas;
@@ -55,6 +56,9 @@ onEachDatabase((database) => {
       .slice(1)
       .map((bucket, n) => Date.parse(bucket.at) - Date.parse(buckets[n]?.at ?? ""));
     expect(new Set(gaps)).toEqual(new Set([60_000]));
+    // The worker has not been seen for longer than a minute.
+    await clock.advance(60_000);
+    expect((await get<Overview>("reader", "/api/overview?window=1h")).workers).toBe(0);
   });
 
   it("[P-04] where more ended than are counted, the pace stands for the rest", async () => {

@@ -11,6 +11,7 @@ import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
 import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
 import { objectsOf } from "../doctor/objects.ts";
+import { refusalsOf, rightsOf } from "../doctor/rights.ts";
 import { fileOf, settingsOf } from "../doctor/settings.ts";
 import { failureOf, Trouble, UsageError } from "../program/failure.ts";
 import { ok, warn, wrong, type Finding } from "../doctor/finding.ts";
@@ -161,10 +162,12 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   }
   findings.push(ok("schema", `${many(applied.length, "migration")}, none missing`));
   await ask("file", () => fileOf(db));
+  await ask("refusals", () => refusalsOf(db));
   const before = findings.length;
   await ask("tables", () => objectsOf(db));
   // Without a table or an index the plans are bad for a reason that is known.
   if (findings.slice(before).some(({ level }) => level === "wrong")) return;
+  await ask("rights", () => rightsOf(db));
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
   await ask("log", () => orphanedOf(db));

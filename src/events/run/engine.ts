@@ -15,9 +15,11 @@ import type { TellableEvent } from "../../sagas/journal/signals.ts";
 import type { SagaOutcome } from "../../sagas/view/outcome.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Database } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
+import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
 import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
@@ -29,6 +31,8 @@ import { notifySagas, routeEvent } from "./route.ts";
 export interface EventEngineOptions {
   readonly db: Database;
   readonly registry: SagaRegistry;
+  /** The application's own store of states. */
+  readonly sagaStore: SagaStore | undefined;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
@@ -44,6 +48,7 @@ export interface EventEngineOptions {
     event: TellableEvent,
     values: readonly (readonly [field: string, value: string])[],
   ): Promise<void>;
+  onRefused(refused: RefusedWrites): void;
   readonly watch: DatabaseWatch;
   onBug(error: unknown): void;
   /** Logs a message for operators with ids, names and labels. */
@@ -68,16 +73,25 @@ export class EventEngine {
   readonly pool: LeasePool<Delivery>;
   readonly callTools: CallTools;
   readonly listeners: RunListeners = new RunListeners();
+  readonly onRefused: (refused: RefusedWrites) => void;
   readonly #options: EventEngineOptions;
 
   constructor(options: EventEngineOptions) {
     const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs, watch } = options;
+    this.onRefused = (refused) => options.onRefused(refused);
     this.#options = options;
     this.db = db;
     this.clock = db.clock;
     this.tracer = tracer;
     this.registry = registry;
-    this.store = new FlowStore({ db, leaseMs, signal: closing, watch });
+    this.store = new FlowStore({
+      db,
+      leaseMs,
+      signal: closing,
+      watch,
+      onRefused: this.onRefused,
+      own: options.sagaStore,
+    });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };

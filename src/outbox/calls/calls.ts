@@ -114,7 +114,7 @@ export class Calls<Tx = unknown> {
       name: "calls",
       kind: "call",
       table: CALL,
-      names: () => [...this.#known.keys()],
+      lanes: { names: () => [...this.#known.keys()], of: (row) => row.name },
       host: context,
       writer: this.#writer,
       leaseMs: this.#leaseMs,

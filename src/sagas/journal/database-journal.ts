@@ -9,7 +9,9 @@ import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
+import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { insertLines } from "./line-queries.ts";
@@ -26,7 +28,15 @@ import {
   type SagaRecord,
 } from "./journal.ts";
 import { moveFor } from "./move-queries.ts";
-import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
+import {
+  claimSagas,
+  laneOf,
+  recordPlans,
+  renewSagas,
+  selectLogs,
+  selectSaga,
+  stallDamaged,
+} from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
@@ -34,6 +44,7 @@ export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
   readonly watch?: DatabaseWatch;
+  readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
 export class DatabaseJournal implements Journal {
@@ -42,11 +53,12 @@ export class DatabaseJournal implements Journal {
   /** A start may wait for another transaction that inserts the same id. Its own writer keeps checkpoints from waiting, too. */
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
+  readonly #turns: LaneTurns = new LaneTurns();
 
-  constructor({ db, signal, watch }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
-    const options = { db, write, bytes: bytesOf, signal, watch };
+    const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
     this.#lines = new OutcomeWriter(options);
   }
@@ -96,8 +108,12 @@ export class DatabaseJournal implements Journal {
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
         const { epoch = 0 } = this.#db;
-        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs, except));
+        const lanes = this.#turns.order(kinds.map(laneOf));
+        const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except));
         if (rows.length === 0) return [];
+        this.#turns.served(
+          rows.map((row) => laneOf({ name: row["name"] as string, version: Number(row["definition"]) })),
+        );
         const planned = await withPlans(session, rows, kinds);
         return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
       }),
@@ -131,7 +147,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async arrivals(id: string): Promise<readonly Arrival[]> {
-    const rows = await this.#persist(() => this.#db.query(selectSignals(this.#db.dialect, id)));
+    const rows = await this.#lines.outlast(() => this.#db.query(selectSignals(this.#db.dialect, id)));
     return rows.map(toArrival);
   }
 

@@ -14,7 +14,7 @@ export const SAGAS: Claimable = {
   table: "saga_executions",
   id: "id",
   states: CLAIMABLE,
-  classes: [sql`due.recovery_attempts = 0`, sql`due.recovery_attempts > 0`],
+  classes: [{ where: sql`due.recovery_attempts = 0` }, { where: sql`due.recovery_attempts > 0` }],
   rank: sql`due.recovery_attempts`,
 };
 
@@ -23,29 +23,36 @@ export function executionColumns(dialect: Dialect, alias?: string): Sql {
   return sql`${EXECUTION.columns(dialect, alias)}, ${dialect.epochMs(dialect.now())} as now_at`;
 }
 
+/** The lane of a saga, as its row has it: the column `kind`. */
+export function laneOf({ name, version }: Kind): string {
+  return `${name}@${version}`;
+}
+
 /** A claim of a saga whose owner did not give it back is a recovery, and is counted as one. */
 export function claimSagas(
   dialect: Dialect,
-  kinds: readonly Kind[],
+  kinds: readonly string[],
   limit: number,
   owner: string,
   leaseMs: number,
   except: readonly string[] = [],
 ): Sql {
-  const kind = sql`due.name || '@' || due.definition`;
-  return claimStatement(dialect, SAGAS, {
-    limit,
-    leaseMs,
-    except,
-    where: dialect.among(
-      kind,
-      kinds.map(({ name, version }) => `${name}@${version}`),
-    ),
-    set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
+  const lanes = { column: raw("due.kind"), names: kinds };
+  const classes = SAGAS.classes.map((rowClass) => ({ ...rowClass, lanes }));
+  return claimStatement(
+    dialect,
+    { ...SAGAS, classes },
+    {
+      limit,
+      leaseMs,
+      except,
+      where: raw("true"),
+      set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,
-    returning: executionColumns(dialect),
-  });
+      returning: executionColumns(dialect),
+    },
+  );
 }
 
 /** The plan of sagas that a reference started, as the definition of the worker that claimed them first has it. */

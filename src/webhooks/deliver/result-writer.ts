@@ -7,6 +7,7 @@ import type { DatabaseWatch } from "../../storage/retry.ts";
 import type { JobReport, Verdict } from "../../core/delivery/job.ts";
 import { checkedWrite } from "../../storage/write/checked-write.ts";
 import type { Database, Row } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { runTogether } from "../../storage/named-batch.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { insertLetters } from "../dead-letters/queries.ts";
@@ -29,6 +30,7 @@ export interface ResultWriterOptions {
   readonly db: Database;
   readonly signal: AbortSignal;
   readonly watch: DatabaseWatch;
+  readonly onRefused?: (refused: RefusedWrites) => void;
   /** Undefined: results stay on their jobs until an orchestrator applies them. */
   readonly applying: Applying | undefined;
 }
@@ -48,6 +50,7 @@ export class ResultWriter {
       signal: options.signal,
       parallelFrom: PARALLEL_FROM,
       watch: options.watch,
+      onRefused: (refused) => options.onRefused?.(refused),
       bytes: ({ attempt }) => (attempt.responseBody?.length ?? 0) + BYTES_BESIDES,
       write: (reports) => this.#write(reports),
     });

@@ -41,6 +41,11 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
       return insert(sql`insert into ${table("webhook_subscriptions")}
           (url, status, reason, events, filter, secrets, concurrency, created_at, updated_at)
         values (${`https://${name}.example/hook?key=secret`}, 'Disabled', 'gone', '[]', '{}', '[]', 1, ${at}, ${at}) returning id`);
+    case "refused-write":
+      await db.query(sql`insert into ${table("refused_writes")}
+          (id, operation, code, state, said, advice, waiting, since, seen_at)
+        values (${`${name}:DATABASE_FORBIDDEN`}, ${name}, 'DATABASE_FORBIDDEN', '42501', 'denied', 'grant it', 1, ${at}, ${dialect.now()})`);
+      return `${name}:DATABASE_FORBIDDEN`;
     default:
       // It is overdue a month after it was asked for.
       await db.query(sql`insert into ${table("subjects")} (subject_id, erasures, failing_since)

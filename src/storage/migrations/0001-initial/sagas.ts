@@ -24,6 +24,7 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       id ${id} primary key,
       name text not null,
       definition integer not null default 1,
+      kind ${id} generated always as (name || '@' || cast(definition as text)) stored,
       status text not null check (${oneOf("status", sagaMachine.states)}),
       context text not null,
       plan text not null default '',
@@ -43,7 +44,7 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
     ${end("changing", "keyed")}`,
     index(
       "saga_executions_due",
-      `${name} (recovery_attempts, ${gate("next_attempt_at")}, id) where ${oneOf("status", CLAIMABLE)}`,
+      `${name} (kind, recovery_attempts, ${gate("next_attempt_at")}, id) where ${oneOf("status", CLAIMABLE)}`,
     ),
     index(
       "saga_executions_stalled",
