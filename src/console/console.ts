@@ -90,7 +90,7 @@ export class Console {
       authorize: checked.authorize,
     });
     this.#assets = new Assets(checked.assets);
-    this.#live = new Live(context, (error) => amends.context.onTrouble(error, 1));
+    this.#live = new Live(context, amends.context.watch("watch for changes"));
     closing.addEventListener("abort", () => this.close(), { once: true });
     this.routes = allRoutes({
       context,

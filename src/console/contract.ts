@@ -79,6 +79,8 @@ export interface Overview {
     readonly oldestMs: number;
     readonly due: Count;
   };
+  /** How many workers run, in all processes. */
+  readonly workers: number;
   /** Null where the part is missing. */
   readonly outbox: Readonly<Record<OpenOutboxStatus, Count>> | null;
   readonly flows: Readonly<Record<FlowStatus, Count>> | null;
@@ -268,6 +270,7 @@ export interface Revealed {
 // GET api/attention?kind=&limit=&after=: what needs a person, oldest first.
 export type AttentionKind =
   | "stalled-saga"
+  | "failing-saga"
   | "stalled-run"
   | "abandoned-entry"
   | "abandoned-call"
@@ -275,6 +278,7 @@ export type AttentionKind =
   | "dead-letter"
   | "disabled-subscription"
   | "overdue-erasure"
+  | "unserved-kind"
   | "refused-write";
 export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
 export interface AttentionLine {
@@ -287,7 +291,7 @@ export interface AttentionLine {
   /** What is wrong, in a sentence. */
   readonly reason: string;
   readonly actions: readonly AttentionAction[];
-  /** Of a stalled saga: the steps that may be skipped. */
+  /** Of a stalled or failing saga: the steps that may be skipped. */
   readonly skippable: readonly string[];
   /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
   readonly skips?: "act" | "undo";
@@ -335,6 +339,8 @@ export interface LiveChange {
 // GET api/metrics: Prometheus text. GET api/openapi.json: this contract as an OpenAPI document.
 export interface Health {
   readonly status: "ok" | "stuck";
+  /** The number of workers that run anywhere. With a session only; null if the database does not answer. */
+  readonly workers?: number | null;
   /** With a session only. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }

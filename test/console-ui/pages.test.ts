@@ -214,13 +214,13 @@ inBrowser("pages", (stage) => {
     await page.route(/api\/overview\?/u, async (route) => {
       const response = await route.fetch();
       const overview = (await response.json()) as Overview;
-      const backlog = { due: { value: 2, exact: true }, oldestMs: 90_000 };
-      await route.fulfill({ response, json: { ...overview, backlog } });
+      const backlog = { due: { value: 2, exact: true }, oldestMs: 20_000 };
+      await route.fulfill({ response, json: { ...overview, backlog, workers: 0 } });
     });
     await visit(page, fixture, "#/");
     const tile = page.locator(".tile", { hasText: "Oldest overdue item" });
     expect([await tile.innerText(), await tile.getAttribute("data-tone")]).toEqual([
-      expect.stringContaining("2 due now: no worker?"),
+      expect.stringContaining("2 due now, no worker runs"),
       "copper",
     ]);
     await page.close();
@@ -267,6 +267,22 @@ inBrowser("pages", (stage) => {
     await page.getByRole("button", { name: "No subscriber" }).click();
     await eventually(() => page.locator("tbody").innerText()).toContain("ShelfFilled");
     await expectRows(page, 1);
+    await page.close();
+  });
+
+  it("[P-04] a delivery is told from others by its event, and a system of an erasure by when it is verified, the helping action first", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/webhooks");
+    const [letter] = fixture.world.deliveries.values();
+    expect(await page.locator("tbody tr").first().innerText()).toContain(letter?.eventId);
+    await visit(page, fixture, "#/erasures/user-7");
+    const systems = page.getByRole("region", { name: "Systems" });
+    expect(await systems.locator("li", { hasText: "backups" }).innerText()).toContain("verified in 8 d");
+    const buttons = systems.locator("li", { hasText: "stripe" }).locator("[data-action]");
+    expect(await buttons.first().innerText()).toBe("Requeue");
+    const [first, second] = await Promise.all([0, 1].map((index) => buttons.nth(index).boundingBox()));
+    expect(first?.y).toBeLessThan(second?.y ?? Number.NaN);
     await page.close();
   });
 

@@ -14,6 +14,8 @@ import { faulty, withCode } from "../storage/support/faults.ts";
 import { convention, Registered } from "./support/convention.ts";
 import { sent, waitFor } from "./support/flow.ts";
 
+const UNWATCHED = { trouble: () => undefined, answered: () => undefined };
+
 const LEASE_MS = 1_000;
 const known = { deliverable: ["CreateSchema@1"], routable: [] };
 
@@ -25,7 +27,12 @@ async function begin(
   const amends = await database.amends({ database: db, events: [convention().saga] });
   await amends.events.publish(Registered({ srn: "c-1" }));
   const signal = new AbortController().signal;
-  const store = new FlowStore({ db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+  const store = new FlowStore({
+    db,
+    leaseMs: LEASE_MS,
+    signal,
+    watch: UNWATCHED,
+  });
   const claim = async (): Promise<Delivery> => {
     const [delivery] = await store.claim(known, 5);
     if (!delivery) throw new Error("nothing was due");
@@ -112,7 +119,7 @@ onEachDatabase((database) => {
     const delivery = await claim();
     const faults = faulty(db);
     const signal = new AbortController().signal;
-    const store = new FlowStore({ db: faults.db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+    const store = new FlowStore({ db: faults.db, leaseMs: LEASE_MS, signal, watch: UNWATCHED });
     faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "57P01" : "SQLITE_BUSY"));
     const out = { rows: [consequence()], runs: [] };
     // The answer to the commit is lost; the pause before the repeat is in virtual time.

@@ -84,7 +84,7 @@ onEachDatabase((database) => {
     const runner = runnerOn(withSink(world, audit), [eraser("stripe")]);
     const [id] = await world.enqueue(erase("u-1"));
     expect(await runner.runOnce()).toBe(1);
-    expect(await world.row(id as string)).toMatchObject({ status: "in_flight", attempts: 1 });
+    expect(await world.row(id as string)).toMatchObject({ status: "in_flight", attempts: 0 });
     await clock.advance(LEASE_MS - 1);
     expect(await runner.runOnce()).toBe(0);
     isDown = false;
@@ -92,6 +92,37 @@ onEachDatabase((database) => {
     expect(await runner.runOnce()).toBe(1);
     expect(audit.told.map(({ type }) => type)).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
   });
+
+  it.each(["foreign", "transactional"])(
+    "[O-10] [K-07] a %s sink that is down for longer than the budget of attempts abandons no entry whose call succeeded",
+    async (kind) => {
+      const clock = virtualClock();
+      const world = await shop(database, { clock });
+      let isDown = true;
+      const foreign = sinkOf(() => isDown);
+      const transactional: TransactionalSink = {
+        appendIn: async (session, events) => {
+          if (isDown) throw new Error("the sink is down");
+          await world.audit.appendIn(session, events);
+        },
+      };
+      const stripe = eraser("stripe");
+      const audit = kind === "foreign" ? foreign : transactional;
+      const runner = runnerOn(withSink(world, audit), [stripe], { maxAttempts: 3 });
+      const [id] = await world.enqueue(erase("u-1"));
+      for (let lapse = 1; lapse <= 6; lapse++) {
+        expect(await runner.runOnce()).toBe(1);
+        expect(await world.row(id as string)).toMatchObject({ status: "in_flight", attempts: 0 });
+        await clock.advance(LEASE_MS);
+      }
+      isDown = false;
+      expect(await runner.runOnce()).toBe(1);
+      expect(await world.row(id as string)).toMatchObject({ status: "succeeded", attempts: 1 });
+      const told = kind === "foreign" ? foreign.told.map(({ type }) => type) : await world.trail("u-1");
+      expect(told).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
+      expect(stripe.calls).toHaveLength(7);
+    },
+  );
 
   it("[O-10] [O-13] where announcing the completion fails, the success is not booked either; the repetition has the same keys", async () => {
     const clock = virtualClock();

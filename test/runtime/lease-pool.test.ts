@@ -4,6 +4,8 @@ import { LeasePool, type Claimed } from "../../src/runtime/lease-pool.ts";
 import type { Lease } from "../../src/runtime/lease.ts";
 import { DutyLoop } from "../../src/runtime/loop.ts";
 
+const UNWATCHED = { trouble: () => undefined, answered: () => undefined };
+
 interface Bench {
   readonly pool: LeasePool<Claimed>;
   readonly limits: number[];
@@ -49,7 +51,7 @@ it("[K-04] a claim takes at most the pool allows, and the next follows at once w
     clock: virtualClock(),
     owner: "x",
     pollMs: 1_000,
-    warn: () => undefined,
+    watch: () => UNWATCHED,
   });
   const running = loop.run(5, stopping.signal);
   await vi.waitFor(() => expect(leases).toHaveLength(5));
@@ -65,7 +67,7 @@ it("[K-18] a pool that drains has no room, and its loop claims nothing more howe
   const { pool, limits, leases, end } = poolWith(100);
   const clock = virtualClock();
   const stopping = new AbortController();
-  const loop = new DutyLoop(pool, { clock, owner: "x", pollMs: 1_000, warn: () => undefined });
+  const loop = new DutyLoop(pool, { clock, owner: "x", pollMs: 1_000, watch: () => UNWATCHED });
   const running = loop.run(5, stopping.signal);
   await vi.waitFor(() => expect(leases).toHaveLength(5));
   const draining = pool.drain(30_000);
@@ -101,20 +103,26 @@ it("[P-01] a loop whose claim failed claims again at its next poll, and its leas
       renew: async () => {
         asked.push("renew");
         if (isDown) throw new Error("away");
+        return true;
       },
       drain: async () => undefined,
     },
-    { clock, owner: "x", pollMs: 1_000, warn: ({ what }) => warned.push(what) },
+    {
+      clock,
+      owner: "x",
+      pollMs: 1_000,
+      watch: (operation) => ({ trouble: () => warned.push(operation), answered: () => undefined }),
+    },
   );
   const running = loop.run(1, stopping.signal);
   await clock.advance(5_000);
-  expect(loop.answeredAtMs).toBeUndefined();
-  expect(new Set(warned)).toEqual(new Set(["claim", "renew"]));
+  expect(loop.health.hasWorked).toBe(false);
+  expect(new Set(warned)).toEqual(new Set(["claim rows", "renew rows"]));
   isDown = false;
   asked.length = 0;
   await clock.advance(5_000);
   expect(new Set(asked)).toEqual(new Set(["claim", "renew"]));
-  expect(loop.answeredAtMs).toBeDefined();
+  expect(loop.health.hasWorked).toBe(true);
   stopping.abort();
   await running;
 });

@@ -132,7 +132,7 @@ function AttentionCard({ item }: { readonly item: AttentionLine }): JSX.Element 
         <Time at={item.since} class="dim" />
         <div class="row-actions">
           {target && <ActionButtons target={target} actions={actions} small />}
-          {actions.length === 0 && (
+          {actions.length === 0 && href(item.id) !== hrefOf(["attention"]) && (
             <a class="btn above" data-size="s" href={href(item.id)}>
               Open
             </a>

@@ -11,6 +11,7 @@ export const SAGA_RIGHTS: Role = {
   grants: {
     migrations: { select: true },
     saga_executions: { select: true, insert: true, update: true },
+    saga_kinds: { select: true, insert: true, update: true },
     saga_logs: { select: true, insert: true },
     saga_signals: { select: true, insert: true },
     saga_interests: { select: true, insert: true, delete: true },
