@@ -8,6 +8,7 @@ import type { SubscriptionBrief } from "../webhooks/read/subscription-brief.ts";
 /** The kinds of attention items. Items of the same instant are listed in this order. */
 export const ATTENTION_KINDS = [
   "stalled-saga",
+  "failing-saga",
   "stalled-run",
   "abandoned-entry",
   "abandoned-call",
@@ -15,6 +16,8 @@ export const ATTENTION_KINDS = [
   "dead-letter",
   "disabled-subscription",
   "overdue-erasure",
+  "unserved-kind",
+  "refused-write",
 ] as const;
 
 /** The kind of an attention item. */
@@ -41,7 +44,7 @@ export interface AttentionFacts<Kind extends AttentionKind = AttentionKind> {
   readonly kind: Kind;
   /** The id that the actions take. */
   readonly id: string;
-  /** The name of the saga, the resolver, the call, the event's type, or the description or address of the subscription. */
+  /** The name of the saga, the resolver, the call, the event's type or the part, or the description or address of the subscription. */
   readonly name: string;
   /**
    * Since when the item needs attention. The list is ordered by it. For an abandoned entry it is the time of its
@@ -60,6 +63,18 @@ export interface StalledSagaItem extends AttentionFacts<"stalled-saga"> {
   readonly error: SagaFailure | undefined;
   /** The compensations that failed. */
   readonly undoErrors: readonly UndoFailure[];
+  /** Steps that may be skipped. */
+  readonly skippable: readonly string[];
+}
+
+/** A saga whose step after the pivot has used up its attempts. It is tried again all the same. */
+export interface FailingSagaItem extends AttentionFacts<"failing-saga"> {
+  /** The step that fails. */
+  readonly step: string | undefined;
+  /** The number of attempts that failed. */
+  readonly attempts: number;
+  /** The label of the last error, never its message. */
+  readonly error: string;
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
 }
@@ -134,13 +149,34 @@ export interface OverdueErasureItem extends AttentionFacts<"overdue-erasure"> {
   readonly blocking: readonly BlockingEntry[];
 }
 
+/** Open sagas of one kind that no running worker can run. Its id is their name, their version and the digest of their steps. */
+export interface UnservedKindItem extends AttentionFacts<"unserved-kind"> {
+  /** The version of their definition. */
+  readonly version: number;
+  /** The number of open sagas, at most 1,000. */
+  readonly sagas: number;
+}
+
+/** The database refuses to record outcomes, for a reason that a person must remove. Nothing is called again meanwhile. */
+export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
+  /** The error code, such as `DATABASE_FORBIDDEN`. */
+  readonly code: string;
+  /** The SQLSTATE of PostgreSQL, or the code of SQLite. */
+  readonly state: string;
+  /** The number of outcomes that wait in the process that reported last. */
+  readonly waiting: number;
+}
+
 /** One attention item. Its `kind` says which of these it is. */
 export type AttentionItem =
   | StalledSagaItem
+  | FailingSagaItem
   | StalledRunItem
   | AbandonedEntryItem
   | AbandonedCallItem
   | AbandonedEventItem
   | DeadLetterItem
   | DisabledSubscriptionItem
-  | OverdueErasureItem;
+  | OverdueErasureItem
+  | UnservedKindItem
+  | RefusedWriteItem;

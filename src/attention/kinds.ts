@@ -9,7 +9,8 @@ import { stalledRuns } from "../events/read/list.ts";
 import type { ListedRun } from "../events/read/run.ts";
 import type { ListedEntry } from "../outbox/read/entry.ts";
 import { abandonedEntries } from "../outbox/read/list.ts";
-import { stalledSagas, type StalledSaga } from "../sagas/read/stalled.ts";
+import { failingSagas, stalledSagas, type FailingSaga, type StalledSaga } from "../sagas/read/stalled.ts";
+import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import {
@@ -19,6 +20,7 @@ import {
   type Source,
   type Start,
 } from "../storage/read/selection.ts";
+import { reportedRefusals, type ReportedRefusal } from "../storage/write/refused-writes.ts";
 import { deliveryActions, disabledActions } from "../webhooks/helping-actions.ts";
 import {
   disabledSubscriptions,
@@ -36,7 +38,10 @@ import type {
   AttentionKind,
   DeadLetterItem,
   DisabledSubscriptionItem,
+  FailingSagaItem,
   OverdueErasureItem,
+  RefusedWriteItem,
+  UnservedKindItem,
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
@@ -106,6 +111,15 @@ export const SOURCES: readonly ItemSource[] = [
     reason: ({ reason }) => reason,
     actions: ({ actions }) => actions,
     details: ({ error, undoErrors, skippable }) => ({ error, undoErrors, skippable }),
+  }),
+  ...kind<FailingSagaItem, FailingSaga>({
+    kind: "failing-saga",
+    sources: [failingSagas],
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: ({ actions }) => actions,
+    details: ({ step, attempts, error, skippable }) => ({ step, attempts, error, skippable }),
   }),
   ...kind<StalledRunItem, ListedRun>({
     kind: "stalled-run",
@@ -203,5 +217,24 @@ export const SOURCES: readonly ItemSource[] = [
       ].join("; "),
     actions: () => [],
     details: ({ requestedAt, blocking }) => ({ requestedAt, blocking }),
+  }),
+  ...kind<UnservedKindItem, UnservedKind>({
+    kind: "unserved-kind",
+    sources: [unservedKinds],
+    id: ({ kind: id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: () => [],
+    details: ({ version, sagas }) => ({ version, sagas }),
+  }),
+  ...kind<RefusedWriteItem, ReportedRefusal>({
+    kind: "refused-write",
+    sources: [reportedRefusals],
+    id: ({ operation, code }) => `${operation}:${code}`,
+    name: ({ operation }) => operation,
+    reason: ({ said, state, waiting, advice }) =>
+      `${said}${state === "" ? "" : ` (${state})`}; ${waiting === 1 ? "1 outcome waits" : `${waiting} outcomes wait`} to be recorded. ${advice}`,
+    actions: () => [],
+    details: ({ code, state, waiting }) => ({ code, state, waiting }),
   }),
 ];

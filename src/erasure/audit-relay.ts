@@ -34,7 +34,7 @@ export class AuditRelay implements TransactionalSink {
       name: "outbox:audit-relay",
       kind: "call",
       table: CALL,
-      names: () => [NAME],
+      lanes: { names: () => [NAME], of: (row) => row.name },
       host,
       writer,
       leaseMs,

@@ -52,7 +52,8 @@ export function makeEngine(
     warn,
     runSaga: (saga, input, id, waitMs) => sagas.runSaga(saga, input, id, waitMs),
     tellSagas: (event, values) => sagas.tellSagas(event, values),
-    onTrouble: (error, attempt) => context.onTrouble(error, attempt),
+    watch: context.watch("write events"),
+    onRefused: (refused) => context.onRefused("events", refused),
     onBug: (error) => context.onBug(error),
     onAttention: (fields, message) => context.error(fields, message),
   });

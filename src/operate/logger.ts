@@ -1,6 +1,6 @@
 /** Where Amends writes its log. A pino logger fits as it is. Fields hold ids, names and labels, never personal data. */
 export interface Logger {
-  /** For normal operation. Amends itself logs problems only. */
+  /** Logs that a problem is over. */
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   /** Logs a problem that Amends handles, such as a failed hook or an unreachable database. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;

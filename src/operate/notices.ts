@@ -1,15 +1,19 @@
 /** What one Amends tells its logger and its hooks. Ids, names and labels, never personal data. */
+import { isOutage } from "../core/errors.ts";
 import { outcomeOf } from "../sagas/view/outcome.ts";
 import type { JournalHost } from "../sagas/engine/journal-host.ts";
 import type { StalledSignal } from "./amends-options.ts";
 import { stackOf, type Logger } from "./logger.ts";
+import { causeOf, type Outages } from "./outages.ts";
 
 export class Notices {
   readonly #logger: Logger;
+  readonly #outages: Outages;
   readonly #onStalled: ((signal: StalledSignal) => unknown) | undefined;
 
-  constructor(logger: Logger, onStalled: ((signal: StalledSignal) => unknown) | undefined) {
+  constructor(logger: Logger, outages: Outages, onStalled: ((signal: StalledSignal) => unknown) | undefined) {
     this.#logger = logger;
+    this.#outages = outages;
     this.#onStalled = onStalled;
   }
 
@@ -36,18 +40,12 @@ export class Notices {
     );
   }
 
+  /** An error that was not expected; a database that is away or lacks a right is reported as that. */
   bug(error: unknown): void {
+    if (isOutage(error)) return this.#outages.trouble("run work", error);
     this.#logger.error(
-      { error: stackOf(error) },
+      { error: stackOf(error), ...causeOf(error) },
       "amends: unexpected error; the work is claimed again when its lease expires",
-    );
-  }
-
-  trouble(error: unknown, attempt: number): void {
-    const code = (error as { code?: unknown } | undefined)?.code;
-    this.#logger.warn(
-      { attempt, code: typeof code === "string" ? code : undefined },
-      "amends: trouble with the database; trying again",
     );
   }
 

@@ -4,13 +4,17 @@ import { LeasePool, type Claimed } from "../runtime/lease-pool.ts";
 import type { Lease } from "../runtime/lease.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { DutyLoop } from "../runtime/loop.ts";
+import { LaneTurns } from "../storage/lanes.ts";
 import type { OutboxWriter } from "./outcome-writer.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 
 /** The largest claim: larger ones cost more time before the first settle and save nothing. */
 const CLAIM_MAX = 500;
 
-export type PoolContext = Pick<PartContext, "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn">;
+export type PoolContext = Pick<
+  PartContext,
+  "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn" | "watch"
+>;
 
 export interface ClaimedEntry<Entry> extends Claimed {
   readonly row: Entry;
@@ -21,8 +25,8 @@ export interface EntryPoolOptions<Entry extends HeldEntry> {
   readonly kind: OutboxKind;
   /** The columns that are read of each entry. */
   readonly table: EntryTable<Entry>;
-  /** Only entries of these names are claimed. Default: every entry of the kind. */
-  readonly names?: () => readonly string[];
+  /** Only entries of these lanes are claimed, a share of each. Default: every entry of the kind. */
+  readonly lanes?: { readonly names: () => readonly string[]; readonly of: (row: Entry) => string };
   readonly host: PoolContext;
   readonly writer: OutboxWriter;
   readonly leaseMs: number;
@@ -32,14 +36,17 @@ export interface EntryPoolOptions<Entry extends HeldEntry> {
 export function entryPool<Entry extends HeldEntry>(
   options: EntryPoolOptions<Entry>,
 ): LeasePool<ClaimedEntry<Entry>> {
-  const { name, kind, table, names, host, writer, leaseMs, run } = options;
+  const { name, kind, table, lanes, host, writer, leaseMs, run } = options;
+  const turns = new LaneTurns();
   return new LeasePool<ClaimedEntry<Entry>>({
     name,
     clock: host.clock,
     leaseMs,
     claimMax: CLAIM_MAX,
     claim: async (limit, except) => {
-      const rows = await writer.claim(table, { kind, names: names?.(), limit, leaseMs, except });
+      const names = lanes && turns.order(lanes.names());
+      const rows = await writer.claim(table, { kind, names, limit, leaseMs, except });
+      if (lanes) turns.served(rows.map(lanes.of));
       return rows.map((row) => ({ id: row.entryId, token: row.token, row }));
     },
     renew: (items) =>
@@ -66,8 +73,8 @@ export async function runBatch<Entry>(
   if (taken.length === 0) return 0;
   const over = new AbortController();
   const { clock } = host;
-  const warn: PartContext["warn"] = (fields, message) => host.warn(fields, message);
-  const renewing = new DutyLoop(pool, { clock, owner: "", pollMs: pool.renewEveryMs, warn }).renewing(
+  const watch: PartContext["watch"] = (operation) => host.watch(operation);
+  const renewing = new DutyLoop(pool, { clock, owner: "", pollMs: pool.renewEveryMs, watch }).renewing(
     over.signal,
   );
   try {

@@ -23,7 +23,7 @@ export class OutboxWriter {
   readonly #db: Database;
   readonly #outcomes: OutcomeWriter<Settlement, Settled>;
 
-  constructor(host: Pick<PartContext, "database" | "closing" | "onTrouble">) {
+  constructor(host: Pick<PartContext, "database" | "closing" | "watch" | "onRefused">) {
     const { database } = host;
     this.#db = database;
     this.#outcomes = new OutcomeWriter<Settlement, Settled>({
@@ -31,7 +31,8 @@ export class OutboxWriter {
       write: (settlements) => settle(database, settlements),
       bytes: () => SETTLEMENT_BYTES,
       signal: host.closing,
-      onTrouble: (error, attempt) => host.onTrouble(error, attempt),
+      watch: host.watch("write outbox"),
+      onRefused: (refused) => host.onRefused("outbox", refused),
       failFast: ({ failFast }) => failFast === true,
     });
   }

@@ -30,7 +30,7 @@ export const OUTBOX: Claimable = {
   id: "entry_id",
   idType: "uuid",
   states: CLAIMABLE,
-  classes: [raw(`${rowClass} = 0`), raw(`${rowClass} = 1`)],
+  classes: [{ where: raw(`${rowClass} = 0`) }, { where: raw(`${rowClass} = 1`) }],
 };
 
 /**
@@ -39,7 +39,7 @@ export const OUTBOX: Claimable = {
  */
 const ERASURES: Claimable = {
   ...OUTBOX,
-  classes: [raw(`${triedLast("due.")} = 0`), raw(`${triedLast("due.")} = 1`)],
+  classes: [{ where: raw(`${triedLast("due.")} = 0`) }, { where: raw(`${triedLast("due.")} = 1`) }],
 };
 
 /** Claimed rows: the fence of every settle and renewal. */
@@ -49,7 +49,7 @@ const CLAIMED = outboxMachine.target("pending", "claim") as OutboxStatus;
 
 export interface ClaimOptions {
   readonly kind: OutboxKind;
-  /** Only entries of these names. Default: all of the kind. */
+  /** The names of calls, the one that is served first in front. An erasure is claimed whatever its name is. */
   readonly names?: readonly string[] | undefined;
   readonly limit: number;
   readonly leaseMs: number;
@@ -62,14 +62,17 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
   const { kind, names, limit, leaseMs, except } = options;
   const isErasure = kind === "erasure";
   const place = claimPlace(dialect, "due.");
-  const ofKind = isErasure
-    ? sql`due.kind = ${literals([kind])} and ${place} <= ${dialect.now()}`
-    : sql`due.kind = ${literals([kind])}`;
-  return claimStatement(dialect, isErasure ? { ...ERASURES, rank: place } : OUTBOX, {
+  const lanes = { column: raw("due.lane"), names: names ?? [] };
+  // The order of erasures is documented, and fairness between names must not change it.
+  const queue: Claimable = isErasure
+    ? { ...ERASURES, rank: place }
+    : { ...OUTBOX, classes: OUTBOX.classes.map((one) => ({ ...one, lanes })) };
+  const ofKind = sql`due.kind = ${literals([kind])}`;
+  return claimStatement(dialect, queue, {
     limit,
     leaseMs,
     except,
-    where: names ? sql`${ofKind} and ${dialect.among(raw("due.name"), names)}` : ofKind,
+    where: isErasure ? sql`${ofKind} and ${place} <= ${dialect.now()}` : ofKind,
     set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
     returning: of.columns(dialect),
   });

@@ -8,11 +8,12 @@
  */
 import type { Database, Row } from "../storage/database.ts";
 import { GroupWriter } from "../storage/write/group-writer.ts";
-import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
+import { outlastRefusals, type RefusedWrites } from "../storage/write/refused-writes.ts";
+import { BRIEF_RETRIES, persist, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 
 export interface OutcomeWriterOptions<Outcome, Answer> {
-  readonly db: Pick<Database, "dialect" | "clock" | "query">;
+  readonly db: Pick<Database, "dialect" | "clock" | "callMs" | "query">;
   readonly write: (outcomes: readonly Outcome[]) => Promise<readonly Answer[]>;
   /** The approximate size of an outcome in the transaction. */
   readonly bytes: (outcome: Outcome) => number;
@@ -24,7 +25,9 @@ export interface OutcomeWriterOptions<Outcome, Answer> {
   readonly parallelFrom?: number;
   /** Ends every wait for the database. */
   readonly signal?: AbortSignal | undefined;
-  readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
+  readonly watch?: DatabaseWatch | undefined;
+  /** Called while the database refuses outcomes for a lasting reason, and once it no longer does. */
+  readonly onRefused?: ((refused: RefusedWrites) => void) | undefined;
 }
 
 const PARALLEL_FROM = 250;
@@ -32,21 +35,24 @@ const PARALLEL_FROM = 250;
 export class OutcomeWriter<Outcome, Answer> {
   readonly #db: OutcomeWriterOptions<Outcome, Answer>["db"];
   readonly #retryLimits: RetryLimits;
+  readonly #onRefused: OutcomeWriterOptions<Outcome, Answer>["onRefused"];
   readonly #writer: GroupWriter<Outcome, Answer>;
 
   constructor(options: OutcomeWriterOptions<Outcome, Answer>) {
-    const { db, write, bytes, failFast = () => false, signal, onTrouble } = options;
+    const { db, write, bytes, failFast = () => false, signal, watch, onRefused } = options;
     this.#db = db;
-    this.#retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
+    this.#onRefused = onRefused;
+    this.#retryLimits = { ...BRIEF_RETRIES, signal, watch };
     this.#writer = new GroupWriter<Outcome, Answer>({
       db,
       flush: write,
       bytes,
       failFast,
+      onRefused,
       // With a single writer, a second commit would wait for the first.
       parallelFrom: db.dialect.pick({ postgres: options.parallelFrom ?? PARALLEL_FROM, sqlite: Infinity }),
       ...(signal && { signal }),
-      ...(onTrouble && { onTrouble }),
+      watch,
     });
   }
 
@@ -68,6 +74,11 @@ export class OutcomeWriter<Outcome, Answer> {
   /** Runs other database work, with retries after transient errors. The work must be idempotent. */
   persist<T>(work: () => Promise<T>): Promise<T> {
     return persist(this.#db, work, this.#retryLimits);
+  }
+
+  /** The same for work that a worker cannot go on without: a lasting refusal of the database is waited out. */
+  outlast<T>(work: () => Promise<T>): Promise<T> {
+    return outlastRefusals(this.#db, () => this.persist(work), this.#retryLimits.signal, this.#onRefused);
   }
 
   /** Runs one statement with the same retries. */

@@ -7,10 +7,13 @@
  * - A commit whose answer was lost is read back, not repeated.
  * - A database error does not count as a failed attempt: the call is repeated. That includes every serialization
  *   failure and deadlock in a statement of the call.
+ * - If the database refuses the record for a lasting reason (a missing right), the call is rolled back, does nothing,
+ *   and is repeated with a backoff until the record succeeds.
  */
 import { AmendsError, classify } from "../core/errors.ts";
 import { AbandonedTransaction, type Database, type Session } from "../storage/database.ts";
 import { BRIEF_RETRIES, persist } from "../storage/retry.ts";
+import { isLasting, outlastRefusals, type RefusedWrites } from "../storage/write/refused-writes.ts";
 
 /** The end of the call, as its transaction needs it. */
 export interface Attempted<End> {
@@ -27,6 +30,8 @@ export interface TransactionalCall<End, Written> {
   readonly db: Database;
   /** Aborts when the call should stop: waiting for the database ends then. */
   readonly signal: AbortSignal;
+  /** Called while the database refuses the record for a lasting reason, and once it no longer does. */
+  readonly onRefused?: ((refused: RefusedWrites) => void) | undefined;
   call(tx: unknown): Promise<Attempted<End>>;
   /** Records the success in the same transaction; undefined if the fence refused it. */
   write(session: Session, end: End): Promise<Written | undefined>;
@@ -110,10 +115,12 @@ export async function callInTransaction<End, Written>(
     }, true);
   };
   try {
-    await persist(db, work, { attemptMax: Infinity, signal });
+    const patiently = (): Promise<void> => persist(db, work, { attemptMax: Infinity, signal });
+    await outlastRefusals(db, patiently, signal, given.onRefused);
     return { kind: "committed", written: last.written as Written };
   } catch (thrown) {
     forget();
+    if (isLasting(thrown)) return { kind: "interrupted" };
     if (thrown instanceof AmendsError && classify(thrown) === "transient") return { kind: "interrupted" };
     // `persist` wraps an error that is not a database error.
     const error = thrown instanceof AmendsError ? thrown.cause : thrown;

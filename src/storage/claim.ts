@@ -1,13 +1,14 @@
 /**
  * The claim and the renewal of every table of due work. A row is due when its state is claimable and its gate has
- * passed. A claim is one statement: it picks at most `limit` due rows, gives each a new token, and closes the gate
- * for the length of the lease. A worker with an older token can never write again.
+ * passed. A claim is one statement: it picks at most `limit` due rows, a share of each lane first, gives each a new token,
+ * and closes the gate for the length of the lease. A worker with an older token can never write again.
  */
 import { FIRST_CLAIM } from "../core/claim-token.ts";
 import { bigint, text, uuid } from "./column.ts";
 import type { Dialect } from "./database.ts";
 import { draw } from "./draw.ts";
 import { fields, type Fields } from "./fields.ts";
+import { firstOfLanes, type Lanes } from "./lanes.ts";
 import { empty, join, literals, raw, sql, type Sql } from "./sql.ts";
 
 export interface Claimable {
@@ -17,9 +18,17 @@ export interface Claimable {
   readonly idType?: "text" | "uuid" | "bigint";
   readonly states: readonly string[];
   /** Rows are picked class by class, so that failing rows cannot starve fresh ones. */
-  readonly classes: readonly Sql[];
+  readonly classes: readonly RowClass[];
   /** Within a class, rows of a lower rank come first; rows of one rank by their gate. */
   readonly rank?: Sql;
+}
+
+/** A class of rows. */
+export interface RowClass {
+  /** A condition on `due`. */
+  readonly where: Sql;
+  /** The claim takes a share of each lane, and fills up in their order. Undefined: the order of the gates alone. */
+  readonly lanes?: Lanes | undefined;
 }
 
 export interface ClaimOptions {
@@ -41,21 +50,34 @@ export function claimStatement(dialect: Dialect, queue: Claimable, options: Clai
   const { except = [] } = options;
   const others =
     except.length === 0 ? empty : sql`and not (${dialect.among(sql`cast(due.${id} as text)`, except)})`;
-  const picks = queue.classes.map((rowClass, index) => {
-    const taken = queue.classes
-      .slice(0, index)
-      .map((_, before) => sql` - (select count(*) from pick_${raw(String(before))})`);
+  const lock = dialect.forUpdateOf("due", "skip locked");
+  const picks: Sql[] = [];
+  // MATERIALIZED, otherwise a semi-join plan could run the pick again for every row and claim past the limit.
+  const pick = (query: (limit: Sql) => Sql): void => {
+    const taken = picks.map((_, before) => sql` - (select count(*) from pick_${raw(String(before))})`);
     const limit = join([sql`${options.limit}`, ...taken], "");
-    // MATERIALIZED, otherwise a semi-join plan could run the pick again for every row and claim past the limit.
-    return sql`pick_${raw(String(index))} as materialized (
-      select due.${id} from ${table} as due
-      where due.status in (${literals(queue.states)}) and ${rowClass}
+    picks.push(sql`pick_${raw(String(picks.length))} as materialized (${query(limit)})`);
+  };
+  const dueRows = (where: Sql): Sql => sql`select due.${id} as value from ${table} as due
+      where due.status in (${literals(queue.states)}) and ${where}
         and ${gate(dialect, raw("due.next_attempt_at"))} <= ${dialect.now()} and ${options.where} ${others}
-      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${gate(dialect, raw("due.next_attempt_at"))}, due.${id}
-      limit ${limit} ${dialect.forUpdateOf("due", "skip locked")})`;
-  });
+      order by ${queue.rank ? sql`${queue.rank}, ` : empty}${gate(dialect, raw("due.next_attempt_at"))}, due.${id}`;
+  for (const { where, lanes } of queue.classes) {
+    if (!lanes || lanes.names.length < 2) {
+      const inLane = lanes ? sql`${lanes.column} = ${lanes.names[0] ?? ""} and ${where}` : where;
+      pick((limit) => sql`${dueRows(inLane)} limit ${limit} ${lock}`);
+      continue;
+    }
+    const share = sql`${Math.ceil(options.limit / lanes.names.length)}`;
+    const inLane = sql`${lanes.column} = r.lane and ${where}`;
+    const firsts = (query: Sql, count: Sql): Sql => firstOfLanes(dialect, lanes.names, query, count, lock);
+    pick((limit) => sql`select first.value from ${firsts(dueRows(inLane), share)} limit ${limit}`);
+    // A row that this claim has locked itself is not skipped as locked.
+    const further = sql`${inLane} and due.${id} not in (select value from pick_${raw(String(picks.length - 1))})`;
+    pick((limit) => sql`select first.value from ${firsts(dueRows(further), limit)} limit ${limit}`);
+  }
   const all = join(
-    queue.classes.map((_, index) => sql`select ${id} as row_id from pick_${raw(String(index))}`),
+    picks.map((_, index) => sql`select value as row_id from pick_${raw(String(index))}`),
     " union all ",
   );
   return sql`with ${join(picks, ", ")}, picked as materialized (${all})

@@ -3,6 +3,7 @@ import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { DELIVERY, ORCHESTRATOR, SENDER } from "../storage/migrations/webhook-roles.ts";
 import { checkRights, type Role } from "../storage/postgres/rights.ts";
+import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import { deliveryDuty } from "./deliver/delivery-duty.ts";
 import { Jobs } from "./deliver/jobs.ts";
@@ -83,7 +84,7 @@ export function assemble(
   );
   const operators = new WebhookOperators({
     db: context.database,
-    retryLimits: retryLimitsOf(context),
+    retryLimits: retryLimitsOf(context, "webhooks"),
     orchestrator,
     deadLetters,
     subscriptions,
@@ -99,7 +100,7 @@ function dutiesOf(
 ): WebhookDuties {
   const { clock, owner, tracer, graceMs, database: db, closing: signal } = context;
   const { leaseMs, leaseMax, attemptMax, timeoutMs, concurrency } = settings;
-  const retryLimits = retryLimitsOf(context);
+  const retryLimits = retryLimitsOf(context, "webhooks");
   const jobs = new Jobs({ leaseMs, leaseMax, owner });
   const sending: SendingParts = {
     db,
@@ -130,9 +131,10 @@ function dutiesOf(
     onDisable: () => administrator.dueIn(0),
     onDead: (deliveries) => context.warn({ deliveries }, "amends: webhook deliveries became dead letters"),
   });
-  const onTrouble = (error: unknown, attempt: number): void => context.onTrouble(error, attempt);
+  const watch = context.watch("write webhooks");
+  const onRefused = (refused: RefusedWrites): void => context.onRefused("webhooks", refused);
   const here = applying((ms) => delivery.dueIn(ms));
-  const writer = new ResultWriter({ db, signal, onTrouble, applying: here });
+  const writer = new ResultWriter({ db, signal, watch, onRefused, applying: here });
   const mayDeliver = async (role: Role, what: string): Promise<void> => {
     await sender.ready?.();
     await checkRights(db, role, what);
@@ -143,7 +145,7 @@ function dutiesOf(
     retryLimits,
     () => checkRights(db, ORCHESTRATOR, "webhooks:orchestrator"),
   );
-  const reporting = new ResultWriter({ db, signal, onTrouble, applying: undefined });
+  const reporting = new ResultWriter({ db, signal, watch, onRefused, applying: undefined });
   return {
     delivery,
     administrator,

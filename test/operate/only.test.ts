@@ -52,7 +52,7 @@ onDatabase("postgres", (database) => {
     const amends = await database.amends({ database: db, sagas: [one], webhooks: { sender: new World() } });
     expect(await amends.worker({ only: ["webhooks:sender"] }).runOnce()).toBe(0);
     await expect(amends.worker({ only: ["sagas"] }).runOnce()).rejects.toThrow(
-      "permission denied for table saga_executions",
+      "lacks rights that sagas needs: select on amends.saga_executions",
     );
     await owner.close();
   });

@@ -5,7 +5,7 @@ import { claimSagas } from "../../src/sagas/journal/queries.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase } from "../support/databases.ts";
 import { SWITCHES, underEveryPlan } from "../support/hostile-plans.ts";
-import { insertRow, KIND, LEASE_MS } from "./support/sagas.ts";
+import { insertRow, LANE, LEASE_MS } from "./support/sagas.ts";
 
 onDatabase("postgres", (database) => {
   it("[K-05] no combination of planner settings makes a claim take more than its limit", async () => {
@@ -14,7 +14,7 @@ onDatabase("postgres", (database) => {
       await insertRow(db, `row-${String(n).padStart(2, "0")}`, { recoveries: n % 2 });
     const claims = await underEveryPlan(
       await database.place(),
-      () => claimSagas(db.dialect, [KIND], 5, "me", LEASE_MS),
+      () => claimSagas(db.dialect, [LANE], 5, "me", LEASE_MS),
       "select 1 from amends.saga_executions where token > 0",
     );
     for (const { off, returned, changed } of claims) expect([off, returned, changed]).toEqual([off, 5, 5]);
@@ -51,7 +51,7 @@ onDatabase("postgres", (database) => {
       await client.query(
         `update pg_class set relpages = ${pages}, reltuples = ${tuples} where oid = 'amends.saga_executions'::regclass`,
       );
-      const statement = claimSagas(db.dialect, [KIND], 5, "me", LEASE_MS);
+      const statement = claimSagas(db.dialect, [LANE], 5, "me", LEASE_MS);
       const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
       expect(rows).toHaveLength(5);
       await client.query("rollback");
@@ -70,7 +70,7 @@ onDatabase("sqlite", (database) => {
       await db.query(sql`update sqlite_stat1 set stat = ${stat}`);
       // Another connection reads the statistics anew.
       const other = await database.open();
-      const rows = await other.query(claimSagas(db.dialect, [KIND], 5, "me", LEASE_MS));
+      const rows = await other.query(claimSagas(db.dialect, [LANE], 5, "me", LEASE_MS));
       expect(rows).toHaveLength(5);
     }
     const [claimed] = await db.query(

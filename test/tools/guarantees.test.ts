@@ -80,6 +80,19 @@ it("a claim needs a test on each database that its row names, both if it names n
   ]);
 });
 
+it("a rule that is not built needs no test, and no test may name it", () => {
+  const rows = (id: string) => `| ${id} | text | files | 0 | not built |`;
+  const only = (id: string) => evidence.filter((rule) => rule.id === id);
+  expect(judge(rows("K-03"), only("K-03"))).toEqual([]);
+  expect(judge(rows("K-01"), only("K-01"))).toEqual([
+    "K-01 is not built, but test/a.test.ts names it: is pure",
+    "K-01 is not built, but test/a.test.ts names it: are both | shown",
+  ]);
+  expect(renew(page(rows("K-03")), evidence)).toContain(
+    "| K-03 | Nobody has shown this yet |  | 0 | not built |",
+  );
+});
+
 it("a rule of the specification that has no row is missing", () => {
   expect(judge(ALL.replace("K-02", "K-01"))).toContain(
     "K-02 is a rule of the specification, but docs/guarantees.md has no row for it. Run npm run guarantees -- --write.",

@@ -7,9 +7,11 @@ import { readMigrations } from "../../storage/migrations/migrate.ts";
 import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
+import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
-import { clockOf, progressOf } from "../doctor/progress.ts";
+import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
 import { objectsOf } from "../doctor/objects.ts";
+import { refusalsOf, rightsOf } from "../doctor/rights.ts";
 import { fileOf, settingsOf } from "../doctor/settings.ts";
 import { failureOf, Trouble, UsageError } from "../program/failure.ts";
 import { ok, warn, wrong, type Finding } from "../doctor/finding.ts";
@@ -160,14 +162,16 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   }
   findings.push(ok("schema", `${many(applied.length, "migration")}, none missing`));
   await ask("file", () => fileOf(db));
+  await ask("refusals", () => refusalsOf(db));
   const before = findings.length;
   await ask("tables", () => objectsOf(db));
   // Without a table or an index the plans are bad for a reason that is known.
   if (findings.slice(before).some(({ level }) => level === "wrong")) return;
+  await ask("rights", () => rightsOf(db));
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
-  if (erasure)
-    await ask("data map", async () => (await erasure.check(), ok("data map", "it fits the tables")));
+  await ask("log", () => orphanedOf(db));
+  if (erasure) await ask("data map", async () => dataMapOf(await erasure.check()));
 }
 
 const SIGNS: Readonly<Record<Finding["level"], readonly [sign: string, colour: Colour]>> = {

@@ -13,17 +13,17 @@ import { leaseJobs } from "../../webhooks/deliver/job-queries.ts";
 export function hotStatements(dialect: Dialect): readonly (readonly [name: string, statement: Sql])[] {
   const [limit, leaseMs, owner] = [10, 60_000, "doctor"];
   return [
-    ["claim of sagas", claimSagas(dialect, [{ name: "any", version: 1 }], limit, owner, leaseMs)],
+    ["claim of sagas", claimSagas(dialect, ["any@1#", "other@1#"], limit, owner, leaseMs)],
     ...OUTBOX_KINDS.map(
       (kind) =>
         [
           `claim of the outbox (${kind})`,
-          claimEntries(dialect, ENTRY, { kind, names: ["any"], limit, leaseMs }),
+          claimEntries(dialect, ENTRY, { kind, names: ["any", "other"], limit, leaseMs }),
         ] as const,
     ),
     [
       "claim of events",
-      claimDeliveries(dialect, { deliverable: ["any@1"], routable: ["any@1"] }, limit, leaseMs),
+      claimDeliveries(dialect, { deliverable: ["any@1", "other@1"], routable: ["any@1"] }, limit, leaseMs),
     ],
     ["due webhooks", selectDueWebhooks(dialect, ["deliveries", "jobs", "results"])],
     ["lease of webhook jobs", leaseJobs(dialect, limit, { leaseMs, owner })],

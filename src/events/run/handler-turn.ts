@@ -86,7 +86,7 @@ export class HandlerTurn {
   }
 
   async #callInTransaction(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
-    const { db, decider, store, callTools } = this.#engine;
+    const { db, decider, store, callTools, onRefused } = this.#engine;
     const { delivery, run, role, lease } = request;
     let prepared: Prepared;
     try {
@@ -100,6 +100,7 @@ export class HandlerTurn {
     const result = await handleInTransaction({
       db,
       signal: lease.signal,
+      onRefused,
       call: (tx) => callHandler(tools, request, (open = tx)),
       onLate: (late) => lease.keepOrphan(late),
       write: async (session, ok) => {

@@ -4,6 +4,7 @@
  */
 import { callInTransaction, type Attempted } from "../../runtime/own-transaction.ts";
 import type { Database, Session } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Called } from "./call.ts";
 import { DEADLINE_PASSED, type FinalResult, type HandlerResult } from "./result.ts";
 
@@ -18,6 +19,7 @@ export interface Written {
 export interface TransactionalHandler {
   readonly db: Database;
   readonly signal: AbortSignal;
+  readonly onRefused: (refused: RefusedWrites) => void;
   call(tx: unknown): Promise<Called>;
   /** The handler has not returned. */
   onLate(late: Promise<unknown>): void;
@@ -37,6 +39,7 @@ export async function handleInTransaction(
   const ended = await callInTransaction<HandlerResult | undefined, Written>({
     db: given.db,
     signal: given.signal,
+    onRefused: given.onRefused,
     call: async (tx) => attempted(given, await given.call(tx)),
     write: (session, result) => given.write(session, result as FinalResult),
     isCommitted: () => given.isSettled(),

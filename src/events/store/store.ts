@@ -1,4 +1,5 @@
 /** Runs and deliveries in a database. Publications and outcomes share commits; the other operations are rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import {
   claimDeliveries,
@@ -13,11 +14,13 @@ import {
   type DeliveryRow,
   type NewDelivery,
 } from "../../outbox/deliveries/row.ts";
-import { idOf } from "../../outbox/queries.ts";
+import { idOf, knownIds } from "../../outbox/queries.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import { LaneTurns } from "../../storage/lanes.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Delivery, Fanout, Move, Outcome, RunRecord } from "../run/outcome.ts";
 import {
@@ -38,7 +41,8 @@ export interface FlowStoreOptions {
   readonly db: Database;
   readonly leaseMs: number;
   readonly signal: AbortSignal;
-  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly watch: DatabaseWatch;
+  readonly onRefused?: (refused: RefusedWrites) => void;
   /** The application's own store of states, which is written in the same transactions. */
   readonly own?: SagaStore | undefined;
 }
@@ -52,8 +56,9 @@ export class FlowStore {
   readonly #leaseMs: number;
   readonly #tools: WriteTools;
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
+  readonly #turns: LaneTurns = new LaneTurns();
 
-  constructor({ db, leaseMs, signal, onTrouble, own }: FlowStoreOptions) {
+  constructor({ db, leaseMs, signal, watch, onRefused, own }: FlowStoreOptions) {
     this.#db = db;
     this.#own = own;
     this.#leaseMs = leaseMs;
@@ -63,7 +68,8 @@ export class FlowStore {
       write: (items) => this.#write(items),
       bytes: bytesOf,
       signal,
-      onTrouble,
+      watch,
+      onRefused,
       // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,
     });
@@ -111,11 +117,30 @@ export class FlowStore {
     return answer;
   }
 
-  /** Supersedes an unclaimed delivery and updates its run. False if either has changed. */
-  async supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
-    const item = { outcome: { delivery, to: SUPERSEDED, error, move, out }, out, claims: NO_CLAIMS };
-    const [answer] = await this.#writer.persist(() => this.#write([item]));
-    return answer?.isWritten === true;
+  /**
+   * Supersedes an unclaimed delivery and updates its run. False if either has changed. Two processes may supersede the
+   * same delivery under the same token, so the token does not say which of them did: what a refused one sends is rolled
+   * back.
+   */
+  supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
+    const outcome = { delivery, to: SUPERSEDED, error, move, out };
+    const ids = out.rows.map(({ id }) => id);
+    let isSent = false;
+    return this.#writer.persist(async () => {
+      try {
+        await this.#db.transaction(async (session, tx) => {
+          // Our own commit, whose answer was lost: only this call knows these ids.
+          if (isSent && (await session.query(knownIds(session.dialect, ids))).length > 0) return;
+          isSent = true;
+          const { isWritten } = await this.settleIn(session, outcome, NO_CLAIMS, tx);
+          if (!isWritten) throw new NotWritten();
+        });
+        return true;
+      } catch (thrown) {
+        if (thrown instanceof NotWritten) return false;
+        throw thrown;
+      }
+    });
   }
 
   /** Updates a run regardless of its deliveries. False if the run has changed. */
@@ -138,8 +163,10 @@ export class FlowStore {
     limit: number,
     except: readonly string[] = [],
   ): Promise<readonly Delivery[]> {
-    const rows = await this.#writer.query(claimDeliveries(this.dialect, known, limit, this.#leaseMs, except));
+    const fair = { deliverable: this.#turns.order(known.deliverable), routable: known.routable };
+    const rows = await this.#writer.query(claimDeliveries(this.dialect, fair, limit, this.#leaseMs, except));
     const claimed = rows.map((row) => DELIVERY.read(row));
+    this.#turns.served(claimed.map(({ handler, version }) => `${handler}@${version}`));
     const ids = claimed.flatMap(({ handler, sagaId }) => (handler === undefined || !sagaId ? [] : [sagaId]));
     const runs = ids.length === 0 ? NO_RUNS : await this.runs(ids);
     return claimed.map((row) => toDelivery(row, runs.get(row.sagaId ?? "")));

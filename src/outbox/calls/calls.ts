@@ -23,7 +23,7 @@ import { isErr } from "../../core/result.ts";
 import type { Session } from "../../storage/database.ts";
 import { retrying } from "../../storage/read/reader.ts";
 import { readPage, sourceOf, type Source } from "../../storage/read/selection.ts";
-import { persist, type RetryLimits } from "../../storage/retry.ts";
+import { answerInTime, persist, type RetryLimits } from "../../storage/retry.ts";
 import type { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
@@ -110,12 +110,12 @@ export class Calls<Tx = unknown> {
     this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
-    this.#retryLimits = retryLimitsOf(context);
+    this.#retryLimits = retryLimitsOf(context, "calls");
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
       table: CALL,
-      names: () => [...this.#known.keys()],
+      lanes: { names: () => [...this.#known.keys()], of: (row) => row.name },
       host: context,
       writer: this.#writer,
       leaseMs: this.#leaseMs,
@@ -154,7 +154,7 @@ export class Calls<Tx = unknown> {
     }
     database.refuseInside?.();
     const write = (): Promise<QueuedCall> => database.transaction((session) => writeCall(session, made));
-    const queued = await persist(database, write, this.#retryLimits);
+    const queued = await answerInTime(database, persist(database, write, this.#retryLimits));
     this.#pool.dueIn(made.gate?.afterMs ?? 0);
     return queued;
   }

@@ -1,6 +1,12 @@
 /** The claim of deliveries, its renewal, and queries on single claims. */
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../../core/outbox/machine.ts";
-import { claimStatement, freshFirst, renewStatement, type Claimable } from "../../storage/claim.ts";
+import {
+  claimStatement,
+  freshFirst,
+  renewStatement,
+  type Claimable,
+  type RowClass,
+} from "../../storage/claim.ts";
 import { bigint, flag, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -12,7 +18,7 @@ export const CLAIMED: OutboxStatus = outboxMachine.target("pending", "claim") as
 
 /** The handlers and events of a process. */
 export interface KnownEvents {
-  /** As `handler@version`. */
+  /** As `handler@version`, the one that is served first in front. */
   readonly deliverable: readonly string[];
   /** As `name@version`. */
   readonly routable: readonly string[];
@@ -20,17 +26,19 @@ export interface KnownEvents {
 
 /** Fresh deliveries first, then retries, then unrouted events. */
 function deliveries(dialect: Dialect, { deliverable, routable }: KnownEvents): Claimable {
-  const isKnown = dialect.among(sql`due.handler || '@' || due.event_version`, deliverable);
+  const lanes = { column: raw("due.lane"), names: deliverable };
   // An earlier delivery of the same correlation to the same handler must have ended.
   const isFirst = sql`(due.correlation is null or not exists (
     select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
       and b.entry_id < due.entry_id and b.status in (${literals(CLAIMABLE)})))`;
-  const ofClass = (rowClass: string): Sql =>
-    sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rowClass)} and ${isKnown} and ${isFirst}`;
+  const ofClass = (rowClass: string): RowClass => ({
+    where: sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rowClass)} and ${isFirst}`,
+    lanes,
+  });
   const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];
   const unrouted = sql`due.event_id is not null and due.handler is null and ${dialect.among(raw("due.name"), names)}
     and ${dialect.among(sql`due.name || '@' || due.event_version`, routable)}`;
-  return { ...OUTBOX, classes: [ofClass("0"), ofClass("1"), unrouted] };
+  return { ...OUTBOX, classes: [ofClass("0"), ofClass("1"), { where: unrouted }] };
 }
 
 /** Returns `DELIVERY` rows. */

@@ -3,6 +3,7 @@ import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
 import { freshFirst, gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
+import { lanesInUse } from "../../storage/lanes.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
 import { LOWEST_ID } from "./list-queries.ts";
@@ -39,16 +40,20 @@ export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
   return sql`(select min(u.since) from (${join(each, " union all ")}) as u)`;
 }
 
-/** Fresh entries and retries each have their own range of the index. */
+/** In each lane, fresh entries and retries have their own range of the index. */
 function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
   const dueAt = gate(dialect, raw("c.next_attempt_at"));
+  const table = dialect.table("outbox");
+  const isOpen = sql`x.kind = ${literals([kind])} and x.status in (${literals(CLAIMABLE)})`;
   return ["0", "1"].map(
-    (rank) => sql`select d.since from (
+    (rank) => sql`with recursive ${lanesInUse({ table, column: "lane", where: isOpen })}
+      select (select min(d.since) from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
-        from ${dialect.table("outbox")} as c
-        where c.kind = ${literals([kind])} and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
+        from ${table} as c
+        where c.kind = ${literals([kind])} and c.lane = lanes.lane and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
           and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
-        order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}`,
+        order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}) as since
+      from lanes where lanes.lane is not null`,
   );
 }
 

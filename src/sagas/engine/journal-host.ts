@@ -5,12 +5,13 @@
  */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { ControlDetails, Entry } from "../../core/saga/entry.ts";
-import type { SagaState } from "../../core/saga/state.ts";
+import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Database } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { AnySaga } from "../define/definition.ts";
 import type { Checkpoint, Journal, Move, SagaRecord } from "../journal/journal.ts";
 import { failureText } from "../../core/saga/failure-text.ts";
@@ -31,6 +32,8 @@ export interface HostTools extends StepCallTools {
   readonly sagaEvents: SagaEvents;
   /** The database has forgotten what this host wrote: it went back in time. */
   onRewound(host: JournalHost, foundVersion: number | undefined): void;
+  /** The database refuses to record outcomes for a lasting reason, or no longer does. */
+  readonly onRefused: (refused: RefusedWrites) => void;
   isDraining(): boolean;
   /** A saga was given back and is due after this long. */
   dueIn(ms: number): void;
@@ -141,6 +144,7 @@ export class JournalHost implements SagaHost {
     return callStepInTransaction({
       db,
       signal: call.signal,
+      onRefused: this.#tools.onRefused,
       call: (tx) => {
         call.tx = tx;
         return callStep(tools, call);
@@ -199,9 +203,11 @@ export class JournalHost implements SagaHost {
   #move({ entry, more, state, rest }: Lines): Move | undefined {
     const recovered = this.#unconfirmedRecovery && (isDone(entry) || (more?.some(isDone) ?? false));
     const from = this.run.state.status;
-    if (state.status === from && !rest && !recovered) return undefined;
+    const failing = failingStep(state) !== undefined;
+    const isSame = state.status === from && failing === (failingStep(this.run.state) !== undefined);
+    if (isSame && !rest && !recovered) return undefined;
     const { releaseMs, awaits } = rest ?? { releaseMs: undefined };
-    return { from, to: state.status, releaseMs, awaits, error: failureText(state), recovered };
+    return { from, to: state.status, releaseMs, awaits, error: failureText(state), failing, recovered };
   }
 
   /** The lines are durable: only now does any reader see them. */

@@ -4,6 +4,7 @@
  */
 import { callInTransaction, type Attempted } from "../../runtime/own-transaction.ts";
 import type { Database, Session } from "../../storage/database.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Checkpoint } from "../journal/journal.ts";
 import type { Called } from "./call.ts";
 import type { Answer } from "./guarded-call.ts";
@@ -11,6 +12,7 @@ import type { Answer } from "./guarded-call.ts";
 export interface TransactionalStep {
   readonly db: Database;
   readonly signal: AbortSignal;
+  readonly onRefused: (refused: RefusedWrites) => void;
   call(tx: unknown): Called | undefined | Promise<Called | undefined>;
   /** Writes the checkpoint of the success in this transaction; undefined if the fence refused it. */
   write(session: Session, called: Called): Promise<Checkpoint | undefined>;
@@ -30,6 +32,7 @@ export async function callStepInTransaction(step: TransactionalStep): Promise<An
   const ended = await callInTransaction<Called | undefined, Checkpoint>({
     db: step.db,
     signal: step.signal,
+    onRefused: step.onRefused,
     call: async (tx) => attempted(await step.call(tx)),
     write: (session, called) => step.write(session, called as Called),
     isCommitted: (checkpoint) => step.isWritten(checkpoint),

@@ -1,4 +1,5 @@
 /** The journal of sagas in a database. Starts and checkpoints go through group writers; every other statement is rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
@@ -8,7 +9,9 @@ import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
+import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
+import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { insertLines } from "./line-queries.ts";
@@ -24,6 +27,7 @@ import {
   type NewSaga,
   type SagaRecord,
 } from "./journal.ts";
+import { ServedKinds } from "../kinds/served.ts";
 import { moveFor } from "./move-queries.ts";
 import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
@@ -32,7 +36,8 @@ import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch;
+  readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
 export class DatabaseJournal implements Journal {
@@ -41,11 +46,14 @@ export class DatabaseJournal implements Journal {
   /** A start may wait for another transaction that inserts the same id. Its own writer keeps checkpoints from waiting, too. */
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
+  readonly #turns: LaneTurns = new LaneTurns();
+  readonly #kinds: ServedKinds;
 
-  constructor({ db, signal, onTrouble }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
+    this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
-    const options = { db, write, bytes: bytesOf, signal, onTrouble };
+    const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
     this.#lines = new OutcomeWriter(options);
   }
@@ -84,19 +92,41 @@ export class DatabaseJournal implements Journal {
     return rows[0] && { ...toRecord(rows[0], lines.map(toLogEntry)), epoch };
   }
 
-  claim(
+  async claim(
     kinds: readonly KnownKind[],
     limit: number,
     owner: string,
     leaseMs: number,
     except: readonly string[] = [],
   ): Promise<readonly SagaRecord[]> {
+    const take = (): Promise<readonly SagaRecord[]> => this.#claim(kinds, limit, owner, leaseMs, except);
+    const isOld = this.#kinds.isOld;
+    if (isOld) await this.#kinds.read();
+    const taken = await take();
+    if (taken.length > 0 || isOld) return taken;
+    // Nothing is due of the kinds that were open before: another process may have begun sagas with other steps.
+    const before = this.#kinds.served(kinds).length;
+    await this.#kinds.read();
+    return this.#kinds.served(kinds).length > before ? take() : taken;
+  }
+
+  async #claim(
+    kinds: readonly KnownKind[],
+    limit: number,
+    owner: string,
+    leaseMs: number,
+    except: readonly string[],
+  ): Promise<readonly SagaRecord[]> {
     const { dialect } = this.#db;
+    const served = this.#kinds.served(kinds);
+    await this.#kinds.report(served);
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
         const { epoch = 0 } = this.#db;
-        const rows = await session.query(claimSagas(dialect, kinds, limit, owner, leaseMs, except));
+        const lanes = this.#turns.order(served.map(({ kind }) => kind));
+        const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except));
         if (rows.length === 0) return [];
+        this.#turns.served(rows.map((row) => row["kind"] as string));
         const planned = await withPlans(session, rows, kinds);
         return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
       }),
@@ -130,7 +160,7 @@ export class DatabaseJournal implements Journal {
   }
 
   async arrivals(id: string): Promise<readonly Arrival[]> {
-    const rows = await this.#persist(() => this.#db.query(selectSignals(this.#db.dialect, id)));
+    const rows = await this.#lines.outlast(() => this.#db.query(selectSignals(this.#db.dialect, id)));
     return rows.map(toArrival);
   }
 

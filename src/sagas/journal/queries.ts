@@ -6,7 +6,8 @@ import { text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { Claimed, Kind, KnownKind } from "./journal.ts";
+import type { Claimed, KnownKind } from "./journal.ts";
+import { digestOf } from "../kinds/digest.ts";
 import { EXECUTION, LINE } from "./rows.ts";
 
 /** Sagas that never lost a worker come first: one that kills its worker must not take the healthy ones along. */
@@ -14,7 +15,7 @@ export const SAGAS: Claimable = {
   table: "saga_executions",
   id: "id",
   states: CLAIMABLE,
-  classes: [sql`due.recovery_attempts = 0`, sql`due.recovery_attempts > 0`],
+  classes: [{ where: sql`due.recovery_attempts = 0` }, { where: sql`due.recovery_attempts > 0` }],
   rank: sql`due.recovery_attempts`,
 };
 
@@ -26,33 +27,36 @@ export function executionColumns(dialect: Dialect, alias?: string): Sql {
 /** A claim of a saga whose owner did not give it back is a recovery, and is counted as one. */
 export function claimSagas(
   dialect: Dialect,
-  kinds: readonly Kind[],
+  /** As the column `kind` has them, the one that is served first in front. */
+  kinds: readonly string[],
   limit: number,
   owner: string,
   leaseMs: number,
   except: readonly string[] = [],
 ): Sql {
-  const kind = sql`due.name || '@' || due.definition`;
-  return claimStatement(dialect, SAGAS, {
-    limit,
-    leaseMs,
-    except,
-    where: dialect.among(
-      kind,
-      kinds.map(({ name, version }) => `${name}@${version}`),
-    ),
-    set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
+  const lanes = { column: raw("due.kind"), names: kinds };
+  const classes = SAGAS.classes.map((rowClass) => ({ ...rowClass, lanes }));
+  return claimStatement(
+    dialect,
+    { ...SAGAS, classes },
+    {
+      limit,
+      leaseMs,
+      except,
+      where: raw("true"),
+      set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,
-    returning: executionColumns(dialect),
-  });
+      returning: sql`${executionColumns(dialect)}, kind`,
+    },
+  );
 }
 
 /** The plan of sagas that a reference started, as the definition of the worker that claimed them first has it. */
 export function recordPlans(dialect: Dialect, sagas: readonly PlannedSaga[]): Sql {
   const deadline = dialect.plusMs(raw("c.created_at"), raw("r.deadline_ms"));
   return sql`update ${dialect.table("saga_executions")} as c
-    set plan = r.plan, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
+    set plan = r.plan, digest = r.digest, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
     from ${dialect.rows(PLANNED, sagas)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
 }
 
@@ -63,6 +67,7 @@ interface PlannedSaga extends Pick<KnownKind, "plan" | "deadlineMs"> {
 const PLANNED = fields<PlannedSaga>({
   id: text(({ id }) => id),
   plan: text(({ plan }) => encodePlan(plan)),
+  digest: text(({ plan }) => digestOf(plan)),
   deadline_ms: text(({ deadlineMs }) => (deadlineMs === undefined ? undefined : String(deadlineMs))),
 });
 

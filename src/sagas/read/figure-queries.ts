@@ -7,6 +7,7 @@ import { fields } from "../../storage/fields.ts";
 import { joinFirst } from "../../storage/first-rows.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { openLanes } from "../kinds/queries.ts";
 import { inState, someOpen } from "./list-queries.ts";
 
 /** How many there are of each state, counted no further than `max`; of the open ones, no further altogether. */
@@ -75,32 +76,29 @@ export function listDurations(dialect: Dialect, fromMs: number, limit: number): 
 }
 
 /**
- * The due sagas and the oldest of them. The index of due sagas begins with the number of recoveries: each number is
- * looked up by itself. Recovery budgets end far below the highest number.
+ * The due sagas of each kind and the oldest of them: those that never lost a worker, and the others. The index of due sagas
+ * begins with the kind and the number of recoveries.
  */
 export function selectDue(dialect: Dialect, max: number): Sql {
-  const due = sql`from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.recovery_attempts = r.n
+  const due = (
+    recoveries: Sql,
+  ): Sql => sql`(select ${dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"))} as since
+    from ${dialect.table("saga_executions")} as c
+    where c.status in (${literals(CLAIMABLE)}) and c.kind = lanes.lane and c.recovery_attempts ${recoveries}
       and ${gate(dialect, raw("c.next_attempt_at"))} <= ${dialect.now()}
-    order by ${gate(dialect, raw("c.next_attempt_at"))}, c.id`;
-  const since = dialect.epochMs(raw("coalesce(c.next_attempt_at, c.created_at)"));
-  return sql`select (select ${since} ${due} limit 1) as since,
-      (select count(*) from (select 1 ${due} limit ${max + 1}) as counted) as due,
-      ${dialect.epochMs(dialect.now())} as now_at from ${numbers(dialect, RECOVERIES_MAX)}`;
+    order by c.recovery_attempts, ${gate(dialect, raw("c.next_attempt_at"))}, c.id limit ${max + 1}) as counted`;
+  const each = [raw("= 0"), raw("> 0")].map(
+    (recoveries) => sql`select (select min(counted.since) from ${due(recoveries)}) as since,
+      (select count(*) from ${due(recoveries)}) as due, ${dialect.epochMs(dialect.now())} as now_at
+      from lanes where lanes.lane is not null`,
+  );
+  return sql`with recursive ${openLanes(dialect)} ${join(each, " union all ")}`;
 }
-
-const RECOVERIES_MAX = 100;
 
 /** When the next saga becomes due: a wait ends, or the lease of a worker. */
 export function nextSagaDue(dialect: Dialect): Sql {
   const isOpen = sql`c.status in (${literals(CLAIMABLE)})`;
   return nextDueIn(dialect, dialect.table("saga_executions"), "next_attempt_at", isOpen);
-}
-
-/** Workers that hold a saga under a live lease. */
-export function countOwners(dialect: Dialect): Sql {
-  return sql`select count(distinct c.owner) as owners from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.owner is not null and c.next_attempt_at > ${dialect.now()}`;
 }
 
 /** Open sagas by name and version of their definition. */

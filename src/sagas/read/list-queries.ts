@@ -7,6 +7,7 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine
 import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { openLanes } from "../kinds/queries.ts";
 import { lineColumns } from "./summary.ts";
 
 export interface SagaRange {
@@ -44,20 +45,23 @@ function newest(dialect: Dialect, range: SagaRange, limit: number): Sql {
     ),
   );
   if (open.length > 0) {
-    walks.push(sql`select * from (select d.updated_at, d.id from ${someOpen(dialect, OPEN_SCAN_MAX)} as d
-      where d.status in (${literals(open)}) ${names ? sql`and ${dialect.among(raw("d.name"), names)}` : empty} ${within("d")}) as walk`);
+    for (const name of names ?? [undefined])
+      walks.push(sql`select * from (select d.updated_at, d.id from ${someOpen(dialect, OPEN_SCAN_MAX, name)} as d
+        where d.status in (${literals(open)}) ${within("d")}) as walk`);
   }
   return sql`select u.id from (${join(walks, " union all ")}) as u order by u.updated_at desc, u.id desc limit ${limit}`;
 }
 
-/** Open sagas are read in the order in which they are due, and no further than this: usually there are few. */
+/** Open sagas are read kind by kind, and no further than this: usually there are few. */
 const OPEN_SCAN_MAX = 5_000;
 
-/** Open sagas as a relation. They have one index, that of due sagas, and are read along it. */
-export function someOpen(dialect: Dialect, limit: number): Sql {
+/** Open sagas as a relation, of every name or of one. They have one index, that of due sagas, and are read along it. */
+export function someOpen(dialect: Dialect, limit: number, name?: string): Sql {
+  // A kind begins with the name and `@`; `A` is the character after it.
+  const named = name === undefined ? empty : sql`and o.kind >= ${`${name}@`} and o.kind < ${`${name}A`}`;
   return sql`(select o.id, o.name, o.status, o.plan, o.token, o.created_at, o.updated_at
-    from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)})
-    order by o.recovery_attempts, ${gate(dialect, raw("o.next_attempt_at"))}, o.id limit ${limit})`;
+    from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)}) ${named}
+    order by o.kind, o.recovery_attempts, ${gate(dialect, raw("o.next_attempt_at"))}, o.id limit ${limit})`;
 }
 
 /** A state, and beside it all states of its index: SQLite does not infer that one is among the others. */
@@ -127,13 +131,15 @@ export function listNames(dialect: Dialect, limit: number): Sql {
     sql`(select c.name from ${table} as c where c.status in (${literals(sagaMachine.terminal)}) and c.name > ${before}
       order by c.name limit 1)`;
   const stalled = sql`select c.name from ${table} as c where ${inState("STALLED")} limit ${NAMES_SCAN_MAX}`;
-  return sql`with recursive found(name) as (
+  const open = sql`select (select o.name from ${table} as o where o.status in (${literals(CLAIMABLE)}) and o.kind = lanes.lane
+      order by o.kind, o.recovery_attempts limit 1) as name from lanes where lanes.lane is not null`;
+  return sql`with recursive ${openLanes(dialect)}, found(name) as (
       select ${next(raw("''"))} union all select ${next(raw("found.name"))} from found where found.name is not null)
     select name from (
       select * from (select name from found where name is not null limit ${limit}) as walk
-      union select d.name from ${someOpen(dialect, NAMES_SCAN_MAX)} as d
+      union select * from (${open}) as walk where walk.name is not null
       union select * from (${stalled}) as walk) as u order by name limit ${limit}`;
 }
 
-/** The names of this many open or stalled sagas are looked at. */
+/** The names of this many stalled sagas are looked at. */
 const NAMES_SCAN_MAX = 1_000;

@@ -1,4 +1,4 @@
-/** Stalled sagas, along the index that holds only them. */
+/** Stalled sagas, and those whose step behind the pivot keeps failing, each along the index that holds only them. */
 import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Selection } from "../../storage/read/selection.ts";
@@ -15,4 +15,8 @@ export function stalledRows(dialect: Dialect): Selection {
     id: raw("c.id"),
     columns: executionColumns(dialect, "c"),
   };
+}
+
+export function failingRows(dialect: Dialect): Selection {
+  return { ...stalledRows(dialect), where: raw("c.failing_at is not null"), at: raw("c.failing_at") };
 }

@@ -6,8 +6,10 @@ import { audit } from "./0001-initial/audit.ts";
 import { erasure } from "./0001-initial/erasure.ts";
 import { events } from "./0001-initial/events.ts";
 import { outbox } from "./0001-initial/outbox.ts";
+import { refusedWrites } from "./0001-initial/refused-writes.ts";
 import { sagas } from "./0001-initial/sagas.ts";
 import { webhooks } from "./0001-initial/webhooks.ts";
+import { workers } from "./0001-initial/workers.ts";
 import { ddlOf } from "./ddl.ts";
 
 export function initial(dialect: Dialect): string[] {
@@ -21,6 +23,8 @@ export function initial(dialect: Dialect): string[] {
     ...audit(ddl),
     ...erasure(ddl),
     ...webhooks(ddl),
+    ...refusedWrites(ddl),
+    ...workers(ddl),
   ];
 }
 

@@ -5,7 +5,7 @@ import type { Database, Dialect, Session } from "../database.ts";
 import { fields } from "../fields.ts";
 import { persist } from "../retry.ts";
 import { raw, sql, type Sql } from "../sql.ts";
-import { projection } from "../table.ts";
+import { projection, type Projection } from "../table.ts";
 
 /** On all columns of a table, or on some. */
 export type Rights = Readonly<
@@ -70,19 +70,46 @@ export function textOf(rights: Rights): string {
     .join(", ");
 }
 
-/** Throws if the login lacks rights of a role; the error lists them. */
-export async function checkRights(db: Database, role: Role, what: string): Promise<void> {
-  if (db.dialect.name !== "postgres") return;
+/** A right that a login lacks. */
+export interface MissingRight {
+  readonly login: string;
+  readonly table: string;
+  readonly right: string;
+  /** Empty: all columns. */
+  readonly column: string;
+}
+
+/** The rights of a role that the login lacks; none on a database without rights. */
+export async function missingRights(
+  db: Pick<Database, "dialect" | "query" | "clock">,
+  role: Role,
+): Promise<readonly MissingRight[]> {
+  if (db.dialect.name !== "postgres") return [];
   const rows = await persist(db, () => db.query(selectMissing(db.dialect, role.grants)));
-  const missing = rows.map((row) => MISSING.read(row));
+  return rows.map((row) => MISSING.read(row));
+}
+
+/** `delete on amends.saga_interests, …` */
+export function listRights(missing: readonly MissingRight[]): string {
+  return [...new Set(missing.map(({ right, table }) => `${right} on ${table}`))].join(", ");
+}
+
+/** Throws if the login lacks rights of a role; the error lists them. */
+export async function checkRights(
+  db: Database,
+  role: Role,
+  what: string,
+  advice: (login: string) => string = (login) =>
+    `Run \`migrate({ roles: true })\` once, then \`grant ${roleName(db.dialect, role)} to "${login}"\`.`,
+): Promise<void> {
+  const missing = await missingRights(db, role);
   const [first] = missing;
   if (!first) return;
   const { login } = first;
-  const list = [...new Set(missing.map(({ right, table }) => `${right} on ${table}`))].join(", ");
   const name = roleName(db.dialect, role);
   throw new AmendsError(
     "DATABASE_FORBIDDEN",
-    `The login "${login}" lacks rights that ${what} needs: ${list}. Run \`migrate({ roles: true })\` once, then \`grant ${name} to "${login}"\`.`,
+    `The login "${login}" lacks rights that ${what} needs: ${listRights(missing)}. ${advice(login)}`,
     { login, role: name, missing: missing.map(({ right, table, column }) => ({ right, table, column })) },
   );
 }
@@ -100,7 +127,7 @@ const NEEDED = fields<Needed>({
   col: text((one) => one.column),
 });
 
-const MISSING = projection({
+const MISSING: Projection<MissingRight> = projection({
   login: text("login"),
   table: text("relation"),
   right: text("rights"),

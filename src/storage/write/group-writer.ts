@@ -5,23 +5,27 @@
  *
  * `flush` must be safe to repeat: after a lost connection it gets the same items again, and answers for each
  * whether it is in the database. An item that the database refuses is found by splitting the group, and fails
- * alone.
+ * alone. If the reason lies in the database (a missing right, a missing table), the item is kept and written again
+ * with a backoff.
  */
 import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Database } from "../database.ts";
-import { BRIEF_RETRIES, persist } from "../retry.ts";
+import { answerInTime, BRIEF_RETRIES, persist, type DatabaseWatch } from "../retry.ts";
+import { isLasting, waitForRepair, type RefusedWrites } from "./refused-writes.ts";
 
 interface Waiting<Item, Answer> {
   readonly item: Item;
   readonly bytes: number;
+  /** How often the database has refused it for a lasting reason. */
+  refusals: number;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
 
 export interface GroupWriterOptions<Item, Answer> {
-  readonly db: Pick<Database, "dialect" | "clock">;
+  readonly db: Pick<Database, "dialect" | "clock" | "callMs">;
   readonly flush: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly bytes: (item: Item) => number;
   readonly signal?: AbortSignal;
@@ -29,9 +33,11 @@ export interface GroupWriterOptions<Item, Answer> {
    * The number of waiting items from which a second flush runs in parallel; never on a database with one writer.
    */
   readonly parallelFrom?: number;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch | undefined;
   /** True if a caller waits for this item, so that an outage is reported instead of waited out. */
   readonly failFast: (item: Item) => boolean;
+  /** Called at each refusal for a lasting reason, and once nothing is refused any more. */
+  readonly onRefused?: ((refused: RefusedWrites) => void) | undefined;
 }
 
 const HOLD_MS = 1_000;
@@ -46,6 +52,9 @@ export class GroupWriter<Item, Answer> {
   #waiting: Waiting<Item, Answer>[] = [];
   #flying = 0;
   #held = 0;
+  /** Items that the database refuses for a lasting reason. */
+  #refused = 0;
+  #lastRefusal: AmendsError | undefined;
   #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
@@ -57,10 +66,12 @@ export class GroupWriter<Item, Answer> {
   }
 
   submit(item: Item): Promise<Answer> {
-    return new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ item, bytes: this.#options.bytes(item), resolve, reject });
+    const { db, bytes, failFast } = this.#options;
+    const submitted = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ item, bytes: bytes(item), refusals: 0, resolve, reject });
       this.#plan();
     });
+    return failFast(item) ? answerInTime(db, submitted) : submitted;
   }
 
   /** Resolves once all submitted items are written. */
@@ -135,20 +146,25 @@ export class GroupWriter<Item, Answer> {
   }
 
   async #flush(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    const { db, flush, signal, onTrouble } = this.#options;
+    const { db, flush, signal, watch } = this.#options;
     try {
       const items = group.map((one) => one.item);
       const answers = await persist(db, () => flush(items), {
         ...BRIEF_RETRIES,
         signal,
-        onTrouble,
+        watch,
         splits: items.length > 1,
       });
       this.flushes++;
       group.forEach((one, index) => one.resolve(answers[index] as Answer));
+      this.#settled(group);
     } catch (error) {
       if (isPassing(error)) return this.#hold(group, error);
-      if (group.length === 1) return group[0]?.reject(error);
+      if (group.length === 1) {
+        if (isLasting(error)) return this.#hold(group, error);
+        group[0]?.reject(error);
+        return this.#settled(group);
+      }
       const half = group.length >> 1;
       await Promise.all([this.#flush(group.slice(0, half)), this.#flush(group.slice(half))]);
     }
@@ -159,14 +175,33 @@ export class GroupWriter<Item, Answer> {
     const { failFast, signal } = this.#options;
     const tell = (item: Item): boolean => signal?.aborted === true || failFast(item);
     const patient = group.filter((one) => !tell(one.item));
-    for (const one of group) if (tell(one.item)) one.reject(error);
+    const told = group.filter((one) => tell(one.item));
+    for (const one of told) one.reject(error);
+    this.#settled(told);
     if (patient.length === 0) return;
     this.#held++;
-    void this.#returnLater(patient);
+    if (isLasting(error)) this.#tellRefused(patient, error);
+    void this.#returnLater(patient, isLasting(error));
   }
 
-  async #returnLater(patient: readonly Waiting<Item, Answer>[]): Promise<void> {
-    await sleep(this.#options.db.clock, HOLD_MS, this.#options.signal);
+  #tellRefused(patient: readonly Waiting<Item, Answer>[], error: AmendsError): void {
+    for (const one of patient) if (one.refusals++ === 0) this.#refused++;
+    this.#lastRefusal = error;
+    this.#options.onRefused?.({ error, waiting: this.#refused });
+  }
+
+  /** These are written, or their callers know that they are not. */
+  #settled(group: readonly Waiting<Item, Answer>[]): void {
+    if (this.#refused === 0) return;
+    this.#refused -= group.filter(({ refusals }) => refusals > 0).length;
+    const error = this.#lastRefusal;
+    if (this.#refused === 0 && error) this.#options.onRefused?.({ error, waiting: 0 });
+  }
+
+  async #returnLater(patient: readonly Waiting<Item, Answer>[], isRefused: boolean): Promise<void> {
+    const { db, signal } = this.#options;
+    const refusals = Math.max(...patient.map((one) => one.refusals));
+    await (isRefused ? waitForRepair(db, refusals, signal) : sleep(db.clock, HOLD_MS, signal));
     this.#held--;
     this.#waiting = [...patient, ...this.#waiting];
     this.#plan();

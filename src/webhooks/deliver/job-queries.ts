@@ -31,7 +31,7 @@ const JOBS: Claimable = {
   id: "id",
   idType: "bigint",
   states: ACTIVE,
-  classes: [sql`true`],
+  classes: [{ where: sql`true` }],
 };
 
 /** Jobs that a worker holds: only these may be settled, renewed or given back. */

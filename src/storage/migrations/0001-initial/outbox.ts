@@ -1,7 +1,7 @@
 /**
  * The outbox: one table for everything that leaves the system, with a column for the kind. A claim selects one
- * kind, fresh entries first; its index holds only open rows and begins with both, so a claim reads no rows of other
- * kinds and no finished ones. The open rows of subjects' requests have a separate index, for completion and
+ * kind, lane by lane, fresh entries first; its index holds only open rows and begins with these, so a claim reads no rows of
+ * other kinds and no finished ones. The open rows of subjects' requests have a separate index, for completion and
  * reports.
  *
  * A row of kind `event` is an unrouted event, and one of kind `delivery` is one event for one handler; `entry_id`
@@ -12,6 +12,10 @@ import { OPERATIONS, OUTBOX_KINDS, VERIFICATIONS } from "../../../core/outbox/en
 import { BLOCKING, CLAIMABLE, outboxMachine } from "../../../core/outbox/machine.ts";
 import { freshFirst, isUntried, triedLast } from "../../claim.ts";
 import { initially, isState, oneOf, type Ddl } from "../ddl.ts";
+
+/** The handler of a delivery, with the version of its event, or the name of a call. Everything else has one lane. */
+const LANE =
+  "case kind when 'delivery' then handler || '@' || cast(event_version as text) when 'call' then name else '' end";
 
 export function outbox(ddl: Ddl): string[] {
   const { instant, uuid, bigint, id, table, index, uniqueIndex, gate, end, refuse } = ddl;
@@ -32,6 +36,7 @@ export function outbox(ddl: Ddl): string[] {
       event_id ${uuid},
       event_version integer,
       handler ${id},
+      lane ${id} generated always as (${LANE}) stored,
       correlation ${id},
       causation ${uuid},
       dedupe_key text, dedupe_input text,
@@ -53,7 +58,7 @@ export function outbox(ddl: Ddl): string[] {
     ${end("changing", "keyed")}`,
     index(
       "outbox_due",
-      `${name} (kind, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${open}`,
+      `${name} (kind, lane, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${open}`,
     ),
     // Requests of subjects are claimed in an order of their own.
     index(
