@@ -25,8 +25,10 @@ const OURS: Readonly<Record<string, string>> = {
   outbox:
     "entry_id kind name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
   saga_archive: "name status plan",
-  saga_executions: "name status plan owner awaits",
+  refused_writes: "id operation code state owner",
+  saga_executions: "name status plan digest owner awaits",
   saga_interests: "event_type field step_name",
+  saga_kinds: "kind name plan",
   saga_logs: "step_name action status next_step next_action",
   saga_signals: "name",
   saga_state:
@@ -39,6 +41,7 @@ const OURS: Readonly<Record<string, string>> = {
   webhook_lanes: "disable_reason",
   webhook_subscriptions: "status events secrets secret_ends",
   webhook_subscription_types: "pattern",
+  workers: "owner",
 };
 
 onDatabase("sqlite", (database) => {
