@@ -9,6 +9,7 @@ import type { SubscriptionBrief } from "../webhooks/read/subscription-brief.ts";
 export const ATTENTION_KINDS = [
   "stalled-saga",
   "failing-saga",
+  "excluded-saga",
   "stalled-run",
   "abandoned-entry",
   "abandoned-call",
@@ -77,6 +78,12 @@ export interface FailingSagaItem extends AttentionFacts<"failing-saga"> {
   readonly error: string;
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
+}
+
+/** A saga that no worker claims, because `setRecoveryAttempts` of the storage contract excluded it. */
+export interface ExcludedSagaItem extends AttentionFacts<"excluded-saga"> {
+  /** The recovery attempts that were set. */
+  readonly attempts: number;
 }
 
 /** A run of a saga over events that could not undo one of its steps. */
@@ -171,6 +178,7 @@ export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
 export type AttentionItem =
   | StalledSagaItem
   | FailingSagaItem
+  | ExcludedSagaItem
   | StalledRunItem
   | AbandonedEntryItem
   | AbandonedCallItem

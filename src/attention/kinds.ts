@@ -9,7 +9,14 @@ import { stalledRuns } from "../events/read/list.ts";
 import type { ListedRun } from "../events/read/run.ts";
 import type { ListedEntry } from "../outbox/read/entry.ts";
 import { abandonedEntries } from "../outbox/read/list.ts";
-import { failingSagas, stalledSagas, type FailingSaga, type StalledSaga } from "../sagas/read/stalled.ts";
+import {
+  excludedSagas,
+  failingSagas,
+  stalledSagas,
+  type ExcludedSaga,
+  type FailingSaga,
+  type StalledSaga,
+} from "../sagas/read/stalled.ts";
 import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
@@ -38,6 +45,7 @@ import type {
   AttentionKind,
   DeadLetterItem,
   DisabledSubscriptionItem,
+  ExcludedSagaItem,
   FailingSagaItem,
   OverdueErasureItem,
   RefusedWriteItem,
@@ -120,6 +128,16 @@ export const SOURCES: readonly ItemSource[] = [
     reason: ({ reason }) => reason,
     actions: ({ actions }) => actions,
     details: ({ step, attempts, error, skippable }) => ({ step, attempts, error, skippable }),
+  }),
+  ...kind<ExcludedSagaItem, ExcludedSaga>({
+    kind: "excluded-saga",
+    sources: [excludedSagas],
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    reason: ({ status, attempts }) =>
+      `it is ${status}, and no worker claims it: its recovery attempts were set to ${attempts}. setRecoveryAttempts(id, 0) puts it back`,
+    actions: () => [],
+    details: ({ attempts }) => ({ attempts }),
   }),
   ...kind<StalledRunItem, ListedRun>({
     kind: "stalled-run",

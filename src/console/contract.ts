@@ -271,6 +271,7 @@ export interface Revealed {
 export type AttentionKind =
   | "stalled-saga"
   | "failing-saga"
+  | "excluded-saga"
   | "stalled-run"
   | "abandoned-entry"
   | "abandoned-call"

@@ -169,7 +169,7 @@ async function scansOf(statements: readonly Sql[], explainer: Explainer): Promis
 }
 
 const WATCH = {
-  small: /saga_executions_(due|stalled|failing)|saga_state_open|outbox_abandoned/,
+  small: /saga_executions_(due|stalled|failing|excluded)|saga_state_open|outbox_abandoned/,
   tables: TABLES,
 };
 
@@ -177,7 +177,7 @@ const WATCH = {
 const OWN =
   /^SCAN (?:s|k|u|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
 const SMALL =
-  /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|_failing|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
+  /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|_failing|_excluded|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
 
 function large(scans: readonly string[]): readonly string[] {
   return scans.filter((scan) => {

@@ -36,6 +36,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: "saga",
     href: (id) => hrefOf(["sagas", id]),
   },
+  "excluded-saga": {
+    word: "Excluded saga",
+    icon: "sagas",
+    needs: () => "No worker claims it. Set its recovery attempts to 0 to put it back.",
+    target: undefined,
+    href: (id) => hrefOf(["sagas", id]),
+  },
   "abandoned-entry": {
     word: "Abandoned erasure",
     icon: "erasures",
@@ -150,7 +157,7 @@ export function targetOf(item: AttentionLine): Target | undefined {
 
 /** The title of an item: what it is about, as people call it. */
 export function titleOf({ kind, name, id, processId, subscription }: AttentionLine): string {
-  if (kind === "stalled-saga" || kind === "failing-saga") return `${name} ${id}`;
+  if (kind === "stalled-saga" || kind === "failing-saga" || kind === "excluded-saga") return `${name} ${id}`;
   if (kind === "stalled-run" && processId !== undefined) return `${name} ${processId}`;
   if (kind === "overdue-erasure") return `${name} of ${id}`;
   return kind === "dead-letter" && subscription ? `${name} → ${subscription.name}` : name;

@@ -43,7 +43,7 @@ export function claimSagas(
       limit,
       leaseMs,
       except,
-      where: raw("true"),
+      where: raw("due.excluded_at is null"),
       set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,

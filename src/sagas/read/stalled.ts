@@ -1,13 +1,14 @@
 /** Stalled sagas: why each stalled, and what a person may do about it. */
+import type { SagaStatus } from "../../core/saga/machine.ts";
 import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
-import type { Selection, Source } from "../../storage/read/selection.ts";
+import { sourceOf, type Selection, type Source } from "../../storage/read/selection.ts";
 import type { LogEntry } from "../journal/journal.ts";
 import { selectLogs } from "../journal/queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "../journal/rows.ts";
 import { allowedActions, skippable, type SagaAction } from "../view/operators.ts";
 import { failureOf, stallReason, undoErrorsOf, type SagaFailure, type UndoFailure } from "../view/outcome.ts";
-import { failingRows, stalledRows } from "./stalled-queries.ts";
+import { excludedRows, failingRows, stalledRows } from "./stalled-queries.ts";
 
 export interface StalledSaga {
   readonly id: string;
@@ -101,3 +102,18 @@ function toStalled(row: Row, entries: readonly LogEntry[]): StalledSaga {
     return { ...known, reason, error: undefined, undoErrors: [], actions: [], skippable: [] };
   }
 }
+
+/** A saga that no worker claims, because its recovery attempts were set so high. */
+export interface ExcludedSaga {
+  readonly id: string;
+  readonly name: string;
+  readonly status: SagaStatus;
+  readonly attempts: number;
+}
+
+export const excludedSagas: Source<ExcludedSaga> = sourceOf(excludedRows, (row) => ({
+  id: idOf(row),
+  name: row["name"] as string,
+  status: row["status"] as SagaStatus,
+  attempts: Number(row["recovery_attempts"]),
+}));

@@ -30,6 +30,11 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
           (id, name, status, context, plan, version, token, failing_at, next_attempt_at, created_at, updated_at)
         values (${name}, 'paying', 'RUNNING', '{"input":{}}', 'one! two', 1, 1, ${at}, ${dialect.now()}, ${dialect.now()}, ${dialect.now()}) returning id`);
       return name;
+    case "excluded-saga":
+      await insert(sql`insert into ${table("saga_executions")}
+          (id, name, status, context, plan, version, token, recovery_attempts, excluded_at, created_at, updated_at)
+        values (${name}, 'order', 'RUNNING', '{"input":{}}', 'one', 1, 1, 5, ${at}, ${dialect.now()}, ${dialect.now()}) returning id`);
+      return name;
     case "stalled-run":
       return insert(sql`insert into ${table("saga_state")}
           (saga_id, saga_type, process_id, status, trigger_id, trail, started_at, updated_at, rested_at)

@@ -39,6 +39,7 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       deadline_at ${instant},
       error text,
       failing_at ${instant},
+      excluded_at ${instant},
       awaits text,
       signals integer not null default 0,
       created_at ${instant} not null,
@@ -53,6 +54,7 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       `${name} (updated_at, id) where ${isState("status", sagaMachine, "STALLED")}`,
     ),
     index("saga_executions_failing", `${name} (failing_at, id) where failing_at is not null`),
+    index("saga_executions_excluded", `${name} (excluded_at, id) where excluded_at is not null`),
     // For lists and figures, by state and by name. They hold only ended sagas, so each saga is written into them
     // once, at its end.
     index("saga_executions_ended", `${name} (status, updated_at, id, created_at) where ${ended}`),
