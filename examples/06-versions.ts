@@ -41,15 +41,15 @@ await second.worker({ concurrency: 1 }).runOnce();
 await second.start(v2, { name: "cai" }, { id: "w-3" });
 await second.close();
 
-// A release that changed version 1 in place stalls what it cannot carry on, with the difference.
+// A release that changed version 1 in place leaves alone what it cannot carry on. After ten minutes that needs a person.
 const third = await deploy([v1Changed, v2]);
 await third.worker().start();
 for (const id of ["w-1", "w-2", "w-3"]) {
   const run = await third.get(id);
-  const outcome = await run.result();
+  if (id !== "w-2") await run.result();
   const view = await third.inspect(id);
-  const more = outcome.status === "STALLED" ? outcome.reason : Object.keys(view?.results ?? {}).join(", ");
-  console.log(`${id} v${view?.version} ${outcome.status}: ${more}`);
+  const done = Object.keys(view?.results ?? {}).join(", ");
+  console.log(`${id} v${view?.version} ${view?.status}: ${done || "no worker has its steps"}`);
 }
 await third.close();
 rmSync(folder, { recursive: true });

@@ -8,6 +8,8 @@ import type { SubscriptionBrief } from "../webhooks/read/subscription-brief.ts";
 /** The kinds of attention items. Items of the same instant are listed in this order. */
 export const ATTENTION_KINDS = [
   "stalled-saga",
+  "failing-saga",
+  "excluded-saga",
   "stalled-run",
   "abandoned-entry",
   "abandoned-call",
@@ -15,6 +17,7 @@ export const ATTENTION_KINDS = [
   "dead-letter",
   "disabled-subscription",
   "overdue-erasure",
+  "unserved-kind",
   "refused-write",
 ] as const;
 
@@ -63,6 +66,24 @@ export interface StalledSagaItem extends AttentionFacts<"stalled-saga"> {
   readonly undoErrors: readonly UndoFailure[];
   /** Steps that may be skipped. */
   readonly skippable: readonly string[];
+}
+
+/** A saga whose step after the pivot has used up its attempts. It is tried again all the same. */
+export interface FailingSagaItem extends AttentionFacts<"failing-saga"> {
+  /** The step that fails. */
+  readonly step: string | undefined;
+  /** The number of attempts that failed. */
+  readonly attempts: number;
+  /** The label of the last error, never its message. */
+  readonly error: string;
+  /** Steps that may be skipped. */
+  readonly skippable: readonly string[];
+}
+
+/** A saga that no worker claims, because `setRecoveryAttempts` of the storage contract excluded it. */
+export interface ExcludedSagaItem extends AttentionFacts<"excluded-saga"> {
+  /** The recovery attempts that were set. */
+  readonly attempts: number;
 }
 
 /** A run of a saga over events that could not undo one of its steps. */
@@ -135,6 +156,14 @@ export interface OverdueErasureItem extends AttentionFacts<"overdue-erasure"> {
   readonly blocking: readonly BlockingEntry[];
 }
 
+/** Open sagas of one kind that no running worker can run. Its id is their name, their version and the digest of their steps. */
+export interface UnservedKindItem extends AttentionFacts<"unserved-kind"> {
+  /** The version of their definition. */
+  readonly version: number;
+  /** The number of open sagas, at most 1,000. */
+  readonly sagas: number;
+}
+
 /** The database refuses to record outcomes, for a reason that a person must remove. Nothing is called again meanwhile. */
 export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
   /** The error code, such as `DATABASE_FORBIDDEN`. */
@@ -148,6 +177,8 @@ export interface RefusedWriteItem extends AttentionFacts<"refused-write"> {
 /** One attention item. Its `kind` says which of these it is. */
 export type AttentionItem =
   | StalledSagaItem
+  | FailingSagaItem
+  | ExcludedSagaItem
   | StalledRunItem
   | AbandonedEntryItem
   | AbandonedCallItem
@@ -155,4 +186,5 @@ export type AttentionItem =
   | DeadLetterItem
   | DisabledSubscriptionItem
   | OverdueErasureItem
+  | UnservedKindItem
   | RefusedWriteItem;

@@ -9,7 +9,15 @@ import { stalledRuns } from "../events/read/list.ts";
 import type { ListedRun } from "../events/read/run.ts";
 import type { ListedEntry } from "../outbox/read/entry.ts";
 import { abandonedEntries } from "../outbox/read/list.ts";
-import { stalledSagas, type StalledSaga } from "../sagas/read/stalled.ts";
+import {
+  excludedSagas,
+  failingSagas,
+  stalledSagas,
+  type ExcludedSaga,
+  type FailingSaga,
+  type StalledSaga,
+} from "../sagas/read/stalled.ts";
+import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import {
@@ -37,8 +45,11 @@ import type {
   AttentionKind,
   DeadLetterItem,
   DisabledSubscriptionItem,
+  ExcludedSagaItem,
+  FailingSagaItem,
   OverdueErasureItem,
   RefusedWriteItem,
+  UnservedKindItem,
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
@@ -108,6 +119,25 @@ export const SOURCES: readonly ItemSource[] = [
     reason: ({ reason }) => reason,
     actions: ({ actions }) => actions,
     details: ({ error, undoErrors, skippable }) => ({ error, undoErrors, skippable }),
+  }),
+  ...kind<FailingSagaItem, FailingSaga>({
+    kind: "failing-saga",
+    sources: [failingSagas],
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: ({ actions }) => actions,
+    details: ({ step, attempts, error, skippable }) => ({ step, attempts, error, skippable }),
+  }),
+  ...kind<ExcludedSagaItem, ExcludedSaga>({
+    kind: "excluded-saga",
+    sources: [excludedSagas],
+    id: ({ id }) => id,
+    name: ({ name }) => name,
+    reason: ({ status, attempts }) =>
+      `it is ${status}, and no worker claims it: its recovery attempts were set to ${attempts}. setRecoveryAttempts(id, 0) puts it back`,
+    actions: () => [],
+    details: ({ attempts }) => ({ attempts }),
   }),
   ...kind<StalledRunItem, ListedRun>({
     kind: "stalled-run",
@@ -205,6 +235,15 @@ export const SOURCES: readonly ItemSource[] = [
       ].join("; "),
     actions: () => [],
     details: ({ requestedAt, blocking }) => ({ requestedAt, blocking }),
+  }),
+  ...kind<UnservedKindItem, UnservedKind>({
+    kind: "unserved-kind",
+    sources: [unservedKinds],
+    id: ({ kind: id }) => id,
+    name: ({ name }) => name,
+    reason: ({ reason }) => reason,
+    actions: () => [],
+    details: ({ version, sagas }) => ({ version, sagas }),
   }),
   ...kind<RefusedWriteItem, ReportedRefusal>({
     kind: "refused-write",

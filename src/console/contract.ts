@@ -270,6 +270,8 @@ export interface Revealed {
 // GET api/attention?kind=&limit=&after=: what needs a person, oldest first.
 export type AttentionKind =
   | "stalled-saga"
+  | "failing-saga"
+  | "excluded-saga"
   | "stalled-run"
   | "abandoned-entry"
   | "abandoned-call"
@@ -277,6 +279,7 @@ export type AttentionKind =
   | "dead-letter"
   | "disabled-subscription"
   | "overdue-erasure"
+  | "unserved-kind"
   | "refused-write";
 export type AttentionAction = SagaAction | "requeue" | "resend" | "dismiss" | "enable" | "unsubscribe";
 export interface AttentionLine {
@@ -289,7 +292,7 @@ export interface AttentionLine {
   /** What is wrong, in a sentence. */
   readonly reason: string;
   readonly actions: readonly AttentionAction[];
-  /** Of a stalled saga: the steps that may be skipped. */
+  /** Of a stalled or failing saga: the steps that may be skipped. */
   readonly skippable: readonly string[];
   /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
   readonly skips?: "act" | "undo";

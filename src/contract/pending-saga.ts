@@ -52,18 +52,18 @@ export class PendingSaga {
   }
 
   /** The engine runs this saga: its state is derived from its log, and a foreign line would break it. */
-  get #isEngines(): boolean {
+  get isEngines(): boolean {
     return this.#row["plan"] !== "";
   }
 
   /** Lines that are not in the database yet. */
   get added(): readonly LogEntry[] {
-    return this.#isEngines ? [] : this.#entries.filter((entry) => entry.id > this.base);
+    return this.isEngines ? [] : this.#entries.filter((entry) => entry.id > this.base);
   }
 
   get state(): StoredSagaState {
     const context = JSON.parse(this.context) as SagaContext;
-    if (!this.#isEngines) return { status: this.status, context, version: this.version };
+    if (!this.isEngines) return { status: this.status, context, version: this.version };
     const { state, version } = toRecord(this.#row, this.#entries);
     return { status: this.status, context: { ...context, results: resultsOf(state) }, version };
   }
@@ -76,7 +76,7 @@ export class PendingSaga {
       const entry = { id: history.length + 1, sagaId: this.id, stepName: step, action };
       history.push({ ...entry, status, details, createdAt });
     };
-    const first = this.#isEngines ? toRecord(this.#row, []) : undefined;
+    const first = this.isEngines ? toRecord(this.#row, []) : undefined;
     if (first?.begun && first.plan[0]) {
       add({ step: first.plan[0].name, action: "act" }, "STARTED", null, first.createdAtMs);
     }
@@ -111,16 +111,17 @@ export class PendingSaga {
     this.#entries.push({ id: this.version, token: 0, step, action, status, details });
   }
 
-  setRecoveryAttempts(attempts: number): void {
+  /** `forClaims`: the caller changes only which claims take the saga, so that it may be the engine's. */
+  setRecoveryAttempts(attempts: number, forClaims: boolean = false): void {
     if (!Number.isInteger(attempts) || attempts < 0) {
       throw refuse("BAD_OPTION", "Recovery attempts are a whole number, 0 or more.", this.id);
     }
-    this.#change();
+    this.#change(forClaims);
     this.recoveryAttempts = attempts;
   }
 
-  #change(): void {
-    if (this.#isEngines) {
+  #change(forClaims: boolean = false): void {
+    if (this.isEngines && !forClaims) {
       const advice = "Use `amends.cancel`, `retry`, `skip` or `resolve`.";
       throw refuse(
         "NOT_SUPPORTED",

@@ -15,6 +15,7 @@ import {
   insertContractSaga,
   selectForRecovery,
   updateContractSaga,
+  setRecoveries,
 } from "../sagas/journal/contract-queries.ts";
 
 /** The storage contract on Amends' own tables. It creates them on first use. */
@@ -81,7 +82,13 @@ export class SqlSagaStorage implements SagaStorage {
   }
 
   async setRecoveryAttempts(sagaId: string, attempts: number): Promise<void> {
-    await this.#change(sagaId, (saga) => saga.setRecoveryAttempts(attempts));
+    await this.#transaction(async (session) => {
+      const saga = await lockSaga(session, sagaId);
+      saga.setRecoveryAttempts(attempts, true);
+      // A saga that Amends runs keeps its status and its log: only claims of it change.
+      if (saga.isEngines) await session.query(setRecoveries(session.dialect, sagaId, attempts));
+      else await save(session, saga);
+    });
   }
 
   /** Runs work whose changes become durable together at each `commit`. */
@@ -107,9 +114,7 @@ export class SqlSagaStorage implements SagaStorage {
   /** Reads the saga under its lock, and writes the result of `change`. */
   async #change(id: string, change: (saga: PendingSaga) => void): Promise<void> {
     await this.#transaction(async (session) => {
-      const [row] = await session.query(selectSaga(session.dialect, id, true));
-      if (!row) throw notFound(id);
-      const saga = PendingSaga.of(row);
+      const saga = await lockSaga(session, id);
       change(saga);
       await save(session, saga);
     });
@@ -192,4 +197,10 @@ function inDoubt(cause: unknown): AmendsError {
     {},
     { cause },
   );
+}
+
+async function lockSaga(session: Session, id: string): Promise<PendingSaga> {
+  const [row] = await session.query(selectSaga(session.dialect, id, true));
+  if (!row) throw notFound(id);
+  return PendingSaga.of(row);
 }

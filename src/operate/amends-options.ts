@@ -14,7 +14,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
 import type { Tracer } from "../runtime/trace.ts";
-import type { Logger } from "./logger.ts";
+import type { Logger } from "./log/logger.ts";
 import type { RetentionOptions } from "./retention/retention.ts";
 
 /** A saga has stalled. It holds ids and labels only, so it may go to a chat or a pager. */

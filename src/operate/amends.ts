@@ -40,9 +40,9 @@ import {
   type StorageOptions,
 } from "./amends-options.ts";
 import { checkDatabase } from "./check-database.ts";
-import { guarded, silent, type Logger } from "./logger.ts";
-import { Notices } from "./notices.ts";
-import { Outages } from "./outages.ts";
+import { guarded, silent, type Logger } from "./log/logger.ts";
+import { Notices } from "./log/notices.ts";
+import { Outages } from "./log/outages.ts";
 import { makeContext } from "./part-context.ts";
 import {
   buildParts,

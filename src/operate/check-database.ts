@@ -6,7 +6,7 @@ import type { Database } from "../storage/database.ts";
 import { checkSchema } from "../storage/migrations/migrate.ts";
 import { retrying } from "../storage/read/reader.ts";
 import { answerInTime } from "../storage/retry.ts";
-import type { Notices } from "./notices.ts";
+import type { Notices } from "./log/notices.ts";
 
 export interface CheckTools {
   readonly db: Database;

@@ -8,11 +8,11 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { DatabaseOptions, StorageOptions } from "./amends-options.ts";
 import { newOwner } from "./identifiers.ts";
-import type { Logger } from "./logger.ts";
-import type { Notices } from "./notices.ts";
-import type { Outages } from "./outages.ts";
+import type { Logger } from "./log/logger.ts";
+import type { Notices } from "./log/notices.ts";
+import type { Outages } from "./log/outages.ts";
 import { noDatabase } from "./parts.ts";
-import { RefusalReports } from "./refusal-reports.ts";
+import { RefusalReports } from "./log/refusal-reports.ts";
 import type { Worker } from "./worker.ts";
 
 export interface ContextTools {

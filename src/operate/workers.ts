@@ -2,7 +2,7 @@
 import { readWorkers, type Workers } from "../runtime/presence/presence.ts";
 import type { Database } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
-import type { Logger } from "./logger.ts";
+import type { Logger } from "./log/logger.ts";
 
 export type { Workers };
 

@@ -30,7 +30,7 @@ export interface LaneIndex {
 export function lanesInUse({ table, column, where }: LaneIndex): Sql {
   const lane = raw(`x.${column}`);
   return sql`lanes(lane) as (
-      select (select ${lane} from ${table} as x where ${where} order by ${lane} limit 1)
+      select (select ${lane} from ${table} as x where ${where} and ${lane} >= '' order by ${lane} limit 1)
       union all
       select (select ${lane} from ${table} as x where ${where} and ${lane} > lanes.lane order by ${lane} limit 1)
       from lanes where lanes.lane is not null)`;

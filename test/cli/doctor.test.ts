@@ -51,6 +51,7 @@ onEachDatabase((database) => {
       "plans",
       "workers",
       "progress",
+      "log",
     ]);
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);
     const { out } = await cli(["doctor", "--database", await database.place()]);
@@ -85,6 +86,21 @@ onEachDatabase((database) => {
     ]);
     expect([away.code, away.out]).toEqual([1, expect.stringContaining("✗ ")]);
     expect(away.out).toContain("1 problem found.");
+  });
+
+  it("[P-03][K-12] lines of a saga that the database has lost are named, with what to do", async () => {
+    const db = await database.open();
+    const order = saga("order", z.object({})).step("one", { act: () => 1 });
+    const amends = await database.amends({ database: db, sagas: [order] });
+    await amends.start(order, {}, { id: "lost" });
+    await amends.start(order, {}, { id: "kept" });
+    await amends.worker().runOnce();
+    expect((await doctor(await database.place())).find("log")?.level).toBe("ok");
+    await db.query(sql`delete from ${db.dialect.table("saga_executions")} where id = 'lost'`);
+    const found = await doctor(await database.place());
+    expect([found.code, found.find("log")?.level]).toEqual([1, "wrong"]);
+    expect(found.find("log")?.detail).toMatch(/^lines without a saga: lost \(\d+ lines?\)$/);
+    expect(found.find("log")?.advice).toContain("docs/guides/failover.md");
   });
 
   it("[P-03] clocks that differ are told, and count from where signatures would be refused", async () => {

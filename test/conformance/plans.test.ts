@@ -112,7 +112,7 @@ async function statementsOf(database: TestDatabase, db: Database): Promise<reado
       dialect,
       holds.map(({ id }) => id),
     ),
-    claimSagas(dialect, ["chain@1", "patient@1"], 100, "owner", 60_000),
+    claimSagas(dialect, ["chain@1#", "patient@1#"], 100, "owner", 60_000),
     ...(await flushesOf(db, 1)),
     ...(await flushesOf(db, 100)),
   ];

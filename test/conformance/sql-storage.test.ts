@@ -67,7 +67,7 @@ onEachDatabase((database) => {
       () => storage.updateContext("saga-1", {}),
       () => storage.updateStatus("saga-1", "RUNNING"),
       () => storage.logStep("saga-1", "one", "act", "COMPLETED"),
-      () => storage.setRecoveryAttempts("saga-1", 3),
+      () => storage.incrementRecoveryAttempts("saga-1"),
       () => storage.createRun((run) => run.updateStatus("saga-1", "RUNNING")),
     ]) {
       await expect(change()).rejects.toMatchObject(refusal);

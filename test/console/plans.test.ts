@@ -168,13 +168,16 @@ async function scansOf(statements: readonly Sql[], explainer: Explainer): Promis
   return found;
 }
 
-const WATCH = { small: /saga_executions_(due|stalled)|saga_state_open|outbox_abandoned/, tables: TABLES };
+const WATCH = {
+  small: /saga_executions_(due|stalled|failing|excluded)|saga_state_open|outbox_abandoned/,
+  tables: TABLES,
+};
 
 /** What a statement made itself and walks over, `w` (one row for each part that the database refuses), and the indexes of what is open or needs a person: never all of a table. */
 const OWN =
   /^SCAN (?:s|k|u|d|p|w|opened|due|hits|last|found|subjects|waiting|walk|counted|t|CONSTANT ROW|json_each.*)$/;
 const SMALL =
-  /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
+  /(?:INDEX|of all of) \S*(?:saga_executions_due|saga_state_open|outbox_(?:abandoned|subject)|_stalled|_failing|_excluded|dead_letters_(?:open|subscription)|_disabled|operator_actions_(?:at|pkey))$/;
 
 function large(scans: readonly string[]): readonly string[] {
   return scans.filter((scan) => {

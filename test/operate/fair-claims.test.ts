@@ -7,6 +7,7 @@ import { z } from "zod";
 import { claimDeliveries } from "../../src/outbox/deliveries/claim-queries.ts";
 import { claimEntries } from "../../src/outbox/queries.ts";
 import { CALL } from "../../src/outbox/rows.ts";
+import { digestOf } from "../../src/sagas/kinds/digest.ts";
 import { claimSagas } from "../../src/sagas/journal/queries.ts";
 import { sql, type Sql } from "../../src/storage/sql.ts";
 import { explainPostgres, explainSqlite } from "../conformance/plans.ts";
@@ -44,8 +45,8 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, sagas: [many, lone] });
     const now = db.dialect.now();
     await db.query(sql`insert into ${db.dialect.table("saga_executions")}
-        (id, name, status, context, plan, next_attempt_at, created_at, updated_at)
-      select 'many-' || r.n, 'a-many', 'PENDING', '{"input":{}}', 'one', ${now}, ${now}, ${now} from ${numbered(db.dialect, QUEUED)}`);
+        (id, name, status, context, plan, digest, next_attempt_at, created_at, updated_at)
+      select 'many-' || r.n, 'a-many', 'PENDING', '{"input":{}}', 'one', ${digestOf(many.plan)}, ${now}, ${now}, ${now} from ${numbered(db.dialect, QUEUED)}`);
     for (let n = 0; n < LONE; n++) await amends.start(lone, {}, { id: `lone-${n}` });
     expect(await workedBefore(amends, done.lone, done.many)).toBeLessThanOrEqual(AT_MOST);
     // The rest of a batch is filled up: no slot stays empty while there is work.
@@ -101,8 +102,11 @@ onEachDatabase((database) => {
         : await explainPostgres(await database.place(), "generic");
     const { dialect } = db;
     const claims: readonly (readonly [statement: Sql, indexes: readonly string[]])[] = [
-      [claimSagas(dialect, ["a@1", "b@1"], 10, "me", 1_000), ["saga_executions_due", "saga_executions_pkey"]],
-      [claimSagas(dialect, ["a@1"], 10, "me", 1_000), ["saga_executions_due", "saga_executions_pkey"]],
+      [
+        claimSagas(dialect, ["a@1#", "b@1#"], 10, "me", 1_000),
+        ["saga_executions_due", "saga_executions_pkey"],
+      ],
+      [claimSagas(dialect, ["a@1#"], 10, "me", 1_000), ["saga_executions_due", "saga_executions_pkey"]],
       [
         claimEntries(dialect, CALL, { kind: "call", names: ["a", "b"], limit: 10, leaseMs: 1_000 }),
         ["outbox_due", "outbox_pkey"],
@@ -129,7 +133,7 @@ onDatabase("postgres", (database) => {
       await insertRow(db, `row-${String(n).padStart(2, "0")}`, { recoveries: n % 2, name: `kind-${n % 3}` });
     const claims = await underEveryPlan(
       await database.place(),
-      () => claimSagas(db.dialect, ["kind-0@1", "kind-1@1", "kind-2@1", "kind-3@1"], 5, "me", 1_000),
+      () => claimSagas(db.dialect, ["kind-0@1#", "kind-1@1#", "kind-2@1#", "kind-3@1#"], 5, "me", 1_000),
       "select 1 from amends.saga_executions where token > 0",
     );
     for (const { off, returned, changed } of claims) expect([off, returned, changed]).toEqual([off, 5, 5]);

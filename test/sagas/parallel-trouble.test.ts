@@ -498,7 +498,7 @@ onEachDatabase((database) => {
     expect(await run.status()).toBe("COMPLETED");
   });
 
-  it("[S-24][S-30] a definition whose groups no longer fit stalls the saga with the difference", async () => {
+  it("[S-24][S-30] a worker whose groups no longer fit leaves the saga alone, and attention has the difference", async () => {
     const act = (): number => 1;
     const failing = (): never => {
       throw new Error("busy");
@@ -512,10 +512,11 @@ onEachDatabase((database) => {
     const { first, second, secondClock } = await pair(database, { sagas: [before] }, { sagas: [after] });
     const run = await first.start(before, {});
     await first.worker().runOnce();
-    secondClock.jump(30_000);
+    secondClock.jump(601_000);
     await second.worker().runOnce();
-    expect((await second.inspect(run.id))?.stalled).toBe(
-      "its definition no longer fits: step a left group both",
+    expect(await run.status()).toBe("RUNNING");
+    expect((await second.attention.list({ kind: "unserved-kind" })).items[0]?.reason).toContain(
+      ": step a left group both.",
     );
   });
 

@@ -1,4 +1,6 @@
-import { err, saga, type AnySaga } from "amends";
+import { err, saga, type Amends, type AnySaga } from "amends";
+import type { AttentionItem } from "amends/attention";
+import type { VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { onEachDatabase, type TestDatabase } from "../support/databases.ts";
@@ -16,8 +18,7 @@ const undo = (): void => undefined;
 async function redeploy(
   database: TestDatabase,
   later: AnySaga,
-): Promise<{ id: string; amends: Awaited<ReturnType<typeof pair>>["second"]; calls: string[] }> {
-  const calls: string[] = [];
+): Promise<{ id: string; amends: Amends; clock: VirtualClock; before: AnySaga }> {
   const held = gate();
   const before = saga("order", nothing)
     .step("one", { act, compensate: undo })
@@ -30,13 +31,21 @@ async function redeploy(
       compensate: undo,
     })
     .step("four", { act });
-  const { first, second, lapse } = await pair(database, { sagas: [before] }, { sagas: [later] });
+  const { first, second, secondClock, lapse } = await pair(database, { sagas: [before] }, { sagas: [later] });
   const { id } = await first.start(before, {});
   void first.worker().runOnce();
   await held.reached;
   lapse();
   await second.worker().runOnce();
-  return { id, amends: second, calls };
+  return { id, amends: second, clock: secondClock, before };
+}
+
+/** What attention says of sagas that no worker can run, once no worker has been able to for ten minutes. */
+async function unserved(amends: Amends, clock: VirtualClock): Promise<readonly AttentionItem[]> {
+  expect((await amends.attention.list()).items).toEqual([]);
+  clock.jump(601_000);
+  await amends.worker().runOnce();
+  return (await amends.attention.list({ kind: "unserved-kind" })).items;
 }
 
 onEachDatabase((database) => {
@@ -60,23 +69,29 @@ onEachDatabase((database) => {
     expect((await amends.inspect(id))?.plan.map(({ name }) => name)).toEqual(["one", "two", "three", "four"]);
   });
 
-  it("[S-30] a definition that no longer fits stalls the saga with a clear difference, and calls nothing", async () => {
+  it("[S-30] a worker whose definition does not fit leaves the saga alone; after a time it needs a person, with a clear difference", async () => {
     let calls = 0;
     const count = (): void => void (calls += 1);
     const later = saga("order", nothing)
       .step("three", { act: count, compensate: count })
       .step("one", { act: count })
       .step("four", { act: count });
-    const { id, amends } = await redeploy(database, later);
-    expect(await (await amends.get(id)).result()).toMatchObject({
-      status: "STALLED",
-      reason:
-        "its definition no longer fits: step one lost its undo; step two is missing; step three was moved",
-    });
-    expect(calls).toBe(0);
-    expect((await amends.attention.list()).items).toMatchObject([
-      { id, actions: ["retry", "resolve", "cancel"] },
+    const { id, amends, clock } = await redeploy(database, later);
+    expect(await unserved(amends, clock)).toMatchObject([
+      {
+        name: "order",
+        version: 1,
+        sagas: 1,
+        reason:
+          "1 saga waits: they began with other steps than the running workers have: step one lost its undo; step two is missing; step three was moved. Run a worker whose definition fits, or give one of the two another version.",
+      },
     ]);
+    expect(calls).toBe(0);
+    // It was not claimed: no recovery is counted, and its status is as its own worker left it.
+    expect(await (await onlooker(database)).row(id)).toMatchObject({
+      status: "RUNNING",
+      recovery_attempts: 0,
+    });
   });
 
   it.each([
@@ -108,8 +123,8 @@ onEachDatabase((database) => {
       saga("order", nothing).step("one", { act, compensate: undo }).pivot("two", { act }),
     ],
   ] as const)("[S-30] the difference is told in words: %s", async (text, later) => {
-    const { id, amends } = await redeploy(database, later);
-    expect((await amends.inspect(id))?.stalled).toContain(text);
+    const { amends, clock } = await redeploy(database, later);
+    expect((await unserved(amends, clock))[0]?.reason).toContain(text);
   });
 
   it("[S-30] a step that became transactional, or no longer is, does not fit either", async () => {
@@ -118,21 +133,20 @@ onEachDatabase((database) => {
       .step("two", { act, transaction: transactionOn(database.name) })
       .step("three", { act, compensate: undo })
       .step("four", { act });
-    const { id, amends } = await redeploy(database, later);
-    expect((await amends.inspect(id))?.stalled).toContain("step two became transactional");
+    const { amends, clock } = await redeploy(database, later);
+    expect((await unserved(amends, clock))[0]?.reason).toContain("step two became transactional");
   });
 
-  it("[S-30] once the definition fits again, a retry lets the saga go on", async () => {
+  it("[S-30] once a worker has a definition that fits, the saga goes on by itself", async () => {
     const misfit = saga("order", nothing).step("one", { act, compensate: undo });
-    const { id, amends } = await redeploy(database, misfit);
+    const { id, amends, clock } = await redeploy(database, misfit);
+    expect(await unserved(amends, clock)).toHaveLength(1);
     const fits = saga("order", nothing)
       .step("one", { act, compensate: undo })
       .step("two", { act })
       .step("three", { act: () => "three", compensate: undo })
       .step("four", { act: () => "four" });
-    const repaired = await database.amends({ sagas: [fits] });
-    // Wall-clock time is behind the virtual one of the workers before: a retry makes it due by the clock of its own.
-    await repaired.retry(id, { reason: "deployed the right version" });
+    const repaired = await database.amends({ sagas: [fits], clock });
     await repaired.worker().runOnce();
     expect(await (await repaired.get(id)).result()).toMatchObject({
       status: "COMPLETED",
@@ -170,5 +184,33 @@ onEachDatabase((database) => {
     expect(await second.worker().runOnce()).toBe(0);
     expect(warnings).toEqual([{ saga: "order", version: 1, sagas: 1 }]);
     expect((await (await onlooker(database)).row(id))["status"]).toBe("PENDING");
+  });
+
+  it("[S-30] in a rolling deploy with an added step, old workers leave new sagas alone, and new workers run both", async () => {
+    const ran: string[] = [];
+    const by = (who: string) => (): void => void ran.push(who);
+    const old = saga("order", nothing)
+      .step("pay", { act: by("old"), compensate: undo })
+      .step("ship", { act });
+    const later = saga("order", nothing)
+      .step("pay", { act: by("new"), compensate: undo })
+      .step("insure", { act })
+      .step("ship", { act });
+    const oldService = await database.amends({ sagas: [old] });
+    const newService = await database.amends({ sagas: [later] });
+    for (let n = 0; n < 20; n++) await newService.start(later, {}, { id: `new-${n}` });
+    for (let n = 0; n < 20; n++) await oldService.start(old, {}, { id: `old-${n}` });
+    expect(await oldService.worker({ concurrency: 10 }).runOnce()).toBe(10);
+    expect(ran).toEqual(Array.from({ length: 10 }, () => "old"));
+    const worker = newService.worker();
+    while ((await worker.runOnce()) > 0);
+    expect(await oldService.worker().runOnce()).toBe(0);
+    const look = await onlooker(database);
+    for (let n = 0; n < 20; n++)
+      for (const id of [`new-${n}`, `old-${n}`])
+        expect(await look.row(id)).toMatchObject({ status: "COMPLETED", recovery_attempts: 0 });
+    expect((await newService.inspect("new-0"))?.results).toHaveProperty("insure");
+    expect((await newService.inspect("old-19"))?.plan.map(({ name }) => name)).toEqual(["pay", "ship"]);
+    expect(ran.filter((who) => who === "new")).toHaveLength(30);
   });
 });

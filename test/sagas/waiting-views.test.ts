@@ -129,7 +129,7 @@ onEachDatabase((database) => {
     expect(runDiagram(failed)).toContain("Note over S: approval failed, DeadlinePassed\n");
   });
 
-  it("[S-25][S-30] a definition that no longer waits where a saga waits stalls it, with the difference in words", async () => {
+  it("[S-25][S-30] a worker whose definition no longer waits where a saga waits leaves it alone, and attention has the difference in words", async () => {
     const clock = virtualClock();
     const first = await database.amends({ sagas: [order], clock });
     const { id } = await first.start(order, { orderId: "o-1" });
@@ -144,12 +144,10 @@ onEachDatabase((database) => {
     const second = await database.amends({ sagas: [changed], clock });
     clock.jump(2 * HOUR_MS);
     await second.worker().runOnce();
-    expect(await second.inspect(id)).toMatchObject({
-      status: "STALLED",
-      stalled:
-        "its definition no longer fits: step cool-off no longer waits; step approval waits for signal confirmed, not for signal approved",
-      waiting: undefined,
-    });
+    expect(await second.inspect(id)).toMatchObject({ status: "RUNNING" });
+    expect((await second.attention.list({ kind: "unserved-kind" })).items[0]?.reason).toContain(
+      ": step cool-off no longer waits; step approval waits for signal confirmed, not for signal approved.",
+    );
   });
 
   it("[S-25][S-30] a saga keeps the time limits that it began with", async () => {

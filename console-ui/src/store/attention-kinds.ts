@@ -28,6 +28,21 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: "saga",
     href: (id) => hrefOf(["sagas", id]),
   },
+  "failing-saga": {
+    word: "Failing saga",
+    icon: "sagas",
+    needs: () =>
+      "Fix the cause: the step is tried again by itself. Or do it by hand, then skip the step or resolve the saga.",
+    target: "saga",
+    href: (id) => hrefOf(["sagas", id]),
+  },
+  "excluded-saga": {
+    word: "Excluded saga",
+    icon: "sagas",
+    needs: () => "No worker claims it. Set its recovery attempts to 0 to put it back.",
+    target: undefined,
+    href: (id) => hrefOf(["sagas", id]),
+  },
   "abandoned-entry": {
     word: "Abandoned erasure",
     icon: "erasures",
@@ -83,6 +98,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: undefined,
     href: (id) => hrefOf(["erasures", id]),
   },
+  "unserved-kind": {
+    word: "No worker for these sagas",
+    icon: "sagas",
+    needs: () => "Run a worker whose definition fits these sagas. They go on by themselves.",
+    target: undefined,
+    href: () => hrefOf(["sagas"]),
+  },
   "refused-write": {
     word: "Refused by the database",
     icon: "alert",
@@ -135,7 +157,7 @@ export function targetOf(item: AttentionLine): Target | undefined {
 
 /** The title of an item: what it is about, as people call it. */
 export function titleOf({ kind, name, id, processId, subscription }: AttentionLine): string {
-  if (kind === "stalled-saga") return `${name} ${id}`;
+  if (kind === "stalled-saga" || kind === "failing-saga" || kind === "excluded-saga") return `${name} ${id}`;
   if (kind === "stalled-run" && processId !== undefined) return `${name} ${processId}`;
   if (kind === "overdue-erasure") return `${name} of ${id}`;
   return kind === "dead-letter" && subscription ? `${name} → ${subscription.name}` : name;

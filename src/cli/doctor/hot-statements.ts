@@ -13,7 +13,7 @@ import { leaseJobs } from "../../webhooks/deliver/job-queries.ts";
 export function hotStatements(dialect: Dialect): readonly (readonly [name: string, statement: Sql])[] {
   const [limit, leaseMs, owner] = [10, 60_000, "doctor"];
   return [
-    ["claim of sagas", claimSagas(dialect, ["any@1", "other@1"], limit, owner, leaseMs)],
+    ["claim of sagas", claimSagas(dialect, ["any@1#", "other@1#"], limit, owner, leaseMs)],
     ...OUTBOX_KINDS.map(
       (kind) =>
         [

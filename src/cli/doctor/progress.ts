@@ -1,5 +1,6 @@
 /** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
 import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
+import { orphanedLines } from "../../sagas/read/orphaned.ts";
 import { workersOf } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
@@ -51,6 +52,23 @@ async function workersFinding(db: Database): Promise<Finding> {
   if (running > 0) return ok("workers", `${many(running, "worker")} running`);
   const last = seenMsAgo === undefined ? "none has ever run here" : `the last one ran ${span(seenMsAgo)} ago`;
   return warn("workers", `no worker is running; ${last}`, "Nothing is processed without one: amends worker");
+}
+
+const ORPHANED_SHOWN = 20;
+
+/** Lines without a saga are found only by a look at the whole log. */
+export async function orphanedOf(db: Database): Promise<Finding> {
+  const found = await orphanedLines(db, ORPHANED_SHOWN + 1);
+  if (found.length === 0) return ok("log", "every line belongs to a saga");
+  const shown = found
+    .slice(0, ORPHANED_SHOWN)
+    .map(({ sagaId, lines }) => `${sagaId} (${many(lines, "line")})`);
+  const more = found.length > ORPHANED_SHOWN ? " and more" : "";
+  return wrong(
+    "log",
+    `lines without a saga: ${shown.join(", ")}${more}`,
+    "The database went back in time beside running workers. Do not start these ids again before you have followed docs/guides/failover.md.",
+  );
 }
 
 /** Open sagas that this config would leave alone. */

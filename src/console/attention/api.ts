@@ -54,6 +54,8 @@ function toLine(item: AttentionItem): AttentionLine {
       };
     case "stalled-run":
       return { ...facts, skippable: [], processId: item.processId };
+    case "failing-saga":
+      return { ...facts, skippable: item.skippable, skips: "act" };
     case "dead-letter":
     case "disabled-subscription":
       return { ...facts, skippable: [], subscription: toBrief(item.subscription) };

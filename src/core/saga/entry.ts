@@ -60,6 +60,8 @@ export interface Failure {
    * Until it returns, or that worker is gone, nothing is undone.
    */
   readonly runningSinceMs?: number | undefined;
+  /** The step has used up its tries and needs a person, and is tried again all the same: there is no way back. */
+  readonly needsPerson?: boolean | undefined;
   /** The step that takes its place: the saga goes on with that one instead of turning back. */
   readonly instead?: string | undefined;
 }

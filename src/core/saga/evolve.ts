@@ -22,6 +22,7 @@ import {
   actEnded,
   actFailed as failedTry,
   interrupted as interruptedStep,
+  skippedAct,
   uncalled as uncalledStep,
   undoFailed as failedUndo,
   undone,
@@ -106,7 +107,10 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
     case "$retry":
       return resume(state, undefined);
     case "$skip":
-      return resume(state, details);
+      // A step behind the pivot that keeps failing is skipped while the saga runs.
+      return state.status === "STALLED"
+        ? resume(state, details)
+        : settle(patch(state, details.step as string, (one) => skippedAct(one, details.result)));
     case "$resolve":
       return { ...moved(state, details.as === "COMPLETED" ? "complete" : "fail"), stall: undefined };
     default:

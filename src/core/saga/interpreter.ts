@@ -200,7 +200,9 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
   const stopped = action === "act" && state.cancel !== undefined;
   if (outcome.transient && (endless || stopped || failures < retry.attemptMax)) {
     const waitMs = delayMs(retry, failures);
-    return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind: "retry", waitMs })), waitMs };
+    const needsPerson = (endless && failures >= retry.attemptMax) || undefined;
+    const failure: Failure = { ...outcome.failure, kind: "retry", waitMs, needsPerson };
+    return { entry: line("FAILED", JSON.stringify(failure)), waitMs };
   }
   return { entry: line("FAILED", JSON.stringify({ ...outcome.failure, kind, instead })) };
 }

@@ -57,6 +57,25 @@ export function isActingAt({ steps, plan }: SagaState, index: number): boolean {
   return steps[index]?.act === "begun" && plan[index]?.group !== undefined;
 }
 
+/** The step behind the pivot that keeps failing and needs a person, while it is tried again; undefined if there is none. */
+export function failingStep({ status, steps, plan, pivot }: SagaState): FailingStep | undefined {
+  if (pivot < 0 || status !== "RUNNING") return undefined;
+  const index = steps.findIndex(({ failing }) => failing !== undefined);
+  const step = steps[index];
+  if (!step?.failing) return undefined;
+  const name = (plan[index] as PlannedStep).name;
+  return { name, failures: step.actFailures, failure: step.failing, isCalled: step.act === "begun" };
+}
+
+export interface FailingStep {
+  readonly name: string;
+  /** How often it has failed. */
+  readonly failures: number;
+  readonly failure: Failure;
+  /** It is being called now. */
+  readonly isCalled: boolean;
+}
+
 /** The same state with one step changed. */
 export function patch(
   state: SagaState,

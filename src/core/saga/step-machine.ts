@@ -23,7 +23,7 @@ const act = {
     withhold: "none",
   },
   waiting: { succeed: "done", break: "broken" },
-  retry: { begin: "begun", wait: "waiting", succeed: "done" },
+  retry: { begin: "begun", wait: "waiting", succeed: "done", skip: "skipped" },
   refused: { reopen: "retry", skip: "skipped" },
   broken: { reopen: "retry", succeed: "done", skip: "skipped" },
   done: {},

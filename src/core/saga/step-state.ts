@@ -16,6 +16,8 @@ export interface StepState {
   readonly result: unknown;
   /** Of a wait: the number of the signal that it received. */
   readonly received?: number | undefined;
+  /** Its act keeps failing where the saga can only go forward, and needs a person: how it failed last. */
+  readonly failing?: Failure | undefined;
   /** Why its fallback took its place. */
   readonly actFailure?: Failure | undefined;
   /** Why the undo failed. */
@@ -52,7 +54,8 @@ export function begun(
   return { ...step, act, acts: step.acts + 1, begunAtMs: step.begunAtMs ?? atMs };
 }
 
-export function acted({ wait }: PlannedStep, step: StepState, details: string | null): StepState {
+export function acted({ wait }: PlannedStep, given: StepState, details: string | null): StepState {
+  const step = given.failing ? { ...given, failing: undefined } : given;
   const act = actMachine.move(step.act, "succeed");
   if (wait) {
     const { number, value } = readReceived(details);
@@ -77,6 +80,7 @@ export function actFailed(
     ...stillRunning(step, failure),
     act: actMachine.move(step.act, "fail"),
     actFailures: step.actFailures + 1,
+    ...(failure.needsPerson === true && { failing: failure }),
     ...(group && { dueAtMs: atMs === undefined ? undefined : atMs + (failure.waitMs ?? 0) }),
   };
 }
@@ -143,6 +147,7 @@ export function reopened(step: StepState, actsAgain: boolean): StepState {
     undo: step.undo === "failed" ? undoMachine.move(step.undo, "reopen") : step.undo,
     actFailures: 0,
     undoFailures: 0,
+    ...(step.failing && { failing: undefined }),
     // The person has decided: a call that did not return counts as in doubt.
     ...(step.runningSinceMs !== undefined && { runningSinceMs: undefined }),
     ...(step.dueAtMs !== undefined && { dueAtMs: undefined }),
@@ -150,7 +155,12 @@ export function reopened(step: StepState, actsAgain: boolean): StepState {
 }
 
 export function skippedAct(step: StepState, result: unknown): StepState {
-  return { ...step, act: actMachine.move(step.act, "skip"), result };
+  return {
+    ...step,
+    act: actMachine.move(step.act, "skip"),
+    result,
+    ...(step.failing && { failing: undefined }),
+  };
 }
 
 export function skippedUndo(step: StepState): StepState {

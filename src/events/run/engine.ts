@@ -6,6 +6,7 @@
 import type { DatabaseWatch } from "../../storage/retry.ts";
 import { labelIn } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
+import { listOpenHandlers, OPEN_HANDLER } from "../../outbox/deliveries/handler-queries.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import type { Tracer } from "../../runtime/trace.ts";
@@ -56,6 +57,9 @@ export interface EventEngineOptions {
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
+/** Of the open deliveries, at most this many are looked at for handlers of other services. */
+const OPEN_LOOK_MAX = 1_000;
+
 /** How long one call waits for a saga of steps. */
 const SAGA_WAIT_MS = 5_000;
 
@@ -92,6 +96,7 @@ export class EventEngine {
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
     this.pool = new LeasePool<Delivery>({
+      check: () => this.#warnOfOthers(),
       name: "events",
       clock: db.clock,
       leaseMs,
@@ -102,6 +107,19 @@ export class EventEngine {
       drained: () => this.store.drained(),
       onBug: (error) => options.onBug(error),
     });
+  }
+
+  /** An event reaches the handlers of the process that publishes it: two services with handlers do not share it. */
+  async #warnOfOthers(): Promise<void> {
+    const rows = await this.store.query(listOpenHandlers(this.db.dialect, OPEN_LOOK_MAX));
+    for (const { type, handler } of rows.map((row) => OPEN_HANDLER.read(row))) {
+      const ours = this.registry.subscribers(type).map(({ name }) => name);
+      if (ours.length === 0 || ours.includes(handler)) continue;
+      this.warn(
+        { event: type, handler, ours },
+        "amends: another service has a handler for this event too: an event reaches only the handlers of the process that publishes it; see docs/guides/events.md",
+      );
+    }
   }
 
   warn(fields: Readonly<Record<string, unknown>>, message: string): void {

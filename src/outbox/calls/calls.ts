@@ -30,6 +30,7 @@ import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
 import { readTraceparent } from "../../runtime/trace.ts";
 import { tryHook } from "../../runtime/hook.ts";
+import { intercepted } from "../../runtime/call.ts";
 import { Attempt } from "../attempt.ts";
 import { OutboxWriter } from "../outcome-writer.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./definition.ts";
@@ -288,7 +289,7 @@ function knownCalls({ define, retry: given }: CallsOptions): ReadonlyMap<string,
 
 /** Never rejects. */
 async function answer(
-  { handle }: CallDefinition,
+  { name, handle }: CallDefinition,
   { entryId, attempts, payload }: CallEntry,
   attempt: Attempt,
   errorCodes: ReadonlySet<string>,
@@ -307,7 +308,10 @@ async function answer(
         return attempt.signal;
       },
     };
-    const returned = await handle(input as never, context);
+    const returned = await intercepted(
+      () => ({ part: "call", name, attempt: attempts, key: entryId }),
+      () => handle(input as never, context),
+    );
     return isErr(returned) ? { kind: "refused", label: "Err" } : { kind: "done", already: false };
   } catch (thrown) {
     return failureOf(thrown, errorCodes);

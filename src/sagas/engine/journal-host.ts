@@ -5,7 +5,7 @@
  */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { ControlDetails, Entry } from "../../core/saga/entry.ts";
-import type { SagaState } from "../../core/saga/state.ts";
+import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
@@ -203,9 +203,11 @@ export class JournalHost implements SagaHost {
   #move({ entry, more, state, rest }: Lines): Move | undefined {
     const recovered = this.#unconfirmedRecovery && (isDone(entry) || (more?.some(isDone) ?? false));
     const from = this.run.state.status;
-    if (state.status === from && !rest && !recovered) return undefined;
+    const failing = failingStep(state) !== undefined;
+    const isSame = state.status === from && failing === (failingStep(this.run.state) !== undefined);
+    if (isSame && !rest && !recovered) return undefined;
     const { releaseMs, awaits } = rest ?? { releaseMs: undefined };
-    return { from, to: state.status, releaseMs, awaits, error: failureText(state), recovered };
+    return { from, to: state.status, releaseMs, awaits, error: failureText(state), failing, recovered };
   }
 
   /** The lines are durable: only now does any reader see them. */

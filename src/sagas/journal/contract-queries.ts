@@ -1,5 +1,5 @@
 /** The statements by which the storage contract writes sagas. Its reads are those of the engine (queries.ts). */
-import { CLAIMABLE, type SagaStatus } from "../../core/saga/machine.ts";
+import { CLAIMABLE, OPEN, type SagaStatus } from "../../core/saga/machine.ts";
 import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
@@ -60,4 +60,14 @@ export function selectForRecovery(
       and ${gate(dialect, raw("next_attempt_at"))} <= ${now} ${isStale}
       ${name === undefined ? empty : sql`and name = ${name}`}
     order by recovery_attempts, updated_at, id limit ${limit}`;
+}
+
+/** From this many recovery attempts on, a saga of the engine is in no claim, as the contract's recovery leaves it out by default. */
+export const EXCLUDED_FROM = 5;
+
+/** Sets the recovery attempts of a saga that the engine runs. Its status, its log and its version stay. */
+export function setRecoveries(dialect: Dialect, id: string, attempts: number): Sql {
+  const excluded = attempts >= EXCLUDED_FROM ? sql`coalesce(excluded_at, ${dialect.now()})` : sql`null`;
+  return sql`update ${dialect.table("saga_executions")} set recovery_attempts = ${attempts}, excluded_at = ${excluded}
+    where id = ${id} and status in (${literals(OPEN)})`;
 }

@@ -27,16 +27,9 @@ import {
   type NewSaga,
   type SagaRecord,
 } from "./journal.ts";
+import { ServedKinds } from "../kinds/served.ts";
 import { moveFor } from "./move-queries.ts";
-import {
-  claimSagas,
-  laneOf,
-  recordPlans,
-  renewSagas,
-  selectLogs,
-  selectSaga,
-  stallDamaged,
-} from "./queries.ts";
+import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
 import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 
@@ -54,9 +47,11 @@ export class DatabaseJournal implements Journal {
   readonly #starts: OutcomeWriter<Item, boolean>;
   readonly #lines: OutcomeWriter<Item, boolean>;
   readonly #turns: LaneTurns = new LaneTurns();
+  readonly #kinds: ServedKinds;
 
   constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
+    this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
     const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
@@ -97,23 +92,41 @@ export class DatabaseJournal implements Journal {
     return rows[0] && { ...toRecord(rows[0], lines.map(toLogEntry)), epoch };
   }
 
-  claim(
+  async claim(
     kinds: readonly KnownKind[],
     limit: number,
     owner: string,
     leaseMs: number,
     except: readonly string[] = [],
   ): Promise<readonly SagaRecord[]> {
+    const take = (): Promise<readonly SagaRecord[]> => this.#claim(kinds, limit, owner, leaseMs, except);
+    const isOld = this.#kinds.isOld;
+    if (isOld) await this.#kinds.read();
+    const taken = await take();
+    if (taken.length > 0 || isOld) return taken;
+    // Nothing is due of the kinds that were open before: another process may have begun sagas with other steps.
+    const before = this.#kinds.served(kinds).length;
+    await this.#kinds.read();
+    return this.#kinds.served(kinds).length > before ? take() : taken;
+  }
+
+  async #claim(
+    kinds: readonly KnownKind[],
+    limit: number,
+    owner: string,
+    leaseMs: number,
+    except: readonly string[],
+  ): Promise<readonly SagaRecord[]> {
     const { dialect } = this.#db;
+    const served = this.#kinds.served(kinds);
+    await this.#kinds.report(served);
     return this.#persist(() =>
       this.#db.transaction(async (session) => {
         const { epoch = 0 } = this.#db;
-        const lanes = this.#turns.order(kinds.map(laneOf));
+        const lanes = this.#turns.order(served.map(({ kind }) => kind));
         const rows = await session.query(claimSagas(dialect, lanes, limit, owner, leaseMs, except));
         if (rows.length === 0) return [];
-        this.#turns.served(
-          rows.map((row) => laneOf({ name: row["name"] as string, version: Number(row["definition"]) })),
-        );
+        this.#turns.served(rows.map((row) => row["kind"] as string));
         const planned = await withPlans(session, rows, kinds);
         return (await takeOver(session, planned, owner)).map((record) => ({ ...record, epoch }));
       }),

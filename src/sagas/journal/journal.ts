@@ -102,6 +102,8 @@ export interface Move {
   readonly awaits?: { readonly name: string; readonly seen: number } | undefined;
   /** JSON of why it failed or stalled. */
   readonly error: string | null;
+  /** A step behind the pivot keeps failing and needs a person. Default: false. */
+  readonly failing?: boolean | undefined;
   /** The saga made progress: reset its recovery budget. */
   readonly recovered: boolean;
 }

@@ -1,7 +1,7 @@
 /** Moves the rows of sagas: with their lines in a flush, or from outside their worker. */
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { failureText } from "../../core/saga/failure-text.ts";
-import type { SagaState } from "../../core/saga/state.ts";
+import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import { bigint, flag, int, text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
@@ -17,6 +17,7 @@ const MOVE = fields<Checkpoint>({
   release_ms: text(({ move }) => (move?.releaseMs === undefined ? undefined : String(move.releaseMs))),
   error: text(({ move }) => move?.error),
   recovered: flag(({ move }) => move?.recovered),
+  failing: flag(({ move }) => move?.failing === true),
   awaits: text(({ move }) => move?.awaits?.name),
   seen: int(({ move }) => move?.awaits?.seen),
 });
@@ -37,6 +38,7 @@ export function moveSagas(dialect: Dialect, moves: readonly Checkpoint[], writte
     set status = r.to_status, version = r.version, next_attempt_at = ${gate}, awaits = r.awaits,
       owner = case when ${closed} or r.release_ms is not null then null else c.owner end,
       error = coalesce(r.error, c.error),
+      failing_at = case when r.failing = 1 then coalesce(c.failing_at, ${dialect.now()}) end,
       recovery_attempts = case when r.recovered = 1 then 0 else c.recovery_attempts end, updated_at = ${dialect.now()}
     from ${dialect.rows(MOVE, moves)}
     where c.id = r.id and c.token = r.token and c.status = r.from_status and c.version < r.version
@@ -62,6 +64,7 @@ export function moveFor(dialect: Dialect, { id, version, from, state, running }:
   return sql`update ${dialect.table("saga_executions")}
     set status = ${to}, version = ${version}, owner = ${owner}, next_attempt_at = ${gate},
       recovery_attempts = case when ${running ? 1 : 0} = 1 then recovery_attempts else 0 end,
+      failing_at = ${failingStep(state) ? raw("failing_at") : raw("null")},
       error = coalesce(${failureText(state)}, error), updated_at = ${dialect.now()}
     where id = ${id} and status in (${literals([from])})`;
 }

@@ -6,7 +6,8 @@ import { text } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import type { Claimed, Kind, KnownKind } from "./journal.ts";
+import type { Claimed, KnownKind } from "./journal.ts";
+import { digestOf } from "../kinds/digest.ts";
 import { EXECUTION, LINE } from "./rows.ts";
 
 /** Sagas that never lost a worker come first: one that kills its worker must not take the healthy ones along. */
@@ -23,14 +24,10 @@ export function executionColumns(dialect: Dialect, alias?: string): Sql {
   return sql`${EXECUTION.columns(dialect, alias)}, ${dialect.epochMs(dialect.now())} as now_at`;
 }
 
-/** The lane of a saga, as its row has it: the column `kind`. */
-export function laneOf({ name, version }: Kind): string {
-  return `${name}@${version}`;
-}
-
 /** A claim of a saga whose owner did not give it back is a recovery, and is counted as one. */
 export function claimSagas(
   dialect: Dialect,
+  /** As the column `kind` has them, the one that is served first in front. */
   kinds: readonly string[],
   limit: number,
   owner: string,
@@ -46,11 +43,11 @@ export function claimSagas(
       limit,
       leaseMs,
       except,
-      where: raw("true"),
+      where: raw("due.excluded_at is null"),
       set: sql`status = case when c.status = ${literals([RECORDED])} then ${literals([BEGUN])} else c.status end,
       recovery_attempts = c.recovery_attempts + case when c.owner is null then 0 else 1 end,
       owner = ${owner}, updated_at = ${dialect.now()}`,
-      returning: executionColumns(dialect),
+      returning: sql`${executionColumns(dialect)}, kind`,
     },
   );
 }
@@ -59,7 +56,7 @@ export function claimSagas(
 export function recordPlans(dialect: Dialect, sagas: readonly PlannedSaga[]): Sql {
   const deadline = dialect.plusMs(raw("c.created_at"), raw("r.deadline_ms"));
   return sql`update ${dialect.table("saga_executions")} as c
-    set plan = r.plan, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
+    set plan = r.plan, digest = r.digest, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
     from ${dialect.rows(PLANNED, sagas)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
 }
 
@@ -70,6 +67,7 @@ interface PlannedSaga extends Pick<KnownKind, "plan" | "deadlineMs"> {
 const PLANNED = fields<PlannedSaga>({
   id: text(({ id }) => id),
   plan: text(({ plan }) => encodePlan(plan)),
+  digest: text(({ plan }) => digestOf(plan)),
   deadline_ms: text(({ deadlineMs }) => (deadlineMs === undefined ? undefined : String(deadlineMs))),
 });
 

@@ -7,6 +7,7 @@ import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
 import type { NewSaga } from "./journal.ts";
+import { digestOf } from "../kinds/digest.ts";
 import { contextOf } from "./signal-queries.ts";
 
 const START = fields<NewSaga>({
@@ -15,6 +16,7 @@ const START = fields<NewSaga>({
   definition: int(({ definition }) => definition),
   context: text(({ input }) => contextOf(input)),
   plan: text(({ plan }) => (plan.length === 0 ? UNRECORDED_PLAN : encodePlan(plan))),
+  digest: text(({ plan }) => digestOf(plan)),
   owner: text(({ owner }) => owner),
   token: bigint(({ token }) => token),
   lease_ms: text(({ owner, leaseMs }) => String(owner === undefined ? 0 : leaseMs)),
@@ -27,8 +29,8 @@ export function insertSagas(dialect: Dialect, starts: readonly NewSaga[], isOpti
   const isOwned = raw("r.owner is not null");
   const deadline = sql`case when r.deadline_ms is null then null else ${dialect.plusMs(now, raw("r.deadline_ms"))} end`;
   return sql`insert into ${dialect.table("saga_executions")}
-      (id, name, definition, status, context, plan, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
-    select r.id, r.name, r.definition, case when ${isOwned} then ${literals([BEGUN])} else ${literals([RECORDED])} end, r.context, r.plan,
+      (id, name, definition, status, context, plan, digest, begun, token, owner, next_attempt_at, last_attempt_at, deadline_at, created_at, updated_at)
+    select r.id, r.name, r.definition, case when ${isOwned} then ${literals([BEGUN])} else ${literals([RECORDED])} end, r.context, r.plan, r.digest,
       ${isOwned}, r.token, r.owner, ${dialect.plusMs(now, raw("r.lease_ms"))}, ${now}, ${deadline}, ${now}, ${now}
     from ${dialect.rows(START, starts)} ${isOptimistic ? empty : raw("where true on conflict (id) do nothing returning id")}`;
 }

@@ -5,8 +5,10 @@ import type { Dialect } from "../../storage/database.ts";
 import { int } from "../../storage/column.ts";
 import { fields } from "../../storage/fields.ts";
 import { joinFirst } from "../../storage/first-rows.ts";
+import { nextDueIn } from "../../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { inState, openLanes, someOpen } from "./list-queries.ts";
+import { openLanes } from "../kinds/queries.ts";
+import { inState, someOpen } from "./list-queries.ts";
 
 /** How many there are of each state, counted no further than `max`; of the open ones, no further altogether. */
 export function countStatuses(dialect: Dialect, statuses: readonly SagaStatus[], max: number): Sql {
@@ -91,6 +93,12 @@ export function selectDue(dialect: Dialect, max: number): Sql {
       from lanes where lanes.lane is not null`,
   );
   return sql`with recursive ${openLanes(dialect)} ${join(each, " union all ")}`;
+}
+
+/** When the next saga becomes due: a wait ends, or the lease of a worker. */
+export function nextSagaDue(dialect: Dialect): Sql {
+  const isOpen = sql`c.status in (${literals(CLAIMABLE)})`;
+  return nextDueIn(dialect, dialect.table("saga_executions"), "next_attempt_at", isOpen);
 }
 
 /** Open sagas by name and version of their definition. */

@@ -6,8 +6,8 @@
 import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
-import { lanesInUse } from "../../storage/lanes.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { openLanes } from "../kinds/queries.ts";
 import { lineColumns } from "./summary.ts";
 
 export interface SagaRange {
@@ -62,12 +62,6 @@ export function someOpen(dialect: Dialect, limit: number, name?: string): Sql {
   return sql`(select o.id, o.name, o.status, o.plan, o.token, o.created_at, o.updated_at
     from ${dialect.table("saga_executions")} as o where o.status in (${literals(CLAIMABLE)}) ${named}
     order by o.kind, o.recovery_attempts, ${gate(dialect, raw("o.next_attempt_at"))}, o.id limit ${limit})`;
-}
-
-/** The kinds of open sagas, as `lanes(lane)`. */
-export function openLanes(dialect: Dialect): Sql {
-  const isOpen = sql`x.status in (${literals(CLAIMABLE)})`;
-  return lanesInUse({ table: dialect.table("saga_executions"), column: "kind", where: isOpen });
 }
 
 /** A state, and beside it all states of its index: SQLite does not infer that one is among the others. */

@@ -5,7 +5,7 @@ import { checkNote, type OperatorNote } from "../../core/operator-note.ts";
 import { control, type ControlDetails, type ControlName } from "../../core/saga/entry.ts";
 import { pivotBegun, turnEntry } from "../../core/saga/interpreter.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { SagaState } from "../../core/saga/state.ts";
+import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import { canTurn } from "../../core/saga/undoing.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { OperatorLine, Journal, SagaRecord } from "../journal/journal.ts";
@@ -88,7 +88,7 @@ export class Operators {
     const text = encodeJson(note?.result, { field: "The result of a skipped step", allowNul: true });
     const given = text === null ? {} : { result: JSON.parse(text) as unknown };
     return this.#act(id, note, ({ state }, details) => {
-      requireStalled(state, "skipped");
+      requireHelpless(state, "skipped");
       if (!skippable(state).includes(step)) {
         const can = skippable(state).join(", ") || "none";
         throw refuse("NOT_ALLOWED_NOW", `Step ${step} cannot be skipped now. Steps that can: ${can}.`, state);
@@ -103,7 +103,7 @@ export class Operators {
       throw new AmendsError("BAD_OPTION", "A saga is resolved as COMPLETED or as FAILED.");
     }
     return this.#act(id, note, ({ state }, details) => {
-      requireStalled(state, "resolved");
+      requireHelpless(state, "resolved");
       return line("$resolve", { ...details, as });
     });
   }
@@ -138,6 +138,8 @@ export function allowedActions(state: SagaState): readonly SagaAction[] {
     if (!state.failure && canTurn(state) && !pivotBegun(state)) actions.push("cancel");
     return actions;
   }
+  const failing = failingStep(state);
+  if (failing) return failing.isCalled ? [] : ["skip", "resolve"];
   const isOpen = state.status === "PENDING" || state.status === "RUNNING";
   return isOpen && !state.cancel && !pivotBegun(state) ? ["cancel"] : [];
 }
@@ -147,6 +149,8 @@ export function skippable(state: SagaState): readonly string[] {
   const nameAt = (index: number): string => (state.plan[index] as PlannedStep).name;
   const failed = state.steps.flatMap(({ undo }, index) => (undo === "failed" ? [nameAt(index)] : []));
   if (failed.length > 0) return failed;
+  const failing = failingStep(state);
+  if (failing) return failing.isCalled ? [] : [failing.name];
   if (state.stall?.kind !== "forward-only") return [];
   return state.plan
     .slice(state.plan.findLastIndex((step) => step.pivot) + 1)
@@ -158,6 +162,18 @@ export function skippable(state: SagaState): readonly string[] {
 function requireStalled(state: SagaState, what: string): void {
   if (state.status === "STALLED") return;
   throw refuse("NOT_ALLOWED_NOW", `Only a stalled saga can be ${what}; this one is ${state.status}.`, state);
+}
+
+/** A saga that is stalled, or whose step behind the pivot keeps failing while none of its calls runs. */
+function requireHelpless(state: SagaState, what: string): void {
+  const failing = failingStep(state);
+  if (!failing) return requireStalled(state, what);
+  if (failing.isCalled)
+    throw refuse(
+      "NOT_ALLOWED_NOW",
+      `Step ${failing.name} is being called now, and may still succeed. The saga can be ${what} once the call has failed again.`,
+      state,
+    );
 }
 
 function refuse(

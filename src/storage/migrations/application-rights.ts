@@ -11,6 +11,7 @@ export const SAGA_RIGHTS: Role = {
   grants: {
     migrations: { select: true },
     saga_executions: { select: true, insert: true, update: true },
+    saga_kinds: { select: true, insert: true, update: true },
     saga_logs: { select: true, insert: true },
     saga_signals: { select: true, insert: true },
     saga_interests: { select: true, insert: true, delete: true },
@@ -30,6 +31,7 @@ export const APPLICATION_RIGHTS: Role = {
     audit_events: { select: true, insert: true },
     audit_head: { select: true, insert: true, update: true },
     operator_actions: { select: true, insert: true },
+    workers: { select: true, insert: true, update: true },
     webhook_events: { select: true, insert: true },
     webhook_subscriptions: { select: true, insert: true, update: true },
     webhook_subscription_types: { select: true, insert: true, delete: true },

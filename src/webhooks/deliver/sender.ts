@@ -8,7 +8,7 @@ import type { AttemptRecord, JobReport, LeasedJob } from "../../core/delivery/jo
 import type { Clock } from "../../storage/clock.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import type { Lease } from "../../runtime/lease.ts";
-import { Call } from "../../runtime/call.ts";
+import { Call, intercepted } from "../../runtime/call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../http/secret-box.ts";
 import type { Stop } from "../http/exchange.ts";
@@ -160,7 +160,10 @@ export class DeliverySender {
       stop,
     };
     const { sender, graceMs } = this.#options;
-    const answer = await (graceMs === undefined ? sender.send(request) : this.#answerTo(task, request, stop));
+    const answer = await intercepted(
+      () => ({ part: "webhook", name: message.type, attempt: task.job.attempt, key: message.key }),
+      () => (graceMs === undefined ? sender.send(request) : this.#answerTo(task, request, stop)),
+    );
     if (!answer) return undefined;
     return this.report(task, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
   }

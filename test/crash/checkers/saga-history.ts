@@ -54,8 +54,8 @@ const CONTROL: Readonly<Record<string, readonly SagaState["status"][]>> = {
   $turn: ["RUNNING", "STALLED"],
   $stall: ["RUNNING", "COMPENSATING"],
   $retry: ["STALLED"],
-  $skip: ["STALLED"],
-  $resolve: ["STALLED"],
+  $skip: ["STALLED", "RUNNING"],
+  $resolve: ["STALLED", "RUNNING"],
 };
 
 /** The token of the first claim: from the first line that was written under it, or else from the row. */

@@ -11,7 +11,7 @@ import { sql } from "../../../src/storage/sql.ts";
 const PLAN = decodePlan("one~ two~");
 export const KIND: KnownKind = { name: "chain", version: 1, plan: PLAN, deadlineMs: undefined };
 /** Of its rows. */
-export const LANE = "chain@1";
+export const LANE = "chain@1#";
 export const LEASE_MS = 60_000;
 
 export function journalOn(db: Database): DatabaseJournal {

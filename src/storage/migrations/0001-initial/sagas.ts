@@ -13,7 +13,7 @@ import { PLAN_SIGNS } from "../../../core/saga/plan.ts";
 import { isState, oneOf, type Ddl } from "../ddl.ts";
 
 export function sagas(ddl: Ddl): string[] {
-  return [...executions(ddl), ...logs(ddl), ...signals(ddl), history(ddl)];
+  return [...executions(ddl), ...kinds(ddl), ...logs(ddl), ...signals(ddl), history(ddl)];
 }
 
 function executions({ instant, bool, bigint, id, no, table, index, gate, end, refuse }: Ddl): string[] {
@@ -24,7 +24,8 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       id ${id} primary key,
       name text not null,
       definition integer not null default 1,
-      kind ${id} generated always as (name || '@' || cast(definition as text)) stored,
+      digest text not null default '',
+      kind ${id} generated always as (name || '@' || cast(definition as text) || '#' || digest) stored,
       status text not null check (${oneOf("status", sagaMachine.states)}),
       context text not null,
       plan text not null default '',
@@ -37,6 +38,8 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       last_attempt_at ${instant},
       deadline_at ${instant},
       error text,
+      failing_at ${instant},
+      excluded_at ${instant},
       awaits text,
       signals integer not null default 0,
       created_at ${instant} not null,
@@ -50,6 +53,8 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       "saga_executions_stalled",
       `${name} (updated_at, id) where ${isState("status", sagaMachine, "STALLED")}`,
     ),
+    index("saga_executions_failing", `${name} (failing_at, id) where failing_at is not null`),
+    index("saga_executions_excluded", `${name} (excluded_at, id) where excluded_at is not null`),
     // For lists and figures, by state and by name. They hold only ended sagas, so each saga is written into them
     // once, at its end.
     index("saga_executions_ended", `${name} (status, updated_at, id, created_at) where ${ended}`),
@@ -61,6 +66,19 @@ function executions({ instant, bool, bigint, id, no, table, index, gate, end, re
       when: oneOf("old.status", sagaMachine.terminal),
       message: "amends: a saga that has ended never changes",
     }),
+  ];
+}
+
+/** The kinds of sagas that workers can run, and when one last said so. */
+function kinds({ instant, id, table, end }: Ddl): string[] {
+  return [
+    `create table ${table("saga_kinds")} (
+      kind ${id} primary key,
+      name text not null,
+      definition integer not null,
+      plan text not null,
+      seen_at ${instant} not null
+    ${end("keyed")}`,
   ];
 }
 

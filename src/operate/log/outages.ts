@@ -3,9 +3,9 @@
  * lasts, with a count; one when it is over. Every loop, writer and call of one Amends reports here, because an outage
  * makes all of them fail many times a second.
  */
-import { AmendsError, errorLabel } from "../core/errors.ts";
-import type { DatabaseWatch } from "../storage/retry.ts";
-import type { Clock } from "../storage/clock.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
+import type { DatabaseWatch } from "../../storage/retry.ts";
+import type { Clock } from "../../storage/clock.ts";
 import type { Logger } from "./logger.ts";
 
 /** The interval of lines while the trouble lasts. Trouble that returns sooner after its end is not announced anew. */

@@ -3,14 +3,14 @@
  * its code continues.
  */
 import type { Clock } from "../../storage/clock.ts";
-import type { VirtualClock } from "../kit/virtual-clock.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 export class Mortality {
   #isAlive = true;
   #onWritten: (() => void) | undefined;
   #die!: (reason: Error) => void;
   /** Rejects when the process dies. */
-  protected readonly death: Promise<never> = new Promise((_, reject) => (this.#die = reject));
+  readonly death: Promise<never> = new Promise((_, reject) => (this.#die = reject));
   readonly #alarms = new Set<() => void>();
 
   constructor() {
@@ -32,7 +32,8 @@ export class Mortality {
     this.#onWritten = () => this.kill();
   }
 
-  protected clock(clock: VirtualClock): Clock {
+  /** The clock of this process: it stops when the process dies. */
+  clock(clock: VirtualClock): Clock {
     return {
       virtualNowMs: clock.virtualNowMs,
       monotonicMs: () => clock.monotonicMs(),
@@ -52,7 +53,7 @@ export class Mortality {
   }
 
   /** A dead process gets no answer, not even a refusal. */
-  protected async whileAlive<T>(work: () => Promise<T>, writes: boolean = false): Promise<T> {
+  async whileAlive<T>(work: () => Promise<T>, writes: boolean = false): Promise<T> {
     if (!this.#isAlive) return forever();
     try {
       const answer = await work();

@@ -1,8 +1,8 @@
 /** What one Amends tells its logger and its hooks. Ids, names and labels, never personal data. */
-import { isOutage } from "../core/errors.ts";
-import { outcomeOf } from "../sagas/view/outcome.ts";
-import type { JournalHost } from "../sagas/engine/journal-host.ts";
-import type { StalledSignal } from "./amends-options.ts";
+import { isOutage } from "../../core/errors.ts";
+import { outcomeOf } from "../../sagas/view/outcome.ts";
+import type { JournalHost } from "../../sagas/engine/journal-host.ts";
+import type { StalledSignal } from "../amends-options.ts";
 import { stackOf, type Logger } from "./logger.ts";
 import { causeOf, type Outages } from "./outages.ts";
 

@@ -2,8 +2,8 @@
  * Outcomes that the database refuses to record for a lasting reason: one line in the log when it begins and one when it
  * is over, and a row for attention and doctor.
  */
-import type { Database } from "../storage/database.ts";
-import { causeOf, reportRefusal, type RefusedWrites } from "../storage/write/refused-writes.ts";
+import type { Database } from "../../storage/database.ts";
+import { causeOf, reportRefusal, type RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Logger } from "./logger.ts";
 
 export interface RefusalTools {

@@ -1,0 +1,85 @@
+/**
+ * The kinds of sagas that this process can run: those of its own definitions, and those that earlier definitions began and that
+ * its own still fit. The open kinds are read from time to time, because other processes may begin sagas with other steps.
+ */
+import { decodePlan, encodePlan, misfit } from "../../core/saga/plan.ts";
+import type { Database } from "../../storage/database.ts";
+import type { KnownKind } from "../journal/journal.ts";
+import { OPEN_LANE, reportServed, selectOpenLanes, type OpenLane, type ServedKind } from "./queries.ts";
+import { digestOf, kindText } from "./digest.ts";
+
+/** The kinds of open sagas are read again after this long, and whenever nothing is due. */
+const READ_MS = 1_000;
+/** A worker says this often which kinds it can run. */
+const REPORT_MS = 60_000;
+
+export class ServedKinds {
+  readonly #db: Database;
+  readonly #persist: <T>(work: () => Promise<T>) => Promise<T>;
+  #open: readonly OpenLane[] = [];
+  #readAtMs = -Infinity;
+  #reportedAtMs = -Infinity;
+  #reported = 0;
+  /** Whether a definition, by its own kind, fits an open kind. It never changes. */
+  readonly #fits = new Map<string, boolean>();
+
+  constructor(db: Database, persist: <T>(work: () => Promise<T>) => Promise<T>) {
+    this.#db = db;
+    this.#persist = persist;
+  }
+
+  get isOld(): boolean {
+    return this.#db.clock.monotonicMs() - this.#readAtMs >= READ_MS;
+  }
+
+  /** Reads the kinds of open sagas. */
+  async read(): Promise<void> {
+    this.#readAtMs = this.#db.clock.monotonicMs();
+    const rows = await this.#persist(() => this.#db.query(selectOpenLanes(this.#db.dialect)));
+    this.#open = rows.flatMap((row) => OPEN_LANE.tryRead(row) ?? []);
+  }
+
+  /** Tells attention which kinds have a worker. If that fails, it is told again at the next claim. */
+  async report(served: readonly ServedKind[]): Promise<void> {
+    const nowMs = this.#db.clock.monotonicMs();
+    if (nowMs - this.#reportedAtMs < REPORT_MS && served.length === this.#reported) return;
+    try {
+      await this.#db.query(reportServed(this.#db.dialect, served));
+      this.#reportedAtMs = nowMs;
+      this.#reported = served.length;
+    } catch {
+      // A claim must not fail for it.
+    }
+  }
+
+  served(kinds: readonly KnownKind[]): readonly ServedKind[] {
+    const served = new Map<string, ServedKind>();
+    const add = (kind: string, { name, version }: Pick<OpenLane, "name" | "version">, plan: string): void =>
+      void served.set(kind, { kind, name, version, plan });
+    for (const known of kinds) {
+      const own = kindText(known, digestOf(known.plan));
+      const plan = encodePlan(known.plan);
+      add(own, known, plan);
+      for (const open of this.#open)
+        if (open.name === known.name && open.version === known.version && this.#isFit(own, open, known))
+          add(open.lane, open, open.plan);
+    }
+    return [...served.values()];
+  }
+
+  #isFit(own: string, { lane, plan }: OpenLane, known: KnownKind): boolean {
+    const key = `${own} ${lane}`;
+    const found = this.#fits.get(key) ?? fits(plan, known);
+    this.#fits.set(key, found);
+    return found;
+  }
+}
+
+/** A plan that cannot be read is claimed, so that the saga is stalled and a person looks at it. */
+function fits(plan: string, known: KnownKind): boolean {
+  try {
+    return misfit(decodePlan(plan), known.plan) === undefined;
+  } catch {
+    return true;
+  }
+}
