@@ -24,7 +24,7 @@ export {
   type OverduePage,
 } from "./erasure/overdue.ts";
 export { type RectificationReport, type RectifyOptions } from "./erasure/local/rectify.ts";
-export { type ErasurePlan } from "./core/erasure/plan.ts";
+export { type ErasurePlan, type UnfollowedKey } from "./core/erasure/plan.ts";
 export {
   type Correction,
   type CorrectedValue,

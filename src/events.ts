@@ -12,8 +12,10 @@ export {
   type NewEventOptions,
 } from "./events/define/event.ts";
 export {
+  EventHandler,
   handler,
   type AnyHandler,
+  type EventHandlerOptions,
   type Handler,
   type HandlerContext,
   type HandlerOptions,
@@ -21,11 +23,25 @@ export {
 } from "./events/define/handler.ts";
 export { SagaStep, step, type SagaStepOptions } from "./events/define/saga-step.ts";
 export { eventSaga, SagaDef, type EventSagaOptions, type IdSerialisation } from "./events/define/saga-def.ts";
-export { type EventDefinition } from "./events/define/registry.ts";
+export {
+  buildHandlerSagaMapping,
+  SagaRegistry,
+  type EventDefinition,
+  type HandlerSagaMapping,
+  type SagaPlace,
+} from "./events/define/registry.ts";
+export {
+  SagaOrchestrator,
+  type OrchestratorOutbox,
+  type SagaOrchestratorOptions,
+} from "./events/orchestrator.ts";
+export { type SagaState, type SagaStore, type SagaStoreOptions } from "./events/store/saga-store.ts";
+export { type EventsOptions } from "./events/set-up.ts";
 export { SagaContractViolation } from "./events/define/violation.ts";
 export { err, ok, type Err, type Ok, type Result } from "./core/result.ts";
 export { type FlowFailure } from "./core/flow/state.ts";
-export { type FlowStatus } from "./core/flow/machine.ts";
+export { type FlowStatus, type FlowStatus as SagaStatus } from "./core/flow/machine.ts";
+export { SagaConcurrencyError } from "./core/errors.ts";
 export { type PublishOptions } from "./runtime/part.ts";
 export { EventFlow } from "./events/flow.ts";
 export { type FlowNote, type FlowView, type RunEvent } from "./events/view.ts";

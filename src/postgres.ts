@@ -24,6 +24,11 @@ export interface PostgresSettings {
    * 30s.
    */
   readonly statementTimeout?: Duration;
+  /**
+   * How long `amends.start`, `publish` and `worker.start()` wait for the database in all, retries included, before they
+   * throw `DATABASE_UNREACHABLE`. Other calls begin no further attempt after it. Default: 15s.
+   */
+  readonly callTimeout?: Duration;
   /** The schema of Amends' tables: up to 40 lower-case letters, digits and underscores. Default: "amends". */
   readonly schema?: string;
   /** Wakes workers with NOTIFY. Turn it off if very many transactions commit at once. Default: true. */
@@ -38,6 +43,7 @@ const SETTINGS = [
   "pool",
   "connections",
   "statementTimeout",
+  "callTimeout",
   "schema",
   "notify",
   "clock",
@@ -71,7 +77,13 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
   };
   // Before a new connection is used; the driver's types do not know the option.
   const onConnect = (client: pg.ClientBase): Promise<void> => database.verify(client);
-  const own = { ...config, pipeline: true, max: connections, onConnect };
+  class OwnClient extends pg.Client {
+    constructor(clientConfig?: pg.ClientConfig) {
+      super(clientConfig);
+      database.own(this);
+    }
+  }
+  const own = { ...config, pipeline: true, max: connections, onConnect, Client: OwnClient };
   const pool = given.pool ?? new pg.Pool(own);
   const database: PostgresDatabase = new PostgresDatabase({
     pool,
@@ -81,6 +93,7 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
     connect: notify && !given.pool ? () => new pg.Client(config) : undefined,
     schema,
     answerMs: statementMs + LATE_ANSWER_MS,
+    callMs: positiveMs(given.callTimeout ?? "15s", "callTimeout"),
   });
   return database;
 }

@@ -1,5 +1,14 @@
 /** For tests: time that is moved by hand, systems that fail when they are told to, and the suites that parts of one's own must pass. */
 export { virtualClock, type VirtualClock } from "./testing/kit/virtual-clock.ts";
+export {
+  testKit,
+  TestKit,
+  type FailOptions,
+  type MakeAmends,
+  type RunUntilIdleOptions,
+  type TestKitOptions,
+} from "./testing/kit/test-kit.ts";
+export { type KitCall } from "./testing/kit/call-script.ts";
 export { prove } from "./testing/prove/prove.ts";
 export type {
   EndedOutcome,

@@ -1,4 +1,4 @@
-/** The checks that read the sources and run nothing: format, lint, types and doors. */
+/** The checks that read the sources and run nothing: format, lint, types, doors and the records of mutants. */
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { node, program, root } from "./project.mjs";
@@ -12,6 +12,7 @@ export const checks = [
   ["lint", () => program("oxlint", ["--type-aware"])],
   ["types", types],
   ["doors", () => node(["tools/doors.mjs"])],
+  ["mutants", () => node(["tools/mutants.mjs", "--check"])],
 ];
 
 async function types() {

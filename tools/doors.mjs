@@ -102,6 +102,19 @@ export function roomDiagram(project, table) {
   return mermaid(roomImports(sourcesOf(readTexts(project, ["src"]), table), table));
 }
 
+/**
+ * The rooms that import one of these, in the order of the table.
+ * @param {readonly string[]} rooms
+ * @param {string} project
+ * @param {Table} table
+ */
+export function importersOf(rooms, project = root, table = readRules().table) {
+  const imports = roomImports(sourcesOf(readTexts(project, ["src"]), table), table);
+  return [...imports]
+    .filter(([name, others]) => !rooms.includes(name) && rooms.some((room) => others.has(room)))
+    .map(([name]) => name);
+}
+
 async function main() {
   const rules = readRules();
   const { table } = rules;

@@ -5,7 +5,9 @@
  * passed only after it was tried again shows nothing.
  *
  * The last column of a claim names the databases that it must be shown on: `postgres, sqlite` unless a person
- * wrote something narrower there (`postgres`, or `none` for a rule that no database takes part in).
+ * wrote something narrower there (`postgres`, or `none` for a rule that no database takes part in). `not built` marks a
+ * rule that the code does not have yet: no test may name it. Every other rule needs a record in test/mutants whose patch
+ * applies (tools/mutants.mjs).
  *
  *   npm run guarantees                 a table; fails when a rule is not claimed, or a claim is not shown
  *   npm run guarantees -- --json       every rule of the specification, for programs
@@ -15,6 +17,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { checkRecords } from "./mutants/records.mjs";
 import { isMain, root, toolMain } from "./project.mjs";
 
 /**
@@ -23,10 +26,13 @@ import { isMain, root, toolMain } from "./project.mjs";
  * @typedef {{ id: string, text: string, shown: Shown[], retried: Shown[], databases: string[] }} Evidence
  * @typedef {{ title: string, ancestorTitles: string[], status: string, failureMessages?: string[] }} TestResult
  * @typedef {{ testResults: { name: string, assertionResults: TestResult[] }[] }} Report
+ * @typedef {string[] | "not built"} Claim the databases that a rule must be shown on
  */
 
 const databases = ["postgres", "sqlite", "memory"];
 const required = ["postgres", "sqlite"];
+/** @type {"not built"} */
+const NOT_BUILT = "not built";
 const begin = "<!-- guarantees: begin (written by npm run guarantees -- --write) -->";
 const end = "<!-- guarantees: end -->";
 /** So many test files are named in a row, those with the most tests first. */
@@ -74,21 +80,22 @@ export function collect(rules, report, base = root) {
 /**
  * The claims of docs/guarantees.md: the rule's id, and the databases it must be shown on.
  * @param {string} page
- * @returns {Map<string, string[]>}
+ * @returns {Map<string, Claim>}
  */
 export function readClaims(page) {
   const claims = new Map();
   for (const [row, id] of page.matchAll(/^\| ([A-Z]-\d{2}) \|.*\|[ \t]*$/gm)) {
     const column = row.split(/(?<!\\)\|/).at(-2) ?? "";
     const named = databases.filter((database) => new RegExp(`\\b${database}\\b`).test(column));
-    claims.set(id, /\bnone\b/.test(column) ? [] : named.length > 0 ? named : required);
+    if (column.trim() === NOT_BUILT) claims.set(id, NOT_BUILT);
+    else claims.set(id, /\bnone\b/.test(column) ? [] : named.length > 0 ? named : required);
   }
   return claims;
 }
 
 /**
  * @param {Evidence[]} evidence
- * @param {Map<string, string[]>} claims
+ * @param {Map<string, Claim>} claims
  * @returns {string[]} what is claimed and not shown, and what is a rule and not claimed
  */
 export function verdicts(evidence, claims) {
@@ -102,6 +109,8 @@ export function verdicts(evidence, claims) {
     ...[...claims].flatMap(([id, needed]) => {
       const rule = byId.get(id);
       if (rule === undefined) return [`${id} is claimed, but the specification has no such rule`];
+      if (needed === NOT_BUILT)
+        return rule.shown.map(({ file, title }) => `${id} is not built, but ${file} names it: ${title}`);
       if (rule.shown.length === 0)
         return [`${id} is claimed, but no test that passed shows it${retries(rule)}`];
       return needed
@@ -162,9 +171,20 @@ function rowsOf(page, evidence) {
   return evidence.map(({ id, text, shown, databases: on }) => {
     const proposed = on.length === 0 ? [] : [...required, ...on];
     const needed = claims.get(id) ?? databases.filter((database) => proposed.includes(database));
-    const cells = [id, cell(brief(text)), files(shown), shown.length, needed.join(", ") || "none"];
+    const last = needed === NOT_BUILT ? NOT_BUILT : needed.join(", ") || "none";
+    const cells = [id, cell(brief(text)), files(shown), shown.length, last];
     return [id, `| ${cells.join(" | ")} |`];
   });
+}
+
+/**
+ * The rules that need a record in test/mutants: all that are built.
+ * @param {string} [base]
+ */
+export function builtRules(base = root) {
+  const claims = readClaims(readFileSync(path.join(base, "docs", "guarantees.md"), "utf8"));
+  const rules = readRules(readFileSync(path.join(base, "docs", "spec.md"), "utf8"));
+  return rules.map(({ id }) => id).filter((id) => claims.get(id) !== NOT_BUILT);
 }
 
 /** @param {Shown[]} shown */
@@ -245,7 +265,7 @@ if (isMain(import.meta.url)) {
     if (args.includes("--write")) writeFileSync(pageFile, renew(readFileSync(pageFile, "utf8"), evidence));
     if (!args.includes("--quiet")) console.log(overview(evidence));
     const page = readFileSync(pageFile, "utf8");
-    const missing = verdicts(evidence, readClaims(page));
+    const missing = [...verdicts(evidence, readClaims(page)), ...(await checkRecords(builtRules()))];
     if (missing.length > 0) throw new Error(missing.join("\n"));
     const stale = staleRows(page, evidence);
     if (stale.length > 0)

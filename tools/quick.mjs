@@ -6,6 +6,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { checks } from "./checks.mjs";
+import { importersOf } from "./doors.mjs";
 import { ensureInstalled, program, root, toolMain } from "./project.mjs";
 import { runStages } from "./stages.mjs";
 import { needyFiles, testFiles } from "./test-files.mjs";
@@ -32,6 +33,9 @@ await toolMain(async () => {
   console.log(`Databases: ${env.AMENDS_DATABASES}. npm test runs all of them.`);
   if (left.length > 0)
     console.log(`Left to npm test, because they run what was built or a browser: ${left.join(", ")}.`);
+  const importers = importersOf(rooms).filter((room) => existsSync(path.join(root, "test", room)));
+  if (importers.length > 0)
+    console.log(`Rooms that import them, left to npm test or to be named here: ${importers.join(", ")}.`);
   if (watching) {
     await program("vitest", ["watch", ...filters], { show: true, env });
     return;

@@ -17,6 +17,12 @@ export function insertAction(
     on conflict (id, outcome) do nothing`;
 }
 
+/** One row if an operator has asked for this action on this target, whatever came of it. */
+export function hasAction(dialect: Dialect, action: string, { kind, id }: NewAction["target"]): Sql {
+  return sql`select id from ${dialect.table("operator_actions")}
+    where target_id = ${id} and outcome = 'asked' and target_kind = ${kind} and action = ${action} limit 1`;
+}
+
 export interface ActionFilter {
   readonly by?: string | undefined;
   readonly action?: string | undefined;

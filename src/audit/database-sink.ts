@@ -62,7 +62,7 @@ export class DatabaseAuditSink implements TransactionalSink {
         findWritten: async (session) =>
           (await session.query(findEvent(session.dialect, first))).length > 0 ? true : undefined,
       },
-      retryLimitsOf(this.#host),
+      retryLimitsOf(this.#host, "write the audit trail"),
     );
   }
 

@@ -23,6 +23,7 @@ import { find, type Route } from "./http/route.ts";
 import type { EntryActions } from "./outbox/api.ts";
 import { allRoutes } from "./routes.ts";
 import { Sessions } from "./session/sessions.ts";
+import { sessionStore } from "./session/signed-out.ts";
 import { Tokens } from "./session/tokens.ts";
 
 /** Facts about a request that are not in the request itself. */
@@ -76,7 +77,12 @@ export class Console {
     this.#options = checked;
     this.#origins = new Origins(checked.hosts, checked.origin);
     this.#tokens = new Tokens(checked.tokens, clock);
-    const sessions = new Sessions(checked.secret, checked.sessionMs, clock.virtualNowMs ?? Date.now);
+    const sessions = new Sessions(
+      checked.secret,
+      checked.sessionMs,
+      clock.virtualNowMs ?? Date.now,
+      sessionStore(context, this.#tokens),
+    );
     this.#guard = new Guard({
       origins: this.#origins,
       tokens: this.#tokens,
@@ -84,7 +90,7 @@ export class Console {
       authorize: checked.authorize,
     });
     this.#assets = new Assets(checked.assets);
-    this.#live = new Live(context, (error) => amends.context.onTrouble(error, 1));
+    this.#live = new Live(context, amends.context.watch("watch for changes"));
     closing.addEventListener("abort", () => this.close(), { once: true });
     this.routes = allRoutes({
       context,
@@ -174,11 +180,18 @@ export class Console {
     const found = find(this.routes, method, path);
     if (!("route" in found)) throw found.length > 0 ? wrongMethod(found) : noRoute();
     const { route, id } = found;
-    const visitor = await this.#guard.identify(request, this.#callerOf(request));
+    const visitor = await this.#guard.identify(request, this.#callerOf(request), route.access);
     this.#guard.check(request, route.access, visitor);
     const query = readAll(route.query ?? {}, readSearch(search));
     const body = route.body ? readAll(route.body, await readBody(request)) : {};
-    const value = await route.handle({ id, query, body, who: visitor?.operator, request });
+    const value = await route.handle({
+      id,
+      query,
+      body,
+      who: visitor?.operator,
+      session: visitor?.session,
+      request,
+    });
     if (value instanceof Response) return value;
     return method === "GET" ? tagged(value, request) : json(value);
   }

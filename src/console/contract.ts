@@ -79,6 +79,8 @@ export interface Overview {
     readonly oldestMs: number;
     readonly due: Count;
   };
+  /** How many workers run, in all processes. */
+  readonly workers: number;
   /** Null where the part is missing. */
   readonly outbox: Readonly<Record<OpenOutboxStatus, Count>> | null;
   readonly flows: Readonly<Record<FlowStatus, Count>> | null;
@@ -168,6 +170,10 @@ export interface SagaDetail extends SagaLine {
   /** By step. */
   readonly results: Readonly<Record<string, Masked>>;
   readonly dueAt: Instant | null;
+  /** The signal, the event or the time that it waits for; null if it does not wait. */
+  readonly waiting: SagaWait | null;
+  /** A call that had not returned within its time limit when its worker last wrote: it may still take effect. */
+  readonly running: { readonly step: string; readonly since: Instant } | null;
   readonly owner: string | null;
   readonly error: Trouble | null;
   readonly undoErrors: readonly (Trouble & { readonly step: string })[];
@@ -178,6 +184,15 @@ export interface SagaDetail extends SagaLine {
   readonly timeline: readonly TimelineLine[];
   readonly graph: Graph;
   readonly mermaid: { readonly sequence: string; readonly state: string };
+}
+export interface SagaWait {
+  readonly step: string;
+  readonly kind: "sleep" | "signal" | "event";
+  /** The name of the signal or the event; null for a sleep. */
+  readonly for: string | null;
+  readonly since: Instant;
+  /** Null if it waits without a limit. */
+  readonly until: Instant | null;
 }
 export interface Trouble {
   readonly kind: string;
@@ -281,6 +296,8 @@ export interface AttentionLine {
   readonly skippable: readonly string[];
   /** Of a stalled saga: whether a skip is of the undos of these steps, or of their acts. */
   readonly skips?: "act" | "undo";
+  /** Of a stalled run: the process that it belongs to. */
+  readonly processId?: string;
   /** Of a dead letter or a disabled subscription. */
   readonly subscription?: SubscriptionBrief;
 }
@@ -323,6 +340,8 @@ export interface LiveChange {
 // GET api/metrics: Prometheus text. GET api/openapi.json: this contract as an OpenAPI document.
 export interface Health {
   readonly status: "ok" | "stuck";
+  /** The number of workers that run anywhere. With a session only; null if the database does not answer. */
+  readonly workers?: number | null;
   /** With a session only. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }

@@ -22,7 +22,7 @@ export interface RouteTools extends SessionTools {
 }
 
 export function allRoutes(tools: RouteTools): readonly Route[] {
-  const { context, live, closing, stuckAfterMs, version, entryActions } = tools;
+  const { context, sessions, live, closing, stuckAfterMs, version, entryActions } = tools;
   const routes: readonly Route[] = [
     ...sessionRoutes(tools),
     ...overviewRoutes(context),
@@ -38,7 +38,7 @@ export function allRoutes(tools: RouteTools): readonly Route[] {
       ...flowRevealers(context),
       ...webhookRevealers(context),
     }),
-    ...liveRoutes(live, context.db.clock, closing),
+    ...liveRoutes({ live, clock: context.db.clock, closing, sessions }),
     ...healthRoutes({ context, stuckAfterMs, version, routes: () => routes }),
   ];
   return routes;

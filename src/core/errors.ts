@@ -106,6 +106,26 @@ export class Terminal extends Error {
   }
 }
 
+/**
+ * The brands of the errors that user code throws. Two copies of the package in one process (two versions, two bundles)
+ * have two classes, so `instanceof` would take the other copy's error for any other throw.
+ */
+const TERMINAL = Symbol.for("amends.Terminal");
+const RETRY_LATER = Symbol.for("amends.RetryLater");
+Object.defineProperty(Terminal.prototype, TERMINAL, { value: true });
+
+function isTerminal(thrown: unknown): thrown is Terminal {
+  return hasBrand(thrown, TERMINAL);
+}
+
+function isRetryLater(thrown: unknown): thrown is RetryLater {
+  return hasBrand(thrown, RETRY_LATER);
+}
+
+function hasBrand(thrown: unknown, brand: symbol): boolean {
+  return typeof thrown === "object" && thrown !== null && (thrown as Record<symbol, unknown>)[brand] === true;
+}
+
 /** The options of a `RetryLater`. */
 export interface RetryLaterOptions {
   /**
@@ -134,13 +154,15 @@ export class RetryLater extends Error {
   }
 }
 
+Object.defineProperty(RetryLater.prototype, RETRY_LATER, { value: true });
+
 /** The longest wait that `RetryLater` can ask for. */
 export const RETRY_LATER_MAX_MS = 86_400_000;
 
 /** The wait after a throw: the schedule's delay, or the wait that the other side asked for if that is longer. */
 export function waitAfter(thrown: unknown, scheduledMs: number): number {
   try {
-    const askedMs = thrown instanceof RetryLater ? thrown.afterMs : undefined;
+    const askedMs = isRetryLater(thrown) ? thrown.afterMs : undefined;
     return askedMs && askedMs > scheduledMs
       ? Math.max(scheduledMs, Math.min(askedMs, RETRY_LATER_MAX_MS))
       : scheduledMs;
@@ -168,7 +190,7 @@ export function errorLabel(thrown: unknown, registered: ReadonlySet<string> = RE
   try {
     const { code } = thrown as { code?: unknown };
     if (typeof code === "string") {
-      if (thrown instanceof Terminal || thrown instanceof RetryLater || thrown instanceof AmendsError) {
+      if (isTerminal(thrown) || isRetryLater(thrown) || thrown instanceof AmendsError) {
         if (CODE.test(code)) return code;
       } else if (REGISTERED.has(code) || registered.has(code)) return code;
     }
@@ -209,10 +231,22 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   "SAGA_CONCURRENCY",
 ]);
 
+/** The database is away, read-only, or lacks a table or a right of ours: not the work's fault, and it can be fixed. */
+const OUTAGES: ReadonlySet<ErrorCode> = new Set([
+  "DATABASE_UNREACHABLE",
+  "DATABASE_READ_ONLY",
+  "DATABASE_FORBIDDEN",
+  "SCHEMA_MISSING",
+]);
+
+export function isOutage(thrown: unknown): boolean {
+  return thrown instanceof AmendsError && OUTAGES.has(thrown.code);
+}
+
 /** Is this permanent (no retry) or transient (retried on the schedule)? */
 export function classify(thrown: unknown): "permanent" | "transient" {
   try {
-    if (thrown instanceof Terminal) return "permanent";
+    if (isTerminal(thrown)) return "permanent";
     return thrown instanceof AmendsError && !PASSING.has(thrown.code) ? "permanent" : "transient";
   } catch {
     return "transient"; // a proxy that does not show its prototype

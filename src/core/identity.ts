@@ -4,15 +4,17 @@ import { AmendsError } from "./errors.ts";
 /** With a step's name and a direction, an id fits the 255 characters of an idempotency key in payment APIs. */
 export const SAGA_ID_MAX = 180;
 export const NAME_MAX = 64;
+/** Names of outside systems. */
+export const SYSTEM_NAME_MAX = 255;
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]*$/;
 
 /** The name of a saga, a step or a handler. Names that begin with `$` belong to Amends itself. */
-export function checkName(name: unknown, field: string): string {
-  if (typeof name !== "string" || name.length > NAME_MAX || !NAME.test(name)) {
+export function checkName(name: unknown, field: string, max: number = NAME_MAX): string {
+  if (typeof name !== "string" || name.length > max || !NAME.test(name)) {
     throw new AmendsError(
       "BAD_DEFINITION",
-      `${field} must be 1 to ${NAME_MAX} letters, digits, dots, dashes or underscores, beginning with a letter.`,
+      `${field} must be 1 to ${max} letters, digits, dots, dashes or underscores, beginning with a letter.`,
       { field },
     );
   }

@@ -63,7 +63,9 @@ export class CleanUp implements Duty {
     return [];
   }
 
-  async renew(): Promise<void> {}
+  async renew(): Promise<boolean> {
+    return false;
+  }
 
   async drain(): Promise<void> {
     this.#isAccepted = false;
@@ -118,6 +120,10 @@ export class CleanUp implements Duty {
   }
 
   #query(statement: Sql): Promise<readonly Row[]> {
-    return persist(this.#db, () => this.#db.query(statement), retryLimitsOf(this.#options.host));
+    return persist(
+      this.#db,
+      () => this.#db.query(statement),
+      retryLimitsOf(this.#options.host, "clean up erased data"),
+    );
   }
 }

@@ -61,7 +61,7 @@ export class Recorder {
     };
     try {
       await writeOnce(database, note, {
-        ...retryLimitsOf(host),
+        ...retryLimitsOf(host, "record an erasure"),
         attemptMax: Number.POSITIVE_INFINITY,
       });
     } catch {

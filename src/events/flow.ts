@@ -16,7 +16,7 @@ import type { Fanout, RunRecord } from "./run/outcome.ts";
 import type { EventDefinition } from "./define/registry.ts";
 import type { EventEngine } from "./run/engine.ts";
 import type { Reaper } from "./run/reaper.ts";
-import { makeEngine, type SagaPort } from "./set-up.ts";
+import { makeEngine, type EventsOptions, type SagaPort } from "./set-up.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { Duty } from "../runtime/duty.ts";
 import type { PartContext, PublishOptions } from "../runtime/part.ts";
@@ -46,8 +46,12 @@ export class EventFlow<Tx = unknown> {
   readonly #db: Database<Tx>;
   readonly #reader: Reader;
 
-  constructor(context: PartContext<Tx>, definitions: readonly EventDefinition[], sagas: SagaPort) {
-    const { engine, reaper } = makeEngine(context, definitions, sagas);
+  constructor(
+    context: PartContext<Tx>,
+    given: readonly EventDefinition[] | EventsOptions<Tx>,
+    sagas: SagaPort,
+  ) {
+    const { engine, reaper } = makeEngine(context, given, sagas);
     this.#engine = engine;
     this.#reaper = reaper;
     this.#db = context.database;
@@ -95,7 +99,7 @@ export class EventFlow<Tx = unknown> {
       return this.#handles(out);
     }
     const session = this.#db.join(tx);
-    for (const part of parts(out)) await this.#engine.store.publishIn(session, part);
+    for (const part of parts(out)) await this.#engine.store.publishIn(session, part, tx);
     this.#engine.pool.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
   }

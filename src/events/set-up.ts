@@ -1,9 +1,23 @@
 /** Creates the event flow of one Amends: its registry, its engine and the reaper of its deadlines. */
+import { AmendsError } from "../core/errors.ts";
+import { refuseUnknown } from "../core/options.ts";
 import type { AnySaga } from "../sagas/define/definition.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { EventEngine, type EventEngineOptions } from "./run/engine.ts";
 import { Reaper } from "./run/reaper.ts";
 import { SagaRegistry, type EventDefinition } from "./define/registry.ts";
+import type { SagaStore } from "./store/saga-store.ts";
+
+/** The option `events` of `new Amends`, with settings. */
+export interface EventsOptions<Tx = unknown> {
+  /** Handlers and event sagas that this process knows. An empty list is for a process that only publishes. */
+  readonly define: readonly EventDefinition[];
+  /**
+   * Your own store of the states of sagas. Each new state is also saved there, in the same transaction. Default: none;
+   * the states are in `saga_state` only.
+   */
+  readonly store?: SagaStore<Tx>;
+}
 
 /** Access to sagas of steps: handlers run them, and they wait for events. */
 export interface SagaPort extends Pick<EventEngineOptions, "runSaga" | "tellSagas"> {
@@ -18,15 +32,17 @@ export interface EventParts {
 
 export function makeEngine(
   context: PartContext,
-  definitions: readonly EventDefinition[],
+  given: readonly EventDefinition[] | EventsOptions,
   sagas: SagaPort,
 ): EventParts {
+  const { define, store } = readOptions(given);
   const { database, clock, closing, graceMs, leaseMs, errorCodes, keepMessages, tracer } = context;
   const { dialect } = database;
   const warn: PartContext["warn"] = (fields, message) => context.warn(fields, message);
   const engine = new EventEngine({
     db: database,
-    registry: new SagaRegistry(definitions, dialect.name, sagas.known),
+    registry: new SagaRegistry(define, dialect.name, sagas.known),
+    sagaStore: store,
     leaseMs,
     errorCodes,
     keepMessages,
@@ -36,10 +52,22 @@ export function makeEngine(
     warn,
     runSaga: (saga, input, id, waitMs) => sagas.runSaga(saga, input, id, waitMs),
     tellSagas: (event, values) => sagas.tellSagas(event, values),
-    onTrouble: (error, attempt) => context.onTrouble(error, attempt),
+    watch: context.watch("write events"),
     onRefused: (refused) => context.onRefused("events", refused),
     onBug: (error) => context.onBug(error),
     onAttention: (fields, message) => context.error(fields, message),
   });
   return { engine, reaper: new Reaper({ engine, dialect, clock, warn }) };
+}
+
+function readOptions(given: readonly EventDefinition[] | EventsOptions): EventsOptions {
+  const { define, store, ...rest } = isOptions(given) ? given : { define: given };
+  refuseUnknown(rest, [], "new Amends({ events })");
+  if (store !== undefined && (typeof store.save !== "function" || typeof store.get !== "function"))
+    throw new AmendsError("BAD_OPTION", "events.store must be a SagaStore with `save` and `get`.");
+  return { define, ...(store && { store }) };
+}
+
+function isOptions(given: readonly EventDefinition[] | EventsOptions): given is EventsOptions {
+  return !Array.isArray(given) && typeof given === "object" && given !== null && "define" in given;
 }

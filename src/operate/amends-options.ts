@@ -4,6 +4,7 @@ import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { ErasureOptions } from "../erasure/erasure.ts";
 import type { EventDefinition } from "../events/define/registry.ts";
+import type { EventsOptions } from "../events/set-up.ts";
 import type { CallDefinition } from "../outbox/calls/definition.ts";
 import type { CallsOptions } from "../outbox/calls/calls.ts";
 import type { Middleware } from "../sagas/engine/call.ts";
@@ -13,7 +14,7 @@ import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import type { WebhooksOptions } from "../webhooks/settings.ts";
 import type { Tracer } from "../runtime/trace.ts";
-import type { Logger } from "./logger.ts";
+import type { Logger } from "./log/logger.ts";
 import type { RetentionOptions } from "./retention/retention.ts";
 
 /** A saga has stalled. It holds ids and labels only, so it may go to a chat or a pager. */
@@ -60,8 +61,11 @@ export interface CommonOptions {
 export interface DatabaseOptions<Tx, Category extends string = string> extends CommonOptions {
   /** `sqlite("shop.db")` of `amends/sqlite`, or `postgres(url)` of `amends/postgres`. */
   readonly database: Database<Tx>;
-  /** Handlers and event sagas that this process knows. An empty list is for a process that only publishes. */
-  readonly events?: readonly EventDefinition[];
+  /**
+   * Handlers and event sagas that this process knows, as a list, or with settings. An empty list is for a process that
+   * only publishes.
+   */
+  readonly events?: readonly EventDefinition[] | EventsOptions<Tx>;
   /** Calls that this process makes, as a list, or with settings. An empty list is for a process that only enqueues. */
   readonly calls?: readonly CallDefinition[] | CallsOptions;
   /** How webhooks are delivered, and where they may go. */

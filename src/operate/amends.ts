@@ -2,8 +2,6 @@
 import { setMaxListeners } from "node:events";
 import { countAttention, type AttentionCounts } from "../attention/count.ts";
 import { listAttention, type AttentionOptions, type AttentionPage } from "../attention/list.ts";
-import { checkLease } from "../core/backoff.ts";
-import { positiveMs } from "../core/duration.ts";
 import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Erasure } from "../erasure/erasure.ts";
@@ -24,7 +22,7 @@ import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { checkSchema, migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
+import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
 import { checkSagaRights } from "../storage/migrations/application-rights.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
@@ -32,6 +30,7 @@ import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { newId } from "../runtime/identifiers.ts";
+import { Presence } from "../runtime/presence/presence.ts";
 import { untraced } from "../runtime/trace.ts";
 import {
   checkOptions,
@@ -40,10 +39,11 @@ import {
   type StartOptions,
   type StorageOptions,
 } from "./amends-options.ts";
-import { newOwner } from "./identifiers.ts";
-import { guarded, silent, type Logger } from "./logger.ts";
-import { Notices } from "./notices.ts";
-import { RefusalReports } from "./refusal-reports.ts";
+import { checkDatabase } from "./check-database.ts";
+import { guarded, silent, type Logger } from "./log/logger.ts";
+import { Notices } from "./log/notices.ts";
+import { Outages } from "./log/outages.ts";
+import { makeContext } from "./part-context.ts";
 import {
   buildParts,
   closeParts,
@@ -51,13 +51,14 @@ import {
   dutiesOf,
   noDatabase,
   noParts,
+  undefinedIfStopped,
   waitsForEvent,
   type Parts,
   type SagaTools,
 } from "./parts.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
-import { warnOfUnknown } from "./unknown-kinds.ts";
+import { WorkerLookout } from "./workers.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
 /**
@@ -73,11 +74,13 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #engine: Engine;
   readonly #operators: Operators;
   readonly #logger: Logger;
+  readonly #outages: Outages;
   readonly #notices: Notices;
   readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
   readonly #onRefused = (refused: RefusedWrites): void => this.#context.onRefused("sagas", refused);
+  readonly #lookout: WorkerLookout | undefined;
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
     checkOptions(options);
@@ -86,12 +89,22 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#database = options.database;
     this.#clock = (options.database ?? options).clock ?? systemClock;
     this.#logger = options.logger ? guarded(options.logger) : silent;
-    this.#notices = new Notices(this.#logger, options.onStalled);
-    this.#context = this.#makeContext(options);
+    this.#outages = new Outages(this.#logger, this.#clock);
+    this.#notices = new Notices(this.#logger, this.#outages, options.onStalled);
+    this.#context = makeContext(options, {
+      clock: this.#clock,
+      logger: this.#logger,
+      notices: this.#notices,
+      outages: this.#outages,
+      closing: this.#closing.signal,
+      workers: this.#workers,
+    });
     this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
     this.#journal = this.#makeJournal(options);
     this.#engine = this.#makeEngine(options);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+    const db = options.database as Database | undefined;
+    this.#lookout = db && new WorkerLookout(db, () => this.#isWorking(), this.#logger);
     this.#parts = options.database ? buildParts(this.#context, options, this.#sagaTools()) : noParts();
   }
 
@@ -131,7 +144,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
    */
   register(saga: AnySaga): void {
     const isKnown = this.#registry.get(saga?.name, saga?.version) !== undefined;
-    if (!isKnown && [...this.#workers].some(({ running }) => running)) {
+    if (!isKnown && this.#isWorking()) {
       throw new AmendsError(
         "NOT_ALLOWED_NOW",
         `Saga ${saga.name} was registered while a worker runs. Register sagas before \`worker.start()\`.`,
@@ -212,9 +225,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
       {
         duties: () => [this.#engine.pool, ...dutiesOf(this.#parts)],
         clock: this.#clock,
-        logger: this.#logger,
+        watch: (operation) => this.#outages.watch(operation),
         owner: this.#context.owner,
         check: (duties) => this.#check(worker, duties),
+        presence: database && new Presence(database, this.#context.owner),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -266,6 +280,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#closing.abort();
     await closeParts(this.#parts);
     await this.#database?.close();
+    this.#outages.close();
   }
 
   /** @internal What the parts share, for the console and for telemetry. */
@@ -283,41 +298,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
     return configured(this.#parts[name], name) as NonNullable<Parts<Tx, Category>[Name]>;
   }
 
-  #makeContext(options: DatabaseOptions<Tx, Category> | StorageOptions): PartContext<Tx> {
-    const { database } = options;
-    const notices = this.#notices;
-    const logger = this.#logger;
-    const owner = newOwner();
-    const reports = new RefusalReports({ database, logger, owner });
-    return {
-      get database(): Database<Tx> {
-        if (!database) throw noDatabase();
-        return database;
-      },
-      clock: this.#clock,
-      owner,
-      leaseMs: checkLease(positiveMs(options.lease ?? "60s", "lease"), "lease"),
-      graceMs: positiveMs(options.grace ?? "10s", "grace"),
-      errorCodes: new Set(options.errorCodes),
-      keepMessages: options.keepMessages === true,
-      tracer: options.tracing ?? untraced,
-      closing: this.#closing.signal,
-      newId,
-      answeredMsAgo: () => [...this.#workers].find((worker) => worker.running)?.answeredMsAgo,
-      onTrouble: (error, attempt) => notices.trouble(error, attempt),
-      onRefused: (operation, refused) => reports.report(operation, refused),
-      onBug: (error) => notices.bug(error),
-      warn: (fields, message) => logger.warn(fields, message),
-      error: (fields, message) => logger.error(fields, message),
-    };
-  }
-
   #makeJournal(options: DatabaseOptions<Tx, Category> | StorageOptions): Journal {
     if (!options.database) return new ContractJournal(options.storage, options.clock?.virtualNowMs);
     return new DatabaseJournal({
       db: options.database,
       signal: this.#closing.signal,
-      onTrouble: (error, attempt) => this.#notices.trouble(error, attempt),
+      watch: this.#outages.watch("write sagas"),
       onRefused: this.#onRefused,
     });
   }
@@ -363,14 +349,19 @@ export class Amends<Tx = unknown, Category extends string = string> {
 
   #signalTools(): SignalTools<Tx> {
     const context = this.#context;
-    return { db: context.database, engine: this.#engine, retryLimits: retryLimitsOf(context), newId };
+    return {
+      db: context.database,
+      engine: this.#engine,
+      retryLimits: retryLimitsOf(context, "signals"),
+      newId,
+    };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
-    return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock: this.#clock };
+    const [clock, workers] = [this.#clock, this.#lookout];
+    return { engine: this.#engine, journal: this.#journal, operators: this.#operators, clock, workers };
   }
 
-  /** Before a worker begins: the schema fits, and so does the database for each of its duties. */
   async #check(worker: Worker, duties: readonly Duty[]): Promise<void> {
     this.#refuseClosed();
     if ([...this.#workers].some((other) => other !== worker && other.running)) {
@@ -380,17 +371,15 @@ export class Amends<Tx = unknown, Category extends string = string> {
       );
     }
     const db = this.#database as Database | undefined;
-    if (!db) return;
-    await checkSchema(db);
-    for (const duty of duties) await duty.check?.();
-    if (duties.includes(this.#engine.pool)) await warnOfUnknown(db, this.#registry, this.#notices);
+    const tools = { registry: this.#registry, notices: this.#notices, sagas: this.#engine.pool };
+    if (db) await checkDatabase({ db, ...tools }, duties);
+  }
+
+  #isWorking(): boolean {
+    return [...this.#workers].some(({ running }) => running);
   }
 
   #refuseClosed(): void {
     if (this.#closing.signal.aborted) throw closedError();
   }
-}
-
-function undefinedIfStopped(error: unknown): undefined {
-  if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
 }

@@ -92,3 +92,8 @@ export function configured<T>(part: T | undefined, name: PartName): T {
 export function noDatabase(): AmendsError {
   return new AmendsError("NOT_SUPPORTED", "A custom `storage` holds sagas only. Pass `database` instead.");
 }
+
+/** A wait that ended early has no result yet. */
+export function undefinedIfStopped(error: unknown): undefined {
+  if (!(error instanceof AmendsError && error.code === "STOPPED_WAITING")) throw error;
+}

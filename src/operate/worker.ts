@@ -6,10 +6,10 @@ import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../core/options.ts";
-import { within, type Clock } from "../storage/clock.ts";
+import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
-import { DutyLoop } from "../runtime/loop.ts";
-import type { Logger } from "./logger.ts";
+import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
+import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 
 /** The options of a worker. */
 export interface WorkerOptions {
@@ -26,7 +26,10 @@ export interface WorkerOptions {
 
 /** The options of `stop`. */
 export interface StopOptions {
-  /** How long running calls may still take. After that they are aborted. Default: 25s. */
+  /**
+   * How long running calls may still take. After that they are aborted. A stop takes at most four seconds longer, also
+   * if the database does not answer. Default: 25s.
+   */
   readonly deadline?: Duration;
 }
 
@@ -34,14 +37,20 @@ export interface WorkerTools {
   /** What there is to do; asked anew at each start. */
   readonly duties: () => readonly Duty[];
   readonly clock: Clock;
-  readonly logger: Logger;
+  /** What its loops report trouble with the database to. */
+  readonly watch: LoopTools["watch"];
   readonly owner: string;
   /** Refuses a database that does not fit. It reads only what these duties need. */
   check(duties: readonly Duty[]): Promise<void>;
+  /** Records that this worker runs; undefined without a database. */
+  readonly presence: Pick<Presence, "seen" | "stopped"> | undefined;
   listen: ((onNotice: () => void) => () => void) | undefined;
 }
 
-/** How long a stop waits, beyond its deadline, for a claim or a renewal that is under way. */
+/** How long a duty may take to drain beyond the deadline: calls are aborted, and the last outcomes are written. */
+const DRAIN_MS = 2_500;
+
+/** How long a stop then waits for a claim or a renewal that is under way, and releases what it has claimed. */
 const LAST_LOOK_MS = 1_000;
 
 /**
@@ -55,7 +64,7 @@ export class Worker {
   readonly #only: readonly string[] | undefined;
   #stopping: AbortController | undefined;
   #loops: readonly DutyLoop[] = [];
-  #startedAtMs = 0;
+  #unlisten: (() => void) | undefined;
   #running: Promise<unknown> | undefined;
   #once: Promise<number> | undefined;
 
@@ -79,14 +88,11 @@ export class Worker {
     return this.#stopping !== undefined || this.#once !== undefined;
   }
 
-  /**
-   * Milliseconds since the database last answered the kind of work that has waited longest; undefined while the worker
-   * does not run.
-   */
-  get answeredMsAgo(): number | undefined {
-    if (!this.#stopping || this.#loops.length === 0) return undefined;
-    const nowMs = this.#tools.clock.monotonicMs();
-    return Math.max(...this.#loops.map(({ answeredAtMs }) => nowMs - (answeredAtMs ?? this.#startedAtMs)));
+  /** @internal Whether it makes progress; undefined while the worker does not run. */
+  get health(): WorkerHealth | undefined {
+    if (!this.#stopping) return undefined;
+    const loops = this.#loops.map(({ health }) => health);
+    return healthOf(loops, this.#tools.clock.monotonicMs());
   }
 
   /** Checks the database, then works until it is stopped. Throws `NOT_ALLOWED_NOW` if it is already started. */
@@ -104,13 +110,11 @@ export class Worker {
       throw error;
     }
     if (stopping.signal.aborted) return; // it was stopped before it began
-    this.#startedAtMs = this.#tools.clock.monotonicMs();
-    const unlisten = this.#tools.listen?.(() => {
+    this.#unlisten = this.#tools.listen?.(() => {
       for (const loop of loops) loop.wakeUp();
     });
-    this.#running = Promise.all(loops.map((loop) => loop.run(this.#concurrency, stopping.signal))).finally(
-      unlisten,
-    );
+    const running = loops.map((loop) => loop.run(this.#concurrency, stopping.signal));
+    this.#running = Promise.all([...running, this.#beating(stopping.signal)]);
   }
 
   /**
@@ -124,10 +128,11 @@ export class Worker {
     if (!stopping) return;
     // Leases are still renewed while calls finish; only claiming has ended.
     await this.#drain(deadlineMs).finally(() => stopping.abort());
-    // A look at the database that hangs (a transactional act may keep it) ends when the database is closed.
-    await within(this.#tools.clock, deadlineMs + LAST_LOOK_MS, this.#running ?? Promise.resolve());
-    // A claim that was under way at the stop may have returned work: it is released as well.
-    await this.#drain(deadlineMs);
+    // A claim that was under way at the stop may have returned work: it is released as well. A claim that hangs (a
+    // transactional act may keep the connection) ends when the database is closed.
+    await within(this.#tools.clock, LAST_LOOK_MS, this.#lookLast());
+    this.#unlisten?.();
+    this.#unlisten = undefined;
     this.#stopping = undefined;
   }
 
@@ -171,16 +176,40 @@ export class Worker {
   }
 
   async #checkedLoops(): Promise<readonly DutyLoop[]> {
-    const { clock, owner, logger } = this.#tools;
+    const { clock, owner, watch } = this.#tools;
     const duties = chooseDuties(this.#tools.duties(), this.#only);
     await this.#tools.check(duties);
-    const warn: Logger["warn"] = (fields, message) => logger.warn(fields, message);
-    const tools = { clock, owner, pollMs: this.#pollMs, warn };
+    const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
+    await this.#record(() => this.#tools.presence?.seen());
     return this.#loops;
   }
 
+  async #lookLast(): Promise<void> {
+    await this.#running;
+    await this.#drain(0);
+    await this.#record(() => this.#tools.presence?.stopped());
+  }
+
+  async #beating(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#tools.clock, BEAT_MS, signal);
+      if (!signal.aborted) await this.#record(() => this.#tools.presence?.seen());
+    }
+  }
+
+  /** Nothing depends on the record: a failure is reported and tried again with the next beat. */
+  async #record(write: () => Promise<void> | undefined): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.#tools.watch("record the worker").trouble(error);
+    }
+  }
+
+  /** A duty that waits for the database must not hold the stop up: its rows are claimed again when their leases end. */
   async #drain(deadlineMs: number): Promise<void> {
-    await Promise.all(this.#loops.map(({ duty }) => duty.drain(deadlineMs)));
+    const drained = Promise.all(this.#loops.map(({ duty }) => duty.drain(deadlineMs)));
+    await within(this.#tools.clock, deadlineMs + DRAIN_MS, drained);
   }
 }

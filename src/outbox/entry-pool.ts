@@ -11,7 +11,10 @@ import type { EntryTable, HeldEntry } from "./rows.ts";
 /** The largest claim: larger ones cost more time before the first settle and save nothing. */
 const CLAIM_MAX = 500;
 
-export type PoolContext = Pick<PartContext, "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn">;
+export type PoolContext = Pick<
+  PartContext,
+  "clock" | "graceMs" | "closing" | "onBug" | "tracer" | "warn" | "watch"
+>;
 
 export interface ClaimedEntry<Entry> extends Claimed {
   readonly row: Entry;
@@ -70,8 +73,8 @@ export async function runBatch<Entry>(
   if (taken.length === 0) return 0;
   const over = new AbortController();
   const { clock } = host;
-  const warn: PartContext["warn"] = (fields, message) => host.warn(fields, message);
-  const renewing = new DutyLoop(pool, { clock, owner: "", pollMs: pool.renewEveryMs, warn }).renewing(
+  const watch: PartContext["watch"] = (operation) => host.watch(operation);
+  const renewing = new DutyLoop(pool, { clock, owner: "", pollMs: pool.renewEveryMs, watch }).renewing(
     over.signal,
   );
   try {

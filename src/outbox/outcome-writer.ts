@@ -6,7 +6,14 @@ import { OutcomeWriter } from "../runtime/outcome-writer.ts";
 import type { PartContext } from "../runtime/part.ts";
 import { renewalLimitMs } from "../storage/claim.ts";
 import type { Database } from "../storage/database.ts";
-import { claimEntries, idOf, noteRunning, renewEntries, type ClaimOptions } from "./queries.ts";
+import {
+  claimEntries,
+  idOf,
+  noteRunning,
+  renewEntries,
+  uncountAttempt,
+  type ClaimOptions,
+} from "./queries.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
 import { settle, type Settled, type Settlement } from "./settle.ts";
 
@@ -16,7 +23,7 @@ export class OutboxWriter {
   readonly #db: Database;
   readonly #outcomes: OutcomeWriter<Settlement, Settled>;
 
-  constructor(host: Pick<PartContext, "database" | "closing" | "onTrouble" | "onRefused">) {
+  constructor(host: Pick<PartContext, "database" | "closing" | "watch" | "onRefused">) {
     const { database } = host;
     this.#db = database;
     this.#outcomes = new OutcomeWriter<Settlement, Settled>({
@@ -24,7 +31,7 @@ export class OutboxWriter {
       write: (settlements) => settle(database, settlements),
       bytes: () => SETTLEMENT_BYTES,
       signal: host.closing,
-      onTrouble: (error, attempt) => host.onTrouble(error, attempt),
+      watch: host.watch("write outbox"),
       onRefused: (refused) => host.onRefused("outbox", refused),
       failFast: ({ failFast }) => failFast === true,
     });
@@ -51,6 +58,11 @@ export class OutboxWriter {
   /** Marks the entry of a last attempt that has not returned. The entry stays claimed. */
   async noteRunning({ entryId, token }: HeldEntry): Promise<void> {
     await this.#outcomes.query(noteRunning(this.#db.dialect, entryId, token));
+  }
+
+  /** Takes back the attempt of a claim whose outcome could not be recorded. The entry stays claimed. */
+  async uncount({ entryId, token, attempts }: HeldEntry & { readonly attempts: number }): Promise<void> {
+    await this.#outcomes.query(uncountAttempt(this.#db.dialect, entryId, token, attempts));
   }
 
   settle(settlement: Settlement): Promise<Settled> {

@@ -3,7 +3,15 @@
  */
 import type { OutboxKind, OutboxOperation } from "../core/outbox/entry.ts";
 import { CLAIMABLE, HELD, outboxMachine, type OutboxStatus } from "../core/outbox/machine.ts";
-import { claimStatement, freshFirst, renewStatement, type Claimable } from "../storage/claim.ts";
+import {
+  claimStatement,
+  freshFirst,
+  gate,
+  isUntried,
+  renewStatement,
+  triedLast,
+  type Claimable,
+} from "../storage/claim.ts";
 import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
@@ -25,6 +33,15 @@ export const OUTBOX: Claimable = {
   classes: [{ where: raw(`${rowClass} = 0`) }, { where: raw(`${rowClass} = 1`) }],
 };
 
+/**
+ * Entries of subjects' requests: those that were never tried come first, by the time at which they were enqueued;
+ * retried and parked ones follow by their gate.
+ */
+const ERASURES: Claimable = {
+  ...OUTBOX,
+  classes: [{ where: raw(`${triedLast("due.")} = 0`) }, { where: raw(`${triedLast("due.")} = 1`) }],
+};
+
 /** Claimed rows: the fence of every settle and renewal. */
 export const HELD_ROWS: Claimable = { ...OUTBOX, states: HELD };
 
@@ -43,21 +60,27 @@ export interface ClaimOptions {
 /** The claim counts as the attempt, so that a call that crashes its worker is counted too. */
 export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options: ClaimOptions): Sql {
   const { kind, names, limit, leaseMs, except } = options;
-  // Erasures have one lane: their order is documented, and fairness must not change it.
-  const lanes = { column: raw("due.lane"), names: kind === "call" ? (names ?? []) : [""] };
-  const classes = OUTBOX.classes.map((one) => ({ ...one, lanes }));
-  return claimStatement(
-    dialect,
-    { ...OUTBOX, classes },
-    {
-      limit,
-      leaseMs,
-      except,
-      where: sql`due.kind = ${literals([kind])}`,
-      set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
-      returning: of.columns(dialect),
-    },
-  );
+  const isErasure = kind === "erasure";
+  const place = claimPlace(dialect, "due.");
+  const lanes = { column: raw("due.lane"), names: names ?? [] };
+  // The order of erasures is documented, and fairness between names must not change it.
+  const queue: Claimable = isErasure
+    ? { ...ERASURES, rank: place }
+    : { ...OUTBOX, classes: OUTBOX.classes.map((one) => ({ ...one, lanes })) };
+  const ofKind = sql`due.kind = ${literals([kind])}`;
+  return claimStatement(dialect, queue, {
+    limit,
+    leaseMs,
+    except,
+    where: isErasure ? sql`${ofKind} and ${place} <= ${dialect.now()}` : ofKind,
+    set: sql`status = ${literals([CLAIMED])}, attempts = c.attempts + 1`,
+    returning: of.columns(dialect),
+  });
+}
+
+function claimPlace(dialect: Dialect, alias: string): Sql {
+  const gated = gate(dialect, raw(`${alias}next_attempt_at`));
+  return sql`(case when ${raw(isUntried(alias))} then ${raw(`${alias}enqueued_at`)} else ${gated} end)`;
 }
 
 /** Returns the ids whose claims still hold. */
@@ -72,6 +95,13 @@ export const NOT_RETURNED = "NotReturned";
 export function noteRunning(dialect: Dialect, entryId: string, token: number): Sql {
   return sql`update ${dialect.table("outbox")} set last_error = ${NOT_RETURNED}
     where entry_id = ${entryId} and token = ${token} and status in (${literals(HELD)})`;
+}
+
+/** Takes back the attempt of a claim whose outcome could not be recorded. The entry stays claimed. */
+export function uncountAttempt(dialect: Dialect, entryId: string, token: number, attempts: number): Sql {
+  return sql`update ${dialect.table("outbox")} set attempts = attempts - 1
+    where entry_id = ${entryId} and token = ${token} and attempts = ${attempts} and attempts > 0
+      and status in (${literals(HELD)})`;
 }
 
 /** A new entry. Missing values are null. */

@@ -4,6 +4,7 @@
  * The call then has a grace period, and an answer within that period counts. After it the call is overdue: its
  * caller continues without the answer, but keeps the promise, because the call is known to run.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../storage/clock.ts";
 import { Stoppable, type StopReason } from "./stoppable.ts";
 
@@ -70,4 +71,37 @@ export class Call extends Stoppable {
     for (const cancel of this.#timers ?? []) cancel();
     this.#cancelGrace?.();
   }
+}
+
+/**
+ * A call that is about to be made, as the test kit sees it: the kit can fail the call, repeat it or end its process.
+ * Without a test kit, a call costs one comparison more.
+ */
+export interface InterceptedCall {
+  readonly part: "step" | "undo" | "handler" | "call" | "resolver" | "webhook";
+  /** The name of the step, handler, call or resolver; the type of the event that a webhook sends. */
+  readonly name: string;
+  readonly attempt: number;
+  /** The idempotency key of the call. */
+  readonly key: string;
+}
+
+export type Interceptor = (call: InterceptedCall, make: () => Promise<unknown>) => Promise<unknown>;
+
+const current = new AsyncLocalStorage<Interceptor>();
+let active = 0;
+
+/** Every call that the work makes goes through the interceptor. */
+export async function intercepting<T>(interceptor: Interceptor, work: () => Promise<T>): Promise<T> {
+  active++;
+  try {
+    return await current.run(interceptor, work);
+  } finally {
+    active--;
+  }
+}
+
+export function intercepted<T>(describe: () => InterceptedCall, make: () => T): T | Promise<Awaited<T>> {
+  const interceptor = active === 0 ? undefined : current.getStore();
+  return interceptor ? (interceptor(describe(), async () => make()) as Promise<Awaited<T>>) : make();
 }

@@ -59,8 +59,9 @@ export class Chore implements Duty {
     await this.#options.check?.();
   }
 
-  async renew(): Promise<void> {
-    // The chore holds nothing between two polls.
+  /** The chore holds nothing between two polls. */
+  async renew(): Promise<boolean> {
+    return false;
   }
 
   async drain(): Promise<void> {

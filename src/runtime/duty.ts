@@ -18,7 +18,8 @@ export interface Duty {
   accept(capacity: number, onDue: (ms: number) => void, onFree: () => void): void;
   /** Claims up to `limit` rows and runs them. Each lease resolves when its row is settled, released or lost. */
   claim(limit?: number): Promise<readonly Leaving[]>;
-  renew(): Promise<void>;
+  /** Renews the leases that are due. False if there were none, so that the database was not asked. */
+  renew(): Promise<boolean>;
   /**
    * Stops claiming. Resolves when all rows are settled or released, or when the deadline has passed and calls were
    * aborted.

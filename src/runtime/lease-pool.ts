@@ -178,20 +178,21 @@ export class LeasePool<Item extends Claimed> implements Duty {
   /**
    * Renews leases older than an eighth of their length. It runs every eighth, so none gets older than a quarter.
    */
-  async renew(): Promise<void> {
+  async renew(): Promise<boolean> {
     const { clock, leaseMs, renew } = this.#options;
     const now = clock.monotonicMs();
     const isDue = ([lease]: [Lease, Item]): boolean =>
       lease.stopped === undefined && !lease.hasLeft && now - lease.leasedAtMs >= leaseMs / RENEWALS;
     // Every process locks rows in the order of their ids, which avoids deadlocks.
     const due = [...this.#leases].filter(isDue).toSorted(([, a], [, b]) => (a.id < b.id ? -1 : 1));
-    if (due.length === 0) return;
+    if (due.length === 0) return false;
     const leases = due.map(([lease]) => lease);
     const held = await renewOrLetGo(clock, leaseMs, leases, () => renew(due.map(([, item]) => item)));
     for (const [lease, item] of due) {
       if (held.has(item.id) && lease.stopped !== "lost") lease.leasedAtMs = now;
       else if (!lease.hasLeft) lease.stop("lost");
     }
+    return true;
   }
 
   async drain(deadlineMs: number): Promise<void> {

@@ -6,6 +6,7 @@
 import { spread } from "../core/backoff.ts";
 import { errorLabel } from "../core/errors.ts";
 import { sleep, type Clock } from "../storage/clock.ts";
+import type { DatabaseWatch } from "../storage/retry.ts";
 import type { Duty } from "./duty.ts";
 
 export interface LoopTools {
@@ -13,16 +14,17 @@ export interface LoopTools {
   /** The id of this process, for jitter: processes that were started together must not poll in step. */
   readonly owner: string;
   readonly pollMs: number;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  /** What an operation reports trouble with the database to. */
+  watch(operation: string): DatabaseWatch;
 }
 
 export class DutyLoop {
   readonly duty: Duty;
+  readonly health: LoopHealth;
   readonly #tools: LoopTools;
+  readonly #watches: Readonly<Record<Operation, DatabaseWatch>>;
   #wake: () => void = () => undefined;
   #woken = false;
-  /** When the database last answered, by the monotonic clock; undefined before the first answer. */
-  #answeredAtMs: number | undefined;
   /** The last poll found more rows than free slots. */
   #backlog = false;
   /** The next due time of rows that were released here. */
@@ -31,6 +33,8 @@ export class DutyLoop {
   constructor(duty: Duty, tools: LoopTools) {
     this.duty = duty;
     this.#tools = tools;
+    this.#watches = { claim: tools.watch(`claim ${duty.name}`), renew: tools.watch(`renew ${duty.name}`) };
+    this.health = new LoopHealth(duty.name, tools.clock.monotonicMs());
   }
 
   /** Runs until the signal aborts. */
@@ -43,10 +47,6 @@ export class DutyLoop {
     this.#alarm?.cancel();
   }
 
-  get answeredAtMs(): number | undefined {
-    return this.#answeredAtMs;
-  }
-
   wakeUp(): void {
     if (this.#woken) return; // many ends at once wake the loop once
     this.#woken = true;
@@ -56,7 +56,7 @@ export class DutyLoop {
   async renewing(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#tools.clock, this.duty.renewEveryMs, signal);
-      if (!signal.aborted) await this.#tryTo("renew", () => this.duty.renew());
+      if (!signal.aborted) await this.#renew();
     }
   }
 
@@ -66,7 +66,7 @@ export class DutyLoop {
     for (let tick = 0; !signal.aborted; tick++) {
       const limit = duty.room;
       this.#woken = false;
-      const found = limit > 0 ? await this.#tryTo("claim", async () => (await duty.claim(limit)).length) : 0;
+      const found = limit > 0 ? await this.#claim(limit) : 0;
       this.#backlog = limit === 0 ? this.#backlog : found === limit;
       if (signal.aborted || this.#woken || (found === limit && duty.room > 0 && limit > 0)) continue;
       const nap = new AbortController();
@@ -77,19 +77,34 @@ export class DutyLoop {
     }
   }
 
-  async #tryTo<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
+  /** The number of claimed rows; undefined if the claim failed. */
+  async #claim(limit: number): Promise<number | undefined> {
     try {
-      const done = await work();
-      this.#answeredAtMs = this.#tools.clock.monotonicMs();
-      return done;
+      const { length } = await this.duty.claim(limit);
+      this.#succeeded("claim");
+      return length;
     } catch (error) {
-      const cause = errorLabel((error as { cause?: unknown }).cause);
-      this.#tools.warn(
-        { what, duty: this.duty.name, error: errorLabel(error), cause },
-        "amends: the database could not be used; trying again",
-      );
+      this.#failed("claim", error);
       return undefined;
     }
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      if (await this.duty.renew()) this.#succeeded("renew");
+    } catch (error) {
+      this.#failed("renew", error);
+    }
+  }
+
+  #succeeded(operation: Operation): void {
+    this.health.succeeded(operation, this.#tools.clock.monotonicMs());
+    this.#watches[operation].answered();
+  }
+
+  #failed(operation: Operation, error: unknown): void {
+    this.health.failed(operation, errorLabel(error));
+    this.#watches[operation].trouble(error);
   }
 
   #dueIn(ms: number): void {
@@ -108,4 +123,66 @@ export class DutyLoop {
     });
     this.#alarm = { atMs, cancel };
   }
+}
+
+/**
+ * Whether a worker makes progress, for readiness and metrics. A claim is a write, so a claim that succeeds shows that
+ * the database can be written. A renewal without a lease asks the database nothing and shows nothing.
+ */
+export interface WorkerHealth {
+  /** True once every duty has claimed or renewed successfully; a claim may find no rows. */
+  readonly hasWorked: boolean;
+  /** Milliseconds since the database last answered the duty that has waited longest. */
+  readonly answeredMsAgo: number;
+  /** The operations whose last attempt failed. */
+  readonly failing: readonly Failing[];
+}
+
+export interface Failing {
+  readonly duty: string;
+  readonly operation: Operation;
+  /** The label of the error. */
+  readonly error: string;
+}
+
+export type Operation = "claim" | "renew";
+
+/** The health of one duty's loop. */
+export class LoopHealth {
+  readonly #duty: string;
+  readonly #errors = new Map<Operation, string>();
+  /** By the monotonic clock. */
+  answeredAtMs: number;
+  hasWorked = false;
+
+  constructor(duty: string, nowMs: number) {
+    this.#duty = duty;
+    this.answeredAtMs = nowMs;
+  }
+
+  succeeded(operation: Operation, nowMs: number): void {
+    this.answeredAtMs = nowMs;
+    this.hasWorked = true;
+    // A successful claim shows as much as a renewal, and there may be nothing left to renew.
+    if (operation === "claim") this.#errors.clear();
+    else this.#errors.delete(operation);
+  }
+
+  failed(operation: Operation, error: string): void {
+    this.#errors.set(operation, error);
+  }
+
+  get failing(): readonly Failing[] {
+    return [...this.#errors].map(([operation, error]) => ({ duty: this.#duty, operation, error }));
+  }
+}
+
+/** The health of a worker with these loops; undefined if it has none. */
+export function healthOf(loops: readonly LoopHealth[], nowMs: number): WorkerHealth | undefined {
+  if (loops.length === 0) return undefined;
+  return {
+    hasWorked: loops.every((loop) => loop.hasWorked),
+    answeredMsAgo: Math.max(...loops.map((loop) => nowMs - loop.answeredAtMs)),
+    failing: loops.flatMap((loop) => loop.failing),
+  };
 }

@@ -9,11 +9,11 @@
 import type { Database, Row } from "../storage/database.ts";
 import { GroupWriter } from "../storage/write/group-writer.ts";
 import { outlastRefusals, type RefusedWrites } from "../storage/write/refused-writes.ts";
-import { BRIEF_RETRIES, persist, type RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, persist, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
 import type { Sql } from "../storage/sql.ts";
 
 export interface OutcomeWriterOptions<Outcome, Answer> {
-  readonly db: Pick<Database, "dialect" | "clock" | "query">;
+  readonly db: Pick<Database, "dialect" | "clock" | "callMs" | "query">;
   readonly write: (outcomes: readonly Outcome[]) => Promise<readonly Answer[]>;
   /** The approximate size of an outcome in the transaction. */
   readonly bytes: (outcome: Outcome) => number;
@@ -25,7 +25,7 @@ export interface OutcomeWriterOptions<Outcome, Answer> {
   readonly parallelFrom?: number;
   /** Ends every wait for the database. */
   readonly signal?: AbortSignal | undefined;
-  readonly onTrouble?: ((error: unknown, attempt: number) => void) | undefined;
+  readonly watch?: DatabaseWatch | undefined;
   /** Called while the database refuses outcomes for a lasting reason, and once it no longer does. */
   readonly onRefused?: ((refused: RefusedWrites) => void) | undefined;
 }
@@ -39,10 +39,10 @@ export class OutcomeWriter<Outcome, Answer> {
   readonly #writer: GroupWriter<Outcome, Answer>;
 
   constructor(options: OutcomeWriterOptions<Outcome, Answer>) {
-    const { db, write, bytes, failFast = () => false, signal, onTrouble, onRefused } = options;
+    const { db, write, bytes, failFast = () => false, signal, watch, onRefused } = options;
     this.#db = db;
     this.#onRefused = onRefused;
-    this.#retryLimits = { ...BRIEF_RETRIES, signal, onTrouble };
+    this.#retryLimits = { ...BRIEF_RETRIES, signal, watch };
     this.#writer = new GroupWriter<Outcome, Answer>({
       db,
       flush: write,
@@ -52,7 +52,7 @@ export class OutcomeWriter<Outcome, Answer> {
       // With a single writer, a second commit would wait for the first.
       parallelFrom: db.dialect.pick({ postgres: options.parallelFrom ?? PARALLEL_FROM, sqlite: Infinity }),
       ...(signal && { signal }),
-      ...(onTrouble && { onTrouble }),
+      watch,
     });
   }
 

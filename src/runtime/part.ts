@@ -4,10 +4,11 @@
  */
 import type { Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
-import { BRIEF_RETRIES, type RetryLimits } from "../storage/retry.ts";
+import { BRIEF_RETRIES, type DatabaseWatch, type RetryLimits } from "../storage/retry.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import type { Duty } from "./duty.ts";
 import { newId } from "./identifiers.ts";
+import type { WorkerHealth } from "./loop.ts";
 import { untraced, type Tracer } from "./trace.ts";
 
 export interface PartContext<Tx = unknown> {
@@ -29,10 +30,10 @@ export interface PartContext<Tx = unknown> {
   /** Aborts when the Amends is closed: waiting for the database ends then. */
   readonly closing: AbortSignal;
   newId(): string;
-  /** How long ago the database last answered the worker that runs here; undefined if none runs. */
-  answeredMsAgo(): number | undefined;
-  /** Reports a transient database error. The logger gets it as a warning. */
-  onTrouble(error: unknown, attempt: number): void;
+  /** Whether the worker that runs here makes progress; undefined if none runs. */
+  workerHealth(): WorkerHealth | undefined;
+  /** What an operation reports trouble with the database to. The log gets the beginning and the end of an outage. */
+  watch(operation: string): DatabaseWatch;
   /** Reports outcomes that the database refuses to record for a lasting reason, or that it no longer does. */
   onRefused(operation: string, refused: RefusedWrites): void;
   /** Reports an unexpected error (a bug). The row is claimed again after its lease. */
@@ -61,12 +62,8 @@ export interface PublishOptions<Tx = unknown> {
 }
 
 /** The retry limits of a part's database work. */
-export function retryLimitsOf(host: Pick<PartContext, "closing" | "onTrouble">): RetryLimits {
-  return {
-    ...BRIEF_RETRIES,
-    signal: host.closing,
-    onTrouble: (error, attempt) => host.onTrouble(error, attempt),
-  };
+export function retryLimitsOf(host: Pick<PartContext, "closing" | "watch">, operation: string): RetryLimits {
+  return { ...BRIEF_RETRIES, signal: host.closing, watch: host.watch(operation) };
 }
 
 const GRACE_MS = 10_000;
@@ -86,8 +83,8 @@ export function standalone<Tx>(database: Database<Tx>): PartContext<Tx> {
     tracer: untraced,
     closing: new AbortController().signal,
     newId,
-    answeredMsAgo: () => undefined,
-    onTrouble: ignore,
+    workerHealth: () => undefined,
+    watch: () => ({ trouble: ignore, answered: ignore }),
     onRefused: ignore,
     onBug: ignore,
     warn: ignore,

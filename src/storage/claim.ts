@@ -95,6 +95,16 @@ export function freshFirst(attempts: string): string {
   return `case when ${attempts} = 0 then 0 else 1 end`;
 }
 
+/** An entry that was never tried, or was requeued. A parked entry has no attempts either, but was tried. */
+export function isUntried(alias: string = ""): string {
+  return `${alias}status = 'pending' and ${alias}attempts = 0`;
+}
+
+/** Entries without an attempt have class 0, retried and parked ones class 1. An index uses the same text. */
+export function triedLast(alias: string = ""): string {
+  return `case when ${isUntried(alias)} then 0 else 1 end`;
+}
+
 /** The gate of a row in a form that an index supports: a row without a gate is always due. */
 export function gate(dialect: Dialect, column: Sql): Sql {
   return dialect.pick({

@@ -23,7 +23,7 @@ export const systemClock: Clock = {
 };
 
 /** How long closing a database waits for running work. */
-export const CLOSE_MS = 2_000;
+export const CLOSE_MS = 1_000;
 
 /** Waits until the delay has passed or the signal aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

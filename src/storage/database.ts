@@ -96,6 +96,11 @@ export interface Database<Tx = unknown> {
   /** The largest number of connections; undefined if there is only one. */
   readonly connections?: number;
   /**
+   * How long a call that a caller waits for may take in all, retries included. Undefined: the number of retries is the
+   * only limit.
+   */
+  readonly callMs?: number;
+  /**
    * Rises when the server was replaced or has lost commits, as in a failover: earlier reads may no longer hold.
    * Undefined if that cannot happen unnoticed.
    */

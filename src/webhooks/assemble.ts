@@ -84,7 +84,7 @@ export function assemble(
   );
   const operators = new WebhookOperators({
     db: context.database,
-    retryLimits: retryLimitsOf(context),
+    retryLimits: retryLimitsOf(context, "webhooks"),
     orchestrator,
     deadLetters,
     subscriptions,
@@ -100,7 +100,7 @@ function dutiesOf(
 ): WebhookDuties {
   const { clock, owner, tracer, graceMs, database: db, closing: signal } = context;
   const { leaseMs, leaseMax, attemptMax, timeoutMs, concurrency } = settings;
-  const retryLimits = retryLimitsOf(context);
+  const retryLimits = retryLimitsOf(context, "webhooks");
   const jobs = new Jobs({ leaseMs, leaseMax, owner });
   const sending: SendingParts = {
     db,
@@ -131,10 +131,10 @@ function dutiesOf(
     onDisable: () => administrator.dueIn(0),
     onDead: (deliveries) => context.warn({ deliveries }, "amends: webhook deliveries became dead letters"),
   });
-  const onTrouble = (error: unknown, attempt: number): void => context.onTrouble(error, attempt);
+  const watch = context.watch("write webhooks");
   const onRefused = (refused: RefusedWrites): void => context.onRefused("webhooks", refused);
   const here = applying((ms) => delivery.dueIn(ms));
-  const writer = new ResultWriter({ db, signal, onTrouble, onRefused, applying: here });
+  const writer = new ResultWriter({ db, signal, watch, onRefused, applying: here });
   const mayDeliver = async (role: Role, what: string): Promise<void> => {
     await sender.ready?.();
     await checkRights(db, role, what);
@@ -145,7 +145,7 @@ function dutiesOf(
     retryLimits,
     () => checkRights(db, ORCHESTRATOR, "webhooks:orchestrator"),
   );
-  const reporting = new ResultWriter({ db, signal, onTrouble, onRefused, applying: undefined });
+  const reporting = new ResultWriter({ db, signal, watch, onRefused, applying: undefined });
   return {
     delivery,
     administrator,

@@ -23,7 +23,7 @@ export interface Delivery {
   readonly attemptMax: number | undefined;
   /** When the next attempt is due; undefined if none is. */
   readonly nextAttemptAt: Date | undefined;
-  /** The code of the last failed attempt; undefined if there is none, and after a success. */
+  /** The error code of the last failed attempt; undefined if there is none, and after a success. */
   readonly errorCode: string | undefined;
   /** 0 for the first delivery of the event to the subscription, and one more for each resend. */
   readonly generation: number;
@@ -50,7 +50,7 @@ export interface Attempt {
   readonly verdict: Verdict;
   /** True if the receiver answered with a 2xx status. */
   readonly ok: boolean;
-  /** `http_<status>`, or a label that says why there is no response. */
+  /** `http_<status>`, or an error code. The webhooks guide lists them. */
   readonly code: string;
   /** The URL that was called; undefined if there was none. */
   readonly url: string | undefined;

@@ -8,7 +8,7 @@ import { recordedNote, type OperatorNote, type OptionalNote } from "../core/oper
 import { refuseUnknown } from "../core/options.ts";
 import { ActionLog } from "../audit/action-log.ts";
 import type { Database, Session } from "../storage/database.ts";
-import { persist, type RetryLimits } from "../storage/retry.ts";
+import { answerInTime, persist, type RetryLimits } from "../storage/retry.ts";
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext, type PublishOptions } from "../runtime/part.ts";
 import { assemble, type WebhookParts } from "./assemble.ts";
@@ -63,7 +63,7 @@ export class Webhooks<Tx = unknown> {
 
   constructor(context: PartContext<Tx>, options: WebhooksOptions = {}) {
     this.#host = context;
-    this.#retryLimits = retryLimitsOf(context);
+    this.#retryLimits = retryLimitsOf(context, "webhooks");
     this.#onDisabled = options.onDisabled;
     this.#actions = new ActionLog(context.database, () => context.newId());
     this.#parts = assemble(context, options, (disabled) =>
@@ -338,7 +338,8 @@ export class Webhooks<Tx = unknown> {
   /** Safe to repeat: a second call finds the work done. */
   async #write<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const db = this.#host.database;
-    return this.#woken(await persist(db, () => db.transaction(work), this.#retryLimits));
+    const written = persist(db, () => db.transaction(work), this.#retryLimits);
+    return this.#woken(await answerInTime(db, written));
   }
 
   /** Not repeated after a lost answer, because it could then happen twice: the error goes to the caller. */

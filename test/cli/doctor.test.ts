@@ -1,5 +1,8 @@
 /** The doctor finds what is wrong, and says what to do. */
+import { Buffer } from "node:buffer";
+import { once } from "node:events";
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -46,7 +49,9 @@ onEachDatabase((database) => {
       "indexes",
       ...(database.name === "postgres" ? ["rights"] : []),
       "plans",
+      "workers",
       "progress",
+      "log",
     ]);
     for (const finding of findings) expect(finding.level === "ok" || finding.advice !== undefined).toBe(true);
     const { out } = await cli(["doctor", "--database", await database.place()]);
@@ -81,6 +86,21 @@ onEachDatabase((database) => {
     ]);
     expect([away.code, away.out]).toEqual([1, expect.stringContaining("✗ ")]);
     expect(away.out).toContain("1 problem found.");
+  });
+
+  it("[P-03][K-12] lines of a saga that the database has lost are named, with what to do", async () => {
+    const db = await database.open();
+    const order = saga("order", z.object({})).step("one", { act: () => 1 });
+    const amends = await database.amends({ database: db, sagas: [order] });
+    await amends.start(order, {}, { id: "lost" });
+    await amends.start(order, {}, { id: "kept" });
+    await amends.worker().runOnce();
+    expect((await doctor(await database.place())).find("log")?.level).toBe("ok");
+    await db.query(sql`delete from ${db.dialect.table("saga_executions")} where id = 'lost'`);
+    const found = await doctor(await database.place());
+    expect([found.code, found.find("log")?.level]).toEqual([1, "wrong"]);
+    expect(found.find("log")?.detail).toMatch(/^lines without a saga: lost \(\d+ lines?\)$/);
+    expect(found.find("log")?.advice).toContain("docs/guides/failover.md");
   });
 
   it("[P-03] clocks that differ are told, and count from where signatures would be refused", async () => {
@@ -195,3 +215,40 @@ onDatabase("sqlite", (database) => {
     expect([damaged.code, damaged.find("file")?.level]).toEqual([1, "wrong"]);
   });
 });
+
+onDatabase("postgres", () => {
+  it("[P-03] a server that cuts the connection: the doctor says what to do, and does not send to itself", async () => {
+    const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const found = await doctor(`postgres://app@127.0.0.1:${port}/shop`);
+    server.close();
+    const { detail, advice } = found.find("database") as Finding;
+    expect(found.code).toBe(1);
+    expect(`${detail} ${advice}`).toContain("Check its address");
+    expect(`${detail} ${advice}`).not.toMatch(/amends doctor|see the cause/);
+  });
+
+  it("[P-03] a pooler that refuses settings: the doctor shows the cause and the way around it", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end(refusalOf("08P01", "unsupported startup parameter: jit")));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const found = await doctor(`postgres://app@127.0.0.1:${port}/shop`);
+    server.close();
+    const { detail } = found.find("database") as Finding;
+    expect(detail).toContain("SQLSTATE 08P01, unsupported startup parameter: jit");
+    expect(detail).toContain("postgres({ pool })");
+  });
+});
+
+/** An ErrorResponse of the protocol. */
+function refusalOf(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}

@@ -31,6 +31,31 @@ onEachDatabase((database) => {
     ]);
   });
 
+  it("[S-04] nothing of a run is visible before its commit, and a rollback or an error writes nothing", async () => {
+    const storage = new SqlSagaStorage(await database.open());
+    const other = new SqlSagaStorage(await database.open());
+    await storage.createSaga("one", "mine", {});
+    const status = async (): Promise<string> => (await other.loadSagaState("one")).status;
+    await storage.createRun(async (run) => {
+      await run.updateStatus("one", "RUNNING");
+      expect(await status()).toBe("PENDING");
+      await run.rollback();
+      await run.updateStatus("one", "RUNNING");
+    });
+    expect(await status()).toBe("PENDING");
+    const failing = storage.createRun(async (run) => {
+      await run.updateStatus("one", "RUNNING");
+      throw new Error("no");
+    });
+    await expect(failing).rejects.toThrow("no");
+    expect(await status()).toBe("PENDING");
+    await storage.createRun(async (run) => {
+      await run.updateStatus("one", "RUNNING");
+      await run.commit();
+      expect(await status()).toBe("RUNNING");
+    });
+  });
+
   it("[K-14] sagas of the engine cannot be changed through the storage contract", async () => {
     const db = await database.open();
     const amends = await database.amends({ database: db, sagas: [chain] });

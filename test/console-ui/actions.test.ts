@@ -113,6 +113,40 @@ inBrowser("actions", (stage) => {
     await page.close();
   });
 
+  it("[P-02] of several failed undos the dialog names the one that is chosen, and says why the saga is stuck", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    fixture.world.attention = fixture.world.attention.map((item) =>
+      item.id === "o-4711" ? { ...item, skippable: ["reserve", "charge"] } : item,
+    );
+    await visit(page, fixture, "#/attention");
+    await page.locator('[data-item="stalled-saga o-4711"] [data-action="skip"]').click();
+    expect(await dialog(page).innerText()).toContain("Skip the undo of reserve");
+    expect(await dialog(page).innerText()).toContain("The undo of step charge failed (BankClosed).");
+    await dialog(page).getByLabel("Undo of step").selectOption("charge");
+    expect(await dialog(page).getByRole("heading").innerText()).toBe("Skip the undo of charge");
+    await page.close();
+  });
+
+  it("[P-02] an item offers in words only what its buttons allow, and a single dangerous action is not recommended", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    fixture.world.attention = fixture.world.attention.map((item) =>
+      item.id === "o-4711" ? { ...item, actions: ["retry", "resolve"], skippable: [] } : item,
+    );
+    await visit(page, fixture, "#/attention");
+    const stalled = page.locator('[data-item="stalled-saga o-4711"]');
+    expect(await stalled.innerText()).toContain("settle it by hand, then resolve");
+    expect(await stalled.innerText()).not.toContain("skip");
+    const overdue = page.locator('.attention-card[data-kind="overdue-erasure"]').first();
+    expect(await overdue.locator(".row-link").innerText()).toBe("erasure of user-3");
+    const run = page.locator('.attention-card[data-kind="stalled-run"]').first();
+    expect(await run.locator(".row-link").innerText()).toBe("convention_init srn:conv:berlin-26");
+    await visit(page, fixture, "#/sagas/on-7039");
+    expect(await page.locator('main [data-action="cancel"]').getAttribute("data-kind")).toBe("danger");
+    await page.close();
+  });
+
   it("[P-02] skipping a step names its result, resending names the instant", async () => {
     const fixture = await stage.fixture();
     const { page } = await stage.tab();

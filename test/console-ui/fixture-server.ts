@@ -131,7 +131,8 @@ async function session(request: Request, world: World, open: boolean): Promise<R
   const who: Session = {
     name: "Otto",
     roles: world.roles,
-    expiresAt: null,
+    // An open fixture is like a console behind an application's own sign-in.
+    expiresAt: open ? null : new Date(world.nowMs + 43_200_000).toISOString(),
     parts: world.parts,
     sagas: ["place-order", "onboard-tenant", "renew-subscription", "refund-order"],
     version: "0.1.0",

@@ -9,6 +9,7 @@ import {
   formatCount,
   formatInstant,
   formatDuration,
+  formatPlanned,
   formatAttempts,
 } from "../../console-ui/src/store/format.ts";
 import { playSaga } from "./support/saga-world.ts";
@@ -29,6 +30,13 @@ describe("words", () => {
     expect([formatAttempts(1), formatAttempts(2)]).toEqual(["1 attempt", "2 attempts"]);
     expect(formatAgo(1_000, 91_000)).toBe("1 m ago");
     expect(formatAgo(91_000, 1_000)).toBe("in 1 m");
+    // The clocks of two machines differ: what has happened is never "in a moment".
+    expect([formatAgo(1_000, 2_500), formatAgo(2_500, 1_000)]).toEqual(["just now", "just now"]);
+    expect([1_000, 90_000, 181_000].map((atMs) => formatPlanned(atMs, 91_000))).toEqual([
+      "1 m overdue",
+      "now",
+      "in 1 m",
+    ]);
     expect(formatInstant(Number.NaN)).toBe("invalid time");
   });
 });

@@ -1,5 +1,7 @@
 /** Every page, at phone and desktop size, in light and dark. */
+import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
+import type { Overview } from "../../src/console/contract.ts";
 import { seriousFindings } from "./support/accessibility.ts";
 import { PHONE, type Look } from "./support/browser.ts";
 import { eventually, expectNoSidewaysScroll, expectRows, inBrowser, visit } from "./support/stage.ts";
@@ -172,6 +174,115 @@ inBrowser("pages", (stage) => {
     fixture.world.erasures.splice(0, blocked.length, ...blocked);
     await visit(page, fixture, "#/erasures");
     expect(await page.locator("tbody tr", { hasText: "user-7" }).innerText()).toContain("Blocked");
+    await page.close();
+  });
+
+  it("[P-04] a saga says what it waits for, that its call still runs, or that no worker takes it", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    const running = fixture.world.sagas.get("on-7039");
+    if (!running) throw new Error("The world has no on-7039.");
+    const show = async (id: string, change: Partial<typeof running.detail>): Promise<string> => {
+      fixture.world.sagas.set(id, { ...running, detail: { ...running.detail, ...change, id } });
+      await visit(page, fixture, `#/sagas/${id}`);
+      return page.locator("main").innerText();
+    };
+    const step = running.detail.graph.nodes.find(({ state }) => state === "running")?.step ?? "";
+    const [past, future] = [-86_400_000, 2.5 * 86_400_000].map((ms) =>
+      new Date(Date.now() + ms).toISOString(),
+    );
+    const waiting = {
+      step,
+      kind: "signal",
+      for: "approved",
+      since: past ?? "",
+      until: future ?? "",
+    } as const;
+    const waits = await show("waits", { waiting, owner: null, dueAt: future ?? "" });
+    expect(waits).toMatch(/Waits for\s+signal approved/u);
+    expect(waits).toMatch(/Waits until\s+in 2 d/u);
+    expect(await page.locator(`[data-node="act:${step}"] .node-note`).innerHTML()).toContain("waiting");
+    expect(waits).not.toContain("No worker");
+    const runs = await show("runs", { running: { step, since: past ?? "" } });
+    expect(runs).toContain("A call has not returned");
+    await page.locator('main [data-action="cancel"]').click();
+    expect(await page.locator("dialog[open]").innerText()).toContain("it may still take effect");
+    const alone = await show("alone", { status: "PENDING", owner: null, dueAt: past ?? "" });
+    expect(alone).toContain("No worker has taken it for 1 d");
+    expect(alone).toContain(`has the saga ${running.detail.saga}, version 1`);
+    expect(alone).toMatch(/Next run\s+1 d overdue/u);
+    await page.route(/api\/overview\?/u, async (route) => {
+      const response = await route.fetch();
+      const overview = (await response.json()) as Overview;
+      const backlog = { due: { value: 2, exact: true }, oldestMs: 20_000 };
+      await route.fulfill({ response, json: { ...overview, backlog, workers: 0 } });
+    });
+    await visit(page, fixture, "#/");
+    const tile = page.locator(".tile", { hasText: "Oldest overdue item" });
+    expect([await tile.innerText(), await tile.getAttribute("data-tone")]).toEqual([
+      expect.stringContaining("2 due now, no worker runs"),
+      "copper",
+    ]);
+    await page.close();
+  });
+
+  it("[P-04] a run of four steps is seen whole on a small desktop, and a longer one opens at the step that failed", async () => {
+    const fixture = await stage.fixture();
+    const steps = Array.from({ length: 12 }, (_, index) => `step-${index + 1}`);
+    const long = playSaga({
+      id: "long",
+      name: "long",
+      ending: "STALLED",
+      startMs: Date.now(),
+      input: {},
+      steps,
+    });
+    const nodes = long.detail.graph.nodes.map((node) =>
+      node.id === "act:step-11" ? { ...node, state: "failed" as const } : { ...node, state: "done" as const },
+    );
+    const graph = { ...long.detail.graph, nodes };
+    fixture.world.sagas.set("long", { ...long, detail: { ...long.detail, graph } });
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/sagas/o-4711");
+    const [frame, end] = [page.locator(".run-graph"), page.locator('[data-node="completed"]')];
+    const right = async (what: Locator): Promise<number> => {
+      const box = await what.boundingBox();
+      return (box?.x ?? Number.NaN) + (box?.width ?? 0);
+    };
+    expect(await right(end)).toBeLessThanOrEqual(await right(frame));
+    await visit(page, fixture, "#/sagas/long");
+    await eventually(async () => right(page.locator('[data-node="act:step-11"]'))).toBeLessThanOrEqual(
+      await right(frame),
+    );
+    await page.close();
+  });
+
+  it("[P-04] pending entries are those that wait; events without a subscriber have a filter of their own", async () => {
+    const fixture = await stage.fixture();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/outbox");
+    await page.getByRole("button", { name: /^Pending/u }).click();
+    await expectRows(page, 1);
+    expect(await page.locator("tbody").innerText()).toContain("search-index");
+    await page.getByRole("button", { name: "No subscriber" }).click();
+    await eventually(() => page.locator("tbody").innerText()).toContain("ShelfFilled");
+    await expectRows(page, 1);
+    await page.close();
+  });
+
+  it("[P-04] a delivery is told from others by its event, and a system of an erasure by when it is verified, the helping action first", async () => {
+    const fixture = await world();
+    const { page } = await stage.tab();
+    await visit(page, fixture, "#/webhooks");
+    const [letter] = fixture.world.deliveries.values();
+    expect(await page.locator("tbody tr").first().innerText()).toContain(letter?.eventId);
+    await visit(page, fixture, "#/erasures/user-7");
+    const systems = page.getByRole("region", { name: "Systems" });
+    expect(await systems.locator("li", { hasText: "backups" }).innerText()).toContain("verified in 8 d");
+    const buttons = systems.locator("li", { hasText: "stripe" }).locator("[data-action]");
+    expect(await buttons.first().innerText()).toBe("Requeue");
+    const [first, second] = await Promise.all([0, 1].map((index) => buttons.nth(index).boundingBox()));
+    expect(first?.y).toBeLessThan(second?.y ?? Number.NaN);
     await page.close();
   });
 

@@ -28,6 +28,12 @@ inBrowser("session", (stage) => {
     await page.getByRole("button", { name: "Sign in" }).click();
     await settled(page);
     expect(troubles).toEqual([]);
+    const message = "This browser is signed out, but the sign-out could not be recorded";
+    await page.route("**/api/session", (route) =>
+      route.fulfill({ status: 503, json: { code: "SIGN_OUT_NOT_RECORDED", message } }),
+    );
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("alert").getByText(message).waitFor();
     await page.close();
   });
 
@@ -54,6 +60,8 @@ inBrowser("session", (stage) => {
     const { page, troubles } = await stage.tab();
     await visit(page, fixture, "#/sagas/o-4711");
     expect(await page.locator("h1").innerText()).toContain("place-order");
+    // Whom the application signed in, the application signs out.
+    expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     expect(troubles).toEqual([]);
     await page.close();
   });

@@ -113,6 +113,10 @@ onEachDatabase((database) => {
       await scene.run("stalled", "stalled-2"),
     ];
     const { get, post, as } = visit(scene.amends);
+    expect((await get<Page<AttentionLine>>("reader", "/api/attention")).items).toMatchObject([
+      { kind: "stalled-run", id: first, processId: "stalled-1" },
+      { kind: "stalled-run", id: second, processId: "stalled-2" },
+    ]);
     const without = await as("operator", `/api/flows/${first}/retry`, { method: "POST", body: {} });
     expect(without.status).toBe(400);
     const again = await post<FlowDetail>("operator", `/api/flows/${first}/retry`, {

@@ -28,7 +28,11 @@ async function listen(ask: Visit["ask"], path = "/api/live", lastId?: string): P
   const response = await ask(path, { headers });
   expect(response.status).toBe(200);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  const piece = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+  const piece = async (): Promise<string> => {
+    const { done, value } = await reader.read();
+    if (done) throw new Error("The stream has ended.");
+    return new TextDecoder().decode(value);
+  };
   return {
     piece,
     async next() {

@@ -63,12 +63,16 @@ onEachDatabase((database) => {
       (await get<Page<OutboxLine>>("reader", `/api/outbox?${query}`)).items.map(({ id }) => id);
     expect(await list("")).toEqual(ids);
     expect(await list("status=pending&kind=erasure&resolver=stripe")).toEqual(ids);
+    expect(await list("status=pending&kind=call,erasure")).toEqual(ids);
+    expect(await list("status=pending&kind=call,delivery")).toEqual([]);
     expect(await list("status=abandoned")).toEqual([]);
     expect(await list("resolver=other")).toEqual([]);
     expect(await list("subject=u-3")).toHaveLength(1);
     const [claimed] = await outbox.claimBatch(1);
     if (claimed) await outbox.markAbandoned(claimed, { error: "NotAuthorised" });
     expect(await list("status=abandoned")).toEqual([claimed?.entryId]);
+    expect(await list("status=abandoned&kind=erasure,event")).toEqual([claimed?.entryId]);
+    expect(await list("status=abandoned&kind=event")).toEqual([]);
     const walked: string[] = [];
     for (let after: string | null = ""; after !== null;) {
       const page: Page<OutboxLine> = await get("reader", `/api/outbox?limit=2&after=${after}`);

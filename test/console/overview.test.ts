@@ -44,6 +44,7 @@ onEachDatabase((database) => {
         latency: { sample: 1 },
       },
       backlog: { oldestMs: 30_000, due: { value: 1, exact: true } },
+      workers: 1,
       attention: { value: 1, exact: true },
     });
     const { buckets } = overview.sagas;
@@ -55,6 +56,9 @@ onEachDatabase((database) => {
       .slice(1)
       .map((bucket, n) => Date.parse(bucket.at) - Date.parse(buckets[n]?.at ?? ""));
     expect(new Set(gaps)).toEqual(new Set([60_000]));
+    // The worker has not been seen for longer than a minute.
+    await clock.advance(60_000);
+    expect((await get<Overview>("reader", "/api/overview?window=1h")).workers).toBe(0);
   });
 
   it("[P-04] where more ended than are counted, the pace stands for the rest", async () => {
@@ -131,6 +135,7 @@ onEachDatabase((database) => {
     const told = (await (await as("reader", "/api/ready")).json()) as Health;
     const idle = { ok: true, detail: "the oldest has waited for 0 s" };
     expect(told.checks).toEqual([
+      { name: "database", ok: true, detail: "the database accepts writes" },
       { name: "due sagas", ok: false, detail: "the oldest has waited for 5 m" },
       ...["outbox", "events", "webhooks"].map((part) => ({ name: `due ${part}`, ...idle })),
     ]);
@@ -204,6 +209,7 @@ onEachDatabase((database) => {
     await clock.advance(20_000);
     const health = (await (await as("reader", "/api/ready")).json()) as Health;
     expect(health.checks?.map(({ name, ok }) => [name, ok])).toEqual([
+      ["database", true],
       ["due sagas", true],
       ["due outbox", true],
       ["due events", true],

@@ -1,5 +1,5 @@
 /** What a list shows of a run: the state of each step, the last error, and crashes that it survived. */
-import { err, saga, Terminal } from "amends";
+import { err, saga, signal, Terminal } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { SagaDetail, SagaLine, SagaPage } from "../../src/console/contract.ts";
@@ -82,6 +82,47 @@ onEachDatabase((database) => {
     held.open();
     await running;
     expect(shown(await lineOf(here, "o-1"))).toBe("quote done, charge failed, invoice done, ship done");
+  });
+
+  it("[P-04] a saga that waits says for what and until when, and one whose call does not return says since when", async () => {
+    const held = gate();
+    const clock = virtualClock();
+    const approved = signal("approved", z.object({}));
+    const order = saga("order", z.object({})).waitFor("approval", { signal: approved, timeout: "3d" });
+    const nap = saga("nap", z.object({})).sleep("night", "8h");
+    const late = saga("late", z.object({})).step("fetch", {
+      timeout: "5s",
+      retry: { attempts: 1 },
+      act: () => held.pass(),
+    });
+    const amends = await database.amends({ sagas: [order, nap, late], clock });
+    const startedMs = clock.virtualNowMs();
+    await amends.start(order, {}, { id: "order" });
+    await amends.start(nap, {}, { id: "nap" });
+    await amends.start(late, {}, { id: "late" });
+    const worker = await database.worker(amends);
+    await held.reached;
+    const { get } = visit(amends);
+    const seen = async (id: string): Promise<unknown> => {
+      const { waiting, running } = await get<SagaDetail>("reader", `/api/sagas/${id}`);
+      return waiting ?? running;
+    };
+    const at = (ms: number): string => new Date(startedMs + ms).toISOString();
+    await expect.poll(() => seen("order")).not.toBeNull();
+    expect(await seen("order")).toMatchObject({
+      step: "approval",
+      kind: "signal",
+      for: "approved",
+      since: at(0),
+      until: at(3 * 86_400_000),
+    });
+    await expect
+      .poll(() => seen("nap"))
+      .toMatchObject({ kind: "sleep", for: null, until: at(8 * 3_600_000) });
+    while ((await seen("late")) === null) await clock.advance(1_000);
+    expect(await seen("late")).toMatchObject({ step: "fetch", since: at(0) });
+    held.open();
+    await worker.stop();
   });
 
   it("[P-04] a saga that another worker took over after a crash says so, also once it has completed", async () => {

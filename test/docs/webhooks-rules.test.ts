@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { ERROR_CODES } from "../../src/core/delivery/error-code.ts";
 import { deliveryMachine } from "../../src/core/delivery/machine.ts";
 import { machineDiagram } from "../../src/core/machine.ts";
 import { root } from "../../tools/project.mjs";
@@ -21,4 +22,10 @@ it("the rules of the delivery saga name tests that exist", () => {
 
 it("the guide shows the machine of deliveries as its table draws it", () => {
   expect(read("docs/guides/webhooks.md")).toContain(machineDiagram(deliveryMachine));
+});
+
+it("the guide lists every error code of a delivery with its meaning", () => {
+  const rows = [...read("docs/guides/webhooks.md").matchAll(/^\| `(\w+)` \| (.+) \|$/gm)];
+  const listed = rows.map(([, code, meaning]) => [code, meaning]);
+  expect(listed).toEqual(expect.arrayContaining(Object.entries(ERROR_CODES)));
 });

@@ -3,6 +3,7 @@ import { Amends } from "amends";
 import { memoryResolver, virtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
+import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { movePeopleIn, openShop, shopMap } from "./support/shop.ts";
 
@@ -54,6 +55,8 @@ onEachDatabase((database) => {
     const second = await erase();
     expect([first.generation, second.generation]).toEqual([1, 2]);
     expect(second.entries[0]?.entryId).not.toBe(first.entries[0]?.entryId);
+    const rows = await shop.db.query(sql`select generation from ${shop.db.dialect.table("outbox")}`);
+    expect(new Set(rows.map((row) => row["generation"]))).toEqual(new Set([1, 2]));
     expect(second).toMatchObject({ deleted: { messages: 0 }, anonymized: { users: 1 } });
     expect(await shop.trail("ann")).toEqual([...SEQUENCE, ...SEQUENCE]);
     await shop.amends.worker().runOnce();

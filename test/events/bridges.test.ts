@@ -15,7 +15,7 @@ const Done = event("Done", order);
 const Failed = event("Failed", order);
 
 onEachDatabase((database) => {
-  it("[F-03][S-26] a saga's step may be a saga of steps, however long that takes", async () => {
+  it("[F-03] a saga's step may be a saga of steps, however long that takes", async () => {
     const clock = virtualClock();
     const lease = gate();
     const undone: string[] = [];

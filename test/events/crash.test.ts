@@ -54,8 +54,9 @@ async function play(
   const options = { events: [made.saga, ...made.undoers] };
   const { db, gone } = mortal(await database.open({ clock: virtualClock() }), dieAt, points);
   const first = new Amends({ ...options, database: db });
-  await first.worker({ poll: "1h" }).start();
-  const published = first.events.publish(Registered({ srn: "c-1" }));
+  // A worker that begins writes that it is there: the process may be gone before it has begun.
+  const started = first.worker({ poll: "1h" }).start();
+  const published = started.then(() => first.events.publish(Registered({ srn: "c-1" })));
   const clock = virtualClock();
   const second = await database.amends({ ...options, clock });
   const isOver = async (): Promise<boolean> =>
@@ -99,7 +100,8 @@ onEachDatabase((database) => {
           expect(handlers.length).toBeLessThanOrEqual(wanted.length + 1);
           await database.forget();
         }
-        expect(unpublished).toBeLessThan(whole.points.length / 2);
+        // Most points of the run itself come after the publication.
+        expect(whole.points.length - unpublished).toBeGreaterThanOrEqual(5);
       },
     );
   }

@@ -1,5 +1,6 @@
 import { claimCount } from "../../src/core/claim-token.ts";
-import { expect, it } from "vitest";
+import type { VirtualClock } from "amends/testing";
+import { expect, it, vi } from "vitest";
 import { settled } from "../../src/core/outbox/machine.ts";
 import { NOTHING_OUT, type Delivery, type RunRecord } from "../../src/events/run/outcome.ts";
 import { FlowStore } from "../../src/events/store/store.ts";
@@ -9,8 +10,11 @@ import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
+import { faulty, withCode } from "../storage/support/faults.ts";
 import { convention, Registered } from "./support/convention.ts";
 import { sent, waitFor } from "./support/flow.ts";
+
+const UNWATCHED = { trouble: () => undefined, answered: () => undefined };
 
 const LEASE_MS = 1_000;
 const known = { deliverable: ["CreateSchema@1"], routable: [] };
@@ -23,7 +27,12 @@ async function begin(
   const amends = await database.amends({ database: db, events: [convention().saga] });
   await amends.events.publish(Registered({ srn: "c-1" }));
   const signal = new AbortController().signal;
-  const store = new FlowStore({ db, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+  const store = new FlowStore({
+    db,
+    leaseMs: LEASE_MS,
+    signal,
+    watch: UNWATCHED,
+  });
   const claim = async (): Promise<Delivery> => {
     const [delivery] = await store.claim(known, 5);
     if (!delivery) throw new Error("nothing was due");
@@ -90,6 +99,38 @@ onEachDatabase((database) => {
     expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (in_flight)"]);
     const [state] = await db.query(sql`select version from ${db.dialect.table("saga_state")}`);
     expect(state).toMatchObject({ version: 2 });
+  });
+
+  it("[F-07][F-08] of two that supersede one delivery, whichever comes later moves nothing and sends nothing", async () => {
+    const { db, store, claim, lapse } = await begin(database);
+    const delivery = await claim();
+    lapse();
+    // Both have read the same unclaimed delivery, so both name the same token.
+    const supersede = (): Promise<boolean> =>
+      store.supersede(delivery, "DeadlinePassed", moved(delivery.run), { rows: [consequence()], runs: [] });
+    expect([await supersede(), await supersede()]).toEqual([true, false]);
+    expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (superseded)", "Consequence"]);
+    const [state] = await db.query(sql`select version from ${db.dialect.table("saga_state")}`);
+    expect(state).toMatchObject({ version: 2 });
+  });
+
+  it("[K-12][F-07] a delivery that an unanswered commit superseded is superseded, and what it sends is sent once", async () => {
+    const { db, store: first, claim } = await begin(database);
+    const delivery = await claim();
+    const faults = faulty(db);
+    const signal = new AbortController().signal;
+    const store = new FlowStore({ db: faults.db, leaseMs: LEASE_MS, signal, watch: UNWATCHED });
+    faults.plan(1, 1, "after", withCode(database.name === "postgres" ? "57P01" : "SQLITE_BUSY"));
+    const out = { rows: [consequence()], runs: [] };
+    // The answer to the commit is lost; the pause before the repeat is in virtual time.
+    const superseding = store.supersede(delivery, "DeadlinePassed", moved(delivery.run), out);
+    await vi.waitFor(async () => {
+      await (db.clock as VirtualClock).advance(1_000);
+      expect(faults.count()).toBeGreaterThan(1);
+    });
+    expect(await superseding).toBe(true);
+    expect(await sent(db)).toEqual(["ConventionRegistered > CreateSchema (superseded)", "Consequence"]);
+    expect(await first.isHeld(delivery)).toBe(false);
   });
 
   it("[K-12] an outcome whose commit was not answered is found in the books, and its consequences are not doubled", async () => {

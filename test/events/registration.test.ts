@@ -161,6 +161,12 @@ it("[F-02][K-20] data that does not fit is refused when the event is made, namin
   ).toThrow("asynchronous");
 });
 
+it("[F-03] a step cannot be changed", () => {
+  const one = step("one", link("h", A, B), { compensation: Undo });
+  expect(() => Object.assign(one, { compensation: undefined })).toThrow(TypeError);
+  expect(one.compensation).toBe(Undo);
+});
+
 it("[F-03] a step checks its events", () => {
   const one = step("one", link("h", A, B));
   expect(() => one.checkSuccess(B({ key: "x" }))).not.toThrow();

@@ -187,7 +187,7 @@ onEachDatabase((database) => {
     expect(await run.result()).toMatchObject({ results: { settled: { orderId: "o-1" } } });
   });
 
-  it("[S-25][F-03][S-26] a saga over events may have a step that is a saga of steps which waits for an event", async () => {
+  it("[S-25][F-03] a saga over events may have a step that is a saga of steps which waits for an event", async () => {
     const Placed = event("Placed", orderSchema);
     const Shipped = event("Shipped", orderSchema);
     const NotShipped = event("NotShipped", orderSchema);

@@ -146,18 +146,21 @@ onEachDatabase((database) => {
 
   it("[K-09] the wall clock of a process is never asked", async () => {
     const held = gate();
-    const slow = saga("slow", z.object({})).step("one", { act: () => held.pass() });
+    let calls = 0;
+    const slow = saga("slow", z.object({})).step("one", {
+      act: () => ((calls += 1) === 1 ? held.pass() : undefined),
+    });
     const first = await database.amends({ sagas: [slow] });
     const second = await database.amends({ sagas: [slow] });
     await database.worker(first);
     const real = Date.now;
     try {
-      // Ten minutes and more ahead: every lease would be over, if anybody looked here.
-      Date.now = () => real() + 3_600_000;
+      // The lease begins an hour ago by this clock, and is looked at an hour ahead: it would be over, if anybody asked.
+      Date.now = () => real() - 3_600_000;
       const run = await first.start(slow, {}, { id: "one" });
       await held.reached;
       expect(await second.worker().runOnce()).toBe(0);
-      Date.now = () => real() - 3_600_000;
+      Date.now = () => real() + 3_600_000;
       expect(await second.worker().runOnce()).toBe(0);
       held.open();
       expect(await run.result()).toMatchObject({ status: "COMPLETED" });

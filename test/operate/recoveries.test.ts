@@ -71,6 +71,25 @@ onEachDatabase((database) => {
     held.open();
   });
 
+  it("[K-07] being given back is no progress: what was counted stays counted", async () => {
+    const held = gate();
+    const waits = saga("waits", z.object({})).step("one", {
+      retry: { base: "1h" },
+      act: ({ attempt }) => (attempt === 1 ? held.pass() : Promise.reject(new Error("busy"))),
+    });
+    const first = await database.amends({ sagas: [waits], clock: virtualClock() });
+    await database.worker(first);
+    await first.start(waits, {}, { id: "one" });
+    await held.reached;
+    const later = virtualClock();
+    later.jump(LEASE_MS);
+    const second = await database.amends({ sagas: [waits], clock: later });
+    // It takes the saga over, fails, and gives it back until the next try.
+    await second.worker().runOnce();
+    expect(await second.inspect("one")).toMatchObject({ owner: undefined, recoveryAttempts: 1 });
+    held.open();
+  });
+
   it("[K-07] a saga that gets on has its budget whole again", async () => {
     const held = gate<string>();
     let deaths = 0;

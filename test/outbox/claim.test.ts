@@ -60,24 +60,69 @@ onEachDatabase((database) => {
     expect(await subjects(world)).toEqual(["failed", "lapsed", "scheduled"]);
   });
 
-  it("[O-04] a crowd of failing entries cannot starve new ones, and otherwise the oldest comes first", async () => {
+  it("[O-04] a crowd of failing entries cannot starve new ones; those that were tried or parked follow by their gate", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
+    const { outbox } = world;
     await world.enqueue(erase("parked"));
-    const [parked] = await world.outbox.claimBatch(1);
-    // Due after the crowd, but with a budget that nobody has touched.
-    await world.outbox.markScheduled(parked as never, new Date(clock.virtualNowMs() + 9_000));
+    const [parked] = await outbox.claimBatch(1);
+    await outbox.markScheduled(parked as never, new Date(clock.virtualNowMs() + 1_500));
     await world.enqueue(...Array.from({ length: 30 }, (_, index) => erase(`failing-${index}`)));
-    for (const entry of await world.outbox.claimBatch(30))
-      await world.outbox.markFailed(entry, { error: "Busy", waitMs: 1_000 });
+    for (const entry of await outbox.claimBatch(30)) {
+      const waitMs = entry.subjectId === "failing-7" ? 1_000 : 2_000;
+      await outbox.markFailed(entry, { error: "Busy", waitMs });
+    }
     await clock.advance(10_000);
     for (const subject of ["b", "a", "c"]) await world.enqueue(erase(subject));
-    const claimed = await world.outbox.claimBatch(2);
+    const claimed = await outbox.claimBatch(2);
     expect(claimed.map(({ subjectId }) => subjectId)).toEqual(["b", "a"]);
-    const next = (await world.outbox.claimBatch(4)).map(({ subjectId }) => subjectId);
-    expect(next).toContain("c");
-    expect(next).toContain("parked");
-    expect(next.filter((subject) => subject.startsWith("failing"))).toHaveLength(2);
+    const next = (await outbox.claimBatch(2)).map(({ subjectId }) => subjectId);
+    expect(next.toSorted()).toEqual(["c", "failing-7"]);
+    expect(await subjects(world, 1)).toEqual(["parked"]);
+    const rest = (await outbox.claimBatch(4)).map(({ subjectId }) => subjectId);
+    expect(rest.filter((subject) => subject.startsWith("failing"))).toHaveLength(4);
+  });
+
+  it("[O-04] entries that were never tried are claimed by the time at which they were enqueued, whatever their ids are", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    for (const index of [0, 1, 2, 3]) {
+      const entryId = `${9 - index}0000000-0000-4000-8000-000000000000`;
+      await world.enqueue({ ...erase(`u-${index}`), entryId });
+      await clock.advance(1_000);
+    }
+    const claimed = (await world.outbox.claimBatch(2)).map(({ subjectId }) => subjectId);
+    expect(claimed).toEqual(["u-0", "u-1"]);
+    expect(await subjects(world)).toEqual(["u-2", "u-3"]);
+  });
+
+  it("[O-04] a batch that holds entries of both classes is returned oldest first", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    await world.enqueue(erase("old"));
+    for (const entry of await world.outbox.claimBatch())
+      await world.outbox.markFailed(entry, { error: "Busy", waitMs: 1_000 });
+    await clock.advance(1_000);
+    await world.enqueue(erase("new"));
+    const claimed = (await world.outbox.claimBatch()).map(({ subjectId }) => subjectId);
+    expect(claimed).toEqual(["old", "new"]);
+  });
+
+  it("[O-04] [O-17] a claim takes 50 entries, and a list returns 100, unless told otherwise", async () => {
+    const world = await shop(database);
+    await world.enqueue(...Array.from({ length: 151 }, (_, index) => erase(`u-${index}`)));
+    for (const expected of [50, 50, 50, 1]) {
+      const claimed = await world.outbox.claimBatch();
+      expect(claimed).toHaveLength(expected);
+      for (const entry of claimed) await world.outbox.markAbandoned(entry, { error: "No" });
+    }
+    const { entries, next } = await world.outbox.listAbandoned();
+    expect(entries).toHaveLength(100);
+    expect((await world.outbox.listAbandoned({ after: next as string })).entries).toHaveLength(51);
+    await world.enqueue(...Array.from({ length: 101 }, (_, index) => erase(`v-${index}`)));
+    const later = new Date("2100-01-01");
+    for (const entry of await world.outbox.claimBatch(101)) await world.outbox.markScheduled(entry, later);
+    expect((await world.outbox.listScheduled()).entries).toHaveLength(100);
   });
 
   it("[O-20] a claim of one kind never takes another's rows", async () => {

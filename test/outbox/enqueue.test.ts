@@ -49,6 +49,12 @@ onEachDatabase((database) => {
     expect(await outbox.statusCounts()).toMatchObject({ succeeded: 1, pending: 0 });
   });
 
+  it("[O-02] a subject's id has up to 255 characters", async () => {
+    const { enqueue, row } = await shop(database);
+    const [entryId] = await enqueue(erase("x".repeat(255)));
+    expect(await row(entryId as string)).toMatchObject({ subject_id: "x".repeat(255) });
+  });
+
   it.each([
     ["no subject", { ...erase("u"), subjectId: "" }, "BAD_ID", "subjectId"],
     ["a long subject", erase("x".repeat(256)), "BAD_ID", "subjectId"],

@@ -1,4 +1,5 @@
 import type { AuditSink, KeyedAuditEvent, TransactionalSink } from "amends/audit";
+import { ResolverError } from "amends/erasure";
 import { expect, it } from "vitest";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { forEver } from "../sagas/support/gate.ts";
@@ -42,6 +43,27 @@ onEachDatabase((database) => {
     expect(await world.trail("fine")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
   });
 
+  it("[O-10] an abandonment and its event are one commit too: a sink that fails takes both back", async () => {
+    const world = await shop(database);
+    let isDown = true;
+    const audit: TransactionalSink = {
+      appendIn: async (session, events) => {
+        await world.audit.appendIn(session, events);
+        if (isDown) throw new Error("no");
+      },
+    };
+    const gone = eraser("stripe", () => Promise.reject(new ResolverError("Gone")));
+    const [id] = await world.enqueue(erase("u-1"));
+    await runnerOn(withSink(world, audit), [gone]).runOnce();
+    expect((await world.row(id as string))["status"]).toBe("in_flight");
+    expect(await world.trail("u-1")).toEqual([]);
+    isDown = false;
+    const [other] = await world.enqueue(erase("u-2"));
+    await runnerOn(withSink(world, audit), [gone]).runOnce();
+    expect((await world.row(other as string))["status"]).toBe("abandoned");
+    expect(await world.trail("u-2")).toEqual(["ERASURE_STEP_FAILED"]);
+  });
+
   it("[O-10] a foreign sink is told before the status changes", async () => {
     const world = await shop(database);
     const statuses: unknown[] = [];
@@ -62,7 +84,7 @@ onEachDatabase((database) => {
     const runner = runnerOn(withSink(world, audit), [eraser("stripe")]);
     const [id] = await world.enqueue(erase("u-1"));
     expect(await runner.runOnce()).toBe(1);
-    expect(await world.row(id as string)).toMatchObject({ status: "in_flight", attempts: 1 });
+    expect(await world.row(id as string)).toMatchObject({ status: "in_flight", attempts: 0 });
     await clock.advance(LEASE_MS - 1);
     expect(await runner.runOnce()).toBe(0);
     isDown = false;
@@ -70,6 +92,37 @@ onEachDatabase((database) => {
     expect(await runner.runOnce()).toBe(1);
     expect(audit.told.map(({ type }) => type)).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
   });
+
+  it.each(["foreign", "transactional"])(
+    "[O-10] [K-07] a %s sink that is down for longer than the budget of attempts abandons no entry whose call succeeded",
+    async (kind) => {
+      const clock = virtualClock();
+      const world = await shop(database, { clock });
+      let isDown = true;
+      const foreign = sinkOf(() => isDown);
+      const transactional: TransactionalSink = {
+        appendIn: async (session, events) => {
+          if (isDown) throw new Error("the sink is down");
+          await world.audit.appendIn(session, events);
+        },
+      };
+      const stripe = eraser("stripe");
+      const audit = kind === "foreign" ? foreign : transactional;
+      const runner = runnerOn(withSink(world, audit), [stripe], { maxAttempts: 3 });
+      const [id] = await world.enqueue(erase("u-1"));
+      for (let lapse = 1; lapse <= 6; lapse++) {
+        expect(await runner.runOnce()).toBe(1);
+        expect(await world.row(id as string)).toMatchObject({ status: "in_flight", attempts: 0 });
+        await clock.advance(LEASE_MS);
+      }
+      isDown = false;
+      expect(await runner.runOnce()).toBe(1);
+      expect(await world.row(id as string)).toMatchObject({ status: "succeeded", attempts: 1 });
+      const told = kind === "foreign" ? foreign.told.map(({ type }) => type) : await world.trail("u-1");
+      expect(told).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
+      expect(stripe.calls).toHaveLength(7);
+    },
+  );
 
   it("[O-10] [O-13] where announcing the completion fails, the success is not booked either; the repetition has the same keys", async () => {
     const clock = virtualClock();
@@ -88,6 +141,19 @@ onEachDatabase((database) => {
     expect(keys).toHaveLength(4);
     expect(new Set(keys).size).toBe(3);
     expect(audit.told.filter(({ type }) => type === "ERASURE_COMPLETED")).toHaveLength(1);
+  });
+
+  it("[O-10][O-16] what happens after a requeue has a key of its own: a sink that drops repetitions keeps both", async () => {
+    const world = await shop(database);
+    const audit = sinkOf();
+    const broken = eraser("stripe", () => Promise.reject(new ResolverError("gone")));
+    const [id] = await world.enqueue(erase("u-1"));
+    await runnerOn(withSink(world, audit), [broken]).runOnce();
+    expect(await world.outbox.requeue([id as string])).toMatchObject([{ entryId: id }]);
+    await runnerOn(withSink(world, audit), [broken]).runOnce();
+    const failures = audit.told.filter(({ type }) => type === "ERASURE_STEP_FAILED");
+    expect(failures).toHaveLength(2);
+    expect(new Set(failures.map(({ dedupeKey }) => dedupeKey)).size).toBe(2);
   });
 
   it("[K-17] one entry whose event the sink refuses does not cost the batch", async () => {

@@ -100,6 +100,97 @@ onEachDatabase((database) => {
     expect(logs.calls.map(({ method }) => method)).toEqual(["schedule", "schedule"]);
   });
 
+  it("[O-07] [O-11] the trail says whether there was anything to do, when data expires, and that its expiry was verified", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const expiresAt = new Date(clock.virtualNowMs() + 48 * HOUR);
+    const logs = keeper("logs", (_, __, count) => {
+      if (count === 1) throw new RangeError("not now");
+      return count === 2 ? { expiresAt } : { alreadyAbsent: true };
+    });
+    const runner = runnerOn(world, [
+      logs,
+      eraser("stripe"),
+      eraser("empty", () => ({ alreadyAbsent: true })),
+      rectifier("crm", () => ({ alreadyConsistent: true })),
+      rectifier("mail"),
+    ]);
+    const [logsId, stripeId, emptyId] = await world.enqueue(
+      erase("u-1", "logs"),
+      erase("u-1"),
+      erase("u-1", "empty"),
+    );
+    const [crmId, mailId] = await world.enqueue(
+      rectify("u-2", "new@example.org", "crm"),
+      rectify("u-2", "new@example.org", "mail"),
+    );
+    await runner.runOnce();
+    await clock.advance(30_000);
+    await runner.runOnce();
+    await clock.advance(48 * HOUR);
+    await runner.runOnce();
+    const { events } = await new AuditTrail(world.db).list();
+    const facts = (type: string) =>
+      events
+        .filter((one) => one.type === type)
+        .map(({ payload }) => payload)
+        .toSorted((a, b) => (String(a["entry_id"]) < String(b["entry_id"]) ? -1 : 1));
+    const common = (entryId: string | undefined, resolver: string, attempts = 1) => ({
+      entry_id: entryId,
+      resolver,
+      attempts,
+    });
+    expect(facts("ERASURE_EXPIRY_SCHEDULED")).toEqual([
+      {
+        ...common(logsId, "logs", 2),
+        expires_at: expiresAt.toISOString(),
+        horizon: 1,
+        prior_error: "RangeError",
+      },
+    ]);
+    expect(facts("ERASURE_STEP_SUCCEEDED")).toEqual([
+      { ...common(logsId, "logs"), already_absent: true, verified_expiry: true },
+      { ...common(stripeId, "stripe"), already_absent: false },
+      { ...common(emptyId, "empty"), already_absent: true },
+    ]);
+    expect(facts("RECTIFICATION_STEP_SUCCEEDED")).toEqual([
+      { ...common(crmId, "crm"), already_consistent: true },
+      { ...common(mailId, "mail"), already_consistent: false },
+    ]);
+  });
+
+  it("[O-05] a runner takes 50 entries at once and gives an entry up at its 8th failure, unless told otherwise", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const busy = eraser("stripe", () => Promise.reject(new Error("busy")));
+    const runner = runnerOn(world, [busy]);
+    await world.enqueue(...Array.from({ length: 51 }, (_, index) => erase(`u-${index}`)));
+    expect(await runner.runOnce()).toBe(50);
+    expect(await runner.runOnce()).toBe(1);
+    for (let attempt = 2; attempt <= 8; attempt++) {
+      expect(await world.outbox.statusCounts()).toMatchObject({ failed: 51, abandoned: 0 });
+      await clock.advance(HOUR);
+      expect([await runner.runOnce(), await runner.runOnce()]).toEqual([50, 1]);
+    }
+    expect(await world.outbox.statusCounts()).toMatchObject({ failed: 0, abandoned: 51 });
+    expect(busy.calls).toHaveLength(51 * 8);
+  });
+
+  it("[O-02] the names of resolvers and the kinds of refs have up to 255 characters", async () => {
+    const world = await shop(database);
+    const name = "r".repeat(255);
+    const system = eraser(name);
+    const runner = runnerOn(world, [system]);
+    await world.enqueue(erase("u-1", name));
+    await runner.runOnce();
+    expect(system.calls).toHaveLength(1);
+    const long = "r".repeat(256);
+    expect(() => runnerOn(world, [eraser(long)])).toThrow("1 to 255 letters");
+    await expect(world.enqueue(erase("u-2", long))).rejects.toMatchObject({ code: "BAD_DEFINITION" });
+    const kind = { ...erase("u-2"), ref: { kind: long, value: "cus_1" } };
+    await expect(world.enqueue(kind)).rejects.toMatchObject({ details: { field: "ref.kind" } });
+  });
+
   it("[O-11] a horizon that slips parks the entry again, on record each time, and never abandons it", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });

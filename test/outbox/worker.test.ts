@@ -4,6 +4,7 @@ import type { VirtualClock } from "amends/testing";
 import { expect, it } from "vitest";
 import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { watchedClock } from "../support/watched-clock.ts";
 import { gatekeeper } from "../operate/support/hold.ts";
 import { forEver } from "../sagas/support/gate.ts";
 import { runnerOn } from "./support/runner.ts";
@@ -133,6 +134,16 @@ onEachDatabase((database) => {
       () => undefined,
     );
     expect(runner.duty.room).toBe(5);
+  });
+
+  it("[K-08] a call that has answered leaves no timer behind, so a process that ran once can exit", async () => {
+    const clock = watchedClock();
+    const world = await shop(database, { clock });
+    const stripe = eraser("stripe");
+    await world.enqueue(erase("u-1"), erase("u-2"));
+    expect(await runnerOn(world, [stripe]).runOnce()).toBe(2);
+    expect(stripe.calls).toHaveLength(2);
+    expect(clock.waits()).toEqual([]);
   });
 
   it("[K-18] a shutdown gives back what is not finished, without an outcome and without counting the attempt", async () => {

@@ -4,6 +4,8 @@ import { LeasePool, type Claimed } from "../../src/runtime/lease-pool.ts";
 import type { Lease } from "../../src/runtime/lease.ts";
 import { DutyLoop } from "../../src/runtime/loop.ts";
 
+const UNWATCHED = { trouble: () => undefined, answered: () => undefined };
+
 interface Bench {
   readonly pool: LeasePool<Claimed>;
   readonly limits: number[];
@@ -49,7 +51,7 @@ it("[K-04] a claim takes at most the pool allows, and the next follows at once w
     clock: virtualClock(),
     owner: "x",
     pollMs: 1_000,
-    warn: () => undefined,
+    watch: () => UNWATCHED,
   });
   const running = loop.run(5, stopping.signal);
   await vi.waitFor(() => expect(leases).toHaveLength(5));
@@ -57,6 +59,70 @@ it("[K-04] a claim takes at most the pool allows, and the next follows at once w
   end();
   await vi.waitFor(() => expect(leases).toHaveLength(9));
   expect(Math.max(...limits)).toBe(2);
+  stopping.abort();
+  await running;
+});
+
+it("[K-18] a pool that drains has no room, and its loop claims nothing more however much is due", async () => {
+  const { pool, limits, leases, end } = poolWith(100);
+  const clock = virtualClock();
+  const stopping = new AbortController();
+  const loop = new DutyLoop(pool, { clock, owner: "x", pollMs: 1_000, watch: () => UNWATCHED });
+  const running = loop.run(5, stopping.signal);
+  await vi.waitFor(() => expect(leases).toHaveLength(5));
+  const draining = pool.drain(30_000);
+  expect([pool.isDraining, pool.room]).toEqual([true, 0]);
+  expect(pool.reserve(1)).toBeUndefined();
+  const claims = limits.length;
+  end();
+  await draining;
+  // The slots are free again, and the next polls come before the stop.
+  await clock.advance(5_000);
+  expect([pool.room, limits.length, leases.length]).toEqual([0, claims, 5]);
+  stopping.abort();
+  await running;
+});
+
+it("[P-01] a loop whose claim failed claims again at its next poll, and its leases are renewed meanwhile", async () => {
+  const clock = virtualClock();
+  const stopping = new AbortController();
+  const warned: unknown[] = [];
+  const asked: string[] = [];
+  let isDown = true;
+  const loop = new DutyLoop(
+    {
+      name: "rows",
+      renewEveryMs: 500,
+      room: 1,
+      accept: () => undefined,
+      claim: async () => {
+        asked.push("claim");
+        if (isDown) throw Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+        return [];
+      },
+      renew: async () => {
+        asked.push("renew");
+        if (isDown) throw new Error("away");
+        return true;
+      },
+      drain: async () => undefined,
+    },
+    {
+      clock,
+      owner: "x",
+      pollMs: 1_000,
+      watch: (operation) => ({ trouble: () => warned.push(operation), answered: () => undefined }),
+    },
+  );
+  const running = loop.run(1, stopping.signal);
+  await clock.advance(5_000);
+  expect(loop.health.hasWorked).toBe(false);
+  expect(new Set(warned)).toEqual(new Set(["claim rows", "renew rows"]));
+  isDown = false;
+  asked.length = 0;
+  await clock.advance(5_000);
+  expect(new Set(asked)).toEqual(new Set(["claim", "renew"]));
+  expect(loop.health.hasWorked).toBe(true);
   stopping.abort();
   await running;
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
 import { OutcomeWriter } from "../../src/runtime/outcome-writer.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { faulty, withCode } from "../storage/support/faults.ts";
 
 interface Written {
@@ -75,6 +75,32 @@ onEachDatabase((database) => {
     });
     await writer.drained();
     expect(await real.query(raw("select n from notes"))).toEqual([]);
+  });
+
+  it("[K-18] while outcomes wait for a database that is away, the writer is not drained", async () => {
+    const clock = virtualClock();
+    const real = await database.open({ clock });
+    await real.query(raw("create table notes (n integer primary key)"));
+    const faults = faulty(real);
+    const { writer } = writerOn(faults.db);
+    faults.plan(1, 1_000, "before", withCode(transient));
+    let isWritten = false;
+    let isDrained = false;
+    const written = writer.submit(1).then(() => void (isWritten = true));
+    const drained = writer.drained().then(() => void (isDrained = true));
+    // Far beyond the tries of one flush: the outcome has been set aside, more than once.
+    for (let second = 0; second < 60; second++) await clock.advance(1_000);
+    expect(faults.fired()).toBeGreaterThan(8);
+    expect([isWritten, isDrained]).toEqual([false, false]);
+    faults.plan(1, 0, "before", withCode(transient));
+    await expect
+      .poll(async () => {
+        await clock.advance(1_000);
+        return isWritten;
+      })
+      .toBe(true);
+    await Promise.all([written, drained]);
+    expect(await real.query(raw("select n from notes"))).toEqual([{ n: 1 }]);
   });
 
   it("[K-17] a crowd is divided among two commits where the database has several writers, and nowhere else", async () => {

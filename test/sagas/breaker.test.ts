@@ -233,6 +233,22 @@ onEachDatabase((database) => {
     expect(await pay()).toMatchObject({ status: "COMPLETED", results: { charge: "card" } });
   });
 
+  it("[S-20] each saga has breakers of its own: a step of the same name in another one is called", async () => {
+    const withCharge = (name: string, act: () => string) =>
+      saga(name, nothing, { retry: once }).step("charge", {
+        act,
+        fallback: { name: "invoice", act: () => "paper", breaker: { threshold: 1, reset: "1h" } },
+      });
+    const broken = withCharge("broken", () => {
+      throw new Error("down");
+    });
+    const healthy = withCharge("healthy", () => "card");
+    const amends = await database.amends({ sagas: [broken, healthy], clock: virtualClock() });
+    await database.worker(amends);
+    expect(await (await amends.start(broken, {})).result()).toMatchObject({ results: { charge: "paper" } });
+    expect(await (await amends.start(healthy, {})).result()).toMatchObject({ results: { charge: "card" } });
+  });
+
   it("[S-20] each process has breakers of its own: what one cannot reach another may", async () => {
     const down = new Set<string>();
     const orderAt = (place: string) =>

@@ -6,7 +6,7 @@ import { sql } from "../../src/storage/sql.ts";
 import { RENEWALS } from "../../src/runtime/renewal.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
-import { forEver, gate } from "./support/gate.ts";
+import { forEver, gate, type Gate } from "./support/gate.ts";
 import { onlooker } from "./support/look.ts";
 import { LEASE_MS, pair } from "./support/pair.ts";
 import { throughRenewals } from "./support/renewals.ts";
@@ -107,6 +107,36 @@ onEachDatabase((database) => {
     expect(first.counters).toMatchObject({ lost: 1, completed: 0 });
     expect(await look.lines(run.id)).toEqual(after);
     expect(await (await second.get(run.id)).result()).toMatchObject({ results: { one: 2 } });
+  });
+
+  it("[S-16] a worker whose checkpoint is refused because another one has the saga calls and writes nothing more", async () => {
+    const look = await onlooker(database);
+    const [held, taken] = [gate(), gate()];
+    const calls: string[] = [];
+    const act = (by: string, at: Gate) => (): Promise<void> => {
+      calls.push(by);
+      // Each holds its first call only.
+      return calls.filter((one) => one === by).length === 1 ? at.pass() : Promise.resolve();
+    };
+    const chainOf = (by: string, at: Gate) => saga("chain", nothing).step("one", { act: act(by, at) });
+    const [mine, theirs] = [chainOf("first", held), chainOf("second", taken)];
+    // Neither clock moves on: no renewal tells the first worker that it has lost the saga.
+    const { first, second, lapse } = await pair(database, { sagas: [mine] }, { sagas: [theirs] });
+    const run = await first.start(mine, {});
+    const lost = first.worker().runOnce();
+    await held.reached;
+    lapse();
+    const takeover = second.worker().runOnce();
+    await taken.reached;
+    const after = await look.lines(run.id);
+    held.open();
+    await lost;
+    expect(first.counters).toMatchObject({ lost: 1, completed: 0 });
+    expect(calls).toEqual(["first", "second"]);
+    expect(await look.lines(run.id)).toEqual(after);
+    taken.open();
+    await takeover;
+    expect(await run.status()).toBe("COMPLETED");
   });
 
   it("[S-17] recovery takes PENDING, RUNNING and COMPENSATING sagas whose lease has lapsed, and no others", async () => {

@@ -61,6 +61,30 @@ onEachDatabase((database) => {
     expect(most).toBe(2);
   });
 
+  it("[S-24] never more steps of a group act at once than its limit allows, however long they take", async () => {
+    const held = gate();
+    let begun = 0;
+    const act = (): Promise<void> => ((begun += 1), held.pass());
+    const many = saga("many", nothing).parallel(
+      "all",
+      (group) => group.step("a", { act }).step("b", { act }).step("c", { act }).step("d", { act }),
+      { concurrency: 2 },
+    );
+    const other = saga("other", nothing)
+      .step("one", { act: () => 1 })
+      .step("two", { act: () => 2 });
+    const amends = await database.amends({ sagas: [many, other] });
+    await database.worker(amends);
+    const run = await amends.start(many, {});
+    await until(() => begun === 2);
+    // Another saga goes its whole way meanwhile: a third step would have begun long ago.
+    await (await amends.start(other, {})).result();
+    expect(begun).toBe(2);
+    held.open();
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect(begun).toBe(4);
+  });
+
   it("[S-24][S-05][S-07] a group begins in one commit, and N steps cost at most N + 1", async () => {
     const { database: db, commits } = watched(await database.open());
     const look = await onlooker(database);

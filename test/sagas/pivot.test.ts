@@ -138,6 +138,26 @@ onEachDatabase((database) => {
     expect(undone).toEqual(["ship undefined o-1:ship:act", "charge"]);
   });
 
+  it("[S-22] a deadline that passes while the pivot is being called turns nothing back", async () => {
+    const clock = virtualClock();
+    const undone: string[] = [];
+    // It could be taken back, and may have happened: it is tried again, past the deadline.
+    const order = saga("order", nothing, { deadline: "1m" }).pivot("ship", {
+      retry: { base: "2m" },
+      act: ({ attempt }) => (attempt === 1 ? Promise.reject(new Error("busy")) : attempt),
+      compensate: () => void undone.push("ship"),
+    });
+    const amends = await database.amends({ sagas: [order], clock });
+    const run = await amends.start(order, {});
+    await amends.worker().runOnce();
+    clock.jump(60_000);
+    await amends.worker().runOnce();
+    clock.jump(60_000);
+    await amends.worker().runOnce();
+    expect(await run.result()).toMatchObject({ status: "COMPLETED", results: { ship: 2 } });
+    expect(undone).toEqual([]);
+  });
+
   it("[S-22] after a crash past the pivot the saga goes forward", async () => {
     const undone: string[] = [];
     const held = gate();

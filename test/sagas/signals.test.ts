@@ -282,6 +282,26 @@ onEachDatabase((database) => {
     expect((await second.inspect(id))?.results).toMatchObject({ second: { by: "bob" } });
   });
 
+  it("[S-25][S-16] a signal of the name that a saga waited for before opens nothing while a worker has the saga", async () => {
+    const held = gate();
+    let calls = 0;
+    const shipped = saga("order", nothing)
+      .waitFor("approval", { signal: approved })
+      .step("ship", { act: () => ((calls += 1) === 1 ? held.pass() : undefined) });
+    const { first, second } = await pair(database, { sagas: [shipped] });
+    const { id } = await first.start(shipped, {});
+    await first.worker().runOnce();
+    await first.signal(id, approved, { by: "ann" });
+    const running = first.worker().runOnce();
+    await held.reached;
+    await second.signal(id, approved, { by: "bob" });
+    expect(await second.worker().runOnce()).toBe(0);
+    held.open();
+    await running;
+    expect(await second.inspect(id)).toMatchObject({ status: "COMPLETED", recoveryAttempts: 0 });
+    expect(calls).toBe(1);
+  });
+
   it("[S-25][S-23] a cancel ends a wait at once", async () => {
     const clock = virtualClock();
     const waiting = order();

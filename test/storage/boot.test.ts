@@ -63,6 +63,16 @@ onDatabase("sqlite", (database) => {
     expect([...readFileSync(await database.place()).subarray(18, 20)]).toEqual([2, 2]);
   });
 
+  it("[X-04] a caller's handle that maps its file into memory maps nothing more once Amends has it", async () => {
+    const handle = openSqlite(await database.place());
+    const mapped = (): unknown => Object.values(handle.prepare("pragma mmap_size").all()[0] ?? {})[0];
+    handle.exec("pragma mmap_size = 1048576");
+    expect(mapped()).toBe(1_048_576);
+    await sqlite(handle).open();
+    expect(mapped()).toBe(0);
+    handle.close();
+  });
+
   it("[X-04] settings that SQLite did not take are noticed at boot", async () => {
     const handle = openSqlite(await database.place());
     for (const setting of ["journal_mode", "synchronous", "secure_delete"]) {

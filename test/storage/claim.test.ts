@@ -1,7 +1,8 @@
 import { nthClaim } from "../support/claims.ts";
 import { expect, it } from "vitest";
 import { raw, sql } from "../../src/storage/sql.ts";
-import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { openSqlite } from "../../src/storage/sqlite/driver.ts";
+import { onDatabase, onEachDatabase, virtualClock } from "../support/databases.ts";
 import { startClaimer } from "./support/children.ts";
 import { insertRow, journalOn, KIND, LEASE_MS, newSaga } from "./support/sagas.ts";
 
@@ -101,5 +102,25 @@ onEachDatabase((database) => {
       expect(await journalOn(db).claim([KIND], limit, "me", LEASE_MS)).toHaveLength(limit);
     }
     expect(await journalOn(db).claim([KIND], 100, "me", LEASE_MS)).toHaveLength(50 - 19);
+  });
+});
+
+onDatabase("sqlite", (database) => {
+  it("[K-04] on SQLite a transaction has the write lock from its beginning", async () => {
+    const db = await database.open();
+    const other = openSqlite(await database.place());
+    other.exec("pragma busy_timeout = 0");
+    const begin = (): string => {
+      try {
+        other.exec("begin immediate; rollback");
+        return "begun";
+      } catch (error) {
+        return String(error);
+      }
+    };
+    // A transaction that reads first and takes the lock later fails when another one has written in between.
+    expect(await db.transaction(async () => begin())).toContain("locked");
+    expect(begin()).toBe("begun");
+    other.close();
   });
 });

@@ -87,6 +87,21 @@ onEachDatabase((database) => {
 });
 
 onDatabase("postgres", (database) => {
+  it("[K-12] a commit that PostgreSQL answers with a rollback is no commit, whoever hid the statement that failed", async () => {
+    const db = await database.open();
+    await makeEffects(db);
+    const work = db.transaction(async (session, tx) => {
+      await effect(tx, "lost");
+      // The failure is swallowed, as by code that does not await its statement.
+      await session.query(sql`select 1 / 0`).catch(() => undefined);
+      return "done";
+    });
+    await expect(work).rejects.toMatchObject({ code: "25P02" });
+    expect(await effects(db)).toEqual([]);
+    // The connection is in order again.
+    expect(await db.query(sql`select 1 as one`)).toEqual([{ one: 1 }]);
+  });
+
   it("[K-10] PostgreSQL sees no open transaction and no lock of ours while a call runs", async () => {
     const held = gate();
     const slow = saga("slow", z.object({})).step("one", { act: () => held.pass() });

@@ -10,7 +10,8 @@ import {
   type Migration,
 } from "../../src/storage/migrations/migrate.ts";
 import { sql } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { loginAs } from "../webhooks/support/logins.ts";
+import { onDatabase, onEachDatabase } from "../support/databases.ts";
 
 const one = saga("one", z.object({})).step("one", { act: () => 1 });
 
@@ -179,5 +180,16 @@ onEachDatabase((database) => {
     );
     await db.query(sql`drop table ${dialect.table("outbox")}`);
     expect(await migrate(db)).toEqual(["initial"]);
+  });
+});
+
+onDatabase("postgres", (database) => {
+  it("[K-21] a login that may create nothing migrates while nothing is due, and is refused while something is", async () => {
+    const reader = await loginAs(database, ["reader"]);
+    expect(await migrate(reader)).toEqual([]);
+    const db = await database.open();
+    await db.query(sql`delete from ${db.dialect.table("migrations")}`);
+    await expect(migrate(reader)).rejects.toMatchObject({ code: "DATABASE_FORBIDDEN" });
+    await reader.close();
   });
 });

@@ -71,6 +71,21 @@ onDatabase("postgres", (database) => {
     await db.close();
   });
 
+  it("[K-12] after one read-only refusal no connection of that time is used again", async () => {
+    await database.open();
+    const db = postgres({ url: await database.place(), connections: 3, notify: false });
+    const backends = async (): Promise<readonly unknown[]> => {
+      const asked = [1, 2, 3].map(() => db.query(sql`select pg_backend_pid() as pid, pg_sleep(0.1)`));
+      return (await Promise.all(asked)).map(([row]) => row?.["pid"]);
+    };
+    const before = await backends();
+    expect(new Set(before).size).toBe(3);
+    const refuse = sql`do $$ begin raise exception 'read-only' using errcode = '25006'; end $$`;
+    await expect(db.query(refuse)).rejects.toMatchObject({ code: "25006" });
+    expect((await backends()).filter((pid) => before.includes(pid))).toEqual([]);
+    await db.close();
+  });
+
   it("[X-04] a silent listening connection is noticed and replaced", async () => {
     const clock = virtualClock();
     const { url, freeze } = await through();

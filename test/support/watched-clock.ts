@@ -7,6 +7,8 @@ import { virtualClock, type VirtualClock } from "amends/testing";
 export interface WatchedClock extends VirtualClock {
   /** True while a timer is set that is due in exactly this long. */
   isWaiting(ms: number): boolean;
+  /** The timers that are set, each with how long until it is due. */
+  waits(): readonly number[];
 }
 
 export function watchedClock(): WatchedClock {
@@ -26,6 +28,7 @@ export function watchedClock(): WatchedClock {
         cancel();
       };
     },
+    waits: () => [...dues.values()].map((dueMs) => dueMs - clock.monotonicMs()),
     isWaiting: (ms) => [...dues.values()].includes(clock.monotonicMs() + ms),
   };
 }

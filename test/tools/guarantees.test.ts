@@ -48,10 +48,10 @@ ${rows}
 after
 `;
 
-it("the specification has 138 rules, each with its own id", () => {
+it("the specification has 141 rules, each with its own id", () => {
   const all = readRules(readFileSync(path.join(root, "docs", "spec.md"), "utf8"));
-  expect(new Set(all.map(({ id }) => id)).size).toBe(138);
-  expect(all).toHaveLength(138);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(141);
+  expect(all).toHaveLength(141);
 });
 
 it("only a passed test whose title begins with the id counts", () => {
@@ -78,6 +78,19 @@ it("a claim needs a test on each database that its row names, both if it names n
   expect(judge("| Z-99 | text | files | 0 | none |", [])).toEqual([
     "Z-99 is claimed, but the specification has no such rule",
   ]);
+});
+
+it("a rule that is not built needs no test, and no test may name it", () => {
+  const rows = (id: string) => `| ${id} | text | files | 0 | not built |`;
+  const only = (id: string) => evidence.filter((rule) => rule.id === id);
+  expect(judge(rows("K-03"), only("K-03"))).toEqual([]);
+  expect(judge(rows("K-01"), only("K-01"))).toEqual([
+    "K-01 is not built, but test/a.test.ts names it: is pure",
+    "K-01 is not built, but test/a.test.ts names it: are both | shown",
+  ]);
+  expect(renew(page(rows("K-03")), evidence)).toContain(
+    "| K-03 | Nobody has shown this yet |  | 0 | not built |",
+  );
 });
 
 it("a rule of the specification that has no row is missing", () => {

@@ -144,7 +144,7 @@ it("[F-12] how often a handler is tried is said in numbers and durations", () =>
   void handler("h", { ...base, handle, timeout: "a while" });
 });
 
-it("[F-03][S-26] a handler whose work is a saga of steps gives it the input that it takes, and answers with its own events", () => {
+it("[F-03] a handler whose work is a saga of steps gives it the input that it takes, and answers with its own events", () => {
   const build = saga("build", z.object({ fields: z.number() })).step("count", { act: () => 3 });
   const base = {
     on: ConventionRegistered,

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { routeEvent } from "../../src/webhooks/publish/queries.ts";
 import { type TestDatabase } from "../support/databases.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { failed, NOTE, onEachForm, stage, type Stage } from "./support/stage.ts";
@@ -64,8 +65,11 @@ onEachForm((database) => {
   });
 
   it("[W-02] routing the event again makes no second delivery, also after it was dead-lettered", async () => {
-    const { publish, rows } = await given(database);
+    const { db, publish, rows } = await given(database);
     await publish("order.placed", { id: "e-1" });
+    expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
+    const [event] = await rows("webhook_events");
+    await db.query(routeEvent(db.dialect, String(event?.["id"]), ["order.placed", "*"], []));
     expect(await rows("webhook_delivery_sagas")).toHaveLength(1);
   });
 

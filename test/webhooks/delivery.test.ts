@@ -44,6 +44,23 @@ onEachForm((database) => {
     expect((await states()).toSorted()).toEqual(["Completed 1", "Pending 0", "Pending 0"]);
   });
 
+  it("[W-06] a delivery that waits for its retry gets no job beside one that is due", async () => {
+    const { subscribe, publish, work, later, world, states } = await stage(database);
+    await subscribe("a");
+    world.answer = ({ id }, nth) => (id === "e-1" && nth === 1 ? failed() : {});
+    await publish("order.placed", { id: "e-1" });
+    await work();
+    // The endpoint answers again: from here on it has room for several.
+    for (const id of ["e-2", "e-3"]) {
+      await publish("order.placed", { id });
+      await work();
+    }
+    expect(world.sent.map(({ id }) => id)).toEqual(["e-1", "e-2", "e-3"]);
+    expect((await states()).toSorted()).toEqual(["Completed 1", "Completed 1", "PendingRetry 1"]);
+    await later(30_000);
+    expect(world.sent.map(({ id }) => id).at(-1)).toBe("e-1");
+  });
+
   it("[W-08] a delivery that fails is tried again on the schedule, and then among the dead letters", async () => {
     const { amends, subscribe, publish, work, later, world, states } = await stage(database, {
       retry: { attempts: 3 },

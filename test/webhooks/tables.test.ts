@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { deliveryMachine } from "../../src/core/delivery/machine.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { raw, sql } from "../../src/storage/sql.ts";
-import { onEachDatabase } from "../support/databases.ts";
+import { onDatabase, onEachDatabase } from "../support/databases.ts";
 
 async function insertDelivery(db: Database, values: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const row = { event_id: 1, subscription_id: 1, status: "Pending", generation: 0, ...values };
@@ -139,5 +139,31 @@ onEachDatabase((database) => {
       await expect(db.query(sql`update ${dialect.table(name)} set ${raw(change)}`)).rejects.toThrow(
         "amends:",
       );
+  });
+});
+
+onDatabase("postgres", (database) => {
+  it("[W-01] its columns have the types of its source", async () => {
+    const db = await database.open();
+    const columns = await db.query(sql`select column_name as name, data_type as type, is_nullable as nullable,
+        character_maximum_length as length from information_schema.columns
+      where table_schema = 'amends' and table_name = 'webhook_delivery_sagas' order by ordinal_position`);
+    const told = columns.map(({ name, type, length, nullable }) =>
+      [name, type, length, nullable === "YES" && "nullable"].filter(Boolean).join(" "),
+    );
+    expect(told).toEqual([
+      "id bigint",
+      "event_id bigint",
+      "subscription_id bigint",
+      "status text",
+      "attempt_count integer",
+      "next_attempt_at timestamp with time zone nullable",
+      "final_error_code character varying 100 nullable",
+      "generation integer",
+      "requeued_from bigint nullable",
+      "attempt_max integer nullable",
+      "created_at timestamp with time zone",
+      "updated_at timestamp with time zone",
+    ]);
   });
 });

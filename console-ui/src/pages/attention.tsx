@@ -11,6 +11,7 @@ import { Time } from "../parts/time.tsx";
 import { specOf } from "../store/actions.ts";
 import { recordAttentionList } from "../store/attention-count.ts";
 import { attentionKind, targetOf, titleOf } from "../store/attention-kinds.ts";
+import { actionWords } from "../store/action-words.ts";
 import { usePagedList } from "../store/paged-list.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
@@ -95,8 +96,7 @@ function AllClear(): JSX.Element {
         <p>Nothing needs an operator. Items that cannot continue by themselves appear here.</p>
         {last && (
           <p class="dim">
-            Last operator action: {last.action} {last.target.kind} <code>{last.target.id}</code>,{" "}
-            <Time at={last.at} />, by {last.by}.{" "}
+            Last operator action: {actionWords(last)}, <Time at={last.at} />, by {last.by}.{" "}
             <a class="link" href={hrefOf(["audit"])}>
               Audit log
             </a>
@@ -132,7 +132,7 @@ function AttentionCard({ item }: { readonly item: AttentionLine }): JSX.Element 
         <Time at={item.since} class="dim" />
         <div class="row-actions">
           {target && <ActionButtons target={target} actions={actions} small />}
-          {actions.length === 0 && (
+          {actions.length === 0 && href(item.id) !== hrefOf(["attention"]) && (
             <a class="btn above" data-size="s" href={href(item.id)}>
               Open
             </a>

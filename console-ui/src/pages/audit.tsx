@@ -10,6 +10,7 @@ import { State } from "../parts/state.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { Time } from "../parts/time.tsx";
+import { actionWords } from "../store/action-words.ts";
 import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { hrefOf, route } from "../store/route.ts";
@@ -63,8 +64,6 @@ const places: Readonly<Record<string, readonly string[]>> = {
   subscription: ["webhooks", "subscriptions"],
 };
 
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
-
 const actionId = ({ id }: ActionLine): string => id;
 
 const actionColumns: readonly Column<ActionLine>[] = [
@@ -73,7 +72,7 @@ const actionColumns: readonly Column<ActionLine>[] = [
     class: "phone-main",
     cell: ({ action, target, reason }) => {
       const section = places[target.kind];
-      const words = `${capital(action)} ${target.kind} ${target.id}`;
+      const words = actionWords({ action, target });
       if (!section) {
         return (
           <span class="cell-2">

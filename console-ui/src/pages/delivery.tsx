@@ -36,14 +36,11 @@ interface Props {
 function Detail({ delivery, accept }: Props): JSX.Element {
   const { id, eventType, attempts, deadLetter, subscription } = delivery;
   const secret = { kind: "delivery", id } as const;
-  const link = (other: string | null): JSX.Element | string =>
-    other === null ? (
-      "–"
-    ) : (
-      <a class="link" href={hrefOf(["webhooks", "deliveries", other])}>
-        {other}
-      </a>
-    );
+  const link = (other: string): JSX.Element => (
+    <a class="link" href={hrefOf(["webhooks", "deliveries", other])}>
+      {other}
+    </a>
+  );
   return (
     <>
       <PageHead
@@ -78,7 +75,7 @@ function Detail({ delivery, accept }: Props): JSX.Element {
           {attempts.length === 0 ? (
             <Empty icon="webhooks" tone="stone" title="No attempt yet" small>
               <p>
-                The first attempt is due <Time at={delivery.nextAttemptAt} none="now" />.
+                The first attempt is due <Time at={delivery.nextAttemptAt} none="now" planned />.
               </p>
             </Empty>
           ) : (
@@ -90,7 +87,7 @@ function Detail({ delivery, accept }: Props): JSX.Element {
                 <li class="trail-row" data-tone="stone">
                   <i class="event-dot" />
                   <span class="dim">
-                    next attempt <Time at={delivery.nextAttemptAt} />
+                    next attempt <Time at={delivery.nextAttemptAt} planned />
                   </span>
                 </li>
               )}
@@ -118,9 +115,13 @@ function Detail({ delivery, accept }: Props): JSX.Element {
                   ],
                   ["Created", <Time key="c" at={delivery.createdAt} focusable />],
                   ["Last change", <Time key="u" at={delivery.updatedAt} focusable />],
-                  ["Dead letter", deadLetter ?? "–"],
-                  ["Resent from", link(delivery.requeuedFrom)],
-                  ["Replacement", link(delivery.requeuedAs)],
+                  ...(deadLetter === null ? [] : ([["Dead letter", deadLetter.toLowerCase()]] as const)),
+                  ...(delivery.requeuedFrom === null
+                    ? []
+                    : ([["Resent from", link(delivery.requeuedFrom)]] as const)),
+                  ...(delivery.requeuedAs === null
+                    ? []
+                    : ([["Replacement", link(delivery.requeuedAs)]] as const)),
                 ]}
               />
             </div>

@@ -100,7 +100,7 @@ function Detail({ entry, accept }: Props): JSX.Element {
                 ],
                 ["Enqueued", <Time key="e" at={entry.enqueuedAt} focusable />],
                 ["Last attempt", <Time key="l" at={entry.lastAttemptAt} none="none yet" focusable />],
-                ["Next attempt", <Time key="n" at={entry.nextAttemptAt} none="none" focusable />],
+                ["Next attempt", <Time key="n" at={entry.nextAttemptAt} none="none" planned focusable />],
               ]}
             />
           </div>

@@ -60,7 +60,12 @@ const columns: readonly Column<ErasureLine>[] = [
     class: "w-time end phone-off",
     cell: ({ requestedAt }) => <Time at={requestedAt} class="dim" />,
   },
-  { head: "Due by", class: "w-time end", label: "due", cell: ({ dueBy }) => <Time at={dueBy} class="dim" /> },
+  {
+    head: "Due by",
+    class: "w-time end",
+    label: "due",
+    cell: ({ dueBy, completedAt }) => <Time at={dueBy} class="dim" planned={completedAt === null} />,
+  },
   {
     head: "Completed",
     class: "w-time end phone-off",

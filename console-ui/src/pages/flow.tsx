@@ -99,7 +99,7 @@ function Detail({ flow, accept, reload }: Props): JSX.Element {
               rows={[
                 ["Started", <Time key="s" at={flow.startedAt} focusable />],
                 ["Last change", <Time key="u" at={flow.updatedAt} focusable />],
-                ["Deadline", <Time key="d" at={flow.dueAt} none="none" focusable />],
+                ["Deadline", <Time key="d" at={flow.dueAt} none="none" planned focusable />],
                 ["Run", String(flow.run)],
                 ["Current step", flow.currentStep ?? "–"],
                 ["Completed steps", flow.completedSteps.join(", ") || "–"],

@@ -13,7 +13,7 @@ import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { useCounts } from "../store/counts.ts";
 import { hrefOf, route } from "../store/route.ts";
-import { entryLook, outboxLooks } from "../store/states.ts";
+import { entryLook, entryLooks } from "../store/states.ts";
 
 const idOf = ({ id }: OutboxLine): string => id;
 
@@ -61,7 +61,11 @@ const columns: readonly Column<OutboxLine>[] = [
     head: "Next attempt",
     class: "w-time end phone-off",
     cell: ({ nextAttemptAt, status }) => (
-      <Time at={status === "succeeded" || status === "superseded" ? null : nextAttemptAt} class="dim" />
+      <Time
+        at={status === "succeeded" || status === "superseded" ? null : nextAttemptAt}
+        class="dim"
+        planned
+      />
     ),
   },
   {
@@ -87,13 +91,17 @@ const EXAMPLE = `await db.transaction(async (tx) => {
   await amends.erasure.eraseSubject("user-7", refs, { tx });
 });`;
 
+/** An event without a subscriber is stored as pending, but nothing waits for it: it has a state of its own here. */
+function stored(status: string | undefined): Readonly<Record<string, string>> {
+  if (status === "unrouted") return { status: "pending", kind: "event" };
+  return status === "pending" ? { kind: "erasure,call,delivery" } : {};
+}
+
 export function OutboxPage(): JSX.Element {
   const { query } = route.value;
   const filters = { subject: query.get("subject"), status: query.get("status"), kind: query.get("kind") };
-  const pages = usePagedList<OutboxLine>(apiPath("outbox", { ...filters, limit: "40" }), {
-    topics: ["outbox"],
-    idOf,
-  });
+  const path = apiPath("outbox", { ...filters, ...stored(filters.status), limit: "40" });
+  const pages = usePagedList<OutboxLine>(path, { topics: ["outbox"], idOf });
   const counts = useCounts()?.outbox;
   const narrowed = Object.values(filters).some(Boolean);
   return (
@@ -104,7 +112,7 @@ export function OutboxPage(): JSX.Element {
       <div class="tools">
         <SearchBox label="Search by data subject" placeholder="Data subject id" param="subject" />
       </div>
-      <Chips label="State" looks={outboxLooks} counts={counts} />
+      <Chips label="State" looks={entryLooks} counts={counts} />
       <div class="card">
         <Table
           caption="Outbox entries"

@@ -20,6 +20,10 @@ const FIRST: Window = "15m";
 /** The server shares one answer among all browsers. It is read now and then even without a notice. */
 const LOOK_MS = 5_000;
 const HISTORY_MS = 15_000;
+/** Workers that keep up do not let due work wait for this long. */
+const STUCK_MS = 60_000;
+/** A worker that has just been started takes what is due within a moment. */
+const UNTAKEN_MS = 10_000;
 
 export function OverviewPage(): JSX.Element {
   const wanted = route.value.query.get("window");
@@ -95,7 +99,7 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
       </div>
     );
   }
-  const { sagas, backlog, bucketMs } = overview;
+  const { sagas, backlog, workers, bucketMs } = overview;
   const attention = attentionCount.value ?? overview.attention;
   const ended = sagas.buckets.reduce((sum, one) => sum + one.completed + one.failed, 0);
   const failed = sagas.buckets.reduce((sum, one) => sum + one.failed, 0);
@@ -103,6 +107,7 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
   const first = sagas.buckets.findIndex((one) => one.completed + one.failed + one.stalled > 0);
   const minutes = Math.max(1, ((sagas.buckets.length - Math.max(0, first)) * bucketMs) / 60_000);
   const { p50Ms, p95Ms, sample } = sagas.latency;
+  const isStuck = backlog.oldestMs > (workers === 0 ? UNTAKEN_MS : STUCK_MS);
   const open =
     sagas.byStatus.PENDING.value + sagas.byStatus.RUNNING.value + sagas.byStatus.COMPENSATING.value;
   return (
@@ -134,11 +139,12 @@ function Tiles({ overview }: { readonly overview: Overview | undefined }): JSX.E
       />
       <Tile
         name="Oldest overdue item"
+        tone={isStuck ? "copper" : undefined}
         figure={backlog.oldestMs === 0 ? "None" : figureOf(formatDuration(backlog.oldestMs))}
         note={
           backlog.due.value === 0
             ? "No backlog"
-            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now`
+            : `${formatCount(backlog.due.value)}${backlog.due.exact ? "" : "+"} due now${isStuck && workers === 0 ? ", no worker runs" : ""}`
         }
       />
       <Tile

@@ -5,24 +5,23 @@ import type { SagaDetail } from "../../../src/console/contract.ts";
 import { ActionButtons } from "../parts/action-buttons.tsx";
 import { CopyId } from "../parts/copy.tsx";
 import { DetailFrame } from "../parts/detail-frame.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RunGraph } from "../parts/run-graph.tsx";
+import { runningWords, SagaCallouts, waitWords } from "../parts/saga-callouts.tsx";
 import { RevealButton, SecretView } from "../parts/secret-view.tsx";
 import { State } from "../parts/state.tsx";
 import { Span, Time } from "../parts/time.tsx";
 import { EventLog, TimeAxis } from "../parts/timeline.tsx";
 import type { Target } from "../store/actions.ts";
 import { watch } from "../store/live.ts";
-import { revealedOf } from "../store/reveal.ts";
 import { useResource } from "../store/resource.ts";
 import { hrefOf } from "../store/route.ts";
 import { showToast } from "../store/toast.ts";
-import { lookOf, sagaLooks } from "../store/states.ts";
-import { formatAttempts, formatTimes } from "../store/format.ts";
-
-const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED"]);
+import { ENDED, lookOf, sagaLooks } from "../store/states.ts";
+import { formatTimes } from "../store/format.ts";
 
 export function SagaPage({ id }: { readonly id: string }): JSX.Element {
   const resource = useResource<SagaDetail>(`sagas/${encodeURIComponent(id)}`, ["watched"]);
@@ -50,6 +49,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
     revision: saga.revision,
     skippable: saga.skippable,
     skips: saga.undoErrors.length > 0 ? "undo" : "act",
+    reason: saga.stalled ?? runningWords(saga),
   };
   return (
     <>
@@ -70,7 +70,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
       >
         <CopyId id={saga.id} label="saga id" />
       </PageHead>
-      <FailureCallout saga={saga} />
+      <SagaCallouts saga={saga} />
       <section class="card" aria-label="Run">
         <div class="card-head">
           <h2>Run</h2>
@@ -90,7 +90,7 @@ function Detail({ saga, accept }: Props): JSX.Element {
           </div>
           <MermaidButton saga={saga} />
         </div>
-        <RunGraph graph={saga.graph} label={`Steps of ${saga.saga}`} />
+        <RunGraph graph={saga.graph} label={`Steps of ${saga.saga}`} waiting={saga.waiting?.step} />
       </section>
       <div class="split">
         <div class="stack">
@@ -112,6 +112,12 @@ function Detail({ saga, accept }: Props): JSX.Element {
   );
 }
 
+/** A worker that has the saga renews its lease; a wait ends at its limit. */
+function nextWord({ owner, waiting }: SagaDetail): string {
+  if (owner !== null) return "Lease ends";
+  return waiting !== null && waiting.kind !== "sleep" ? "Waits until" : "Next run";
+}
+
 function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
   const ended = ENDED.has(saga.status);
   return (
@@ -123,10 +129,11 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
           ended ? "Took" : "Open for",
           <Span key="d" from={saga.createdAt} to={ended ? saga.updatedAt : null} />,
         ],
+        ...(saga.waiting === null ? [] : ([["Waits for", waitWords(saga.waiting)]] as const)),
         ...(ended
           ? []
           : ([
-              ["Next run", <Time key="n" at={saga.dueAt} none="none" focusable />],
+              [nextWord(saga), <Time key="n" at={saga.dueAt} none="none" planned focusable />],
               ["Worker", saga.owner === null ? <span class="dim">none</span> : <code>{saga.owner}</code>],
             ] as const)),
         ...(saga.recoveries > 0
@@ -139,82 +146,6 @@ function SagaFacts({ saga }: { readonly saga: SagaDetail }): JSX.Element {
       ]}
     />
   );
-}
-
-function FailureCallout({ saga }: { readonly saga: SagaDetail }): JSX.Element | null {
-  const { error, undoErrors, stalled } = saga;
-  if (!error && undoErrors.length === 0 && stalled === null) return null;
-  const tone = stalled === null ? "copper" : "rose";
-  const failedStep = saga.graph.nodes.findLast(
-    ({ kind, state }) => kind === "act" && state === "failed",
-  )?.step;
-  const secret = { kind: "saga", id: saga.id } as const;
-  return (
-    <section class="callout" data-tone={tone} aria-label="Error">
-      <Icon name={stalled === null ? "undo" : "attention"} />
-      <div>
-        <strong>{headlineOf(saga)}</strong>
-        {stalled !== null && undoErrors.length === 0 && <p class="sentence">{stalled}.</p>}
-        <ul>
-          {error && (
-            <li>
-              Failed
-              {failedStep !== undefined && (
-                <>
-                  {" "}
-                  at <strong>{failedStep}</strong>
-                </>
-              )}
-              : <code class="tag">{error.label}</code> <span class="dim">{failureWord(error.kind)}</span>
-              {error.value && revealedOf(secret) && (
-                <SecretView secret={secret} masked={error.value} path={["error"]} />
-              )}
-            </li>
-          )}
-          {undoErrors.map(({ step, label, kind }) => (
-            <li key={step}>
-              Undoing <strong>{step}</strong> failed: <code class="tag">{label}</code>{" "}
-              <span class="dim">
-                {kind === "exhausted"
-                  ? `${formatAttempts(attemptsOf(saga, `undo:${step}`))} failed`
-                  : failureWord(kind)}
-              </span>
-            </li>
-          ))}
-        </ul>
-        {(error ?? undoErrors.length > 0) && (
-          <p class="dim">
-            Only labels of errors are stored. The message is in the worker’s log under this saga’s id; with{" "}
-            <code>keepMessages</code> in the definition it is stored as well.
-          </p>
-        )}
-      </div>
-    </section>
-  );
-}
-
-function headlineOf({ status, stalled }: SagaDetail): string {
-  if (stalled !== null) return "Stuck: action required";
-  if (status === "FAILED") return "Rolled back";
-  return status === "COMPENSATING" ? "Rolling back" : "Failed";
-}
-
-const failureWords: Readonly<Record<string, string>> = {
-  err: "business error",
-  terminal: "permanent error",
-  exhausted: "all attempts failed",
-  unfit: "result cannot be stored",
-  open: "circuit open",
-  deadline: "deadline exceeded",
-  cancelled: "cancelled",
-};
-
-function failureWord(kind: string): string {
-  return failureWords[kind] ?? kind;
-}
-
-function attemptsOf({ graph }: SagaDetail, node: string): number {
-  return graph.nodes.find(({ id }) => id === node)?.attempts ?? 0;
 }
 
 function History({ saga }: { readonly saga: SagaDetail }): JSX.Element {
@@ -232,7 +163,13 @@ function History({ saga }: { readonly saga: SagaDetail }): JSX.Element {
           </button>
         </div>
       </div>
-      {words ? <EventLog saga={saga} /> : <TimeAxis saga={saga} />}
+      {saga.timeline.length === 0 ? (
+        <Empty icon="clock" tone="stone" title="Nothing has run yet" small />
+      ) : words ? (
+        <EventLog saga={saga} />
+      ) : (
+        <TimeAxis saga={saga} />
+      )}
     </section>
   );
 }

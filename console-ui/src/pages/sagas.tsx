@@ -9,14 +9,14 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { State } from "../parts/state.tsx";
 import { StepStrip } from "../parts/step-strip.tsx";
 import { RowLink, Table, type Column } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
+import { Span, Time } from "../parts/time.tsx";
 import { changedSagas } from "../store/live.ts";
 import { usePagedList } from "../store/paged-list.ts";
 import { apiPath } from "../store/query.ts";
 import { useCounts } from "../store/counts.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
 import { sagaNames } from "../store/session.ts";
-import { lookOf, sagaLooks } from "../store/states.ts";
+import { ENDED, lookOf, sagaLooks } from "../store/states.ts";
 import { formatDuration, formatTimes } from "../store/format.ts";
 
 const idOf = ({ id }: SagaLine): string => id;
@@ -63,14 +63,14 @@ const columns: readonly Column<SagaLine>[] = [
     head: "Took",
     class: "w-num end",
     label: "took",
-    cell: ({ durationMs, recoveries }) => (
+    cell: ({ status, createdAt, durationMs, recoveries }) => (
       <span
         class="num nowrap above"
         data-tip={
           recoveries > 0 ? `Recovered after a crash: ${formatTimes(recoveries, "time", "times")}` : undefined
         }
       >
-        {formatDuration(durationMs)}
+        {ENDED.has(status) ? formatDuration(durationMs) : <Span from={createdAt} />}
         {recoveries > 0 && (
           <>
             {" ↻"}

@@ -87,7 +87,7 @@ function Requests({ requests }: { readonly requests: readonly ErasureLine[] }): 
             requested <Time at={request.requestedAt} focusable /> ·{" "}
             {request.completedAt === null ? (
               <>
-                due <Time at={request.dueBy} focusable /> ·{" "}
+                due <Time at={request.dueBy} planned focusable /> ·{" "}
                 {formatTimes(request.open, "open entry", "open entries")}
               </>
             ) : (
@@ -110,17 +110,24 @@ function EntryRow({ entry }: { readonly entry: OutboxLine }): JSX.Element {
           {entry.name}
         </a>
         <small>
-          {entry.operation ?? entry.kind} · {formatAttempts(entry.attempts)}
+          {entry.operation ?? entry.kind} ·{" "}
+          {entry.status === "scheduled" ? (
+            <>
+              verified <Time at={entry.nextAttemptAt} planned focusable />
+            </>
+          ) : (
+            formatAttempts(entry.attempts)
+          )}
           {entry.lastError === null ? "" : ` · ${entry.lastError}`}
         </small>
       </span>
       <span class="row-actions">
+        <State look={lookOf(outboxLooks, entry.status)} />
         <ActionButtons
           target={{ kind: "entry", id: entry.id, name: entry.name, entryKind: entry.kind }}
           actions={entry.actions}
           small
         />
-        <State look={lookOf(outboxLooks, entry.status)} />
       </span>
     </li>
   );

@@ -39,12 +39,12 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
   {
     head: "Event",
     class: "phone-main",
-    cell: ({ id, eventType, subscription, url, generation }) => (
+    cell: ({ id, eventId, eventType, subscription, url, generation }) => (
       <RowLink
         href={hrefOf(["webhooks", "deliveries", id])}
         note={
           <span data-tip={url}>
-            to {subscription.name}
+            to {subscription.name} · <code>{eventId}</code>
             {generation > 0 ? ` · resend ${generation}` : ""}
           </span>
         }
@@ -73,7 +73,7 @@ export const deliveryColumns: readonly Column<DeliveryLine>[] = [
   {
     head: "Next attempt",
     class: "w-time end phone-off",
-    cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} class="dim" />,
+    cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} class="dim" planned />,
   },
   {
     head: "Changed",

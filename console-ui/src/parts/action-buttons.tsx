@@ -19,7 +19,8 @@ export function ActionButtons({ target, actions, small = false, onDone }: Props)
       {actions.map((action, index) => {
         const spec = specOf(target, action);
         if (!spec) return null;
-        const isFirst = index === 0;
+        // The first of several is the recommended one. The only one is just possible, such as to cancel a saga that runs.
+        const isFirst = index === 0 && (actions.length > 1 || !spec.danger);
         const kind = spec.danger ? (isFirst ? "danger-primary" : "danger") : isFirst ? "primary" : undefined;
         return (
           <button

@@ -2,7 +2,15 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Json } from "../../../src/console/contract.ts";
-import { closeAction, labelOf, openedAction, pathOf, touches, type OpenedAction } from "../store/actions.ts";
+import {
+  closeAction,
+  labelOf,
+  openedAction,
+  pathOf,
+  specOf,
+  touches,
+  type OpenedAction,
+} from "../store/actions.ts";
 import { post, toApiError, type ApiError } from "../store/api.ts";
 import { announce } from "../store/follow.ts";
 import { invalidateNow } from "../store/live.ts";
@@ -15,9 +23,11 @@ export function ActionDialog(): JSX.Element | null {
   return value ? <ActionForm key={`${value.target.id} ${value.action}`} {...value} /> : null;
 }
 
-function ActionForm({ target, action, spec, onDone }: OpenedAction): JSX.Element {
+function ActionForm({ target, action, spec: opened, onDone }: OpenedAction): JSX.Element {
   const [reason, setReason] = useState("");
   const [step, setStep] = useState(target.skippable?.[0] ?? "");
+  // Title and explanation name the step that is chosen.
+  const spec = opened.asks === "undo" ? (specOf({ ...target, skippable: [step] }, action) ?? opened) : opened;
   const [result, setResult] = useState("");
   const [outcome, setOutcome] = useState<"COMPLETED" | "FAILED" | "">("");
   const [since, setSince] = useState(() => localMinute(Date.now() - 3_600_000));
@@ -66,6 +76,7 @@ function ActionForm({ target, action, spec, onDone }: OpenedAction): JSX.Element
             <span class="tag mono">{labelOf(target)}</span>{" "}
             {target.kind !== "saga" && <span class="mono dim">{target.id}</span>}
           </p>
+          {target.reason !== undefined && <p class="dim sentence">{target.reason}.</p>}
           <p>{spec.explain}</p>
           {asksStep && (
             <StepField

@@ -3,10 +3,11 @@ import type { JSX } from "preact";
 import { panel } from "../store/panels.ts";
 import { availableSections } from "../store/sections.ts";
 import { hrefOf } from "../store/route.ts";
-import { sessionState, signOut } from "../store/session.ts";
+import { sessionState } from "../store/session.ts";
 import { cycleTimes, timeStyle, timeStyleWords } from "../store/times.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon } from "./icon.tsx";
+import { SignOut } from "./sign-out.tsx";
 import { Palette } from "./palette.tsx";
 import { MODIFIER } from "./modifier.ts";
 
@@ -80,10 +81,7 @@ function MenuPanel(): JSX.Element {
         </button>
         {value.state === "in" && (
           <p class="dim">
-            Signed in as {value.session.name}.{" "}
-            <button type="button" class="json-more" onClick={() => void signOut()}>
-              Sign out
-            </button>
+            Signed in as {value.session.name}. <SignOut />
           </p>
         )}
       </div>

@@ -5,11 +5,12 @@ import { liveState } from "../store/live.ts";
 import { panel } from "../store/panels.ts";
 import { availableSections, type Section } from "../store/sections.ts";
 import { hrefOf, pageName } from "../store/route.ts";
-import { sessionState, signOut } from "../store/session.ts";
+import { sessionState } from "../store/session.ts";
 import { cycleTheme, themeChoice, type ThemeChoice } from "../store/theme.ts";
 import { cycleTimes, timeStyle, timeStyleWords } from "../store/times.ts";
 import { formatCount } from "../store/format.ts";
 import { Icon, Mark, type IconName } from "./icon.tsx";
+import { SignOut } from "./sign-out.tsx";
 import { MODIFIER } from "./modifier.ts";
 
 function Count(): JSX.Element {
@@ -101,9 +102,7 @@ function Person(): JSX.Element | null {
     <div class="live" data-tip={`Roles: ${roles.join(", ")}`}>
       <Icon name="person" size={13} />
       <span class="clip">{name}</span>
-      <button type="button" class="json-more" onClick={() => void signOut()}>
-        Sign out
-      </button>
+      <SignOut />
     </div>
   );
 }

@@ -5,11 +5,14 @@ import type { Graph, GraphNode } from "../../../src/console/contract.ts";
 import { now } from "../store/clock.ts";
 import type { Tone } from "../store/states.ts";
 import { formatAttempts, formatDuration } from "../store/format.ts";
-import { layoutGraph, type Box, type Direction } from "./graph-layout.ts";
+import { layoutGraph, type Box, type Direction, type GraphLayout } from "./graph-layout.ts";
 import { fit } from "./text-fit.ts";
 
 const NARROW = 620;
 const LABEL_X = 32;
+/** A graph that is a little too wide is drawn smaller; a wider one scrolls, at its full size. */
+const SHRUNK_MIN = 0.8;
+const SHRUNK_WIDTH_MAX = 1_250;
 /** As run-graph.css has them. */
 const LABEL_FONT = "600 12.5px";
 const NOTE_FONT = "400 11px";
@@ -17,22 +20,32 @@ const NOTE_FONT = "400 11px";
 interface Props {
   readonly graph: Graph;
   readonly label: string;
+  /** The step that waits for a signal, an event or a time. */
+  readonly waiting?: string | undefined;
   /** The reader chose a step. */
   readonly onStep?: (step: string) => void;
 }
 
-export function RunGraph({ graph, label, onStep }: Props): JSX.Element {
+export function RunGraph({ graph, label, waiting, onStep }: Props): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const direction = useDirection(frame);
   // The layout depends on the structure alone: a state that changes must not move a box.
   const structure = graph.nodes.map(({ id }) => id).join("\n");
   const still = useMemo(() => layoutGraph(graph, direction), [structure, direction]);
+  useScrollToCurrent(frame, still, graph);
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
   const taken = new Set(graph.edges.filter((edge) => edge.taken).map(({ from, to }) => `${from} ${to}`));
   const { width, height } = still;
   return (
     <div class="run-graph" ref={frame} tabIndex={0} role="group" aria-label={label}>
-      <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
+      <svg
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        style={{ minWidth: width > SHRUNK_WIDTH_MAX ? width : width * SHRUNK_MIN }}
+        role="img"
+        aria-label={label}
+      >
         <defs>
           {(["line", "sea", "copper"] as const).map((tone) => (
             <marker
@@ -67,7 +80,9 @@ export function RunGraph({ graph, label, onStep }: Props): JSX.Element {
           })}
         {still.boxes.map((box) => {
           const node = nodes.get(box.node.id) ?? box.node;
-          return <NodeBox key={node.id} box={box} node={node} onStep={onStep} />;
+          return (
+            <NodeBox key={node.id} box={box} node={node} waits={node.step === waiting} onStep={onStep} />
+          );
         })}
       </svg>
     </div>
@@ -94,13 +109,31 @@ function useDirection(frame: { readonly current: HTMLDivElement | null }): Direc
   return direction;
 }
 
+const CURRENT: ReadonlySet<string> = new Set(["failed", "running", "retrying"]);
+
+/** A wide graph opens at the step that runs or failed. Afterwards only the reader scrolls it. */
+function useScrollToCurrent(
+  frame: { readonly current: HTMLDivElement | null },
+  { boxes, width }: GraphLayout,
+  { nodes }: Graph,
+): void {
+  useEffect(() => {
+    const current = nodes.findLast(({ kind, state }) => kind !== "end" && CURRENT.has(state));
+    const box = boxes.find(({ node }) => node.id === current?.id);
+    if (!frame.current || !box) return;
+    const { clientWidth, scrollWidth } = frame.current;
+    frame.current.scrollLeft = ((box.x + box.width / 2) / width) * scrollWidth - clientWidth / 2;
+  }, [boxes]);
+}
+
 interface NodeProps {
   readonly box: Box;
   readonly node: GraphNode;
+  readonly waits: boolean;
   readonly onStep: ((step: string) => void) | undefined;
 }
 
-function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
+function NodeBox({ box, node, waits, onStep }: NodeProps): JSX.Element {
   const { x, y, width, height } = box;
   const step = node.step;
   const isStep = node.kind === "act" || node.kind === "undo";
@@ -116,7 +149,7 @@ function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
       onClick={choose}
       data-clickable={choose !== undefined}
     >
-      <title>{titleOf(node)}</title>
+      <title>{titleOf(node, waits)}</title>
       <rect width={width} height={height} rx={isStep ? 10 : height / 2} />
       {node.pivot && (
         <path class="pivot" d={`M${width - 14} -5l5 5-5 5-5-5z`}>
@@ -130,7 +163,7 @@ function NodeBox({ box, node, onStep }: NodeProps): JSX.Element {
             {fit(node.kind === "undo" ? (step ?? node.label) : node.label, width - LABEL_X - 8, LABEL_FONT)}
           </text>
           <text class="node-note" x={LABEL_X} y={37}>
-            {fit(noteOf(node), width - LABEL_X - 8, NOTE_FONT)}
+            {fit(noteOf(node, waits), width - LABEL_X - 8, NOTE_FONT)}
           </text>
         </>
       ) : (
@@ -175,21 +208,23 @@ const words: Readonly<Record<GraphNode["state"], readonly [act: string, undo: st
   skipped: ["skipped", "skipped"],
 };
 
-function wordOf({ state, kind }: GraphNode): string {
+function wordOf({ state, kind }: GraphNode, waits: boolean): string {
+  if (waits && kind === "act" && state === "running") return "waiting";
   return words[state][kind === "undo" ? 1 : 0];
 }
 
-function titleOf(node: GraphNode): string {
+function titleOf(node: GraphNode, waits: boolean): string {
   const attempts = node.attempts > 1 ? `, ${formatAttempts(node.attempts)}` : "";
   const group = node.group === null ? "" : `, in group ${node.group}`;
-  return `${node.label}: ${wordOf(node)}${attempts}${group}`;
+  return `${node.label}: ${wordOf(node, waits)}${attempts}${group}`;
 }
 
-function noteOf(node: GraphNode): string {
+function noteOf(node: GraphNode, waits: boolean): string {
+  const word = wordOf(node, waits);
   const attempts = node.attempts > 1 ? ` (${node.attempts}×)` : "";
   const { startedAt, endedAt } = node;
-  if (startedAt === null) return `${wordOf(node)}${attempts}`;
+  if (startedAt === null) return `${word}${attempts}`;
   const untilMs = endedAt === null ? now.value : Date.parse(endedAt);
   const span = formatDuration(untilMs - Date.parse(startedAt));
-  return attempts === "" ? `${wordOf(node)} · ${span}` : `${wordOf(node)}${attempts}`;
+  return attempts === "" ? `${word} · ${span}` : `${word}${attempts}`;
 }

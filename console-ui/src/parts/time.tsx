@@ -5,7 +5,14 @@
  */
 import type { JSX } from "preact";
 import { now } from "../store/clock.ts";
-import { formatAgo, formatDuration, formatInstant, formatShort, formatZone } from "../store/format.ts";
+import {
+  formatAgo,
+  formatDuration,
+  formatInstant,
+  formatPlanned,
+  formatShort,
+  formatZone,
+} from "../store/format.ts";
 import { timeStyle } from "../store/times.ts";
 
 interface Props {
@@ -13,11 +20,19 @@ interface Props {
   /** What is shown where there is no instant. */
   readonly none?: string;
   readonly class?: string;
+  /** The instant of something that is to happen: once it has passed, it is overdue. */
+  readonly planned?: boolean;
   /** Can be reached with the Tab key. */
   readonly focusable?: boolean;
 }
 
-export function Time({ at, none = "–", class: extra = "", focusable = false }: Props): JSX.Element {
+export function Time({
+  at,
+  none = "–",
+  class: extra = "",
+  planned = false,
+  focusable = false,
+}: Props): JSX.Element {
   if (at === null || at === undefined) return <span class={`dim ${extra}`}>{none}</span>;
   const atMs = typeof at === "number" ? at : Date.parse(at);
   return (
@@ -27,14 +42,15 @@ export function Time({ at, none = "–", class: extra = "", focusable = false }:
       data-tip={exactTip(atMs)}
       tabIndex={focusable ? 0 : undefined}
     >
-      {shown(atMs)}
+      {shown(atMs, planned)}
     </time>
   );
 }
 
-function shown(atMs: number): string {
+function shown(atMs: number, planned: boolean): string {
   const style = timeStyle.value;
-  return style === "relative" ? formatAgo(atMs, now.value) : formatShort(atMs, now.value, style);
+  if (style !== "relative") return formatShort(atMs, now.value, style);
+  return planned ? formatPlanned(atMs, now.value) : formatAgo(atMs, now.value);
 }
 
 /** The exact instant in the reader's zone and, where that is another one, in UTC. */

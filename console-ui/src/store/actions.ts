@@ -20,6 +20,8 @@ export interface Target {
   /** Of an outbox entry: `erasure`, `event`, `delivery` or `call`. */
   readonly entryKind?: string;
   readonly subscription?: SubscriptionBrief | undefined;
+  /** Why it needs an operator: the dialog repeats it. */
+  readonly reason?: string | undefined;
 }
 
 export interface ActionSpec {

@@ -18,10 +18,13 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
   "stalled-saga": {
     word: "Stalled saga",
     icon: "sagas",
-    needs: ({ skips }) =>
-      skips === "undo"
+    needs: ({ skips, actions }) => {
+      if (!actions.includes("skip"))
+        return "Fix the cause and retry. Or settle it by hand, then resolve the saga.";
+      return skips === "undo"
         ? "Fix the cause and retry. Or undo it by hand, then skip the undo or resolve the saga."
-        : "Fix the cause and retry. Or do it by hand, then skip the step or resolve the saga.",
+        : "Fix the cause and retry. Or do it by hand, then skip the step or resolve the saga.";
+    },
     target: "saga",
     href: (id) => hrefOf(["sagas", id]),
   },
@@ -147,12 +150,15 @@ export function targetOf(item: AttentionLine): Target | undefined {
     skippable: item.skippable,
     skips: item.skips,
     subscription: item.subscription,
+    reason: item.reason,
     ...(entryKind !== undefined && { entryKind }),
   };
 }
 
 /** The title of an item: what it is about, as people call it. */
-export function titleOf({ kind, name, id, subscription }: AttentionLine): string {
+export function titleOf({ kind, name, id, processId, subscription }: AttentionLine): string {
   if (kind === "stalled-saga" || kind === "failing-saga" || kind === "excluded-saga") return `${name} ${id}`;
+  if (kind === "stalled-run" && processId !== undefined) return `${name} ${processId}`;
+  if (kind === "overdue-erasure") return `${name} of ${id}`;
   return kind === "dead-letter" && subscription ? `${name} → ${subscription.name}` : name;
 }

@@ -38,13 +38,21 @@ export function formatDuration(ms: number): string {
     .join(" ");
 }
 
-/** One unit only, for columns: `3 m ago`, `in 2 h`, `just now`. */
+/**
+ * One unit only, for columns: `3 m ago`, `just now`, `in 2 h`. The clocks of the server and of this machine may differ a
+ * little: what happened cannot lie ahead.
+ */
 export function formatAgo(atMs: number, nowMs: number): string {
   const away = nowMs - atMs;
-  const size = Math.abs(away);
-  if (size < 2_000) return away >= 0 ? "just now" : "in a moment";
-  const word = coarse(size);
-  return away >= 0 ? `${word} ago` : `in ${word}`;
+  if (Math.abs(away) < 2_000) return "just now";
+  return away >= 0 ? `${coarse(away)} ago` : `in ${coarse(-away)}`;
+}
+
+/** The same for what is planned: `in 2 h`, `now`, `3 m overdue`. */
+export function formatPlanned(atMs: number, nowMs: number): string {
+  const away = atMs - nowMs;
+  if (Math.abs(away) < 2_000) return "now";
+  return away >= 0 ? `in ${coarse(away)}` : `${coarse(-away)} overdue`;
 }
 
 function coarse(ms: number): string {

@@ -40,11 +40,14 @@ export async function signIn(token: string): Promise<boolean> {
 }
 
 export async function signOut(): Promise<void> {
+  let failure: ApiError | undefined;
   try {
     await remove("session");
-  } finally {
-    current.value = { state: "out", failure: undefined };
+  } catch (error) {
+    // The server clears the cookie in any case. If it does not answer at all, the session goes on until it expires.
+    failure = toApiError(error);
   }
+  current.value = { state: "out", failure };
 }
 
 export function tokenOf(hash: string): string | undefined {

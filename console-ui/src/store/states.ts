@@ -25,6 +25,9 @@ const look = (word: string, tone: Tone, icon: IconName | undefined, meaning: str
   meaning,
 });
 
+/** Sagas in these states have ended. */
+export const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED"]);
+
 export const sagaLooks: Readonly<Record<SagaStatus, Look>> = {
   STALLED: look("Stalled", "rose", "alert", "It cannot continue by itself and needs an operator."),
   COMPENSATING: look(
@@ -65,6 +68,9 @@ const unrouted = look(
   "check",
   "No handler subscribes to this event: nothing is left to do. It is kept for handlers that are added later.",
 );
+
+/** The states of entries as the list of the outbox tells them apart. */
+export const entryLooks: Readonly<Record<string, Look>> = { ...outboxLooks, unrouted };
 
 /** An event without a subscriber waits for nothing. */
 export function entryLook({ kind, status }: { readonly kind: string; readonly status: string }): Look {

@@ -50,7 +50,8 @@ function ofDefinition(
   // Of several versions the newest is what new sagas begin with.
   const newest = sagas.toSorted((a, b) => b.version - a.version)[0];
   if (newest) return sagaDiagram(newest, form);
-  const flow = (config?.events ?? []).find((one) => one.name === name);
+  const events = config?.events ?? [];
+  const flow = ("define" in events ? events.define : events).find((one) => one.name === name);
   return flow instanceof SagaDef ? flowDiagram(flow) : undefined;
 }
 

@@ -7,8 +7,9 @@ import { readMigrations } from "../../storage/migrations/migrate.ts";
 import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
+import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
-import { clockOf, progressOf } from "../doctor/progress.ts";
+import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
 import { objectsOf } from "../doctor/objects.ts";
 import { refusalsOf, rightsOf } from "../doctor/rights.ts";
 import { fileOf, settingsOf } from "../doctor/settings.ts";
@@ -169,8 +170,8 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   await ask("rights", () => rightsOf(db));
   await ask("plans", () => plansOf(db));
   await ask("progress", () => progressOf(db, config));
-  if (erasure)
-    await ask("data map", async () => (await erasure.check(), ok("data map", "it fits the tables")));
+  await ask("log", () => orphanedOf(db));
+  if (erasure) await ask("data map", async () => dataMapOf(await erasure.check()));
 }
 
 const SIGNS: Readonly<Record<Finding["level"], readonly [sign: string, colour: Colour]>> = {

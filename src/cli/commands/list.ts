@@ -20,6 +20,8 @@ import { ago, span, state } from "../terminal/words.ts";
 interface Filter {
   readonly statuses: readonly string[];
   readonly name: string | undefined;
+  /** Only items that changed at this instant or later. */
+  readonly sinceMs: number | undefined;
 }
 
 interface Listing<Item> {
@@ -28,6 +30,8 @@ interface Listing<Item> {
   readonly query: (filter: Filter) => Readonly<Record<string, string | undefined>>;
   /** For what the API cannot filter by. */
   readonly fits?: (item: Item, filter: Filter) => boolean;
+  /** The instant by which the list is ordered, newest first; undefined if --since does not apply. */
+  readonly changedAt?: (item: Item) => string;
   readonly columns: readonly Column[];
   row(item: Item, nowMs: number): readonly Ink[];
   /** Takes the place of columns and row. */
@@ -41,6 +45,7 @@ const PAGES_MAX = 10;
 const sagas: Listing<SagaLine> = {
   path: "/api/sagas",
   states: sagaMachine.states,
+  changedAt: ({ updatedAt }) => updatedAt,
   query: ({ statuses, name }) => ({ status: statuses.join(",") || undefined, name }),
   columns: [
     { title: "STATUS" },
@@ -158,6 +163,7 @@ export const list: Command = command({
     ...SOURCE,
     status: text("A,B", "Only these states."),
     name: text("NAME", "Only this saga, resolver, call, event or kind."),
+    since: text("TIME", "Only sagas that changed at this time or later, such as 2026-11-17T03:00:00Z."),
     limit: number("N", "How many at most. Default: 20.", 1, 1_000),
     ...JSON_OUT,
   },
@@ -165,13 +171,15 @@ export const list: Command = command({
     ["amends list", "the newest sagas"],
     ["amends list sagas --status STALLED,FAILED --limit 50", "those that did not complete"],
     ["amends list outbox --status abandoned", "abandoned entries"],
+    ["amends list --since 2026-11-17T03:00:00Z --limit 1000", "sagas that ran after a backup"],
     ["amends list attention --json", "items that need attention, for a program"],
     ["amends list attention --name dead-letter", "one kind of them"],
   ],
   run: async ({ args, options, output, world }) => {
     const part = args[0] ?? "sagas";
     const listing = listingOf(part);
-    const filter = { statuses: statesOf(listing, options.status), name: options.name };
+    const statuses = statesOf(listing, options.status);
+    const filter = { statuses, name: options.name, sinceMs: sinceOf(listing, options.since) };
     return withApi(options, world, async (api) => {
       const found = await collect(api, part, listing, filter, options.limit ?? 20);
       output.document(found);
@@ -212,19 +220,36 @@ function statesOf({ states }: Listing<never>, given: string | undefined): readon
   });
 }
 
+function sinceOf({ changedAt }: Listing<never>, given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  if (!changedAt) throw new UsageError("--since is for sagas.", "list");
+  const ms = Date.parse(given);
+  if (Number.isFinite(ms)) return ms;
+  throw new UsageError(
+    `--since ${JSON.stringify(given)} is no time. Write it like 2026-11-17T03:00:00Z.`,
+    "list",
+  );
+}
+
 async function collect(
   api: Api,
   part: string,
-  { path, query, fits }: Listing<never>,
+  { path, query, fits, changedAt }: Listing<never>,
   filter: Filter,
   limit: number,
 ): Promise<{ readonly items: readonly never[]; readonly more: boolean }> {
   const items: never[] = [];
+  const { sinceMs } = filter;
+  const isOld = (item: never): boolean =>
+    sinceMs !== undefined && changedAt !== undefined && Date.parse(changedAt(item)) < sinceMs;
   let after: string | undefined;
   for (let pages = 0; pages < PAGES_MAX || !fits; pages++) {
     const size = fits ? PAGE : Math.min(PAGE, limit - items.length);
     const page = await readPage(api, part, path, { ...query(filter), limit: size, after });
-    items.push(...(fits ? page.items.filter((item) => fits(item, filter)) : page.items));
+    const fresh = page.items.filter((item) => !isOld(item));
+    items.push(...(fits ? fresh.filter((item) => fits(item, filter)) : fresh));
+    // Newest first: everything after an old one is older.
+    if (fresh.length < page.items.length) return { items: items.slice(0, limit), more: false };
     if (items.length >= limit)
       return { items: items.slice(0, limit), more: items.length > limit || page.next !== null };
     if (page.next === null) return { items, more: false };

@@ -65,6 +65,8 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
   output.say();
   for (const [name, counts] of parts) if (counts) output.say(ink`  ${name.padEnd(12)}${countsOf(counts)}`);
   output.say(ink`  ${"backlog".padEnd(12)}${backlogOf(backlog)}`);
+  if (typeof health.workers === "number")
+    output.say(ink`  ${"workers".padEnd(12)}${workersOf(health.workers)}`);
   const { p50Ms, p95Ms, sample } = sagas.latency;
   if (p50Ms !== null && p95Ms !== null)
     output.say(
@@ -101,6 +103,11 @@ function countsOf(counts: Readonly<Record<string, Count>>): Ink {
 
 function countText({ value, exact }: Count): string {
   return `${value.toLocaleString("en")}${exact ? "" : "+"}`;
+}
+
+function workersOf(running: number): Ink {
+  if (running > 0) return ink`${running.toLocaleString("en")} running`;
+  return ink`${paint("red", "no worker is running")}: nothing is processed. Start one: amends worker`;
 }
 
 function backlogOf({ due, oldestMs }: Overview["backlog"]): Ink {

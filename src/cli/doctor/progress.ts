@@ -1,5 +1,7 @@
 /** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
-import { countLiveOwners, dueSagas, openKinds } from "../../sagas/read/figures.ts";
+import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
+import { orphanedLines } from "../../sagas/read/orphaned.ts";
+import { workersOf } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
 import type { AmendsConfig } from "../config/config.ts";
@@ -30,25 +32,43 @@ export async function progressOf(
   config: AmendsConfig | undefined,
 ): Promise<readonly Finding[]> {
   const { oldestMs, due } = await dueSagas(db, COUNT_MAX);
-  const owners = await countLiveOwners(db);
   const waiting =
     due.value === 0
       ? "nothing is due"
       : `${due.value}${due.exact ? "" : "+"} due, the oldest for ${span(oldestMs)}`;
-  const workers =
-    owners === 0
-      ? "no worker is processing a saga right now"
-      : `${many(owners, "worker")} processing sagas right now`;
-  const detail = `${workers}; ${waiting}`;
   const progress =
     oldestMs > STUCK_MS
       ? wrong(
           "progress",
-          detail,
+          waiting,
           "Start a worker, or more of them (amends worker), with the sagas that wait.",
         )
-      : ok("progress", detail);
-  return [progress, ...(await strangersOf(db, config))];
+      : ok("progress", waiting);
+  return [await workersFinding(db), progress, ...(await strangersOf(db, config))];
+}
+
+async function workersFinding(db: Database): Promise<Finding> {
+  const { running, seenMsAgo } = await workersOf(db);
+  if (running > 0) return ok("workers", `${many(running, "worker")} running`);
+  const last = seenMsAgo === undefined ? "none has ever run here" : `the last one ran ${span(seenMsAgo)} ago`;
+  return warn("workers", `no worker is running; ${last}`, "Nothing is processed without one: amends worker");
+}
+
+const ORPHANED_SHOWN = 20;
+
+/** Lines without a saga are found only by a look at the whole log. */
+export async function orphanedOf(db: Database): Promise<Finding> {
+  const found = await orphanedLines(db, ORPHANED_SHOWN + 1);
+  if (found.length === 0) return ok("log", "every line belongs to a saga");
+  const shown = found
+    .slice(0, ORPHANED_SHOWN)
+    .map(({ sagaId, lines }) => `${sagaId} (${many(lines, "line")})`);
+  const more = found.length > ORPHANED_SHOWN ? " and more" : "";
+  return wrong(
+    "log",
+    `lines without a saga: ${shown.join(", ")}${more}`,
+    "The database went back in time beside running workers. Do not start these ids again before you have followed docs/guides/failover.md.",
+  );
 }
 
 /** Open sagas that this config would leave alone. */

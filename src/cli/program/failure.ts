@@ -73,7 +73,6 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   SCHEMA_MISSING: "Run: amends migrate",
   SCHEMA_TOO_NEW: "Update the amends package here.",
   SAGA_NOT_FOUND: "amends list shows what there is.",
-  DATABASE_UNREACHABLE: "amends doctor looks into it.",
 };
 
 /** Errors of the server during sign-in. Their texts name users and databases, which are no secrets. */

@@ -15,7 +15,7 @@ import { ink, paint } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
 import type { Local } from "../source/source.ts";
 import { tellThrows } from "../terminal/throw-lines.ts";
-import { stackOf } from "../../operate/logger.ts";
+import { stackOf } from "../../operate/log/logger.ts";
 import type { WorkerOptions } from "../../operate/worker.ts";
 import type { ExitCode, World } from "./world.ts";
 

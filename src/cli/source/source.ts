@@ -10,7 +10,7 @@ import { findConfig, loadConfig } from "../config/load-config.ts";
 import { openPlace, readPlace, type Place } from "../config/open-database.ts";
 import type { Database } from "../../storage/database.ts";
 import type { Amends } from "../../operate/amends.ts";
-import type { Logger } from "../../operate/logger.ts";
+import type { Logger } from "../../operate/log/logger.ts";
 import type { World } from "../program/world.ts";
 
 export const DATABASE: {

@@ -1,5 +1,5 @@
 /** The library's log as lines: as text, or as JSON for log collectors. */
-import type { Logger } from "../../operate/logger.ts";
+import type { Logger } from "../../operate/log/logger.ts";
 import { ink, joined, paint, type Colour } from "./ink.ts";
 import type { Output } from "./output.ts";
 import type { World } from "../program/world.ts";

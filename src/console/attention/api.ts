@@ -52,6 +52,8 @@ function toLine(item: AttentionItem): AttentionLine {
         skippable: item.skippable,
         skips: item.undoErrors.length > 0 ? "undo" : "act",
       };
+    case "stalled-run":
+      return { ...facts, skippable: [], processId: item.processId };
     case "failing-saga":
       return { ...facts, skippable: item.skippable, skips: "act" };
     case "dead-letter":

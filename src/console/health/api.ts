@@ -1,7 +1,7 @@
 /** Routes for monitoring: health, readiness and metrics. */
 import { answer, json } from "../http/answer.ts";
 import type { Health } from "../contract.ts";
-import { readiness } from "./health.ts";
+import { Readiness } from "./health.ts";
 import { metricsText } from "./metrics.ts";
 import type { ConsoleContext } from "../context.ts";
 import { openApi } from "../http/openapi.ts";
@@ -21,7 +21,8 @@ export interface HealthTools {
 export function healthRoutes(tools: HealthTools): readonly Route[] {
   const { context, stuckAfterMs, version } = tools;
   const { clock } = context.db;
-  const checks = new Shared(clock, FRESH_MS, () => readiness(context, stuckAfterMs));
+  const readiness = new Readiness(context, stuckAfterMs);
+  const checks = new Shared(clock, FRESH_MS, () => readiness.look());
   const metrics = new Shared(clock, FRESH_MS, () => metricsText(context));
   return [
     route({
@@ -40,8 +41,8 @@ export function healthRoutes(tools: HealthTools): readonly Route[] {
       answers: "Health",
       handle: async ({ who }) => {
         const found = await checks.get();
-        const isReady = found.every(({ ok }) => ok);
-        const health: Health = { status: isReady ? "ok" : "stuck", ...(who && { checks: found }) };
+        const isReady = found.checks.every(({ ok }) => ok);
+        const health: Health = { status: isReady ? "ok" : "stuck", ...(who && found) };
         return json(health, isReady ? 200 : 503);
       },
     }),

@@ -1,38 +1,85 @@
 /**
- * Readiness means progress: a process that answers but makes no progress is not ready. The oldest due work must not
- * have waited too long, and the database must have answered the worker of this process recently.
+ * Readiness means progress: a process that answers but makes no progress is not ready. The database must answer within
+ * a limit and accept writes, the oldest due work must not have waited too long, and the worker of this process must
+ * claim.
  */
 import type { Health } from "../contract.ts";
 import type { ConsoleContext } from "../context.ts";
 import { dueAges } from "../../operate/backlog.ts";
+import { workersOf } from "../../operate/workers.ts";
+import { within } from "../../storage/clock.ts";
+import { isWritable } from "../../storage/read/writable.ts";
 
 type Check = NonNullable<Health["checks"]>[number];
+type WorkerHealth = NonNullable<ReturnType<ConsoleContext["amends"]["context"]["workerHealth"]>>;
 
-export async function readiness(context: ConsoleContext, stuckAfterMs: number): Promise<readonly Check[]> {
-  return [...(await dueChecks(context, stuckAfterMs)), ...workerCheck(context, stuckAfterMs)];
+interface Found {
+  readonly workers: number | null;
+  readonly checks: readonly Check[];
 }
 
-/** One check per part, because progress in one part says nothing about another. */
-async function dueChecks({ db }: ConsoleContext, stuckAfterMs: number): Promise<readonly Check[]> {
-  try {
-    // Asked once, without retries: a health check reports trouble and does not wait for its end.
-    const ages = await dueAges(db);
-    return Object.entries(ages).map(([part, ageMs]) => ({
-      name: `due ${part}`,
-      ok: ageMs < stuckAfterMs,
-      detail: `the oldest has waited for ${duration(ageMs)}`,
-    }));
-  } catch {
-    return [{ name: "due work", ok: false, detail: "the database does not answer" }];
+/** How long the database may take to answer. */
+const ANSWER_MS = 2_000;
+
+export class Readiness {
+  readonly #context: ConsoleContext;
+  readonly #stuckAfterMs: number;
+  /** A database that hangs is not asked a second time meanwhile. */
+  #underWay: Promise<Found> | undefined;
+
+  constructor(context: ConsoleContext, stuckAfterMs: number) {
+    this.#context = context;
+    this.#stuckAfterMs = stuckAfterMs;
+  }
+
+  async look(): Promise<Found> {
+    const { db, amends } = this.#context;
+    this.#underWay ??= this.#askDatabase().finally(() => (this.#underWay = undefined));
+    let found = noAnswer(`the database has not answered within ${duration(ANSWER_MS)}`);
+    await within(
+      db.clock,
+      ANSWER_MS,
+      this.#underWay.then((answer) => (found = answer)),
+    );
+    const health = amends.context.workerHealth();
+    if (!health) return found;
+    return { ...found, checks: [...found.checks, workerCheck(health, this.#stuckAfterMs)] };
+  }
+
+  /** Asked once, without retries: a health check reports trouble and does not wait for its end. */
+  async #askDatabase(): Promise<Found> {
+    const { db } = this.#context;
+    try {
+      const writable = await isWritable(db);
+      const ages = await dueAges(db);
+      const { running } = await workersOf(db);
+      const detail = writable ? "the database accepts writes" : "the database is read-only";
+      // One check per part, because progress in one part says nothing about another.
+      const due = Object.entries(ages).map(([part, ageMs]) => ({
+        name: `due ${part}`,
+        ok: ageMs < this.#stuckAfterMs,
+        detail: `the oldest has waited for ${duration(ageMs)}`,
+      }));
+      return { workers: running, checks: [{ name: "database", ok: writable, detail }, ...due] };
+    } catch {
+      return noAnswer("the database does not answer");
+    }
   }
 }
 
-function workerCheck({ amends }: ConsoleContext, stuckAfterMs: number): readonly Check[] {
-  const agoMs = amends.context.answeredMsAgo();
-  if (agoMs === undefined) return [];
-  return [
-    { name: "worker", ok: agoMs < stuckAfterMs, detail: `last looked for work ${duration(agoMs)} ago` },
-  ];
+function noAnswer(detail: string): Found {
+  return { workers: null, checks: [{ name: "database", ok: false, detail }] };
+}
+
+function workerCheck({ hasWorked, answeredMsAgo, failing }: WorkerHealth, stuckAfterMs: number): Check {
+  const name = "worker";
+  if (failing.length > 0) {
+    const list = failing.map(({ duty, operation, error }) => `${operation} ${duty}: ${error}`);
+    return { name, ok: false, detail: `its last attempts failed (${list.join(", ")})` };
+  }
+  if (!hasWorked) return { name, ok: false, detail: "has not looked for work yet" };
+  const detail = `last looked for work ${duration(answeredMsAgo)} ago`;
+  return { name, ok: answeredMsAgo < stuckAfterMs, detail };
 }
 
 /** `7 s`, `24 m 56 s`, `5 h 12 m`: as the pages and the command line show durations. */

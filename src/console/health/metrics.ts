@@ -43,7 +43,7 @@ export async function metricsText(context: ConsoleContext): Promise<string> {
   const deliveries = await countDeliveries(reader, COUNT_MAX);
   const { kinds } = await context.attention();
   const counters = amends.counters as unknown as Readonly<Record<string, number>>;
-  const answeredMsAgo = amends.context.answeredMsAgo();
+  const answeredMsAgo = amends.context.workerHealth()?.answeredMsAgo;
   const metrics: Metric[] = [
     ...Object.entries(COUNTED).map(([name, help]): Metric => ({
       name: `amends_sagas_${name}_total`,

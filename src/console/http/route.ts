@@ -4,6 +4,7 @@
  */
 import type { Role } from "../contract.ts";
 import type { Operator } from "../session/operator.ts";
+import type { SignedIn } from "../session/sessions.ts";
 import type { Params, Values } from "./param.ts";
 
 /** `open` needs no session: health, readiness and signing in. */
@@ -16,6 +17,8 @@ export interface Call<Query, Body> {
   readonly body: Body;
   /** Undefined on open routes, unless an operator is signed in. */
   readonly who: Operator | undefined;
+  /** The session of a browser; undefined for programs and for the application's own sign-in. */
+  readonly session: SignedIn | undefined;
   readonly request: Request;
 }
 

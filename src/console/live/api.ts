@@ -4,13 +4,22 @@ import type { Live, LiveEvent } from "./live.ts";
 import type { Clock } from "../../storage/clock.ts";
 import { text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
+import type { Sessions } from "../session/sessions.ts";
 
 const HEARTBEAT_MS = 15_000;
 const LISTENERS_MAX = 1_000;
 /** With this many unread bytes the browser counts as gone, and its connection is closed. */
 const UNREAD_MAX = 1_048_576;
 
-export function liveRoutes(live: Live, clock: Clock, closing: AbortSignal): readonly Route[] {
+export interface LiveTools {
+  readonly live: Live;
+  readonly clock: Clock;
+  readonly closing: AbortSignal;
+  readonly sessions: Sessions;
+}
+
+export function liveRoutes(tools: LiveTools): readonly Route[] {
+  const { live, closing, sessions } = tools;
   return [
     route({
       method: "GET",
@@ -19,13 +28,16 @@ export function liveRoutes(live: Live, clock: Clock, closing: AbortSignal): read
       summary: "What changes, as server-sent events.",
       answers: "text/event-stream",
       query: { saga: text(255) },
-      handle: async ({ query, request }) => {
+      handle: async ({ query, request, session }) => {
         if (live.listeners >= LISTENERS_MAX) {
           throw new Refused(503, { code: "TOO_MANY", message: "Too many browsers are connected." });
         }
         const lastId = request.headers.get("last-event-id")?.slice(0, 100);
         const signals = [request.signal, closing];
-        const stream = open(live, clock, query.saga, lastId, signals);
+        // A stream does not outlive its session. While the database does not answer, nothing is sent either.
+        const isOver = async (): Promise<boolean> =>
+          session !== undefined && !(await sessions.isCurrent(session).catch(() => true));
+        const stream = open(tools, query.saga, lastId, { signals, isOver });
         return answer(stream, 200, {
           "content-type": "text/event-stream; charset=utf-8",
           "x-accel-buffering": "no",
@@ -36,11 +48,10 @@ export function liveRoutes(live: Live, clock: Clock, closing: AbortSignal): read
 }
 
 function open(
-  live: Live,
-  clock: Clock,
+  { live, clock }: LiveTools,
   saga: string | undefined,
   lastId: string | undefined,
-  signals: readonly AbortSignal[],
+  { signals, isOver }: { readonly signals: readonly AbortSignal[]; readonly isOver: () => Promise<boolean> },
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let end: () => void = () => undefined;
@@ -70,6 +81,7 @@ function open(
         const beating = (): void => {
           write(": still here\n\n");
           beat = clock.after(HEARTBEAT_MS, beating);
+          void isOver().then((ended) => ended && close());
         };
         for (const signal of signals) signal.addEventListener("abort", close, { once: true });
         write("retry: 2000\n\n");

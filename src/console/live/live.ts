@@ -38,10 +38,13 @@ const CHANGES_MAX = 100;
 const NEVER_MS = Date.UTC(9_999, 0);
 const KEPT_MAX = 256;
 
+/** What this loop reports trouble with the database to. */
+type Watch = ReturnType<ConsoleContext["amends"]["context"]["watch"]>;
+
 export class Live {
   readonly #context: ConsoleContext;
   readonly #clock: Clock;
-  readonly #onTrouble: (error: unknown) => void;
+  readonly #watch: Watch;
   readonly #listeners = new Set<Listener>();
   /** Another process, or this one after a restart, numbers its events otherwise. */
   readonly #epoch: string = randomBytes(6).toString("base64url");
@@ -55,10 +58,10 @@ export class Live {
   #attention = "";
   #signs = new Map<string, string>();
 
-  constructor(context: ConsoleContext, onTrouble: (error: unknown) => void) {
+  constructor(context: ConsoleContext, watch: Watch) {
     this.#context = context;
     this.#clock = context.db.clock;
-    this.#onTrouble = onTrouble;
+    this.#watch = watch;
   }
 
   get listeners(): number {
@@ -103,7 +106,12 @@ export class Live {
     const polling = new AbortController();
     this.#polling = polling;
     while (!polling.signal.aborted) {
-      await this.look().catch(this.#onTrouble);
+      try {
+        await this.look();
+        this.#watch.answered();
+      } catch (error) {
+        this.#watch.trouble(error);
+      }
       await sleep(this.#clock, POLL_MS, polling.signal);
     }
   }

@@ -12,7 +12,7 @@ import type { Page } from "../contract.ts";
 import type { OutboxLine } from "../contract-parts.ts";
 import { notFound, Refused } from "../http/answer.ts";
 import { after, toPage } from "../http/page.ts";
-import { limit, oneOf, reason, someOf, text } from "../http/param.ts";
+import { limit, reason, someOf, text } from "../http/param.ts";
 import { route, type Route } from "../http/route.ts";
 import { revealEntry, toOutboxLine } from "./lines.ts";
 
@@ -33,15 +33,15 @@ export function outboxRoutes(
       answers: "Page<OutboxLine>",
       query: {
         status: someOf(outboxMachine.states),
-        kind: oneOf(OUTBOX_KINDS),
+        kind: someOf(OUTBOX_KINDS),
         subject: text(255),
         resolver: text(255),
         limit: limit(),
         after: after(),
       },
       handle: async ({ query }) => {
-        const { status: statuses, kind, subject, resolver: name, limit: max, after: place } = query;
-        return pageOf(context, { statuses, kind, name, limit: max, after: place }, subject, toLine);
+        const { status: statuses, kind: kinds, subject, resolver: name, limit: max, after: place } = query;
+        return pageOf(context, { statuses, kinds, name, limit: max, after: place }, subject, toLine);
       },
     }),
     route({
@@ -162,11 +162,11 @@ async function pageOf(
   toLine: (entry: ListedEntry) => OutboxLine,
 ): Promise<Page<OutboxLine>> {
   if (subjectId === undefined) return toPage(await listEntries(reader, filter), toLine);
-  const { statuses, name, kind } = filter;
+  const { statuses, name, kinds } = filter;
   const fits = (entry: ListedEntry): boolean =>
     (statuses.length === 0 || statuses.includes(entry.status)) &&
     (name === undefined || entry.name === name) &&
-    (kind === undefined || entry.kind === kind);
+    (kinds.length === 0 || kinds.includes(entry.kind));
   const entries = await openEntriesOf(reader, subjectId);
   return { items: entries.filter(fits).map(toLine), next: null };
 }

@@ -1,6 +1,7 @@
 /** The figures of the first page. Each is read from an index and counted up to a bound, so that none grows with the past. */
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { countRuns } from "../../events/read/list.ts";
+import { workersOf } from "../../operate/workers.ts";
 import { countEntries } from "../../outbox/read/figures.ts";
 import {
   countEndedSagas,
@@ -47,6 +48,7 @@ export async function overviewOf(context: ConsoleContext, window: Window): Promi
       latency: latencyOf(await sagaDurations(reader, spans.fromMs, SAMPLE_MAX)),
     },
     backlog: await dueSagas(reader, COUNT_MAX),
+    workers: (await workersOf(reader)).running,
     outbox: await countEntries(reader, COUNT_MAX),
     flows: await countRuns(reader, COUNT_MAX),
     deliveries: await countDeliveries(reader, COUNT_MAX),

@@ -1,8 +1,8 @@
 /** One saga as the console shows it: values masked, everything else as it is. */
 import type { SagaFailure } from "../../sagas/view/outcome.ts";
 import { runDiagram } from "../../sagas/view/run-diagram.ts";
-import type { SagaView, TimelineEntry } from "../../sagas/view/view.ts";
-import type { Json, Revealed, SagaDetail, TimelineLine, Trouble } from "../contract.ts";
+import type { SagaView, TimelineEntry, Waiting } from "../../sagas/view/view.ts";
+import type { Json, Revealed, SagaDetail, SagaWait, TimelineLine, Trouble } from "../contract.ts";
 import { mask } from "../http/mask.ts";
 import { graphOf, stepLines } from "./graph.ts";
 import { lastErrorOf, linesOf, recoveriesOf } from "../../sagas/read/run-lines.ts";
@@ -26,6 +26,8 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     input: mask(view.input),
     results: Object.fromEntries(results) as SagaDetail["results"],
     dueAt: view.dueAt?.toISOString() ?? null,
+    waiting: view.waiting ? waitOf(view.waiting) : null,
+    running: view.running ? { step: view.running.step, since: view.running.since.toISOString() } : null,
     owner: view.owner ?? null,
     error: view.error ? troubleOf(view.error) : null,
     undoErrors: view.undoErrors.map(({ step, kind, label }) => ({ step, kind, label })),
@@ -35,6 +37,16 @@ export function detailOf(view: SagaView, archivedAt?: Date): SagaDetail {
     timeline: view.timeline.map(lineOf),
     graph: graphOf(view),
     mermaid: { sequence: runDiagram(view, "sequence"), state: runDiagram(view, "state") },
+  };
+}
+
+function waitOf({ step, kind, for: target, since, until }: Waiting): SagaWait {
+  return {
+    step,
+    kind,
+    for: target ?? null,
+    since: since.toISOString(),
+    until: until?.toISOString() ?? null,
   };
 }
 

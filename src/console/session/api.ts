@@ -1,6 +1,7 @@
 /** Signing in and out, and who is signed in. */
 import type { Session } from "../contract.ts";
-import { json } from "../http/answer.ts";
+import { errorLabel } from "../../core/errors.ts";
+import { json, Refused } from "../http/answer.ts";
 import { whoOf, type ConsoleContext } from "../context.ts";
 import type { Operator } from "./operator.ts";
 import type { Origins } from "../http/origin.ts";
@@ -20,6 +21,12 @@ export interface SessionTools {
   callerOf(request: Request): string;
 }
 
+const NOT_RECORDED = {
+  code: "SIGN_OUT_NOT_RECORDED",
+  message:
+    "This browser is signed out, but the sign-out could not be recorded: a copy of the session cookie works until the session expires.",
+};
+
 export function sessionRoutes(tools: SessionTools): readonly Route[] {
   const { context, tokens, sessions, origins } = tools;
   const describe = async (who: Operator, session: SignedIn | undefined): Promise<Session> => ({
@@ -30,7 +37,6 @@ export function sessionRoutes(tools: SessionTools): readonly Route[] {
     sagas: await context.names(),
     version: tools.version,
   });
-  const read = (request: Request): SignedIn | undefined => sessions.read(request, origins.isSecure(request));
   const place = (request: Request): CookiePlace => ({
     secure: origins.isSecure(request),
     path: tools.mountOf(request),
@@ -42,7 +48,7 @@ export function sessionRoutes(tools: SessionTools): readonly Route[] {
       access: "read",
       summary: "Who is signed in, and which parts there are.",
       answers: "Session",
-      handle: async (call) => describe(whoOf(call), read(call.request)),
+      handle: async (call) => describe(whoOf(call), call.session),
     }),
     route({
       method: "POST",
@@ -64,9 +70,18 @@ export function sessionRoutes(tools: SessionTools): readonly Route[] {
       summary: "Signs out.",
       answers: "SignedOut",
       handle: async ({ request }) => {
-        const session = read(request);
-        if (session) sessions.end(session);
-        return json({}, 200, { "set-cookie": sessions.clearing(request, place(request)) });
+        const session = sessions.read(request, origins.isSecure(request));
+        const cleared = { "set-cookie": sessions.clearing(request, place(request)) };
+        try {
+          if (session) await sessions.end(session);
+        } catch (error) {
+          context.amends.context.warn(
+            { error: errorLabel(error) },
+            "amends: a sign-out could not be recorded",
+          );
+          throw new Refused(503, NOT_RECORDED, cleared);
+        }
+        return json({}, 200, cleared);
       },
     }),
   ];

@@ -32,14 +32,14 @@ export class Guard {
   }
 
   /** The operator of a request whose Host was checked; undefined if nobody is signed in. */
-  async identify(request: Request, caller: string): Promise<Visitor | undefined> {
+  async identify(request: Request, caller: string, access: Access): Promise<Visitor | undefined> {
     const { origins, tokens, sessions, authorize } = this.#tools;
     const header = request.headers.get("authorization");
     const bearer = header === null ? undefined : BEARER.exec(header)?.[1];
     if (bearer !== undefined && !authorize) {
-      return { operator: tokens.admit(bearer, caller, false), session: undefined, ambient: false };
+      return { operator: tokens.admit(bearer, caller, false).operator, session: undefined, ambient: false };
     }
-    const session = sessions.read(request, origins.isSecure(request));
+    const session = await sessions.current(request, origins.isSecure(request), access);
     if (session) return { operator: session, session, ambient: true };
     const own = await authorize?.(request);
     if (!own) return undefined;

@@ -1,15 +1,21 @@
 /**
- * A session is a signed cookie with the operator and the expiry: it needs no store, and processes with the same
- * `secret` share sessions. This process remembers a sign-out until the session would have expired.
+ * A session is a signed cookie with the operator, the token and the expiry, so that processes with the same `secret`
+ * share sessions. Every request with a session asks two things that no cookie can answer: whether the token is still
+ * configured, and whether the session was ended. A sign-out is an operator action on record in the database, so that it
+ * holds in every process and after a restart.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Role } from "../contract.ts";
 import { ROLES, type Operator } from "./operator.ts";
 import { hostOf } from "../http/origin.ts";
+import type { Access } from "../http/route.ts";
+import type { Admitted } from "./tokens.ts";
 
 export interface SignedIn extends Operator {
   readonly id: string;
   readonly untilMs: number;
+  /** The token that began the session; null for an invitation. */
+  readonly tokenId: string | null;
 }
 
 export interface CookiePlace {
@@ -18,33 +24,59 @@ export interface CookiePlace {
   readonly path: string;
 }
 
-const ENDED_MAX = 10_000;
+export interface SessionStore {
+  /** The operator of a token as it is configured now; undefined if the token is gone. */
+  operatorOf(tokenId: string): Operator | undefined;
+  isEnded(session: SignedIn): Promise<boolean>;
+  recordEnd(session: SignedIn): Promise<void>;
+}
 
 export class Sessions {
   readonly #key: Buffer;
   readonly #lifeMs: number;
   readonly #nowMs: () => number;
-  readonly #ended = new Set<string>();
+  readonly #store: SessionStore;
 
-  constructor(secret: string | undefined, lifeMs: number, nowMs: () => number) {
+  constructor(secret: string | undefined, lifeMs: number, nowMs: () => number, store: SessionStore) {
     this.#key = createHmac("sha256", secret ?? randomBytes(32))
       .update("amends console session")
       .digest();
     this.#lifeMs = lifeMs;
     this.#nowMs = nowMs;
+    this.#store = store;
   }
 
-  begin({ name, roles }: Operator): SignedIn {
-    return { name, roles, id: randomBytes(12).toString("base64url"), untilMs: this.#nowMs() + this.#lifeMs };
+  begin({ operator, tokenId }: Admitted): SignedIn {
+    const id = randomBytes(12).toString("base64url");
+    return { ...operator, id, untilMs: this.#nowMs() + this.#lifeMs, tokenId };
   }
 
-  end({ id }: SignedIn): void {
-    this.#ended.add(id);
-    const [oldest] = this.#ended;
-    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
+  /** Ends the session in every process. Rejects if that cannot be recorded. */
+  async end(session: SignedIn): Promise<void> {
+    if (!(await this.#store.isEnded(session))) await this.#store.recordEnd(session);
   }
 
-  /** The operator in the request's cookie; undefined if the cookie is missing, expired or not signed by us. */
+  /**
+   * The session of a request, unless it was ended. Rejects if the database does not answer. Open routes answer
+   * without the database: there such a session counts as ended.
+   */
+  async current(request: Request, secure: boolean, access: Access): Promise<SignedIn | undefined> {
+    const session = this.read(request, secure);
+    if (!session) return undefined;
+    const asked = this.#store.isEnded(session);
+    const isEnded = await (access === "open" ? asked.catch(() => true) : asked);
+    return isEnded ? undefined : session;
+  }
+
+  /** False once the session has expired, was ended, or has lost its token. */
+  async isCurrent(session: SignedIn): Promise<boolean> {
+    return this.#isLive(session) && !(await this.#store.isEnded(session));
+  }
+
+  /**
+   * The session in the request's cookie; undefined if the cookie is missing, expired or not signed by us, or if its
+   * token is gone. The session may have been ended.
+   */
   read(request: Request, secure: boolean): SignedIn | undefined {
     const wanted = cookieName(request, secure);
     const cookies = (request.headers.get("cookie") ?? "").split(";").map((pair) => pair.trim());
@@ -57,8 +89,8 @@ export class Sessions {
   }
 
   cookie(session: SignedIn, request: Request, place: CookiePlace): string {
-    const { name, roles, id, untilMs } = session;
-    const content = Buffer.from(JSON.stringify([name, roles, id, untilMs])).toString("base64url");
+    const { name, roles, id, untilMs, tokenId } = session;
+    const content = Buffer.from(JSON.stringify([name, roles, id, untilMs, tokenId])).toString("base64url");
     const seconds = Math.ceil((untilMs - this.#nowMs()) / 1_000);
     return this.#write(request, place, `${content}.${this.#sign(content).toString("base64url")}`, seconds);
   }
@@ -74,18 +106,26 @@ export class Sessions {
   }
 
   #open(value: string): SignedIn | undefined {
-    const [content = "", signature = ""] = value.split(".");
+    const [content = "", signature = "", ...more] = value.split(".");
+    if (more.length > 0) return undefined;
     const given = Buffer.from(signature, "base64url");
     const right = this.#sign(content);
     if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
-    const [name, roles, id, untilMs] = JSON.parse(Buffer.from(content, "base64url").toString()) as [
+    const [name, roles, id, untilMs, tokenId] = JSON.parse(Buffer.from(content, "base64url").toString()) as [
       string,
       Role[],
       string,
       number,
+      string | null,
     ];
-    if (untilMs <= this.#nowMs() || this.#ended.has(id)) return undefined;
-    return { name, roles: ROLES.filter((role) => roles.includes(role)), id, untilMs };
+    const session = { name, roles: ROLES.filter((role) => roles.includes(role)), id, untilMs, tokenId };
+    if (!this.#isLive(session)) return undefined;
+    // Name and roles are those of the token as it is configured now.
+    return tokenId === null ? session : { ...session, ...this.#store.operatorOf(tokenId) };
+  }
+
+  #isLive({ untilMs, tokenId }: SignedIn): boolean {
+    return untilMs > this.#nowMs() && (tokenId === null || this.#store.operatorOf(tokenId) !== undefined);
   }
 
   #sign(content: string): Buffer {

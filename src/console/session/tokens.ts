@@ -1,6 +1,7 @@
 /**
  * A valid token identifies an operator. Tokens are compared by their hashes, all of them, in constant time. After too
- * many wrong tokens no token is accepted for a while; existing sessions continue.
+ * many wrong tokens of one client, further wrong ones are answered with 429; a valid token always works, so that
+ * nobody can lock operators out. Tokens are too long to be guessed: the limit keeps the noise down.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
@@ -14,12 +15,18 @@ export interface ConsoleToken extends Operator {
   readonly token: string;
 }
 
-interface StoredSaga {
-  readonly hash: Buffer;
+/** An operator whom a token identified. */
+export interface Admitted {
   readonly operator: Operator;
+  /** Names the token without giving it away. Null for an invitation, which works once. */
+  readonly tokenId: string | null;
 }
 
-interface Invitation extends StoredSaga {
+interface Accepted extends Admitted {
+  readonly hash: Buffer;
+}
+
+interface Invitation extends Accepted {
   readonly untilMs: number;
 }
 
@@ -32,7 +39,7 @@ const CALLERS_MAX = 1_000;
 
 export class Tokens {
   readonly #clock: Clock;
-  readonly #tokens: readonly StoredSaga[];
+  readonly #tokens: readonly Accepted[];
   #invitations: Invitation[] = [];
   /** When each caller failed lately. */
   readonly #failures = new Map<string, number[]>();
@@ -44,27 +51,35 @@ export class Tokens {
       if (typeof given?.token !== "string" || given.token.length < TOKEN_MIN) {
         throw new AmendsError("BAD_OPTION", `${where}: a token has at least ${TOKEN_MIN} characters.`);
       }
-      return { hash: hashOf(given.token), operator: checkOperator(given, where) };
+      const hash = hashOf(given.token);
+      const tokenId = hashOf(hash).toString("base64url").slice(0, 22);
+      return { hash, tokenId, operator: checkOperator(given, where) };
     });
+  }
+
+  /** The operator of a token as it is configured now; undefined if the token is gone. */
+  operatorOf(tokenId: string): Operator | undefined {
+    return this.#tokens.find((one) => one.tokenId === tokenId)?.operator;
   }
 
   /** A token that works once, for the address that is printed. */
   invite(operator: Operator, lifeMs: number): string {
     const token = randomBytes(24).toString("base64url");
     const untilMs = this.#clock.monotonicMs() + lifeMs;
-    this.#invitations = [...this.#live(), { hash: hashOf(token), operator, untilMs }].slice(-INVITATIONS_MAX);
+    const invitation = { hash: hashOf(token), tokenId: null, operator, untilMs };
+    this.#invitations = [...this.#live(), invitation].slice(-INVITATIONS_MAX);
     return token;
   }
 
-  /** Whose token it is; an invitation is used up. Throws 401, or 429 after too many wrong ones. */
-  admit(token: string, caller: string, alsoInvitations: boolean): Operator {
-    this.#refuseGuessing(caller);
+  /** Whose token it is; an invitation is used up. Throws 401 for a wrong one, and 429 after too many. */
+  admit(token: string, caller: string, alsoInvitations: boolean): Admitted {
     const hash = hashOf(token.slice(0, TOKEN_MAX));
     const invitations = alsoInvitations ? this.#live() : [];
-    let found: StoredSaga | undefined;
+    let found: Accepted | undefined;
     // Every one is compared, so that the time does not tell which one came close.
     for (const kept of [...this.#tokens, ...invitations]) if (timingSafeEqual(kept.hash, hash)) found = kept;
     if (!found) {
+      this.#refuseGuessing(caller);
       this.#note(caller);
       throw new Refused(401, {
         code: "WRONG_TOKEN",
@@ -73,7 +88,7 @@ export class Tokens {
       });
     }
     this.#invitations = this.#invitations.filter((kept) => kept !== found);
-    return found.operator;
+    return { operator: found.operator, tokenId: found.tokenId };
   }
 
   #live(): Invitation[] {
@@ -101,6 +116,6 @@ export class Tokens {
   }
 }
 
-function hashOf(token: string): Buffer {
+function hashOf(token: string | Buffer): Buffer {
   return createHash("sha256").update(token).digest();
 }

@@ -8,7 +8,7 @@ import type { DeliveryStatus } from "./machine.ts";
 /** The outcome of a job, as the sender reports it. */
 export interface JobResult {
   readonly ok: boolean;
-  /** A stable label: `http_503`, `connect_timeout`, `lease_expired`. */
+  /** `http_<status>`, a code of error-code.ts, or the label of a sender of the user's own. */
   readonly code: string;
   /** A retry cannot succeed: the delivery is dead-lettered at once. It says nothing about other deliveries. */
   readonly final?: boolean | undefined;

@@ -46,10 +46,6 @@ export interface JobReport extends Report {
 export const VERDICTS = ["accepted", "repeated", "late", "foreign"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-export const LEASE_EXPIRED = "lease_expired";
-export const SUBSCRIPTION_DELETED = "subscription_deleted";
-export const SUBSCRIPTION_DISABLED = "subscription_disabled";
-
 /** Why a subscription is disabled: its receiver answered 410, or it has only failed for too long. */
 export const DISABLE_REASONS = ["gone", "failing"] as const;
 export type DisableReason = (typeof DISABLE_REASONS)[number];

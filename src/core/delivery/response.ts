@@ -1,8 +1,9 @@
 /** Maps the HTTP status of a receiver's answer to an outcome. Only 2xx is success; redirects are not followed. */
+import type { ErrorCode, StatusCode } from "./error-code.ts";
+
 export interface StatusMeaning {
   readonly ok: boolean;
-  /** A label that can be stored and counted. */
-  readonly code: string;
+  readonly code: ErrorCode | StatusCode;
   /** The receiver is permanently gone (410): its subscription gets disabled. */
   readonly gone: boolean;
 }

@@ -70,6 +70,23 @@ export interface ErasurePlan {
   readonly operations: readonly Operation[];
   /** The rows that hold data under a legal retention. */
   readonly retained: readonly Retained[];
+  /**
+   * Foreign keys to a mapped table that no path follows: rows that reach a subject only that way keep their data. A
+   * table has one path.
+   */
+  readonly unfollowed: readonly UnfollowedKey[];
+}
+
+/** A foreign key to a mapped table that no path of the data map follows. */
+export interface UnfollowedKey {
+  /** The table with the foreign key. */
+  readonly table: string;
+  /** The columns of the foreign key. */
+  readonly columns: readonly string[];
+  /** The mapped table that they refer to. */
+  readonly to: string;
+  /** False if the table with the foreign key is not in the map at all. */
+  readonly isMapped: boolean;
 }
 
 export function planErasure({ tables, foreignKeys }: Fitted): ErasurePlan {
@@ -87,7 +104,27 @@ export function planErasure({ tables, foreignKeys }: Fitted): ErasurePlan {
     const retentions = retentionsOf(table);
     return retentions.length === 0 ? [] : [{ ...rowsOf(table), retentions }];
   });
-  return { guards, operations, retained };
+  return { guards, operations, retained, unfollowed: unfollowedOf(tables, foreignKeys) };
+}
+
+function unfollowedOf(
+  tables: readonly FittedTable[],
+  foreignKeys: readonly ForeignKey[],
+): readonly UnfollowedKey[] {
+  const mapped = new Map(tables.map((table) => [table.name, table]));
+  return foreignKeys.flatMap(({ child, columns, parent, onDelete }): UnfollowedKey[] => {
+    const [from, to] = [mapped.get(child), mapped.get(parent)];
+    if (!to) return [];
+    // Deleting the parent deletes these rows too, or is refused because of them.
+    if (to.mayDelete && onDelete !== "set null" && onDelete !== "set default") return [];
+    if (from && String(pathOf(from)) === String(columns)) return [];
+    return [{ table: child, columns, to: parent, isMapped: from !== undefined }];
+  });
+}
+
+/** The columns through which rows reach their subject. */
+function pathOf({ reach }: FittedTable): readonly string[] {
+  return reach.kind === "subject" ? [reach.column] : reach.columns;
 }
 
 function rowsOf({ name, sqlName, reach }: FittedTable): Rows {

@@ -35,7 +35,7 @@ export interface OutboxEntry {
   readonly entryId: string;
   /** The id of the data subject. */
   readonly subjectId: string;
-  /** The name of the resolver that makes the call. */
+  /** The name of the resolver that makes the call: at most 255 letters, digits, dots, dashes and underscores. */
   readonly resolver: string;
   /** How the outside system identifies the subject. */
   readonly ref: SubjectRef;
@@ -74,9 +74,12 @@ export interface OutboxEntry {
 
 /** An entry to enqueue. */
 export interface NewOutboxEntry {
-  /** The id of the data subject. */
+  /**
+   * The id of the data subject, at most 255 characters. It must be unique over all subjects: two that share one id are
+   * completed as one.
+   */
   readonly subjectId: string;
-  /** The name of the resolver that makes the call. */
+  /** The name of the resolver that makes the call: at most 255 letters, digits, dots, dashes and underscores. */
   readonly resolver: string;
   /** How the outside system identifies the subject. */
   readonly ref: SubjectRef;

@@ -1,6 +1,6 @@
 /** Validates all entries before any is written; the error names the wrong field and the reason. */
 import { AmendsError } from "../../core/errors.ts";
-import { checkId, checkName, checkUuid } from "../../core/identity.ts";
+import { checkId, checkName, checkUuid, SYSTEM_NAME_MAX } from "../../core/identity.ts";
 import { encodeJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import {
@@ -42,8 +42,8 @@ export function checkEntry(given: NewOutboxEntry, newId: () => string): CheckedE
   const { ref } = given;
   refuseUnknown(ref, ["kind", "value", "extra"], "The ref of an outbox entry");
   const subjectId = checkId(given.subjectId, "subjectId", SUBJECT_MAX);
-  const resolver = checkName(given.resolver, "resolver");
-  const kind = checkName(ref.kind, "ref.kind");
+  const resolver = checkName(given.resolver, "resolver", SYSTEM_NAME_MAX);
+  const kind = checkName(ref.kind, "ref.kind", SYSTEM_NAME_MAX);
   const value = checkId(ref.value, "ref.value", REF_MAX);
   return {
     entryId: given.entryId === undefined ? newId() : checkUuid(given.entryId, "entryId"),

@@ -2,6 +2,7 @@
 import type { Outcome } from "../../core/outbox/decide.ts";
 import type { OutboxEntry } from "../../core/outbox/entry.ts";
 import { failureOf } from "../../outbox/outcome.ts";
+import { intercepted } from "../../runtime/call.ts";
 import { LOCAL_ONLY } from "./complete.ts";
 import { canErase, canRectify, canVerify, isRetentionOnly, type ResolverRegistry } from "./registry.ts";
 import { ResolverError, type ResolverCall } from "./resolver.ts";
@@ -14,7 +15,11 @@ export async function dispatch(
 ): Promise<Outcome> {
   try {
     if (entry.resolver === LOCAL_ONLY) return { kind: "done", already: true };
-    return await ask(registry, entry, call);
+    const { resolver: name } = entry;
+    return await intercepted(
+      () => ({ part: "resolver", name, attempt: call.attempt, key: call.key }),
+      () => ask(registry, entry, call),
+    );
   } catch (thrown) {
     return failureOf(thrown);
   }

@@ -85,7 +85,7 @@ export class Outbox<Tx = unknown> {
     this.writer = new OutboxWriter(this.host);
     this.#audit = options.audit;
     this.#counts = options.statusCountsSource ?? databaseCounts(this.host);
-    this.#retryLimits = retryLimitsOf(this.host);
+    this.#retryLimits = retryLimitsOf(this.host, "erasure");
   }
 
   /** Not for users: the callback runs after every enqueue here. */

@@ -1,6 +1,6 @@
 /** The resolvers of this process by name; a ref's `kind` is the name of its resolver. */
 import { AmendsError, ConfigurationError } from "../../core/errors.ts";
-import { checkName } from "../../core/identity.ts";
+import { checkName, SYSTEM_NAME_MAX } from "../../core/identity.ts";
 import {
   ResolverError,
   type AnyResolver,
@@ -23,7 +23,8 @@ export class ResolverRegistry {
    * taken.
    */
   register(resolver: AnyResolver): this {
-    const name = checkName((resolver as Partial<AnyResolver> | undefined)?.name, "The name of a resolver");
+    const { name: given } = (resolver ?? {}) as Partial<AnyResolver>;
+    const name = checkName(given, "The name of a resolver", SYSTEM_NAME_MAX);
     if (!canErase(resolver) && !isRetentionOnly(resolver)) {
       throw new AmendsError(
         "BAD_DEFINITION",

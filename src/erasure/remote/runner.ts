@@ -201,7 +201,13 @@ export class SagaRunner {
     outcome: Outcome,
     decision: Decision,
   ): Promise<boolean> {
-    const settled = await this.#settle(entry, outcome, decision);
+    let settled: Settled | "untold" = "untold";
+    try {
+      settled = await this.#settle(entry, outcome, decision);
+    } finally {
+      // The call has an outcome: a sink that is down must not use up the attempts of the entry.
+      if (settled === "untold") await this.#outbox.writer.uncount(entry);
+    }
     if (settled === "lost") lease.stop("lost");
     return settled !== "lost" && settled !== "untold";
   }

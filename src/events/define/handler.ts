@@ -110,6 +110,89 @@ export type AnyHandler = Handler;
 
 const OPTIONS = ["on", "ok", "err", "handle", "retry", "timeout", "transaction"];
 
+/** The options of an `EventHandler`: those of `handler(…)` without the function. */
+export type EventHandlerOptions<
+  On extends AnyEvent,
+  Success extends AnyEvent,
+  Failure extends AnyEvent,
+  Tx = undefined,
+> = Omit<HandlerOptions<On, Success, Failure, Tx>, "handle">;
+
+/**
+ * A handler as a class, for one that gets its services in its constructor. `handler(…)` makes one from a function.
+ * Deliveries are stored under its name: do not rename it while some are open.
+ */
+export abstract class EventHandler<
+  On extends AnyEvent = AnyEvent,
+  Success extends AnyEvent = AnyEvent,
+  Failure extends AnyEvent = AnyEvent,
+  Tx = undefined,
+> implements Handler<On, Success, Failure> {
+  /** The name under which its deliveries are stored. */
+  readonly name: string;
+  /** The type of event that it handles. */
+  readonly on: On;
+  /** The type of event that it returns on success. */
+  readonly ok: Success;
+  /** The type of event that it returns on a business failure. */
+  readonly err: Failure;
+  /** The checked retry schedule. */
+  readonly retry: RetryPolicy;
+  /** The timeout of one attempt in milliseconds; undefined for none. */
+  readonly timeoutMs: number | undefined;
+  /** The kind of transaction that it runs in; undefined for none. */
+  readonly transaction: TransactionKind<unknown> | undefined;
+
+  /** Throws `BAD_DEFINITION` if the definition is not valid. */
+  constructor(name: string, options: EventHandlerOptions<On, Success, Failure, Tx>) {
+    this.name = checkName(name, "A handler's name");
+    const where = `Handler ${name}`;
+    refuseUnknown(options, OPTIONS, where);
+    for (const field of ["on", "ok", "err"] as const)
+      if (!isEventType(options[field]))
+        throw bad(`${where}: \`${field}\` must be an event, made by \`event(…)\`.`);
+    const { on, ok, err, retry, timeout, transaction } = options;
+    if (ok.type === err.type) throw bad(`${where}: success and failure must be two different events.`);
+    this.on = on;
+    this.ok = ok;
+    this.err = err;
+    this.retry = readRetry(retry, ACT_RETRY, `${where}: retry`);
+    this.timeoutMs = timeout === undefined ? undefined : positiveMs(timeout, `${where}: timeout`);
+    this.transaction = transaction;
+  }
+
+  /**
+   * Handles one event and returns `ok` or `err` with the event that follows. A thrown error is retried; `Terminal` is
+   * not.
+   */
+  abstract handle(
+    event: DeliveredOf<On>,
+    context: HandlerContext<Tx>,
+  ): Answer<Success, Failure> | Promise<Answer<Success, Failure>>;
+}
+
+class FunctionHandler<
+  On extends AnyEvent,
+  Success extends AnyEvent,
+  Failure extends AnyEvent,
+  Tx,
+> extends EventHandler<On, Success, Failure, Tx> {
+  readonly #options: HandlerOptions<On, Success, Failure, Tx>;
+
+  constructor(name: string, options: HandlerOptions<On, Success, Failure, Tx>) {
+    super(name, options);
+    if (typeof options.handle !== "function") throw bad(`Handler ${name}: \`handle\` must be a function.`);
+    this.#options = options;
+  }
+
+  handle(
+    event: DeliveredOf<On>,
+    context: HandlerContext<Tx>,
+  ): ReturnType<HandlerOptions<On, Success, Failure, Tx>["handle"]> {
+    return this.#options.handle(event, context);
+  }
+}
+
 /**
  * Defines a handler. Deliveries are stored under its name: do not rename it while some are open. Throws
  * `BAD_DEFINITION` if the definition is not valid.
@@ -120,34 +203,11 @@ export function handler<
   Failure extends AnyEvent,
   Tx = undefined,
 >(name: string, options: HandlerOptions<On, Success, Failure, Tx>): Handler<On, Success, Failure> {
-  checkName(name, "A handler's name");
-  const where = `Handler ${name}`;
-  refuseUnknown(options, OPTIONS, where);
-  for (const field of ["on", "ok", "err"] as const) {
-    if (!isEventType(options[field])) {
-      throw new AmendsError(
-        "BAD_DEFINITION",
-        `${where}: \`${field}\` must be an event, made by \`event(…)\`.`,
-      );
-    }
-  }
-  const { on, ok, err, transaction } = options;
-  if (typeof options.handle !== "function") {
-    throw new AmendsError("BAD_DEFINITION", `${where}: \`handle\` must be a function.`);
-  }
-  if (ok.type === err.type) {
-    throw new AmendsError("BAD_DEFINITION", `${where}: success and failure must be two different events.`);
-  }
-  return {
-    name,
-    on,
-    ok,
-    err,
-    retry: readRetry(options.retry, ACT_RETRY, `${where}: retry`),
-    timeoutMs: options.timeout === undefined ? undefined : positiveMs(options.timeout, `${where}: timeout`),
-    transaction,
-    handle: options.handle.bind(options),
-  };
+  return new FunctionHandler(name, options);
+}
+
+function bad(message: string): AmendsError {
+  return new AmendsError("BAD_DEFINITION", message);
 }
 
 export function isEventType(value: unknown): value is AnyEvent {

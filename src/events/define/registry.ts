@@ -15,16 +15,19 @@ import type { SagaStep } from "./saga-step.ts";
 import { SagaContractViolation } from "./violation.ts";
 
 /** The saga and the step that a handler belongs to. */
-export interface Place {
+export interface SagaPlace {
+  /** The saga. */
   readonly saga: AnySagaDef;
+  /** The step that the handler does. */
   readonly step: SagaStep;
 }
 
-/** By the handler's name. */
-export type HandlerSagaMapping = ReadonlyMap<string, Place>;
+/** The saga and the step of each handler, by the handler's name. */
+export type HandlerSagaMapping = ReadonlyMap<string, SagaPlace>;
 
+/** Maps handlers to the steps of these sagas. Throws a `SagaContractViolation` for a handler of two steps. */
 export function buildHandlerSagaMapping(sagas: readonly AnySagaDef[]): HandlerSagaMapping {
-  const mapping = new Map<string, Place>();
+  const mapping = new Map<string, SagaPlace>();
   for (const saga of sagas) {
     for (const step of saga.steps) {
       const { name } = step.handler;
@@ -45,7 +48,9 @@ const NOBODY: readonly AnyHandler[] = [];
 /** What the option `events` of `new Amends` holds: handlers, and sagas over events with the handlers of their steps. */
 export type EventDefinition = AnyHandler | AnySagaDef;
 
+/** Handlers and sagas over events that know of each other. `new Amends({ events })` makes one of its own. */
 export class SagaRegistry {
+  /** Which handler is which saga's step. */
   readonly mapping: HandlerSagaMapping;
   readonly #dialect: Dialect["name"] | undefined;
   readonly #sagas: ReadonlyMap<string, AnySagaDef>;
@@ -56,9 +61,10 @@ export class SagaRegistry {
   /** The correlation fields of waiting sagas, by the internal handler of their event. */
   readonly #waits = new Map<string, Set<string>>();
 
+  /** Throws `BAD_DEFINITION` or a `SagaContractViolation` if the definitions contradict each other. */
   constructor(
     definitions: readonly EventDefinition[],
-    dialect: Dialect["name"] | undefined,
+    dialect?: Dialect["name"],
     waiting: readonly AnySaga[] = [],
   ) {
     if (!Array.isArray(definitions)) throw bad("`events` must be a list of handlers and event sagas.");
@@ -74,29 +80,33 @@ export class SagaRegistry {
     this.#refuseSameIds();
   }
 
-  /** From now on events go to the sagas of this definition that wait for them. */
+  /** @internal From now on events go to the sagas of this definition that wait for them. */
   addWaits({ steps }: AnySaga): void {
     for (const { interest } of steps) if (interest) this.#addWait(interest.event, interest.field);
     this.#refuseSameIds();
   }
 
+  /** True if it has no handler. */
   get isEmpty(): boolean {
     return this.#handlers.size === 0;
   }
 
+  /** The handler with this name. */
   handler(name: string): AnyHandler | undefined {
     return this.#handlers.get(name);
   }
 
+  /** The saga with this name. */
   saga(name: string): AnySagaDef | undefined {
     return this.#sagas.get(name);
   }
 
+  /** @internal */
   plan(saga: AnySagaDef): FlowPlan {
     return this.#plans.get(saga.name) as FlowPlan;
   }
 
-  /** The correlation fields of waiting sagas, if this is their internal handler. */
+  /** @internal The correlation fields of waiting sagas, if this is their internal handler. */
   waitedFields(handler: string): ReadonlySet<string> | undefined {
     return this.#waits.get(handler);
   }

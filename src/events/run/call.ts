@@ -7,7 +7,7 @@ import { AmendsError, classify, errorLabel, errorMessage, waitAfter } from "../.
 import { sealOf } from "../../core/flow/sealed.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Lease } from "../../runtime/lease.ts";
-import { Call } from "../../runtime/call.ts";
+import { Call, intercepted } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import { tellThrow, type Throw } from "../../runtime/throws.ts";
 import type { Delivery, RunRecord } from "./outcome.ts";
@@ -108,7 +108,10 @@ async function answerOf(tools: CallTools, request: Request, tx: unknown, call: C
   const extras: EventValue[] = [];
   const context = contextOf(tools, request, tx, call, extras);
   try {
-    const returned: unknown = await handler.handle(event as never, context as never);
+    const returned: unknown = await intercepted(
+      () => ({ part: "handler", name: handler.name, attempt: context.attempt, key: context.key }),
+      () => handler.handle(event as never, context as never),
+    );
     const answer = readAnswer(handler, returned, role.kind === "act" ? role.step : undefined);
     if (role.kind === "act" && run) role.saga.checkProcess(answer.event, run.processId);
     const expired = call.stopReason === "deadline";

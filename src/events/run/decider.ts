@@ -10,7 +10,7 @@ import type { FlowPlan, FlowState } from "../../core/flow/state.ts";
 import { settled, SUPERSEDED } from "../../core/outbox/machine.ts";
 import type { Clock } from "../../storage/clock.ts";
 import { withLaterId, type EventValue } from "../define/event.ts";
-import type { Place, SagaRegistry } from "../define/registry.ts";
+import type { SagaPlace, SagaRegistry } from "../define/registry.ts";
 import type { AnySagaDef } from "../define/saga-def.ts";
 import { SagaContractViolation } from "../define/violation.ts";
 import { fanOut, type Origin } from "./fanout.ts";
@@ -27,7 +27,7 @@ import type { FinalResult } from "./result.ts";
 /** The role of a delivery in its run. */
 export type Role =
   | { readonly kind: "plain" }
-  | ({ readonly kind: "act" | "undo" } & Place)
+  | ({ readonly kind: "act" | "undo" } & SagaPlace)
   /** The run no longer waits for it. */
   | { readonly kind: "past" }
   /** The delivery violates the saga's contract. */
@@ -249,7 +249,10 @@ function withCommands(plan: FlowPlan, commands: ReadonlyMap<string, EventValue |
 }
 
 /** Ids sort by the order of publication: an event that is sent after the answer gets a later id. */
-function inOrder(events: readonly (EventValue | undefined)[], answer: EventValue): readonly EventValue[] {
+export function inOrder(
+  events: readonly (EventValue | undefined)[],
+  answer: EventValue,
+): readonly EventValue[] {
   return events.map((event) =>
     event === undefined ? answer : event.id < answer.id ? withLaterId(event) : event,
   );

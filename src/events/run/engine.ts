@@ -3,8 +3,10 @@
  * publishing process is routed (route.ts). The follow-up rows of a handler's answer are inserted as claimed and
  * continue in this process, so a chain costs one commit per handler; concurrent chains share commits.
  */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { labelIn } from "../../core/errors.ts";
 import { settled } from "../../core/outbox/machine.ts";
+import { listOpenHandlers, OPEN_HANDLER } from "../../outbox/deliveries/handler-queries.ts";
 import { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import type { Tracer } from "../../runtime/trace.ts";
@@ -17,6 +19,7 @@ import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { SagaRegistry } from "../define/registry.ts";
 import { isAtRest, RunListeners } from "../run-handle.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
+import type { SagaStore } from "../store/saga-store.ts";
 import { FlowStore } from "../store/store.ts";
 import { WaitLonger, type CallTools } from "./call.ts";
 import { continuation, type Continuation } from "./continuation.ts";
@@ -28,6 +31,8 @@ import { notifySagas, routeEvent } from "./route.ts";
 export interface EventEngineOptions {
   readonly db: Database;
   readonly registry: SagaRegistry;
+  /** The application's own store of states. */
+  readonly sagaStore: SagaStore | undefined;
   readonly leaseMs: number;
   readonly errorCodes: ReadonlySet<string>;
   readonly keepMessages: boolean;
@@ -43,14 +48,17 @@ export interface EventEngineOptions {
     event: TellableEvent,
     values: readonly (readonly [field: string, value: string])[],
   ): Promise<void>;
-  onTrouble(error: unknown, attempt: number): void;
   onRefused(refused: RefusedWrites): void;
+  readonly watch: DatabaseWatch;
   onBug(error: unknown): void;
   /** Logs a message for operators with ids, names and labels. */
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
   /** Called when something needs an operator, with ids, names and labels. */
   onAttention(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
+
+/** Of the open deliveries, at most this many are looked at for handlers of other services. */
+const OPEN_LOOK_MAX = 1_000;
 
 /** How long one call waits for a saga of steps. */
 const SAGA_WAIT_MS = 5_000;
@@ -69,19 +77,26 @@ export class EventEngine {
   readonly #options: EventEngineOptions;
 
   constructor(options: EventEngineOptions) {
-    const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs } = options;
-    const onTrouble = (error: unknown, attempt: number): void => options.onTrouble(error, attempt);
+    const { db, registry, leaseMs, closing, tracer, errorCodes, keepMessages, graceMs, watch } = options;
     this.onRefused = (refused) => options.onRefused(refused);
     this.#options = options;
     this.db = db;
     this.clock = db.clock;
     this.tracer = tracer;
     this.registry = registry;
-    this.store = new FlowStore({ db, leaseMs, signal: closing, onTrouble, onRefused: this.onRefused });
+    this.store = new FlowStore({
+      db,
+      leaseMs,
+      signal: closing,
+      watch,
+      onRefused: this.onRefused,
+      own: options.sagaStore,
+    });
     this.decider = new FlowDecider(registry, db.clock);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
     this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
     this.pool = new LeasePool<Delivery>({
+      check: () => this.#warnOfOthers(),
       name: "events",
       clock: db.clock,
       leaseMs,
@@ -92,6 +107,19 @@ export class EventEngine {
       drained: () => this.store.drained(),
       onBug: (error) => options.onBug(error),
     });
+  }
+
+  /** An event reaches the handlers of the process that publishes it: two services with handlers do not share it. */
+  async #warnOfOthers(): Promise<void> {
+    const rows = await this.store.query(listOpenHandlers(this.db.dialect, OPEN_LOOK_MAX));
+    for (const { type, handler } of rows.map((row) => OPEN_HANDLER.read(row))) {
+      const ours = this.registry.subscribers(type).map(({ name }) => name);
+      if (ours.length === 0 || ours.includes(handler)) continue;
+      this.warn(
+        { event: type, handler, ours },
+        "amends: another service has a handler for this event too: an event reaches only the handlers of the process that publishes it; see docs/guides/events.md",
+      );
+    }
   }
 
   warn(fields: Readonly<Record<string, unknown>>, message: string): void {

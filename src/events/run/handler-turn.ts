@@ -10,6 +10,8 @@ import type { Lease } from "../../runtime/lease.ts";
 import { graceInTransaction } from "../../runtime/own-transaction.ts";
 import { untraced } from "../../runtime/trace.ts";
 import type { AnyHandler } from "../define/handler.ts";
+import type { WriteAnswer } from "../store/outcome-writer.ts";
+import { SagaStoreFailure } from "../store/saga-store.ts";
 import { callHandler, readEvent, retryOrEnd, type Request } from "./call.ts";
 import type { Prepared, Role } from "./decider.ts";
 import type { EventEngine } from "./engine.ts";
@@ -93,17 +95,25 @@ export class HandlerTurn {
       return this.#notMade(thrown);
     }
     const tools = { ...callTools, graceMs: graceInTransaction(db, callTools.graceMs) };
+    let open: unknown;
+    let refused: SagaStoreFailure | undefined;
     const result = await handleInTransaction({
       db,
       signal: lease.signal,
       onRefused,
-      call: (tx) => callHandler(tools, request, tx),
+      call: (tx) => callHandler(tools, request, (open = tx)),
       onLate: (late) => lease.keepOrphan(late),
       write: async (session, ok) => {
         const outcome = decider.outcomeOf(delivery, run, prepared, ok);
         const next = this.#engine.continuation(outcome, lease);
-        const answer = await next.writing(store.settleIn(session, outcome, next.claims));
-        if (!answer.isWritten) {
+        let answer: WriteAnswer | undefined;
+        try {
+          answer = await next.writing(store.settleIn(session, outcome, next.claims, open));
+        } catch (thrown) {
+          if (!(thrown instanceof SagaStoreFailure)) throw thrown;
+          refused = thrown;
+        }
+        if (!answer?.isWritten) {
           next.cancel();
           return undefined;
         }
@@ -118,6 +128,7 @@ export class HandlerTurn {
     if (result === "settled") return true;
     if (result !== "refused") return this.#finish(result, role, onFailure);
     this.#isUnbegun = false;
+    if (refused) return this.#notMade(refused.cause);
     if (!(await store.isHeld(delivery))) return this.#lost();
     this.#run = await this.#engine.runOf(delivery);
     return false;
@@ -151,7 +162,7 @@ export class HandlerTurn {
   }
 
   /**
-   * A function of the saga failed. It is retried like a failure of the handler, and abandoned after the last
+   * A function of the saga or its store failed. It is retried like a failure of the handler, and abandoned after the last
    * attempt.
    */
   #notMade(thrown: unknown): Promise<boolean> {
@@ -199,8 +210,13 @@ export class HandlerTurn {
 
   /** True if the outcome is written, or another process claimed the delivery. False if its run has changed. */
   async #settle(outcome: Outcome): Promise<boolean> {
-    const { isWritten } = await this.#engine.settle(outcome, this.#delivery, this.#lease);
-    if (isWritten) return true;
+    try {
+      const { isWritten } = await this.#engine.settle(outcome, this.#delivery, this.#lease);
+      if (isWritten) return true;
+    } catch (thrown) {
+      if (thrown instanceof SagaStoreFailure) return this.#notMade(thrown.cause);
+      throw thrown;
+    }
     const run = outcome.move && (await this.#engine.runOf(this.#delivery));
     if (!run || run.version === this.#run?.version) return this.#lost();
     this.#run = run;

@@ -1,5 +1,5 @@
 /** Finds runs that are past their deadline and starts their compensation. */
-import { errorLabel } from "../../core/errors.ts";
+import { isOutage, errorLabel } from "../../core/errors.ts";
 import type { FlowEvent } from "../../core/flow/decide.ts";
 import { HELD } from "../../core/outbox/machine.ts";
 import { AWAITED, selectAwaited, type AwaitedDelivery } from "../../outbox/deliveries/claim-queries.ts";
@@ -42,8 +42,9 @@ export class Reaper implements Duty {
     this.#isOpen = capacity > 0;
   }
 
-  async renew(): Promise<void> {
-    // The reaper holds nothing between two polls.
+  /** The reaper holds nothing between two polls. */
+  async renew(): Promise<boolean> {
+    return false;
   }
 
   async drain(): Promise<void> {
@@ -84,6 +85,7 @@ export class Reaper implements Duty {
       if (!awaited || delivery === "running") return await engine.store.move(move, out);
       return await engine.store.supersede(awaited, "DeadlinePassed", move, out);
     } catch (error) {
+      if (isOutage(error)) throw error;
       const fields = { saga: run.sagaType, id: run.sagaId, error: errorLabel(error) };
       this.#options.warn(fields, "amends: a run past its deadline could not be compensated; trying again");
       return false;

@@ -5,6 +5,7 @@ import { causedFields, causedRows, type Caused } from "../../outbox/deliveries/o
 import { flag, float, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { nextDueIn } from "../../storage/read/next-due.ts";
 import { AT_REST } from "../run-handle.ts";
 import type { Move, NewRun } from "../run/outcome.ts";
 import { RUN } from "./run-row.ts";
@@ -38,6 +39,12 @@ export function selectExpired(dialect: Dialect, limit: number): Sql {
   return sql`select ${runColumns(dialect)} from ${dialect.table("saga_state")} as s
     where s.due_at <= ${dialect.now()} and s.status in (${literals(WATCHED)})
     order by s.due_at, s.saga_id limit ${limit}`;
+}
+
+/** When the next deadline of a run passes. */
+export function nextDeadline(dialect: Dialect): Sql {
+  const isOpen = sql`c.status in (${literals(WATCHED)})`;
+  return nextDueIn(dialect, dialect.table("saga_state"), "due_at", isOpen);
 }
 
 /** A run that begins. */

@@ -1,4 +1,5 @@
 /** Runs and deliveries in a database. Publications and outcomes share commits; the other operations are rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import {
   claimDeliveries,
@@ -13,7 +14,7 @@ import {
   type DeliveryRow,
   type NewDelivery,
 } from "../../outbox/deliveries/row.ts";
-import { idOf } from "../../outbox/queries.ts";
+import { idOf, knownIds } from "../../outbox/queries.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
@@ -32,6 +33,7 @@ import {
 } from "./outcome-writer.ts";
 import { moveRuns, selectRuns, selectRunsOf } from "./run-queries.ts";
 import { STORED_RUN, toRun } from "./run-row.ts";
+import { saveStates, type SagaStore } from "./saga-store.ts";
 
 const NO_CLAIMS: readonly NewDelivery[] = [];
 
@@ -39,27 +41,34 @@ export interface FlowStoreOptions {
   readonly db: Database;
   readonly leaseMs: number;
   readonly signal: AbortSignal;
-  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly watch: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
+  /** The application's own store of states, which is written in the same transactions. */
+  readonly own?: SagaStore | undefined;
 }
+
+/** Rolls back a transaction whose claim was lost or whose run has changed. */
+class NotWritten extends Error {}
 
 export class FlowStore {
   readonly #db: Database;
+  readonly #own: SagaStore | undefined;
   readonly #leaseMs: number;
   readonly #tools: WriteTools;
   readonly #writer: OutcomeWriter<WriteItem, WriteAnswer>;
   readonly #turns: LaneTurns = new LaneTurns();
 
-  constructor({ db, leaseMs, signal, onTrouble, onRefused }: FlowStoreOptions) {
+  constructor({ db, leaseMs, signal, watch, onRefused, own }: FlowStoreOptions) {
     this.#db = db;
+    this.#own = own;
     this.#leaseMs = leaseMs;
     this.#tools = { dialect: db.dialect, leaseMs, execute: (statements) => db.batch(statements) };
     this.#writer = new OutcomeWriter<WriteItem, WriteAnswer>({
       db,
-      write: (items) => writeTogether(this.#tools, items),
+      write: (items) => this.#write(items),
       bytes: bytesOf,
       signal,
-      onTrouble,
+      watch,
       onRefused,
       // A caller waits for a publication, but not for an outcome.
       failFast: ({ outcome }) => outcome === undefined,
@@ -85,8 +94,10 @@ export class FlowStore {
   }
 
   /** The same in a transaction that is open already. */
-  async publishIn(session: Session, out: Fanout): Promise<void> {
-    await writeInside(this.#inside(session), { outcome: undefined, out, claims: NO_CLAIMS });
+  async publishIn(session: Session, out: Fanout, tx: unknown): Promise<void> {
+    const item = { outcome: undefined, out, claims: NO_CLAIMS };
+    await writeInside(this.#inside(session), item);
+    await this.#saveOwn(session, tx, item);
   }
 
   settle(outcome: Outcome, claims: readonly NewDelivery[] = NO_CLAIMS): Promise<WriteAnswer> {
@@ -94,26 +105,55 @@ export class FlowStore {
   }
 
   /** Writes in an open transaction. If the answer says that nothing is written, the caller must roll back. */
-  settleIn(session: Session, outcome: Outcome, claims: readonly NewDelivery[]): Promise<WriteAnswer> {
-    return writeInside(this.#inside(session), { outcome, out: outcome.out, claims });
+  async settleIn(
+    session: Session,
+    outcome: Outcome,
+    claims: readonly NewDelivery[],
+    tx: unknown,
+  ): Promise<WriteAnswer> {
+    const item = { outcome, out: outcome.out, claims };
+    const answer = await writeInside(this.#inside(session), item);
+    if (answer.isWritten) await this.#saveOwn(session, tx, item);
+    return answer;
   }
 
-  /** Supersedes an unclaimed delivery and updates its run. False if either has changed. */
-  async supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
-    const item = { outcome: { delivery, to: SUPERSEDED, error, move, out }, out, claims: NO_CLAIMS };
-    const [answer] = await this.#writer.persist(() => writeTogether(this.#tools, [item]));
-    return answer?.isWritten === true;
+  /**
+   * Supersedes an unclaimed delivery and updates its run. False if either has changed. Two processes may supersede the
+   * same delivery under the same token, so the token does not say which of them did: what a refused one sends is rolled
+   * back.
+   */
+  supersede(delivery: DeliveryClaim, error: string, move: Move, out: Fanout): Promise<boolean> {
+    const outcome = { delivery, to: SUPERSEDED, error, move, out };
+    const ids = out.rows.map(({ id }) => id);
+    let isSent = false;
+    return this.#writer.persist(async () => {
+      try {
+        await this.#db.transaction(async (session, tx) => {
+          // Our own commit, whose answer was lost: only this call knows these ids.
+          if (isSent && (await session.query(knownIds(session.dialect, ids))).length > 0) return;
+          isSent = true;
+          const { isWritten } = await this.settleIn(session, outcome, NO_CLAIMS, tx);
+          if (!isWritten) throw new NotWritten();
+        });
+        return true;
+      } catch (thrown) {
+        if (thrown instanceof NotWritten) return false;
+        throw thrown;
+      }
+    });
   }
 
   /** Updates a run regardless of its deliveries. False if the run has changed. */
   move(move: Move, out: Fanout): Promise<boolean> {
     const moves = [{ cause: undefined, move, trail: trailOf(move, out) }];
     return this.#writer.persist(() =>
-      this.#db.transaction(async (session) => {
+      this.#db.transaction(async (session, tx) => {
         const moved = await session.query(moveRuns(session.dialect, moves, false));
-        if (moved.length > 0) await this.publishIn(session, out);
-        return moved.length > 0;
-      }),
+        if (moved.length === 0) return false;
+        await this.publishIn(session, out, tx);
+        if (this.#own) await saveStates(this.#own, session, tx, [move.run.sagaId]);
+        return true;
+      }, this.#own !== undefined),
     );
   }
 
@@ -164,6 +204,39 @@ export class FlowStore {
 
   query(statement: Sql): Promise<readonly Row[]> {
     return this.#writer.query(statement);
+  }
+
+  async #write(items: readonly WriteItem[]): Promise<readonly WriteAnswer[]> {
+    if (!this.#own) return writeTogether(this.#tools, items);
+    const answers: WriteAnswer[] = [];
+    for (const item of items) answers.push(await this.#writeWithOwn(item));
+    return answers;
+  }
+
+  /** With a store of one's own, each item is a transaction of its own, and follow-up rows are claimed later. */
+  async #writeWithOwn({ outcome, out }: WriteItem): Promise<WriteAnswer> {
+    const item = { outcome, out, claims: NO_CLAIMS };
+    try {
+      return await this.#db.transaction(async (session, tx) => {
+        const answer = await writeInside(this.#inside(session), item);
+        if (!answer.isWritten) throw new NotWritten();
+        await this.#saveOwn(session, tx, item);
+        return answer;
+      }, true);
+    } catch (error) {
+      if (!(error instanceof NotWritten)) throw error;
+      // An earlier commit, whose answer was lost, may have written it.
+      const rows = outcome && (await this.#db.query(selectSettled(this.dialect, outcome.delivery)));
+      return { isWritten: rows !== undefined && rows.length > 0, claimed: new Map(), hasMore: true };
+    }
+  }
+
+  /** Saves the runs that the item begins, and the run that it changes. A retry changes no state. */
+  async #saveOwn(session: Session, tx: unknown, { outcome, out }: WriteItem): Promise<void> {
+    if (!this.#own) return;
+    const { move } = outcome ?? {};
+    const moved = move && move.state !== move.run.state ? [move.run.sagaId] : [];
+    await saveStates(this.#own, session, tx, [...moved, ...out.runs.map(({ sagaId }) => sagaId)]);
   }
 
   #inside(session: Session): WriteTools {

@@ -3,7 +3,7 @@
  * attention items. The trails of operator actions and of erasures are append-only: no policy removes them. A saga's id
  * is free again once the saga is removed, so keep sagas for longer than a start may be repeated.
  */
-import { AmendsError, errorLabel } from "../../core/errors.ts";
+import { isOutage, AmendsError, errorLabel } from "../../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { persist } from "../../storage/retry.ts";
@@ -84,6 +84,10 @@ class Sweeper implements Duty {
   async claim(): Promise<readonly Leaving[]> {
     const { more, trouble } = await this.#sweep();
     for (const error of trouble) {
+      if (isOutage(error)) {
+        this.#host.watch("retention").trouble(error);
+        continue;
+      }
       const label = errorLabel(error);
       this.#host.warn({ error: label }, "amends: a chore of retention failed; trying again in a minute");
     }
@@ -91,7 +95,9 @@ class Sweeper implements Duty {
     return [];
   }
 
-  async renew(): Promise<void> {}
+  async renew(): Promise<boolean> {
+    return false;
+  }
 
   async drain(): Promise<void> {
     this.#isAccepted = false;
@@ -123,7 +129,7 @@ class Sweeper implements Duty {
 function transactAs(host: PartContext, role: string | undefined): Transact {
   const { database } = host;
   if (role !== undefined) checkRole(database.dialect, role);
-  const retryLimits = retryLimitsOf(host);
+  const retryLimits = retryLimitsOf(host, "retention");
   return (work) =>
     persist(
       database,

@@ -23,13 +23,14 @@ import { isErr } from "../../core/result.ts";
 import type { Session } from "../../storage/database.ts";
 import { retrying } from "../../storage/read/reader.ts";
 import { readPage, sourceOf, type Source } from "../../storage/read/selection.ts";
-import { persist, type RetryLimits } from "../../storage/retry.ts";
+import { answerInTime, persist, type RetryLimits } from "../../storage/retry.ts";
 import type { LeasePool } from "../../runtime/lease-pool.ts";
 import type { Lease } from "../../runtime/lease.ts";
 import { COMMIT_SOON_MS, type Duty } from "../../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
 import { readTraceparent } from "../../runtime/trace.ts";
 import { tryHook } from "../../runtime/hook.ts";
+import { intercepted } from "../../runtime/call.ts";
 import { Attempt } from "../attempt.ts";
 import { OutboxWriter } from "../outcome-writer.ts";
 import { encodeInput, type CallContext, type CallDefinition } from "./definition.ts";
@@ -109,7 +110,7 @@ export class Calls<Tx = unknown> {
     this.#leaseMs = checkLease(positiveMs(options.lease ?? DEFAULT_LEASE_MS, "calls.lease"), "calls.lease");
     this.#batchSize = batchSize;
     this.#onAbandoned = options.onAbandoned;
-    this.#retryLimits = retryLimitsOf(context);
+    this.#retryLimits = retryLimitsOf(context, "calls");
     this.#pool = entryPool({
       name: "calls",
       kind: "call",
@@ -153,7 +154,7 @@ export class Calls<Tx = unknown> {
     }
     database.refuseInside?.();
     const write = (): Promise<QueuedCall> => database.transaction((session) => writeCall(session, made));
-    const queued = await persist(database, write, this.#retryLimits);
+    const queued = await answerInTime(database, persist(database, write, this.#retryLimits));
     this.#pool.dueIn(made.gate?.afterMs ?? 0);
     return queued;
   }
@@ -288,7 +289,7 @@ function knownCalls({ define, retry: given }: CallsOptions): ReadonlyMap<string,
 
 /** Never rejects. */
 async function answer(
-  { handle }: CallDefinition,
+  { name, handle }: CallDefinition,
   { entryId, attempts, payload }: CallEntry,
   attempt: Attempt,
   errorCodes: ReadonlySet<string>,
@@ -307,7 +308,10 @@ async function answer(
         return attempt.signal;
       },
     };
-    const returned = await handle(input as never, context);
+    const returned = await intercepted(
+      () => ({ part: "call", name, attempt: attempts, key: entryId }),
+      () => handle(input as never, context),
+    );
     return isErr(returned) ? { kind: "refused", label: "Err" } : { kind: "done", already: false };
   } catch (thrown) {
     return failureOf(thrown, errorCodes);

@@ -5,6 +5,7 @@ import { freshFirst, gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { nextDueIn } from "../../storage/read/next-due.ts";
 import { LOWEST_ID } from "./list-queries.ts";
 
 /** Unrouted events are left out: without a handler, no worker is late with them. */
@@ -76,4 +77,10 @@ export function changeSign(dialect: Dialect): Sql {
   );
   const progress = sql`(select count(*) || ' ' || coalesce(sum(counted.token + counted.attempts), 0) from (${join(due, " union all ")}) as counted)`;
   return sql`coalesce(cast(${newest} as text), '') || ' ' || coalesce(cast(${progress} as text), '')`;
+}
+
+/** When the next entry of any kind becomes due: a wait ends, or the lease of a worker. */
+export function nextEntryDue(dialect: Dialect): Sql {
+  const isOpen = sql`c.status in (${literals(CLAIMABLE)})`;
+  return nextDueIn(dialect, dialect.table("outbox"), "next_attempt_at", isOpen);
 }

@@ -32,7 +32,8 @@ export function scheduledRows(dialect: Dialect, kind: OutboxKind): Selection {
 
 export interface EntryRange {
   readonly statuses: readonly OutboxStatus[];
-  readonly kind: OutboxKind | undefined;
+  /** Empty: every kind. */
+  readonly kinds: readonly OutboxKind[];
   readonly name: string | undefined;
   /** The id of the last entry of the previous page. */
   readonly after: string | undefined;
@@ -46,11 +47,11 @@ export const ENTRY_SCAN_MAX = 2_000;
 
 /** The last scanned row comes last, with `edge` set, so that a search can continue from there. */
 export function listNewest(dialect: Dialect, range: EntryRange, limit: number): Sql {
-  const { statuses, kind, name, after } = range;
+  const { statuses, kinds, name, after } = range;
   const columns = LISTED.columns(dialect, "s");
   const fits = [
     ...(statuses.length > 0 ? [sql`s.status in (${literals(statuses)})`] : []),
-    ...(kind === undefined ? [] : [sql`s.kind = ${kind}`]),
+    ...(kinds.length > 0 ? [sql`s.kind in (${literals(kinds)})`] : []),
     ...(name === undefined ? [] : [sql`s.name = ${name}`]),
   ];
   const where = fits.length > 0 ? sql`where ${join(fits, " and ")}` : empty;
@@ -80,11 +81,11 @@ export function countOpenOf(dialect: Dialect, subjectIds: readonly string[]): Sq
 /** The newest abandoned entries, by their own index, because they may be few among very many. */
 export function listNewestAbandoned(
   dialect: Dialect,
-  kind: OutboxKind | undefined,
+  kinds: readonly OutboxKind[],
   after: string | undefined,
   limit: number,
 ): Sql {
-  const walks = (kind === undefined ? OUTBOX_KINDS : [kind]).map((one) => {
+  const walks = (kinds.length === 0 ? OUTBOX_KINDS : kinds).map((one) => {
     const { columns, from, where, at, id } = abandonedRows(dialect, one);
     return sql`select * from (select ${columns} from ${from}
       where ${where} ${after === undefined ? empty : sql`and ${id} < ${after}`}

@@ -24,7 +24,8 @@ import {
 export interface EntryFilter {
   /** Empty: entries in every state. */
   readonly statuses: readonly OutboxStatus[];
-  readonly kind: OutboxKind | undefined;
+  /** Empty: entries of every kind. */
+  readonly kinds: readonly OutboxKind[];
   /** The resolver, the call or the event. */
   readonly name: string | undefined;
   readonly limit: number;
@@ -39,14 +40,14 @@ function toListed(row: Row): ListedEntry {
 }
 
 export async function listEntries(reader: Reader, filter: EntryFilter): Promise<Page<ListedEntry>> {
-  const { statuses, kind, name, limit } = filter;
+  const { statuses, kinds, name, limit } = filter;
   const [after] = PLACE.decode(filter.after) ?? [];
   const { dialect } = reader;
   if (statuses.length === 1 && statuses[0] === settled("abandon") && name === undefined) {
-    const rows = await reader.query(listNewestAbandoned(dialect, kind, after, limit + 1));
+    const rows = await reader.query(listNewestAbandoned(dialect, kinds, after, limit + 1));
     return pageOf(rows.map(toListed), limit);
   }
-  const rows = await reader.query(listNewest(dialect, { statuses, kind, name, after }, limit + 1));
+  const rows = await reader.query(listNewest(dialect, { statuses, kinds, name, after }, limit + 1));
   const { hits, cut } = scanned(rows, ENTRY_SCAN_MAX);
   const page = pageOf(hits.map(toListed), limit);
   if (page.next !== undefined || !cut) return page;

@@ -2,7 +2,7 @@
  * Which events a saga will wait for. It follows from the saga's input alone, so it is known when the saga is started and
  * recorded together with it: whatever is published afterwards finds it.
  */
-import { AmendsError } from "../../core/errors.ts";
+import { AmendsError, errorLabel } from "../../core/errors.ts";
 import type { AnySaga } from "./definition.ts";
 import type { Interest } from "../journal/journal.ts";
 
@@ -28,7 +28,7 @@ export function interestsOf(
     try {
       given = interest.equals(saga);
     } catch (error) {
-      refuse("`equals` could not tell from the input what to wait for; see the cause.", error);
+      refuse(`\`equals\` threw ${errorLabel(error)} for this input. Return the value to wait for.`, error);
     }
     const value = matchValue(given);
     if (value === undefined)

@@ -7,7 +7,7 @@ import { encodeJson } from "../../core/json.ts";
 import { isErr, isOk } from "../../core/result.ts";
 import type { Failure } from "../../core/saga/entry.ts";
 import { pivotBegun, type CallCommand, type Outcome } from "../../core/saga/interpreter.ts";
-import type { CallLimits } from "../../runtime/call.ts";
+import { intercepted, type CallLimits } from "../../runtime/call.ts";
 import type { StopReason } from "../../runtime/stoppable.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { StepDefinition } from "../define/settings.ts";
@@ -83,10 +83,18 @@ export function callStep(
   const begunAtMs = isLimited ? tools.clock.monotonicMs() : 0;
   let value: unknown;
   try {
-    value =
-      tools.middleware.length === 0
-        ? user(context)
-        : withMiddleware(tools.middleware, request, context, () => user(context));
+    value = intercepted(
+      () => ({
+        part: command.kind === "act" ? "step" : "undo",
+        name: command.step,
+        attempt: context.attempt,
+        key: context.key,
+      }),
+      () =>
+        tools.middleware.length === 0
+          ? user(context)
+          : withMiddleware(tools.middleware, request, context, () => user(context)),
+    );
   } catch (thrown) {
     return failedOf(tools, run, context, thrown);
   }

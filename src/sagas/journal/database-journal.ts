@@ -1,4 +1,5 @@
 /** The journal of sagas in a database. Starts and checkpoints go through group writers; every other statement is rare. */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import { claimCount } from "../../core/claim-token.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { control, type Entry } from "../../core/saga/entry.ts";
@@ -35,7 +36,7 @@ import { forgetInterests, selectSignals, toArrival } from "./signal-queries.ts";
 export interface DatabaseJournalOptions {
   readonly db: Database;
   readonly signal?: AbortSignal;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
 }
 
@@ -48,11 +49,11 @@ export class DatabaseJournal implements Journal {
   readonly #turns: LaneTurns = new LaneTurns();
   readonly #kinds: ServedKinds;
 
-  constructor({ db, signal, onTrouble, onRefused }: DatabaseJournalOptions) {
+  constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
     this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
-    const options = { db, write, bytes: bytesOf, signal, onTrouble, onRefused };
+    const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
     this.#lines = new OutcomeWriter(options);
   }

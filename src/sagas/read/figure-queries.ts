@@ -5,6 +5,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { int } from "../../storage/column.ts";
 import { fields } from "../../storage/fields.ts";
 import { joinFirst } from "../../storage/first-rows.ts";
+import { nextDueIn } from "../../storage/read/next-due.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { openLanes } from "../kinds/queries.ts";
 import { inState, someOpen } from "./list-queries.ts";
@@ -94,10 +95,10 @@ export function selectDue(dialect: Dialect, max: number): Sql {
   return sql`with recursive ${openLanes(dialect)} ${join(each, " union all ")}`;
 }
 
-/** Workers that hold a saga under a live lease. */
-export function countOwners(dialect: Dialect): Sql {
-  return sql`select count(distinct c.owner) as owners from ${dialect.table("saga_executions")} as c
-    where c.status in (${literals(CLAIMABLE)}) and c.owner is not null and c.next_attempt_at > ${dialect.now()}`;
+/** When the next saga becomes due: a wait ends, or the lease of a worker. */
+export function nextSagaDue(dialect: Dialect): Sql {
+  const isOpen = sql`c.status in (${literals(CLAIMABLE)})`;
+  return nextDueIn(dialect, dialect.table("saga_executions"), "next_attempt_at", isOpen);
 }
 
 /** Open sagas by name and version of their definition. */

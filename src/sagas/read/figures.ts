@@ -7,7 +7,6 @@ import { projection } from "../../storage/table.ts";
 import {
   countEnded,
   countOpenKinds,
-  countOwners,
   countStatuses,
   listDurations,
   sampleSpans,
@@ -115,14 +114,6 @@ export async function dueSagas(reader: Reader, max: number): Promise<DueSagas> {
   const waits = found.map(({ sinceMs, nowMs }) => (sinceMs === undefined ? 0 : Math.round(nowMs - sinceMs)));
   const count = found.reduce((sum, { due }) => sum + due, 0);
   return { oldestMs: Math.max(0, ...waits), due: countUpTo(count, max) };
-}
-
-const OWNERS = projection({ owners: int("owners") });
-
-/** How many workers hold a saga under a live lease. */
-export async function countLiveOwners(reader: Reader): Promise<number> {
-  const rows = await reader.query(countOwners(reader.dialect));
-  return rows.reduce((sum, row) => sum + OWNERS.read(row).owners, 0);
 }
 
 const OPEN_KIND = projection({ name: text("name"), version: int("definition"), sagas: int("sagas") });

@@ -47,8 +47,18 @@ export interface HandleTools {
   readonly journal: Journal;
   readonly operators: Operators;
   readonly clock: Clock;
+  /** Whether a worker runs anywhere; undefined with a storage that the user implements. */
+  readonly workers: Lookout | undefined;
 }
 
+export interface Lookout {
+  isRunning(): Promise<boolean>;
+  /** Logs that a caller waits for this saga and no worker runs. */
+  warnIfNone(id: string): Promise<void>;
+}
+
+/** How long a wait lasts before it looks whether a worker runs. */
+const LOOK_FOR_WORKER_MS = 5_000;
 const LOOK_AGAIN_MIN_MS = 50;
 const LOOK_AGAIN_MAX_MS = 1_000;
 
@@ -129,7 +139,7 @@ export class SagaRun<Results = unknown, E = unknown> {
     sinceVersion: number,
     options: WaitOptions,
   ): AsyncGenerator<{ entries: readonly Entry[]; state: SagaRecord["state"] }, void, void> {
-    const { engine, clock } = this.#tools;
+    const { engine, clock, workers } = this.#tools;
     const { signal, release } = limitOf(clock, options);
     const heard: News[] = [];
     let wake: () => void = () => undefined;
@@ -140,6 +150,7 @@ export class SagaRun<Results = unknown, E = unknown> {
     let seen = sinceVersion;
     let waitMs = LOOK_AGAIN_MIN_MS;
     let mustLook = true;
+    const cancelLook = clock.after(LOOK_FOR_WORKER_MS, () => void workers?.warnIfNone(this.id));
     try {
       for (;;) {
         if (mustLook) {
@@ -149,7 +160,7 @@ export class SagaRun<Results = unknown, E = unknown> {
           seen = Math.max(seen, record.version);
           yield { entries, state: record.state };
         }
-        if (signal?.aborted) throw stoppedWaiting();
+        if (signal?.aborted) throw stoppedWaiting((await workers?.isRunning()) ?? true);
         if (heard.length === 0) {
           const nap = new AbortController();
           wake = () => nap.abort();
@@ -168,6 +179,7 @@ export class SagaRun<Results = unknown, E = unknown> {
         }
       }
     } finally {
+      cancelLook();
       release();
       unsubscribe();
     }
@@ -252,8 +264,14 @@ function limitOf(
   return { signal: over.signal, release };
 }
 
-function stoppedWaiting(): AmendsError {
-  return new AmendsError("STOPPED_WAITING", "The wait for this saga was stopped. The saga goes on.");
+function stoppedWaiting(isWorkerRunning: boolean = true): AmendsError {
+  return new AmendsError(
+    "STOPPED_WAITING",
+    isWorkerRunning
+      ? "The wait for this saga was stopped. The saga goes on."
+      : "The wait for this saga was stopped, and no worker is running. Start one with `amends.worker().start()` or `amends worker`; the saga then goes on.",
+    { isWorkerRunning },
+  );
 }
 
 /** Too late to cancel: the reader's own error is what counts. */

@@ -9,6 +9,7 @@ import { outbox } from "./0001-initial/outbox.ts";
 import { refusedWrites } from "./0001-initial/refused-writes.ts";
 import { sagas } from "./0001-initial/sagas.ts";
 import { webhooks } from "./0001-initial/webhooks.ts";
+import { workers } from "./0001-initial/workers.ts";
 import { ddlOf } from "./ddl.ts";
 
 export function initial(dialect: Dialect): string[] {
@@ -23,6 +24,7 @@ export function initial(dialect: Dialect): string[] {
     ...erasure(ddl),
     ...webhooks(ddl),
     ...refusedWrites(ddl),
+    ...workers(ddl),
   ];
 }
 

@@ -51,8 +51,11 @@ export async function migrate(
   refuseUnknown(options, ["roles"], "migrate");
   const { roles = false } = options;
   await persist(db, () => db.open());
-  await persist(db, () => prepare(db));
-  const applied = await persist(db, () => db.transaction((session) => apply(session, migrations)));
+  const isCurrent = await persist(db, () => hasAll(db, migrations));
+  if (!isCurrent) await persist(db, () => prepare(db));
+  const applied = isCurrent
+    ? []
+    : await persist(db, () => db.transaction((session) => apply(session, migrations)));
   if (roles) await persist(db, () => db.transaction((session) => grantRoles(session)));
   return applied;
 }
@@ -63,6 +66,31 @@ async function grantRoles(session: Session): Promise<void> {
   if (dialect.name === "postgres")
     await session.query(sql`lock table ${MIGRATION.of(dialect)} in exclusive mode`);
   for (const role of [...WEBHOOK_ROLES, RETENTION_ROLE]) await grantRole(session, role);
+}
+
+/** True if nothing is due. Reads only, so that a login without the right to create anything may migrate at each start. */
+async function hasAll(db: Database, migrations: readonly Migration[]): Promise<boolean> {
+  const { dialect } = db;
+  let applied: readonly Applied[];
+  try {
+    applied = (await db.query(selectApplied(dialect))).map((row) => MIGRATION.read(row));
+  } catch (error) {
+    if (dialect.trouble(error).code === "SCHEMA_MISSING") return false;
+    throw error;
+  }
+  refuseNewer(applied, migrations);
+  return migrations.every((migration) => isApplied(dialect, migration, applied));
+}
+
+/** Throws if it was applied with other statements. */
+function isApplied(dialect: Dialect, migration: Migration, applied: readonly Applied[]): boolean {
+  const before = applied.find(({ id }) => id === migration.id);
+  if (before) refuseChanged(before, migration, checksumOf(migration.statements(dialect)));
+  return before !== undefined;
+}
+
+function checksumOf(statements: readonly string[]): string {
+  return createHash("sha256").update(statements.join(";\n")).digest("hex").slice(0, 32);
 }
 
 async function prepare(db: Database): Promise<void> {
@@ -88,13 +116,9 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
   refuseNewer(applied, migrations);
   const names: string[] = [];
   for (const migration of migrations) {
+    if (isApplied(dialect, migration, applied)) continue;
     const statements = migration.statements(dialect);
-    const checksum = createHash("sha256").update(statements.join(";\n")).digest("hex").slice(0, 32);
-    const before = applied.find(({ id }) => id === migration.id);
-    if (before) {
-      refuseChanged(before, migration, checksum);
-      continue;
-    }
+    const checksum = checksumOf(statements);
     for (const statement of statements) await session.query(raw(statement));
     await session.query(
       sql`insert into ${MIGRATION.of(dialect)} (id, name, checksum, applied_at) values (${migration.id}, ${migration.name}, ${checksum}, ${dialect.now()})`,

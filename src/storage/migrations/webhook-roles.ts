@@ -9,6 +9,9 @@ import { together, type Grants, type Rights, type Role } from "../postgres/right
 /** Every role reads which migrations were applied: a worker refuses a schema that it does not fit. */
 const SCHEMA: Grants = { migrations: { select: true } };
 
+/** Every worker records that it runs. */
+const WORKER: Grants = { ...SCHEMA, workers: { select: true, insert: true, update: true } };
+
 /** An event without its payload. */
 const EVENT: Rights = { select: ["id", "event_key", "type", "attributes", "created_at"] };
 
@@ -80,7 +83,7 @@ export const PUBLISHER: Role = {
 export const ORCHESTRATOR: Role = {
   name: "webhook_orchestrator",
   grants: {
-    ...SCHEMA,
+    ...WORKER,
     ...ROUTING,
     webhook_delivery_sagas: { select: true, insert: true, update: true },
     webhook_jobs: {
@@ -114,7 +117,7 @@ export const ORCHESTRATOR: Role = {
 export const SENDER: Role = {
   name: "webhook_sender",
   grants: {
-    ...SCHEMA,
+    ...WORKER,
     webhook_jobs: {
       select: true,
       update: [
@@ -139,7 +142,7 @@ export const SENDER: Role = {
 export const ADMINISTRATOR: Role = {
   name: "webhook_administrator",
   grants: {
-    ...SCHEMA,
+    ...WORKER,
     ...ROUTING,
     webhook_lanes: { select: ["subscription_id", "disable_reason"], update: ["disable_reason"] },
     webhook_subscriptions: {

@@ -33,6 +33,8 @@ export interface PostgresOptions {
   readonly schema: string;
   /** The timeout of one statement. */
   readonly answerMs: number;
+  /** The timeout of a call that a caller waits for. */
+  readonly callMs: number;
 }
 
 /** The timeout of a wait for a connection of a caller's pool. */
@@ -43,6 +45,7 @@ const OLDEST = 130_000;
 export class PostgresDatabase implements Database<ClientBase> {
   readonly dialect: Dialect;
   readonly clock: Clock;
+  readonly callMs: number;
   readonly #options: PostgresOptions;
   readonly #names = new Map<string, string>();
   readonly #open = new OpenWork();
@@ -58,6 +61,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#options = options;
     this.dialect = options.dialect;
     this.clock = options.clock;
+    this.callMs = options.callMs;
     const { pool, own, clock } = options;
     this.#lending = new Lending({ pool, own, clock, connectMs: CONNECT_MS });
     const { dialect, schema } = options;
@@ -75,6 +79,11 @@ export class PostgresDatabase implements Database<ClientBase> {
   /** Checks every new connection before its use: a failover may have replaced the server. */
   async verify(client: ClientBase): Promise<void> {
     if (await this.#identity.check(client)) this.#lending.replaceAll();
+  }
+
+  /** Destroys this connection when the database is closed, also if it is not connected yet. */
+  own(client: ClientBase): void {
+    this.#lending.remember(client);
   }
 
   get connections(): number {
@@ -191,11 +200,12 @@ export class PostgresDatabase implements Database<ClientBase> {
       refuseNative(client);
       return await work(client);
     } catch (error) {
-      const { kind } = this.dialect.trouble(error);
-      broken ||= error instanceof AbandonedTransaction;
-      broken ||= this.dialect.trouble(error).code === "DATABASE_READ_ONLY";
+      const { kind, code } = this.dialect.trouble(error);
+      const isReadOnly = code === "DATABASE_READ_ONLY";
+      broken ||= error instanceof AbandonedTransaction || isReadOnly;
       broken ||= !(error instanceof AmendsError) && kind === "unknown";
-      if (isSilence(error)) this.#lending.replaceAll();
+      // The server has become a standby, or does not answer: the other connections lead there as well.
+      if (isReadOnly || isSilence(error)) this.#lending.replaceAll();
       throw error;
     } finally {
       client.off("error", onError);

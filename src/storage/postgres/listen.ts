@@ -24,19 +24,22 @@ export function listen(
   const once = async (): Promise<void> => {
     const client = connect();
     current = client;
+    const over = new AbortController();
     const broken = new Promise<void>((resolve) => {
       client.once("error", () => resolve());
       client.once("end", () => resolve());
-      stop.signal.addEventListener("abort", () => resolve(), { once: true });
+      // Removed with the connection: a long outage opens many.
+      const { signal } = over;
+      stop.signal.addEventListener("abort", () => resolve(), { once: true, signal });
     });
     client.on("notification", onNotice);
     try {
       await client.connect();
       await client.query(`listen "${CHANNEL}:${schema}"`);
       onNotice(); // work that was announced before LISTEN
-      const over = new AbortController();
-      await Promise.race([broken, silence(client, over.signal)]).finally(() => over.abort());
+      await Promise.race([broken, silence(client, over.signal)]);
     } finally {
+      over.abort();
       client.on("error", () => undefined);
       await endClient(client);
     }

@@ -1,7 +1,8 @@
 /**
  * Checks connections out of a pool. A connection that broke or timed out is destroyed and never reused. When one of
- * Amends' own connections becomes silent (a stopped server, a firewall that dropped it), all connections that are
- * open at that moment are replaced before their next use: a new connection may work although they do not.
+ * Amends' own connections becomes silent (a stopped server, a firewall that dropped it) or turns out to be read-only (a
+ * server that became a standby), all connections that are open at that moment are replaced before their next use: a
+ * new connection may work although they do not.
  */
 import type { Client, ClientBase, Pool, PoolClient } from "pg";
 import { CLOSE_MS, sleep, systemClock, within, type Clock } from "../clock.ts";
@@ -34,7 +35,6 @@ export class Lending {
       // The same for a connection that breaks during its checkout.
       client.on("error", () => undefined);
       this.#opened.set(client, this.#generation);
-      this.#remember(client);
     });
   }
 
@@ -83,7 +83,8 @@ export class Lending {
     throw new Error("timeout exceeded when trying to connect");
   }
 
-  #remember(client: ClientBase): void {
+  /** Remembers a connection from before it connects, because a silent server may never let it. */
+  remember(client: ClientBase): void {
     const socket = socketOf(client);
     if (!socket) return;
     this.#sockets.add(socket);

@@ -79,7 +79,7 @@ export interface WriteOnce<Answer> {
 
 /** A transaction that takes effect once, even if answers to its commits are lost. */
 export async function writeOnce<Answer>(
-  db: Pick<Database, "dialect" | "clock" | "transaction">,
+  db: Pick<Database, "dialect" | "clock" | "callMs" | "transaction">,
   { write, findWritten }: WriteOnce<Answer>,
   retryLimits?: RetryLimits,
 ): Promise<Answer> {

@@ -12,7 +12,7 @@ import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
 import { sleep } from "../clock.ts";
 import type { Database } from "../database.ts";
-import { BRIEF_RETRIES, persist } from "../retry.ts";
+import { answerInTime, BRIEF_RETRIES, persist, type DatabaseWatch } from "../retry.ts";
 import { isLasting, waitForRepair, type RefusedWrites } from "./refused-writes.ts";
 
 interface Waiting<Item, Answer> {
@@ -25,7 +25,7 @@ interface Waiting<Item, Answer> {
 }
 
 export interface GroupWriterOptions<Item, Answer> {
-  readonly db: Pick<Database, "dialect" | "clock">;
+  readonly db: Pick<Database, "dialect" | "clock" | "callMs">;
   readonly flush: (items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly bytes: (item: Item) => number;
   readonly signal?: AbortSignal;
@@ -33,7 +33,7 @@ export interface GroupWriterOptions<Item, Answer> {
    * The number of waiting items from which a second flush runs in parallel; never on a database with one writer.
    */
   readonly parallelFrom?: number;
-  readonly onTrouble?: (error: unknown, attempt: number) => void;
+  readonly watch?: DatabaseWatch | undefined;
   /** True if a caller waits for this item, so that an outage is reported instead of waited out. */
   readonly failFast: (item: Item) => boolean;
   /** Called at each refusal for a lasting reason, and once nothing is refused any more. */
@@ -66,10 +66,12 @@ export class GroupWriter<Item, Answer> {
   }
 
   submit(item: Item): Promise<Answer> {
-    return new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ item, bytes: this.#options.bytes(item), refusals: 0, resolve, reject });
+    const { db, bytes, failFast } = this.#options;
+    const submitted = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ item, bytes: bytes(item), refusals: 0, resolve, reject });
       this.#plan();
     });
+    return failFast(item) ? answerInTime(db, submitted) : submitted;
   }
 
   /** Resolves once all submitted items are written. */
@@ -144,13 +146,13 @@ export class GroupWriter<Item, Answer> {
   }
 
   async #flush(group: readonly Waiting<Item, Answer>[]): Promise<void> {
-    const { db, flush, signal, onTrouble } = this.#options;
+    const { db, flush, signal, watch } = this.#options;
     try {
       const items = group.map((one) => one.item);
       const answers = await persist(db, () => flush(items), {
         ...BRIEF_RETRIES,
         signal,
-        onTrouble,
+        watch,
         splits: items.length > 1,
       });
       this.flushes++;

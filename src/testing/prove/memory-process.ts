@@ -10,7 +10,7 @@ import type { SagaRecord } from "../../sagas/journal/journal.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
 import { MemoryHost } from "../memory/saga-host.ts";
 import type { MemorySaga } from "../memory/saga.ts";
-import { Mortality } from "./mortality.ts";
+import { Mortality } from "../kit/mortality.ts";
 
 /** The default of `Amends`. */
 const GRACE_MS = 10_000;

@@ -10,7 +10,7 @@ import type { Ground } from "./ground.ts";
 import type { Evidence } from "./judge.ts";
 import { DatabaseBed } from "./database-bed.ts";
 import { MemoryBed } from "./memory-bed.ts";
-import type { Mortality } from "./mortality.ts";
+import type { Mortality } from "../kit/mortality.ts";
 import { needsDatabase, type TestBed } from "./test-bed.ts";
 import { virtualClock } from "../kit/virtual-clock.ts";
 import { Rig } from "./rig.ts";

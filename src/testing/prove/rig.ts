@@ -8,7 +8,7 @@ import { err, isErr } from "../../core/result.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { StepDefinition } from "../../sagas/define/settings.ts";
 import type { Call } from "./judge.ts";
-import { forever, type Mortality } from "./mortality.ts";
+import { forever, type Mortality } from "../kit/mortality.ts";
 import { KINDS, type Schedule, type Trouble } from "./trouble.ts";
 
 /** The part of a step's context that the rig uses. */

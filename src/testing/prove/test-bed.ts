@@ -6,7 +6,7 @@
 import type { AnySaga } from "../../sagas/define/definition.ts";
 import type { SagaRecord } from "../../sagas/journal/journal.ts";
 import type { VirtualClock } from "../kit/virtual-clock.ts";
-import type { Mortality } from "./mortality.ts";
+import type { Mortality } from "../kit/mortality.ts";
 import type { Script } from "./script.ts";
 
 export interface TestBed {

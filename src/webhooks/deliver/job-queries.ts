@@ -6,6 +6,7 @@ import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { encodeResult, type JobReport, type LeasedJob, type Report } from "../../core/delivery/job.ts";
 import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
+import { nextDueIn } from "../../storage/read/next-due.ts";
 import { claimStatement, gate, holding, renewStatement, type Claimable } from "../../storage/claim.ts";
 import { bigint, id, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
@@ -233,4 +234,10 @@ export function hasNoActive(dialect: Dialect, delivery: Sql): Sql {
 
 export function deleteJobs(dialect: Dialect, deliveryIds: readonly string[]): Sql {
   return sql`delete from ${JOB.of(dialect)} where ${dialect.among(raw("saga_id"), deliveryIds, "bigint")}`;
+}
+
+/** When the lease of the next active job ends. */
+export function nextJobDue(dialect: Dialect): Sql {
+  const isActive = sql`c.status in (${literals(ACTIVE)})`;
+  return nextDueIn(dialect, dialect.table("webhook_jobs"), "next_attempt_at", isActive);
 }

@@ -3,7 +3,7 @@
  * gets a synthetic failed result, so that its delivery goes on. A job is settled once, under its token, by one report.
  */
 import type { JobResult } from "../../core/delivery/decide.ts";
-import { decodeResult, LEASE_EXPIRED, type LeasedJob, type Report } from "../../core/delivery/job.ts";
+import { decodeResult, type LeasedJob, type Report } from "../../core/delivery/job.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
 import type { Database, Row, Session } from "../../storage/database.ts";
 import {
@@ -64,7 +64,7 @@ export class Jobs {
 
   /** A job that lost too many workers is not sent again: the worker that leases it reports a failed result. */
   syntheticResult({ leases }: LeasedJob): JobResult | undefined {
-    return leases > this.#options.leaseMax ? { ok: false, code: LEASE_EXPIRED } : undefined;
+    return leases > this.#options.leaseMax ? { ok: false, code: "lease_expired" } : undefined;
   }
 
   /** Results that senders have left on their jobs and that were not applied yet, locked until the transaction ends. */

@@ -3,6 +3,7 @@
  * all results that have gathered. A process that runs the orchestrator applies its results in that commit. A process
  * that only sends leaves them on their jobs, and the orchestrator applies them by the same decision.
  */
+import type { DatabaseWatch } from "../../storage/retry.ts";
 import type { JobReport, Verdict } from "../../core/delivery/job.ts";
 import { checkedWrite } from "../../storage/write/checked-write.ts";
 import type { Database, Row } from "../../storage/database.ts";
@@ -28,7 +29,7 @@ export interface Applying {
 export interface ResultWriterOptions {
   readonly db: Database;
   readonly signal: AbortSignal;
-  readonly onTrouble: (error: unknown, attempt: number) => void;
+  readonly watch: DatabaseWatch;
   readonly onRefused?: (refused: RefusedWrites) => void;
   /** Undefined: results stay on their jobs until an orchestrator applies them. */
   readonly applying: Applying | undefined;
@@ -48,7 +49,7 @@ export class ResultWriter {
       db: options.db,
       signal: options.signal,
       parallelFrom: PARALLEL_FROM,
-      onTrouble: (error, attempt) => options.onTrouble(error, attempt),
+      watch: options.watch,
       onRefused: (refused) => options.onRefused?.(refused),
       bytes: ({ attempt }) => (attempt.responseBody?.length ?? 0) + BYTES_BESIDES,
       write: (reports) => this.#write(reports),

@@ -3,17 +3,12 @@
  * orchestrator decides.
  */
 import type { JobResult } from "../../core/delivery/decide.ts";
-import {
-  SUBSCRIPTION_DELETED,
-  SUBSCRIPTION_DISABLED,
-  type AttemptRecord,
-  type JobReport,
-  type LeasedJob,
-} from "../../core/delivery/job.ts";
+import type { ErrorCode } from "../../core/delivery/error-code.ts";
+import type { AttemptRecord, JobReport, LeasedJob } from "../../core/delivery/job.ts";
 import type { Clock } from "../../storage/clock.ts";
 import type { Row, Session } from "../../storage/database.ts";
 import type { Lease } from "../../runtime/lease.ts";
-import { Call } from "../../runtime/call.ts";
+import { Call, intercepted } from "../../runtime/call.ts";
 import type { SpanNote, Tracer } from "../../runtime/trace.ts";
 import type { SecretBox } from "../http/secret-box.ts";
 import type { Stop } from "../http/exchange.ts";
@@ -127,13 +122,13 @@ export class DeliverySender {
 
   /** Sends, unless the subscription takes nothing any more. Undefined if the job was lost before its end was known. */
   send(task: DeliveryTask, stop: Stoppage): Promise<JobReport | undefined> {
-    const refused = (code: string): Promise<JobReport> =>
+    const refused = (code: ErrorCode): Promise<JobReport> =>
       Promise.resolve(this.report(task, { ok: false, code, final: true }));
     switch (task.target.status) {
       case "Deleted":
-        return refused(SUBSCRIPTION_DELETED);
+        return refused("subscription_deleted");
       case "Disabled":
-        return refused(SUBSCRIPTION_DISABLED);
+        return refused("subscription_disabled");
       default: // also a paused one: it was sent on its way before, and that is not taken back
         return this.#options.tracer.run(
           () => spanOf(task),
@@ -165,7 +160,10 @@ export class DeliverySender {
       stop,
     };
     const { sender, graceMs } = this.#options;
-    const answer = await (graceMs === undefined ? sender.send(request) : this.#answerTo(task, request, stop));
+    const answer = await intercepted(
+      () => ({ part: "webhook", name: message.type, attempt: task.job.attempt, key: message.key }),
+      () => (graceMs === undefined ? sender.send(request) : this.#answerTo(task, request, stop)),
+    );
     if (!answer) return undefined;
     return this.report(task, resultOf(answer), attemptOf(target.url, sentAtMs, answer));
   }

@@ -16,7 +16,8 @@ import { connect as connectSecure, createSecureContext, type SecureContext } fro
 import type { Clock } from "../../storage/clock.ts";
 import { mayCall, type OpenNetworks } from "./address.ts";
 import { passContinue } from "./continue.ts";
-import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
+import { Trouble, troubleCode } from "./trouble.ts";
+import type { ErrorCode } from "../../core/delivery/error-code.ts";
 
 /** All addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
@@ -145,12 +146,12 @@ export class Connector {
 
 interface Attempt {
   /** The label of a failure at this point. */
-  phase: TroubleCode;
+  phase: ErrorCode;
   socket: Socket | undefined;
   over: boolean;
 }
 
-function phaseCode(phase: TroubleCode, error: unknown): TroubleCode {
+function phaseCode(phase: ErrorCode, error: unknown): ErrorCode {
   return phase === "connect_failed" && troubleCode(error) === "connect_refused" ? "connect_refused" : phase;
 }
 

@@ -5,7 +5,8 @@
  */
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../storage/clock.ts";
-import { Trouble, troubleCode, type TroubleCode } from "./trouble.ts";
+import { Trouble, troubleCode } from "./trouble.ts";
+import type { ErrorCode } from "../../core/delivery/error-code.ts";
 
 export interface Outgoing {
   readonly origin: string;
@@ -41,7 +42,7 @@ export function exchange(
   client: Dispatcher,
   outgoing: Outgoing,
   limits: Limits,
-): Promise<Answer | TroubleCode> {
+): Promise<Answer | ErrorCode> {
   return new Promise((resolve) => {
     const reader = new Reader(limits, resolve);
     if (limits.stop?.stopped !== undefined) return reader.end("aborted");
@@ -55,7 +56,7 @@ export function exchange(
 
 class Reader implements Dispatcher.DispatchHandler {
   readonly #limits: Limits;
-  readonly #resolve: (outcome: Answer | TroubleCode) => void;
+  readonly #resolve: (outcome: Answer | ErrorCode) => void;
   readonly #chunks: Buffer[] = [];
   readonly #cancelTimer: () => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -64,7 +65,7 @@ class Reader implements Dispatcher.DispatchHandler {
   #size = 0;
   #over = false;
 
-  constructor(limits: Limits, resolve: (outcome: Answer | TroubleCode) => void) {
+  constructor(limits: Limits, resolve: (outcome: Answer | ErrorCode) => void) {
     this.#limits = limits;
     this.#resolve = resolve;
     this.#cancelTimer = limits.clock.after(limits.timeoutMs, () => this.end("timeout"));
@@ -104,12 +105,12 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 
   /** Stops waiting and closes the connection. */
-  end(why: TroubleCode): void {
+  end(why: ErrorCode): void {
     this.#settle(why);
     this.#controller?.abort(new Trouble(why));
   }
 
-  #settle(trouble: TroubleCode | undefined): void {
+  #settle(trouble: ErrorCode | undefined): void {
     if (this.#over) return;
     this.#over = true;
     this.#cancelTimer();

@@ -64,7 +64,7 @@ export interface SendRequest {
 export interface SendResult {
   /** True if the receiver answered with a 2xx status. */
   readonly ok: boolean;
-  /** `http_<status>`, `redirect`, `gone`, or a label that says why there is no response. */
+  /** `http_<status>`, or an error code. The webhooks guide lists them. */
   readonly code: string;
   /** The HTTP status; undefined if there was no response. */
   readonly status?: number;

@@ -1,32 +1,18 @@
-/** Why a request got no response, as labels. Texts of a peer, a certificate or a library are not stored. */
+/** Maps what the platform or the HTTP client threw to the error code of the attempt. */
 
-export type TroubleCode =
-  | "address_refused"
-  | "dns_failed"
-  | "connect_timeout"
-  | "connect_refused"
-  | "connect_failed"
-  | "tls_failed"
-  | "connection_lost"
-  | "timeout"
-  | "aborted"
-  | "headers_too_large"
-  | "response_invalid"
-  | "request_invalid"
-  | "closed"
-  | "send_failed";
+import type { ErrorCode } from "../../core/delivery/error-code.ts";
 
 export class Trouble extends Error {
-  readonly code: TroubleCode;
+  readonly code: ErrorCode;
 
-  constructor(code: TroubleCode) {
+  constructor(code: ErrorCode) {
     super(code);
     this.name = "Trouble";
     this.code = code;
   }
 }
 
-const CODES: Readonly<Record<string, TroubleCode>> = {
+const CODES: Readonly<Record<string, ErrorCode>> = {
   ECONNREFUSED: "connect_refused",
   ECONNRESET: "connection_lost",
   ECONNABORTED: "connection_lost",
@@ -40,7 +26,7 @@ const CODES: Readonly<Record<string, TroubleCode>> = {
 };
 
 /** The label of an error that the platform or the HTTP client threw. */
-export function troubleCode(thrown: unknown): TroubleCode {
+export function troubleCode(thrown: unknown): ErrorCode {
   if (thrown instanceof Trouble) return thrown.code;
   if (!(thrown instanceof Error)) return "send_failed";
   if (thrown.name === "HTTPParserError") return "response_invalid";

@@ -2,7 +2,8 @@
 import { OPEN, WAITING, type DeliveryStatus } from "../../core/delivery/machine.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
-import { activeIn, oldestDueJob } from "../deliver/job-queries.ts";
+import { nextDueIn } from "../../storage/read/next-due.ts";
+import { activeIn, nextJobDue, oldestDueJob } from "../deliver/job-queries.ts";
 
 /** The number of due deliveries that are checked for whether they may be sent. */
 const LOOK_MAX = 50;
@@ -37,4 +38,18 @@ export function changeSign(dialect: Dialect): Sql {
   const newest = (table: Sql): Sql =>
     sql`coalesce(cast((select n.id from ${table} as n where n.id > 0 order by n.id desc limit 1) as text), '')`;
   return sql`${newest(dialect.table("webhook_delivery_sagas"))} || ' ' || ${newest(dialect.table("webhook_attempts"))}`;
+}
+
+/** When the next delivery, job or lane becomes due. */
+export function nextWebhookDue(dialect: Dialect): Sql {
+  const isOpen = sql`c.status in (${literals(OPEN)})`;
+  const each = [
+    nextDueIn(dialect, dialect.table("webhook_delivery_sagas"), "next_attempt_at", isOpen),
+    nextDueIn(dialect, dialect.table("webhook_lanes"), "next_due_at", raw("true")),
+    nextJobDue(dialect),
+  ];
+  return sql`(select min(u.at) from (${join(
+    each.map((at) => sql`select ${at} as at`),
+    " union all ",
+  )}) as u)`;
 }

@@ -164,6 +164,8 @@ function store(
     input: mask(seed.input),
     results: Object.fromEntries(Object.entries(results).map(([name, value]) => [name, mask(value)])),
     dueAt: status === "RUNNING" ? new Date(endMs + 300_000).toISOString() : null,
+    waiting: null,
+    running: null,
     owner: status === "RUNNING" || status === "COMPENSATING" ? "worker-eu-1.7f3a" : null,
     error: failed ? { kind: "err", label: "card-declined", value: mask({ code: "do_not_honor" }) } : null,
     undoErrors: stalled ? [{ kind: "exhausted", label: "BankClosed", step: lastDone }] : [],

@@ -27,7 +27,11 @@ export function readWorld(world: World, name: string, query: URLSearchParams): u
     return first === undefined ? sagas(world, query) : (world.sagas.get(first)?.detail ?? lost());
   if (room === "outbox") {
     if (first !== undefined) return world.outbox.get(first) ?? lost();
-    return pageOf(fit(states([...world.outbox.values()], query), query.get("subject"), "subjectId"), query);
+    const kinds = query.get("kind")?.split(",");
+    const entries = states([...world.outbox.values()], query).filter(
+      ({ kind }) => kinds?.includes(kind) ?? true,
+    );
+    return pageOf(fit(entries, query.get("subject"), "subjectId"), query);
   }
   if (room === "flows") {
     if (first !== undefined) return world.flows.get(first) ?? lost();

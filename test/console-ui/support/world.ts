@@ -112,6 +112,12 @@ function busy(world: World): World {
         subjectId: null,
       }),
       entryOf("0193-e4", "pending", nowMs, { name: "search-index", subjectId: "user-12" }),
+      entryOf("0193-e6", "pending", nowMs, {
+        kind: "event",
+        name: "ShelfFilled",
+        operation: null,
+        subjectId: null,
+      }),
       entryOf("0193-e5", "scheduled", nowMs, {
         name: "backups",
         nextAttemptAt: new Date(nowMs + 9 * 86_400_000).toISOString(),
@@ -217,9 +223,9 @@ export function attentionOf(world: World): readonly AttentionLine[] {
   });
   const flows = [...world.flows.values()].flatMap((flow): readonly AttentionLine[] => {
     if (flow.status !== "stalled") return [];
-    const { id, type: name, updatedAt: since, actions } = flow;
+    const { id, type: name, processId, updatedAt: since, actions } = flow;
     const reason = "the undo of create_feature_tables failed (ConnectionRefused)";
-    return [{ kind: "stalled-run", id, name, since, reason, actions, skippable: [] }];
+    return [{ kind: "stalled-run", id, name, processId, since, reason, actions, skippable: [] }];
   });
   const letters = [...world.deliveries.values()].flatMap((delivery): readonly AttentionLine[] => {
     if (delivery.deadLetter !== "Open") return [];
@@ -254,7 +260,7 @@ export function attentionOf(world: World): readonly AttentionLine[] {
     if (!erasure.overdue) return [];
     const { subjectId: id, dueBy: since } = erasure;
     const reason = "stripe is abandoned";
-    return [{ kind: "overdue-erasure", id, name: id, since, reason, actions: [], skippable: [] }];
+    return [{ kind: "overdue-erasure", id, name: "erasure", since, reason, actions: [], skippable: [] }];
   });
   return [...sagas, ...entries, ...flows, ...letters, ...subscriptions, ...overdue];
 }

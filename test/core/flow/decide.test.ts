@@ -113,6 +113,15 @@ it("[F-13][F-16] past its deadline a run waits for the handler that still runs, 
   expect(applied(late.state, act("b", "exhausted")).emit).toEqual(["command b", "command a"]);
 });
 
+it("[F-16] a run that turns back at its deadline undoes its steps in reverse, also while a handler runs", () => {
+  const done = through(act("a"), act("b"), act("c"));
+  for (const delivery of ["unbegun", "running"] as const) {
+    const late = applied(done, { kind: "deadline", delivery });
+    const rest = delivery === "running" ? applied(late.state, act("d", "err")) : late;
+    expect(rest.emit.filter((one) => one !== "result")).toEqual(["command b", "command a"]);
+  }
+});
+
 it("[F-16] a handler that never began has nothing to undo, one that is in doubt has", () => {
   expect(applied(through(act("a")), { kind: "deadline", delivery: "unbegun" }).emit).toEqual(["command a"]);
   expect(applied(through(act("a")), { kind: "deadline", delivery: "doubtful" }).emit).toEqual([

@@ -24,7 +24,12 @@ export class DeliveryCompetitor {
     this.#database = database;
     this.#registry = new SagaRegistry(definitionsOf(workload).events, database.dialect.name);
     const { signal } = new AbortController();
-    this.#store = new FlowStore({ db: database, leaseMs: LEASE_MS, signal, onTrouble: () => undefined });
+    this.#store = new FlowStore({
+      db: database,
+      leaseMs: LEASE_MS,
+      signal,
+      watch: { trouble: () => undefined, answered: () => undefined },
+    });
   }
 
   async claimHeld(): Promise<number> {

@@ -70,7 +70,7 @@ export function parts(db: Database, options: PartsOptions = {}): Parts {
   const writer = new ResultWriter({
     db,
     signal: new AbortController().signal,
-    onTrouble: nothing,
+    watch: { trouble: nothing, answered: nothing },
     applying: isSplit ? undefined : orchestrating,
   });
   const takeIn = async (session: Session, limit: number): Promise<readonly DeliveryTask[]> => {

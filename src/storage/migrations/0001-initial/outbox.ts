@@ -10,7 +10,7 @@
  */
 import { OPERATIONS, OUTBOX_KINDS, VERIFICATIONS } from "../../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE, outboxMachine } from "../../../core/outbox/machine.ts";
-import { freshFirst } from "../../claim.ts";
+import { freshFirst, isUntried, triedLast } from "../../claim.ts";
 import { initially, isState, oneOf, type Ddl } from "../ddl.ts";
 
 /** The handler of a delivery, with the version of its event, or the name of a call. Everything else has one lane. */
@@ -59,6 +59,11 @@ export function outbox(ddl: Ddl): string[] {
     index(
       "outbox_due",
       `${name} (kind, lane, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${open}`,
+    ),
+    // Requests of subjects are claimed in an order of their own.
+    index(
+      "outbox_erasure",
+      `${name} ((${triedLast()}), (case when ${isUntried()} then enqueued_at else ${gate("next_attempt_at")} end), ${gate("next_attempt_at")}, entry_id) where kind = 'erasure' and ${open}`,
     ),
     index(
       "outbox_subject",

@@ -1,0 +1,46 @@
+/** Whether a worker runs, here or elsewhere: for callers that wait, for readiness and for the command line. */
+import { readWorkers, type Workers } from "../runtime/presence/presence.ts";
+import type { Database } from "../storage/database.ts";
+import type { Reader } from "../storage/read/reader.ts";
+import type { Logger } from "./log/logger.ts";
+
+export type { Workers };
+
+export function workersOf(reader: Reader): Promise<Workers> {
+  return readWorkers(reader);
+}
+
+/** However many callers wait, the database is asked, and the log told, once in this time. */
+const ASK_EVERY_MS = 60_000;
+
+export class WorkerLookout {
+  readonly #db: Database;
+  readonly #isHere: () => boolean;
+  readonly #logger: Logger;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `isHere` is true while a worker of this process runs. */
+  constructor(db: Database, isHere: () => boolean, logger: Logger) {
+    this.#db = db;
+    this.#isHere = isHere;
+    this.#logger = logger;
+  }
+
+  /** True also if that cannot be found out. */
+  async isRunning(): Promise<boolean> {
+    if (this.#isHere()) return true;
+    const workers = await readWorkers(this.#db).catch(() => undefined);
+    return workers === undefined || workers.running > 0;
+  }
+
+  async warnIfNone(id: string): Promise<void> {
+    const nowMs = this.#db.clock.monotonicMs();
+    if (nowMs - this.#askedAtMs < ASK_EVERY_MS) return;
+    this.#askedAtMs = nowMs;
+    if (await this.isRunning()) return;
+    this.#logger.warn(
+      { id },
+      "amends: a caller waits for a saga, and no worker is running: start one with `amends.worker().start()` or `amends worker`",
+    );
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Whether a worker runs anywhere. Each worker says so every 15 seconds, in one small commit, and says when it stops. A
+ * worker that has said nothing for a minute counts as gone.
+ */
+import { instant } from "../../storage/column.ts";
+import type { Database, Row } from "../../storage/database.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import { persist } from "../../storage/retry.ts";
+import type { Sql } from "../../storage/sql.ts";
+import { projection } from "../../storage/table.ts";
+import { listWorkers, saySeen, sayStopped, takeOldRow, WORKER } from "./queries.ts";
+
+export const BEAT_MS = 15_000;
+const GONE_MS = 60_000;
+const COUNT_MAX = 1_000;
+const ANSWER_MS = 5_000;
+
+const SEEN = projection({ ...WORKER.shape, nowAt: instant("now_at") });
+
+export interface Workers {
+  /** The number of workers that run, counted up to 1,000. */
+  readonly running: number;
+  /** Milliseconds since a worker was last seen; undefined if there never was one. */
+  readonly seenMsAgo: number | undefined;
+}
+
+export async function readWorkers(reader: Reader): Promise<Workers> {
+  const rows = (await reader.query(listWorkers(reader.dialect, COUNT_MAX))).map((row) => SEEN.read(row));
+  const running = rows.filter(
+    ({ seenAt, stoppedAt, nowAt }) => stoppedAt === undefined && nowAt - seenAt < GONE_MS,
+  );
+  const [last] = rows;
+  return { running: running.length, seenMsAgo: last && Math.max(0, last.nowAt - last.seenAt) };
+}
+
+/** The presence of the worker of one process. */
+export class Presence {
+  readonly #db: Database;
+  readonly #owner: string;
+  #isKnown = false;
+
+  constructor(db: Database, owner: string) {
+    this.#db = db;
+    this.#owner = owner;
+  }
+
+  async seen(): Promise<void> {
+    const { dialect } = this.#db;
+    const isTaken = !this.#isKnown && (await this.#query(takeOldRow(dialect, this.#owner))).length > 0;
+    if (!isTaken) await this.#query(saySeen(dialect, this.#owner));
+    this.#isKnown = true;
+  }
+
+  async stopped(): Promise<void> {
+    await this.#query(sayStopped(this.#db.dialect, this.#owner));
+  }
+
+  /** Tried once: the next beat comes soon. */
+  #query(statement: Sql): Promise<readonly Row[]> {
+    return persist(this.#db, () => this.#db.query(statement, ANSWER_MS), { attemptMax: 1 });
+  }
+}

@@ -1,0 +1,84 @@
+/** Without a worker nothing is processed: whoever waits or looks is told. */
+import { Amends, saga, type Logger } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { readWorkers } from "../../src/runtime/presence/presence.ts";
+import { sql } from "../../src/storage/sql.ts";
+import { cli } from "../cli/support/cli.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { until } from "../support/until.ts";
+
+const order = saga("order", z.object({})).step("one", { act: () => 1 });
+
+onEachDatabase((database) => {
+  it("[P-01] a wait without a worker is told once, and its end says that none is running", async () => {
+    const clock = virtualClock();
+    const said: string[] = [];
+    const note = (_: object, message: string): void => void said.push(message);
+    const logger: Logger = { info: note, warn: note, error: note };
+    const amends = await database.amends({ clock, sagas: [order], logger });
+    const runs = await Promise.all(["o-1", "o-2"].map((id) => amends.start(order, {}, { id })));
+    const waits = runs.map((run) => run.result({ timeout: "30s" }).catch((error: unknown) => error));
+    await until(async () => {
+      await clock.advance(1_000);
+      return said.length > 0;
+    });
+    expect(said).toEqual([expect.stringContaining("no worker is running")]);
+    await clock.advance(30_000);
+    for (const error of await Promise.all(waits)) {
+      expect(error).toMatchObject({ code: "STOPPED_WAITING", details: { isWorkerRunning: false } });
+      expect((error as Error).message).toContain("no worker is running");
+    }
+    expect(said).toHaveLength(1);
+    // With a worker elsewhere, a wait ends without that.
+    await database.worker(await database.amends({ clock }));
+    const over = (await amends.get("o-1")).result({ timeout: "1ms" }).catch((error: unknown) => error);
+    await until(() => clock.advance(1_000).then(() => true));
+    expect(await over).toMatchObject({ details: { isWorkerRunning: true } });
+  });
+
+  it("[P-01] a worker says every 15 seconds that it runs, once more when it stops, and is gone after a minute of silence", async () => {
+    const clock = virtualClock();
+    const db = await database.open({ clock });
+    const amends = new Amends({ database: db, sagas: [order] });
+    expect(await readWorkers(db)).toEqual({ running: 0, seenMsAgo: undefined });
+    const worker = amends.worker();
+    await worker.start();
+    await until(async () => {
+      await clock.advance(30_000);
+      return (await readWorkers(db)).seenMsAgo === 0;
+    });
+    expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0 });
+    await worker.stop();
+    expect(await readWorkers(db)).toEqual({ running: 0, seenMsAgo: 0 });
+    await db.query(sql`update ${db.dialect.table("workers")} set stopped_at = null`);
+    await clock.advance(59_999);
+    expect((await readWorkers(db)).running).toBe(1);
+    await clock.advance(1);
+    expect((await readWorkers(db)).running).toBe(0);
+    // A row that is a day old is used again.
+    await clock.advance(86_400_000);
+    await new Amends({ database: db, sagas: [order] }).worker().runOnce();
+    const rows = await db.query(sql`select owner from ${db.dialect.table("workers")}`);
+    expect(rows).toHaveLength(1);
+    expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0 });
+  });
+
+  it("[P-03] `amends status` and `amends doctor` say that no worker is running, and how many are", async () => {
+    const amends = await database.amends({ sagas: [order] });
+    const place = await database.place();
+    const workersIn = async (): Promise<Finding | undefined> => {
+      const { out } = await cli(["doctor", "--json", "--database", place]);
+      return (JSON.parse(out) as { findings: readonly Finding[] }).findings.find(
+        ({ check }) => check === "workers",
+      );
+    };
+    expect(await workersIn()).toMatchObject({ level: "warn", advice: expect.any(String) as string });
+    expect((await workersIn())?.detail).toBe("no worker is running; none has ever run here");
+    expect((await cli(["status", "--database", place])).out).toContain("no worker is running");
+    await database.worker(amends);
+    expect(await workersIn()).toMatchObject({ level: "ok", detail: "1 worker running" });
+    expect((await cli(["status", "--database", place])).out).toMatch(/workers +1 running/);
+  });
+});
