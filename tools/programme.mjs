@@ -3,13 +3,15 @@
  * rounds. `npm run crash`: the crash tests (test/crash), in which each process is killed and stopped at every crash
  * point; `npm test` tries a sample of them.
  */
+import { availableParallelism } from "node:os";
 import { buildTests } from "./build.mjs";
 import { ensureInstalled, program, toolMain } from "./project.mjs";
 
-/** @type {Record<string, { files: string[], env: Record<string, string> }>} */
+/** @type {Record<string, { args: string[], env: Record<string, string> }>} */
 const PROGRAMMES = {
-  races: { files: ["races"], env: { AMENDS_ROUNDS: "10" } },
-  crash: { files: ["test/crash"], env: { AMENDS_CRASH: "1" } },
+  races: { args: ["races"], env: { AMENDS_ROUNDS: "10" } },
+  // Each test file has processes of its own. More files than cores would make each of them miss its leases.
+  crash: { args: ["test/crash", `--maxWorkers=${availableParallelism()}`], env: { AMENDS_CRASH: "1" } },
 };
 
 await toolMain(async () => {
@@ -19,6 +21,6 @@ await toolMain(async () => {
   const built = await buildTests();
   if (!built.ok) throw new Error(built.output);
   const env = { ...programme.env, AMENDS_TEST_REPORT: ".amends/programme-report.json" };
-  const outcome = await program("vitest", ["run", ...programme.files], { show: true, env });
+  const outcome = await program("vitest", ["run", ...programme.args], { show: true, env });
   if (!outcome.ok) process.exitCode = 1;
 });

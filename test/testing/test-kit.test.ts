@@ -102,7 +102,7 @@ describe("sqlite", () => {
     expect((await kit.amends.inspect(run))?.status).toBe("FAILED");
     expect((await kit.amends.events.inspect(flow))?.status).toBe("completed");
     const counts = [...shop.effects].filter(([what]) => !what.startsWith("charge"));
-    expect(counts.map(([what]) => what.split(" ")[0]).toSorted()).toEqual([
+    expect(counts.map(([what]) => String(what.split(" ")[0])).toSorted()).toEqual([
       "mail",
       "mail",
       "reserve",

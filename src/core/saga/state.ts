@@ -58,8 +58,8 @@ export function isActingAt({ steps, plan }: SagaState, index: number): boolean {
 }
 
 /** The step behind the pivot that keeps failing and needs a person, while it is tried again; undefined if there is none. */
-export function failingStep({ status, steps, plan }: SagaState): FailingStep | undefined {
-  if (status !== "RUNNING") return undefined;
+export function failingStep({ status, steps, plan, pivot }: SagaState): FailingStep | undefined {
+  if (pivot < 0 || status !== "RUNNING") return undefined;
   const index = steps.findIndex(({ failing }) => failing !== undefined);
   const step = steps[index];
   if (!step?.failing) return undefined;

@@ -31,6 +31,7 @@ export const APPLICATION_RIGHTS: Role = {
     audit_events: { select: true, insert: true },
     audit_head: { select: true, insert: true, update: true },
     operator_actions: { select: true, insert: true },
+    workers: { select: true, insert: true, update: true },
     webhook_events: { select: true, insert: true },
     webhook_subscriptions: { select: true, insert: true, update: true },
     webhook_subscription_types: { select: true, insert: true, delete: true },

@@ -7,6 +7,7 @@ import type { CrashPoint } from "./crash-points.ts";
 export interface ChildInstructions {
   readonly scenario: string;
   readonly signal: "SIGKILL" | "SIGSTOP" | undefined;
+  readonly leaseMs?: number;
   /** Each run waits at its point; a run without a point runs to its end. */
   readonly runs: readonly { readonly sandbox: Sandbox; readonly point?: string | undefined }[];
 }

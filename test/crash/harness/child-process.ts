@@ -19,7 +19,8 @@ export interface Ended {
   readonly hung: boolean;
 }
 
-const LIMIT_MS = 60_000;
+/** Only ends a process that hangs. */
+const LIMIT_MS = 240_000;
 
 /** After a failed test, children that still run are killed when the test process exits. */
 const alive = new Set<ChildProcess>();

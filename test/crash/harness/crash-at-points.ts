@@ -3,6 +3,8 @@
  * worker recover, and returns every violation in words.
  */
 import { RecoveryWorkers } from "./recovery-workers.ts";
+import { isExhaustive } from "./sampling.ts";
+import { LEASE_MS } from "./scenario-run.ts";
 import type { ChildReport } from "./child-messages.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { CrashPoint } from "./crash-points.ts";
@@ -47,13 +49,13 @@ async function crashAtPoints(options: CrashOptions): Promise<CrashFindings> {
   let takenOver = 0;
   let open = tried;
   // If the machine stalls for longer than a lease, a process loses its own saga before it arrives at its point. Then
-  // the point is tried again, with fewer runs side by side.
+  // the point is tried again, with fewer runs side by side and a longer lease.
   for (let round = 1; open.length > 0 && round <= TRIES_MAX; round++) {
     const runsMax = Math.ceil(RUNS_MAX / round ** 2);
     const runs = Math.ceil(open.length / Math.ceil(open.length / runsMax));
     const missed: string[] = [];
     for (let at = 0; at < open.length; at += runs) {
-      const crash = await crashAt(options, open.slice(at, at + runs));
+      const crash = await crashAt(options, open.slice(at, at + runs), LEASE_MS * 4 ** (round - 1));
       found.push(...crash.problems);
       missed.push(...crash.missed);
       takenOver += crash.takenOver;
@@ -77,8 +79,8 @@ function discoverPointsOnce(options: CrashOptions): ReturnType<typeof discoverPo
   return points;
 }
 
-/** Processes at the same time. Most of the time they wait for leases to expire. */
-const PARALLEL_MAX = 2;
+/** Processes at the same time. A whole run has more of them in other test files, and one more would only be in their way. */
+const PARALLEL_MAX = isExhaustive ? 1 : 2;
 let busy = 0;
 const waiting: (() => void)[] = [];
 
@@ -99,7 +101,9 @@ async function discoverPoints(
   options: CrashOptions,
 ): Promise<{ points: readonly CrashPoint[]; problems: string[] }> {
   const sandbox = await options.sandboxes.create();
-  const instructions = { scenario: options.scenario.name, signal: undefined, runs: [{ sandbox }] };
+  // No lease has to expire here, and a process that loses its own claim on a busy machine reaches other points.
+  const leaseMs = LEASE_MS * 4;
+  const instructions = { scenario: options.scenario.name, signal: undefined, leaseMs, runs: [{ sandbox }] };
   const workers = await RecoveryWorkers.open(options.scenario, [sandbox]);
   const child = await startChild(instructions, options.root);
   workers.cancelOnRequest(child);
@@ -120,12 +124,12 @@ interface Crash {
   readonly missed: readonly string[];
 }
 
-async function crashAt(options: CrashOptions, names: readonly string[]): Promise<Crash> {
+async function crashAt(options: CrashOptions, names: readonly string[], leaseMs: number): Promise<Crash> {
   const { sandboxes, scenario, signal, root } = options;
   const inUse = await Promise.all(names.map(() => sandboxes.create()));
   const runs = names.map((point, index) => ({ point, sandbox: inUse[index] as Sandbox }));
   const workers = await RecoveryWorkers.open(scenario, inUse);
-  const child = await startChild({ scenario: scenario.name, signal, runs }, root);
+  const child = await startChild({ scenario: scenario.name, signal, leaseMs, runs }, root);
   workers.cancelOnRequest(child);
   const result =
     signal === "SIGKILL"

@@ -56,6 +56,7 @@ async function runOne(index: number): Promise<void> {
       scenario: scenarioOf(instructions.scenario),
       atPoint,
       cancel,
+      ...(instructions.leaseMs !== undefined && { leaseMs: instructions.leaseMs }),
     });
     await sendReport({ kind: "finished", run: index, reached, ...report });
   } catch (error) {

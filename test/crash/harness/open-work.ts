@@ -33,6 +33,24 @@ export async function describeOpen(database: Database): Promise<string> {
   return JSON.stringify(found.flat());
 }
 
+const TABLES_MAX = 6_000;
+
+/** Sagas with their lines, runs over events and the outbox, for the report of a violation: the first 6,000 characters. */
+export async function describeTables(database: Database): Promise<string> {
+  const { dialect } = database;
+  const found = await database.batch([
+    sql`select id, status, version, token, owner, recovery_attempts, error from ${dialect.table("saga_executions")}`,
+    sql`select saga_id, id, token, step_name, action, status, details, next_step from ${dialect.table("saga_logs")}
+      order by saga_id, id`,
+    sql`select saga_id, status, version, current_step, completed_steps, undo_steps, late_step, error
+      from ${dialect.table("saga_state")}`,
+    sql`select entry_id, kind, name, handler, status, attempts, token, last_error from ${dialect.table("outbox")}
+      order by entry_id`,
+  ]);
+  const text = found.flatMap((rows) => rows.map((row) => JSON.stringify(row))).join("\n");
+  return text.length > TABLES_MAX ? `${text.slice(0, TABLES_MAX)} …` : text;
+}
+
 /** The token of each claimed entry, by id, without the relay of audit events. */
 export async function heldEntries(database: Database): Promise<ReadonlyMap<string, number>> {
   const rows = await database.query(

@@ -18,10 +18,13 @@ export class RecoveryWorkers {
   readonly #requests: Promise<void>[] = [];
 
   readonly #overlaps: boolean;
+  /** For each run: why its recovery did not end. */
+  readonly #failures: readonly string[][];
 
   private constructor(workers: readonly RecoveryWorker[], overlaps: boolean) {
     this.#workers = workers;
     this.#overlaps = overlaps;
+    this.#failures = workers.map(() => []);
   }
 
   static async open(scenario: Scenario, inUse: readonly Sandbox[]): Promise<RecoveryWorkers> {
@@ -38,9 +41,17 @@ export class RecoveryWorkers {
     });
   }
 
+  /** A recovery that fails is a problem of its own point, which `check` names: it must not hide the other runs. */
   async recover(): Promise<readonly number[]> {
     await Promise.all(this.#requests);
-    return Promise.all(this.#workers.map((recovery) => recovery.run()));
+    return Promise.all(
+      this.#workers.map((recovery, run) =>
+        recovery.run().catch((error: unknown) => {
+          this.#failures[run]?.push(`the recovery failed: ${String(error)}`);
+          return 0;
+        }),
+      ),
+    );
   }
 
   /** Waits until the child is dead, checks what it left, and recovers. */
@@ -72,8 +83,18 @@ export class RecoveryWorkers {
     return { problems, takenOver: count(takenOver) };
   }
 
-  check(names: readonly string[]): Promise<string[]> {
-    return this.#collect(names, (recovery) => recovery.check());
+  /** The violations of each run, with its point, and the tables of a run that has some. */
+  async check(names: readonly string[]): Promise<string[]> {
+    const found = await this.#collect(names, (recovery) => recovery.check());
+    const failed = this.#failures.flatMap((texts, run) => texts.map((text) => `${names[run]}: ${text}`));
+    const problems = [...failed, ...found];
+    const isBroken = (name: string): boolean => problems.some((problem) => problem.startsWith(`${name}: `));
+    const tables = await Promise.all(
+      names.map(async (name, run) =>
+        isBroken(name) ? [`${name}: its tables: ${(await this.#workers[run]?.tables()) ?? ""}`] : [],
+      ),
+    );
+    return [...problems, ...tables.flat()];
   }
 
   async close(): Promise<void> {

@@ -10,8 +10,14 @@ const asked = process.env["AMENDS_CRASH"];
 
 export const repetitions: number = Number(asked ?? 1);
 
+/**
+ * `AMENDS_CRASH_POINT="write 3 after"` tries this point alone. Points are numbered in the order of the durable writes,
+ * so a point's name repeats a run: no run draws anything at random.
+ */
+export const onlyPoint: string | undefined = process.env["AMENDS_CRASH_POINT"];
+
 /** True if every point is tried with every signal on both databases. */
-export const isExhaustive: boolean = asked !== undefined;
+export const isExhaustive: boolean = asked !== undefined || onlyPoint !== undefined;
 
 export type Signal = "SIGKILL" | "SIGSTOP";
 
@@ -45,6 +51,7 @@ export function sampleOneIn(
   dialect: Sandbox["dialect"],
 ): readonly CrashPoint[] {
   const first = dialect === "postgres" ? 0 : Math.min(every / 2, points.length - 1);
+  if (onlyPoint !== undefined) return points.filter(({ name }) => name === onlyPoint);
   return points.filter((_, index) => isExhaustive || index % every === first);
 }
 

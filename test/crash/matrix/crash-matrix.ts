@@ -4,7 +4,7 @@
  * has test files of its own, so that the two run side by side.
  */
 import { expect, it } from "vitest";
-import { samplePoints, isExhaustive, signalsFor, repetitions } from "../harness/sampling.ts";
+import { samplePoints, isExhaustive, onlyPoint, signalsFor, repetitions } from "../harness/sampling.ts";
 import { crashAtEachPoint } from "../harness/crash-at-points.ts";
 import type { Sandbox } from "../harness/sandbox.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
@@ -15,8 +15,16 @@ const SIGNALS = {
   SIGSTOP: "stopped past its lease at each point",
 } as const;
 
-/** Includes the time in which a test waits for a free slot on a busy machine. */
-const LIMIT_MS = 300_000;
+/** Includes the time in which a test waits for a free slot: for all others of its file, on a busy machine. */
+const LIMIT_MS = isExhaustive ? 3_600_000 : 300_000;
+
+/** Says how to try one of the points again: a problem begins with the name of its point. */
+function repeatOne({ name, title }: Scenario, dialect: Sandbox["dialect"], signal: string): string {
+  // Vitest takes a regular expression: without the ids in square brackets the title is none.
+  const words = title.replace(/^(?:\[[A-Z]-\d{2}\])+ /, "");
+  const command = `AMENDS_CRASH_POINT="<point>" npm test -- test/crash/matrix -t "${words}"`;
+  return `scenario ${name} on ${dialect}, ${signal}. To repeat one point: ${command}`;
+}
 
 export function crashMatrix(dialect: Sandbox["dialect"], scenarios: readonly Scenario[]): void {
   onDialect(dialect, (sandboxes) => {
@@ -35,7 +43,9 @@ export function crashMatrix(dialect: Sandbox["dialect"], scenarios: readonly Sce
                 signal,
                 choose: (all) => samplePoints(all, signal, dialect),
               });
-              expect(problems).toEqual([]);
+              const repeat = problems.length === 0 ? [] : [repeatOne(scenario, dialect, signal)];
+              expect([...repeat, ...problems]).toEqual([]);
+              if (onlyPoint !== undefined) continue;
               expect(points.length).toBeGreaterThan(isExhaustive ? 2 : 0);
               expect(takenOver).toBeGreaterThan(isExhaustive ? 0 : -1);
             }
