@@ -154,14 +154,14 @@ export const LATE_SUCCESS_NOT_UNDONE: readonly Patch[] = [
 export const RUN_MOVED_BEFORE_EVENTS: readonly Patch[] = [
   {
     file: "events/store/store.js",
-    from: "write: (items) => writeTogether(this.#tools, items),",
-    to: `write: async (items) => {
-                const nothing = { rows: [], runs: [] };
-                const bare = items.map(({ outcome, claims }) => ({ outcome, out: nothing, claims }));
-                const answers = await writeTogether(this.#tools, bare);
-                const rest = items.map(({ out }) => ({ outcome: undefined, out, claims: [] }));
-                await writeTogether(this.#tools, rest);
-                return answers;
-            },`,
+    from: "return writeTogether(this.#tools, items);",
+    to: `{
+            const nothing = { rows: [], runs: [] };
+            const bare = items.map(({ outcome, claims }) => ({ outcome, out: nothing, claims }));
+            const answers = await writeTogether(this.#tools, bare);
+            const rest = items.map(({ out }) => ({ outcome: undefined, out, claims: [] }));
+            await writeTogether(this.#tools, rest);
+            return answers;
+        }`,
   },
 ];

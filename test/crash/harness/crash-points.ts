@@ -2,8 +2,9 @@
  * A database with crash points: it calls back before and after each durable write, and numbers these points. It wraps
  * the port that every adapter implements, so that the library contains no code for tests.
  *
- * Only writes are numbered. The number of reads, and of claims that found nothing, depends on timing. Renewals depend
- * on timing too and have numbers of their own. A claim of a single statement runs in a transaction here, so that its
+ * Only writes are numbered. The number of reads, and of claims that found nothing, depends on timing. So do the writes of
+ * a worker's presence and of the kinds that it knows, on which no saga depends: they are no points. Renewals depend on timing too and have numbers of
+ * their own. A claim of a single statement runs in a transaction here, so that its
  * result is known before the commit.
  */
 import type { Database } from "../../../src/storage/database.ts";
@@ -90,8 +91,14 @@ export function withCrashPoints(inner: Database, atPoint: AtPoint, label: string
   };
 }
 
+/** A statement that begins with a common table expression may only read. */
 function isWrite(statement: Sql): boolean {
-  return /^\s*(?:insert|update|delete|with)\b/i.test(statement.sql);
+  const isAny = /\b(?:insert\s+into|delete\s+from|update\s+\S+\s+(?:as\s+\w+\s+)?set)\b/i.test(statement.sql);
+  return isAny && !isPresence(statement);
+}
+
+function isPresence(statement: Sql): boolean {
+  return /^\s*(?:insert into|update)\s+\S*(?:workers|saga_kinds)\b/i.test(statement.sql);
 }
 
 function isClaim(statement: Sql): boolean {
