@@ -154,7 +154,7 @@ export const LATE_SUCCESS_NOT_UNDONE: readonly Patch[] = [
 export const RUN_MOVED_BEFORE_EVENTS: readonly Patch[] = [
   {
     file: "events/store/store.js",
-    from: "write: (items) => writeTogether(this.#tools, items),",
+    from: "write: (items) => this.#write(items),",
     to: `write: async (items) => {
                 const nothing = { rows: [], runs: [] };
                 const bare = items.map(({ outcome, claims }) => ({ outcome, out: nothing, claims }));

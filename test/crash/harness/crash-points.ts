@@ -91,7 +91,12 @@ export function withCrashPoints(inner: Database, atPoint: AtPoint, label: string
 }
 
 function isWrite(statement: Sql): boolean {
-  return /^\s*(?:insert|update|delete|with)\b/i.test(statement.sql);
+  return /^\s*(?:insert|update|delete|with(?!\s+recursive))\b/i.test(statement.sql) && !isPresence(statement);
+}
+
+/** A worker says that it runs, and what it can run. How often depends on timing, and no work depends on it. */
+function isPresence(statement: Sql): boolean {
+  return /^\s*(?:insert\s+into|update)\s+(?:\w+[._])?(?:workers|saga_kinds)\b/i.test(statement.sql);
 }
 
 function isClaim(statement: Sql): boolean {
