@@ -1,4 +1,4 @@
-// The plain runner that people write by hand: a batch is claimed with one statement, and each outcome is booked in a
+// The plain runner that people write by hand: a batch is claimed with one statement, and each outcome is recorded in a
 // transaction of its own, which locks what its subject waits for, settles the entry and writes its audit events.
 import pg from "pg";
 import { randomUUID } from "node:crypto";

@@ -77,13 +77,13 @@ async function answered(agent, port) {
   return Number(await answer.body.text());
 }
 
-/** What has arrived was not delivered before it is in the books. */
+/** An event that has arrived counts as delivered once the database says so. */
 async function allBooked(url, expected) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const booked = async () =>
+  const recorded = async () =>
     (await client.query("select count(*)::int as n from amends.webhook_attempts where ok")).rows[0].n;
-  while ((await booked()) < expected) await pause(25);
+  while ((await recorded()) < expected) await pause(25);
   await client.end();
 }
 

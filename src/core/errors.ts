@@ -161,13 +161,16 @@ export const RETRY_LATER_MAX_MS = 86_400_000;
 
 /** The wait after a throw: the schedule's delay, or the wait that the other side asked for if that is longer. */
 export function waitAfter(thrown: unknown, scheduledMs: number): number {
+  return Math.max(scheduledMs, askedWait(thrown) ?? 0);
+}
+
+/** The wait that the other side asked for, in milliseconds; undefined if it asked for none. */
+export function askedWait(thrown: unknown): number | undefined {
   try {
     const askedMs = isRetryLater(thrown) ? thrown.afterMs : undefined;
-    return askedMs && askedMs > scheduledMs
-      ? Math.max(scheduledMs, Math.min(askedMs, RETRY_LATER_MAX_MS))
-      : scheduledMs;
+    return askedMs === undefined ? undefined : Math.min(askedMs, RETRY_LATER_MAX_MS);
   } catch {
-    return scheduledMs; // a proxy that does not show its prototype
+    return undefined; // a proxy that does not show its prototype
   }
 }
 

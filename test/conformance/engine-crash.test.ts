@@ -23,7 +23,7 @@ for (const [title, make] of Object.entries(STORAGES)) {
     const process = processes();
 
     it.each(["COMPLETED", "FAILED"] as const)(
-      "[S-04][S-07] a saga that ends %s gets there, and its books agree, before whichever call its process dies",
+      "[S-04][S-07] a saga that ends %s gets there, and its tables agree, before whichever call its process dies",
       async (end) => {
         const done: string[] = [];
         const ways = saga("ways", z.object({}))

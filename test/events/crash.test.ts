@@ -1,6 +1,6 @@
 /**
  * A process that is gone at any durable point: from there on nothing that it does reaches the database. Another one
- * finishes its work once the leases have lapsed, and in the end the books are the same as if nothing had happened.
+ * finishes its work once the leases have lapsed, and in the end the tables are the same as if nothing had happened.
  */
 import { Amends } from "amends";
 import { virtualClock } from "amends/testing";
@@ -48,7 +48,7 @@ async function play(
   wills: Wills,
   end: string,
   dieAt: string | undefined,
-): Promise<{ points: string[]; books: string[]; calls: string[] }> {
+): Promise<{ points: string[]; rows: string[]; calls: string[] }> {
   const points: string[] = [];
   const made = convention(wills);
   const options = { events: [made.saga, ...made.undoers] };
@@ -71,7 +71,7 @@ async function play(
     if (run) await waitFor(isOver);
   }
   const look = await database.open();
-  return { points, books: await sent(look), calls: made.calls };
+  return { points, rows: await sent(look), calls: made.calls };
 }
 
 onEachDatabase((database) => {
@@ -81,7 +81,7 @@ onEachDatabase((database) => {
   ];
   for (const [name, wills, end] of scenarios) {
     it(
-      `[F-07][F-08][F-17] a process gone at any durable point of a run that ${name} loses nothing and repeats nothing in the books`,
+      `[F-07][F-08][F-17] a process gone at any durable point of a run that ${name} loses nothing and repeats nothing in the tables`,
       { timeout: 120_000 },
       async () => {
         const whole = await play(database, wills, end, undefined);
@@ -89,14 +89,14 @@ onEachDatabase((database) => {
         expect(whole.points.length).toBeGreaterThan(5);
         let unpublished = 0;
         for (const point of whole.points) {
-          const { books, calls } = await play(database, wills, end, point);
+          const { rows, calls } = await play(database, wills, end, point);
           // Gone before the event was published, or everything is there.
-          if (books.length === 0) unpublished++;
-          expect([point, ...books]).toEqual([point, ...(books.length === 0 ? [] : whole.books)]);
+          if (rows.length === 0) unpublished++;
+          expect([point, ...rows]).toEqual([point, ...(rows.length === 0 ? [] : whole.rows)]);
           const handlers = calls.map((call) => call.split(" ")[0] as string);
-          const wanted = books.length > 0 ? [...new Set(whole.calls.map((call) => call.split(" ")[0]))] : [];
+          const wanted = rows.length > 0 ? [...new Set(whole.calls.map((call) => call.split(" ")[0]))] : [];
           expect([...new Set(handlers)]).toEqual(wanted);
-          // At most the one call whose booking was lost comes twice.
+          // At most the one call whose outcome was lost comes twice.
           expect(handlers.length).toBeLessThanOrEqual(wanted.length + 1);
           await database.forget();
         }

@@ -75,6 +75,37 @@ onEachDatabase((database) => {
     expect((await sent(db)).slice(-4)).toEqual(["NotShipped", "Release > release", "Released", "Failed"]);
   });
 
+  it("[F-03][F-11] a run does not wait for the answer to a command that onCompensate did not make", async () => {
+    const db = await database.open();
+    const called: string[] = [];
+    const release = handler("release", {
+      on: Release,
+      ok: Released,
+      err: NotReleased,
+      handle: ({ key }) => (called.push(key), ok(Released({ key }))),
+    });
+    const refuse = handler("refuse", {
+      on: Held,
+      ok: Paid,
+      err: NotPaid,
+      handle: ({ key }) => err(NotPaid({ key })),
+    });
+    const saga = eventSaga("order", {
+      trigger: Placed,
+      correlate: "key",
+      steps: [step("hold", hold, { compensation: Release }), step("pay", refuse)],
+      onCompleted: (key) => Done({ key, note: "" }),
+      onFailed: (key, failure) => Failed({ key, step: failure.step }),
+      onCompensate: () => undefined,
+    });
+    const amends = await database.amends({ database: db, events: [saga, release] });
+    await database.worker(amends);
+    await amends.events.publish(Placed({ key: "o-1" }));
+    expect((await runIn(amends, saga, "o-1", "failed")).failure?.step).toBe("pay");
+    expect(called).toEqual([]);
+    expect((await sent(db)).slice(-2)).toEqual(["NotPaid", "Failed"]);
+  });
+
   it("[F-03] a command of onCompensate that its step does not declare is a breach of contract", async () => {
     const ship = handler("ship", {
       on: Held,

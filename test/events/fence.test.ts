@@ -133,7 +133,7 @@ onEachDatabase((database) => {
     expect(await first.isHeld(delivery)).toBe(false);
   });
 
-  it("[K-12] an outcome whose commit was not answered is found in the books, and its consequences are not doubled", async () => {
+  it("[K-12] an outcome whose commit was not answered is found in the database, and its consequences are not doubled", async () => {
     const { db, store, claim } = await begin(database);
     const delivery = await claim();
     const settlement = {

@@ -93,7 +93,7 @@ onEachDatabase((database) => {
   });
 
   it.each(["a handler", "a handler in its transaction"])(
-    "[K-15][K-16] whatever %s throws is booked as a try, also what fights back when it is looked at",
+    "[K-15][K-16] whatever %s throws is recorded as a try, also what throws again when it is read",
     async (kind) => {
       const revoked = Proxy.revocable({}, {});
       revoked.revoke();
@@ -126,7 +126,7 @@ onEachDatabase((database) => {
           return Promise.reject(hostile[n]);
         },
       });
-      // No lease ends while the test lasts: a try that is not booked is never made up for.
+      // No lease ends while the test lasts: a try that is not recorded is never repeated.
       const amends = await database.amends({ events: [thrower], lease: "1h" });
       await database.worker(amends);
       for (const n of hostile.keys()) await amends.events.publish(Asked({ n }));

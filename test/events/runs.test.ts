@@ -99,7 +99,7 @@ onEachDatabase((database) => {
     expect((await amends.attention.list()).items).toEqual([]);
   });
 
-  it("[F-08][K-06] a worker that lost its delivery books nothing: the run moves once, by the one that took it over", async () => {
+  it("[F-08][K-06] a worker that lost its delivery records nothing: the run moves once, by the worker that took it over", async () => {
     const lease = gate();
     const one = convention({ schema: () => lease.pass() });
     const other = convention();
@@ -123,7 +123,7 @@ onEachDatabase((database) => {
     expect(other.calls).toEqual(["schema 2", "tables 1"]);
   });
 
-  it("[F-08][F-17] two workers race on many processes: every step is booked once, every event sent once", async () => {
+  it("[F-08][F-17] two workers race on many processes: every step is recorded once, every event sent once", async () => {
     const { saga, calls } = convention();
     const db = await database.open();
     const amends = await Promise.all([0, 1].map(() => database.amends({ events: [saga] })));

@@ -101,7 +101,7 @@ onEachDatabase((database) => {
       faults.plan(1, 0, "before", withCode("none"));
     }
     held.open();
-    // Nobody took it meanwhile, so its token still holds: whether it may write is decided by the books alone.
+    // Nobody took it meanwhile, so its token still holds: the database alone decides whether it may write.
     await expect
       .poll(async () => {
         await clock.advance(1_000);

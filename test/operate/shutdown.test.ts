@@ -7,7 +7,7 @@ import { gatekeeper } from "./support/hold.ts";
 onEachDatabase((database) => {
   const gate = gatekeeper();
 
-  it("[K-18] a stop lets the running call finish, books it, and gives the rest of the saga back", async () => {
+  it("[K-18] a stop lets the running call finish, records it, and releases the rest of the saga", async () => {
     const held = gate<string>();
     const acts: string[] = [];
     const two = saga("two", z.object({}))
@@ -57,7 +57,7 @@ onEachDatabase((database) => {
     expect(second.counters).toMatchObject({ claimed: 1, recovered: 0, completed: 1 });
   });
 
-  it("[K-18] at the deadline the call is aborted, nothing is booked as failed, and the saga is given back", async () => {
+  it("[K-18] at the deadline the call is aborted, nothing is recorded as failed, and the saga is released", async () => {
     const clock = virtualClock();
     const reached = gate();
     const reasons: string[] = [];
@@ -90,7 +90,7 @@ onEachDatabase((database) => {
     expect(view?.timeline.at(-1)).toMatchObject({ name: "release", kind: "control" });
   });
 
-  it("[K-18] a call that does not listen cannot hold a stop up; its lease heals it", async () => {
+  it("[K-18] a call that ignores its signal cannot hold up a stop; its saga is claimed again after its lease", async () => {
     const clock = virtualClock();
     const deaf = gate();
     const long = saga("long", z.object({})).step("one", {

@@ -1,7 +1,7 @@
-import { err, ok, saga, Terminal, type SagaOutcome } from "amends";
+import { err, ok, RetryLater, saga, Terminal, type SagaOutcome } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { onEachDatabase } from "../support/databases.ts";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
 
 const quick = { attempts: 3, base: "1ms", cap: "2ms" } as const;
 
@@ -44,6 +44,35 @@ onEachDatabase((database) => {
       1,
       1,
     ]);
+  });
+
+  it("[K-15] a thrown RetryLater makes the wait as long as the other side asked for, in an act and in an undo", async () => {
+    const clock = virtualClock();
+    const busy = (attempt: number): void => {
+      if (attempt === 1) throw new RetryLater("rate-limited", "later", { afterMs: 7_200_000 });
+    };
+    const calls: string[] = [];
+    const trial = saga("trial", z.object({}), { retry: quick, compensateRetry: quick })
+      .step("one", {
+        act: ({ attempt }) => (calls.push(`act ${attempt}`), busy(attempt)),
+        compensate: ({ attempt }) => (calls.push(`undo ${attempt}`), busy(attempt)),
+      })
+      .step("two", { act: () => err("no") });
+    const amends = await database.amends({ sagas: [trial], clock });
+    const run = await amends.start(trial, {});
+    const work = async (ms: number): Promise<void> => {
+      clock.jump(ms);
+      await amends.worker().runOnce();
+    };
+    await work(0);
+    await work(7_199_999);
+    expect(calls).toEqual(["act 1"]);
+    await work(1);
+    await work(7_199_999);
+    expect(calls).toEqual(["act 1", "act 2", "undo 1"]);
+    await work(1);
+    expect(calls).toEqual(["act 1", "act 2", "undo 1", "undo 2"]);
+    expect(await run.result()).toMatchObject({ status: "FAILED" });
   });
 
   it("[K-15] any other throw is transient: tried again, and ended loudly when its tries are used up", async () => {

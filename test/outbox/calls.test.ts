@@ -81,7 +81,7 @@ onEachDatabase((database) => {
     expect(made).toEqual(["ada"]);
   });
 
-  it("[K-06] a call whose claim was taken meanwhile is counted as lost, and books nothing", async () => {
+  it("[K-06] a call whose claim was taken meanwhile is counted as lost, and records nothing", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
     const others: Calls[] = [];

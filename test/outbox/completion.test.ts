@@ -61,6 +61,25 @@ onEachDatabase((database) => {
     await world.outbox.markSucceeded(held as never);
   });
 
+  it("[O-13] an entry that had failed, was parked or was given up before its sibling succeeds blocks it too", async () => {
+    const clock = virtualClock();
+    const world = await shop(database, { clock });
+    const runner = runnerOn(world, [
+      eraser("fine"),
+      eraser("busy", () => Promise.reject(new Error("busy"))),
+      refusing("broken"),
+      keeper("logs", () => ({ expiresAt: new Date(clock.virtualNowMs() + 1_000_000) })),
+    ]);
+    for (const other of ["busy", "broken", "logs"]) {
+      await world.enqueue(erase(other, other));
+      await runner.runOnce();
+      await world.enqueue(erase(other, "fine"));
+      await runner.runOnce();
+      expect(await world.trail(other)).toContain("ERASURE_STEP_SUCCEEDED");
+      expect(await world.trail(other)).not.toContain("ERASURE_COMPLETED");
+    }
+  });
+
   it("[O-13] the other operation is invisible", async () => {
     const world = await shop(database);
     const crm = rectifier("crm", () => Promise.reject(new Error("busy")));

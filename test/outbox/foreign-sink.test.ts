@@ -124,7 +124,7 @@ onEachDatabase((database) => {
     },
   );
 
-  it("[O-10] [O-13] where announcing the completion fails, the success is not booked either; the repetition has the same keys", async () => {
+  it("[O-10] [O-13] if announcing the completion fails, the success is not recorded either; the repetition has the same keys", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
     let isDown = true;

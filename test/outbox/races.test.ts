@@ -102,7 +102,7 @@ onDatabase("postgres", (database) => {
   );
 
   it(
-    "[K-06] a late runner after its lease races the one that took over: the books have one outcome, always the holder's",
+    "[K-06] a late runner after its lease races the one that took over: the table has one outcome, always the holder's",
     async () => {
       const clock = virtualClock();
       const late = await shop(database, { clock });

@@ -10,7 +10,7 @@ import { eraser, keeper, rectifier } from "./support/systems.ts";
 const HOUR = 3_600_000;
 
 onEachDatabase((database) => {
-  it("[O-05] runOnce takes one batch, books each outcome and says how many there were", async () => {
+  it("[O-05] runOnce claims one batch, records each outcome and returns how many there were", async () => {
     const world = await shop(database);
     const stripe = eraser("stripe");
     const runner = runnerOn(world, [stripe], { batchSize: 3 });
@@ -59,7 +59,7 @@ onEachDatabase((database) => {
     expect(stripe.calls).toEqual([]);
   });
 
-  it("[O-07] success, also where there was nothing to do, is on record and then booked", async () => {
+  it("[O-07] success, also where there was nothing to do, is audited and then recorded", async () => {
     const world = await shop(database);
     const stripe = eraser("stripe", () => ({ alreadyAbsent: true }));
     const [entryId] = await world.enqueue(erase("u-1"));

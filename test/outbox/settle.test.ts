@@ -121,7 +121,7 @@ onEachDatabase((database) => {
     expect(calls[0]).toBe(claimed.filter(({ subjectId }) => subjectId === "u-1").at(-1)?.resolver);
   });
 
-  it("[O-13] where announcing the completion fails, the success is not booked, and the lease heals it", async () => {
+  it("[O-13] if announcing the completion fails, the success is not recorded, and the entry is tried again after its lease", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
     const [id] = await world.enqueue(erase("u-1"));

@@ -7,7 +7,7 @@ import { erase, shop } from "./support/shop.ts";
 import { eraser, keeper } from "./support/systems.ts";
 
 onEachDatabase((database) => {
-  it("[O-10] no outcome is booked before its event is told: a success, an expiry and an abandonment wait for the sink", async () => {
+  it("[O-10] no outcome is recorded before its event is written: a success, an expiry and an abandonment wait for the sink", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
     let isDown = true;

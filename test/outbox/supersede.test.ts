@@ -141,7 +141,7 @@ onEachDatabase((database) => {
     );
   });
 
-  it("[O-14] [K-06] the runner of a cancelled entry cannot book it, and its call is told to stop", async () => {
+  it("[O-14] [K-06] the runner of a cancelled entry cannot settle it, and its call is aborted", async () => {
     const clock = virtualClock();
     const world = await shop(database, { clock });
     const held = gate();

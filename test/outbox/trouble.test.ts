@@ -39,7 +39,7 @@ async function patiently<T>(clock: ReturnType<typeof virtualClock>, work: Promis
 
 onEachDatabase((database) => {
   it.each(faultsOf(database.name))(
-    "[K-12] %s %s any operation of a batch is repeated, never booked, and nothing is on record twice",
+    "[K-12] %s %s any operation of a batch is repeated, never recorded, and nothing is audited twice",
     async (code, when: When) => {
       let fired = 0;
       for (let operation = 1; operation <= 9; operation++) {
@@ -67,7 +67,7 @@ onEachDatabase((database) => {
         const rows = (await world.rows()).filter((row) => row["subject_id"] === subject);
         expect(rows.map((row) => row["status"])).toEqual(["succeeded", "succeeded"]);
       }
-      // The claim, the bookings, the later claims: each was hit in its turn.
+      // The claim, the settles, the later claims: each was hit in its turn.
       expect(fired).toBeGreaterThanOrEqual(5);
     },
     60_000,

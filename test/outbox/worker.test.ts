@@ -170,7 +170,7 @@ onEachDatabase((database) => {
     expect(await world.trail("u-1")).toEqual(["ERASURE_STEP_SUCCEEDED", "ERASURE_COMPLETED"]);
   });
 
-  it("[K-18] a call that succeeds while the worker stops is booked", async () => {
+  it("[K-18] a call that succeeds while the worker stops is recorded", async () => {
     const world = await shop(database);
     const held = gate();
     const stripe = eraser("stripe", () => held.pass().then(() => ({})));

@@ -65,7 +65,7 @@ onEachDatabase((database) => {
     expect(calls).toEqual(["t-1:flight:act 1", "t-1:hotel:act 1", ...later]);
   });
 
-  it("[S-24][S-06][S-11] a failure that is booked holds after a crash: what was in doubt is undone, nothing is called again", async () => {
+  it("[S-24][S-06][S-11] a failure that is recorded holds after a crash: what was in doubt is undone, nothing is called again", async () => {
     const calls: string[] = [];
     const begun = gate();
     const undo = (name: string) => ({
@@ -156,7 +156,7 @@ onEachDatabase((database) => {
             act: () => "F",
             compensate: () => void calls.push("undo flight"),
           })
-          // Ends while the line is written that books the flight and begins the car.
+          // Ends while the line is written that records the flight and begins the car.
           .step("hotel", {
             act: async () => {
               for (let turn = 0; turn < 4; turn++) await Promise.resolve();
@@ -407,7 +407,7 @@ onEachDatabase((database) => {
     },
   );
 
-  it("[S-24][S-16] whoever lost the saga waits for its calls, and books nothing more", async () => {
+  it("[S-24][S-16] a worker that lost the saga waits for its calls, and records nothing more", async () => {
     const begun = [gate(), gate()] as const;
     const trip = saga("trip", nothing).parallel("both", (group) =>
       group

@@ -1,4 +1,4 @@
-/** Trouble with the database at every operation of a saga's life, in both ways: never booked, nothing done twice. */
+/** Trouble with the database at every operation of a saga's life, in both ways: never recorded, nothing done twice. */
 import { err, ok, saga, Terminal } from "amends";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -43,7 +43,7 @@ function sagaOn(name: DatabaseName, calls: string[], fails: boolean) {
     });
 }
 
-/** One saga with one fault; returns what the books say, or undefined where the fault came too late to happen. */
+/** One saga with one fault; returns what the tables say, or undefined where the fault came too late to happen. */
 async function once(
   database: TestDatabase,
   real: Database,
@@ -86,7 +86,7 @@ async function once(
 
 onEachDatabase((database) => {
   it.each(CODES[database.name])(
-    "[K-12] %s at any operation is retried and never booked",
+    "[K-12] %s at any operation is retried and never recorded",
     async (code) => {
       const real = await database.open();
       await makeEffects(real);
@@ -110,7 +110,7 @@ onEachDatabase((database) => {
     }
   }, 90_000);
 
-  it("[K-12] trouble that lasts longer than a call waits for is not booked as the outcome of a transactional step", async () => {
+  it("[K-12] trouble that lasts longer than a call waits for is not recorded as the outcome of a transactional step", async () => {
     const real = await database.open();
     await makeEffects(real);
     const held = gate();

@@ -1,5 +1,5 @@
 /**
- * A virtual clock that shows what is waited for. A test that moves time as soon as a line is in the books may be ahead of
+ * A virtual clock that shows what is waited for. A test that moves time as soon as a line is in the database may be ahead of
  * the worker, which sets its timer only when it hears that the line was written: then the timer is set too late.
  */
 import { virtualClock, type VirtualClock } from "amends/testing";

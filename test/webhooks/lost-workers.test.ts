@@ -149,7 +149,7 @@ onEachForm((database) => {
     expect(await states()).toEqual(["Completed 1"]);
   });
 
-  it("[K-17] one receiver that never answers does not keep the others' results from being booked", async () => {
+  it("[K-17] one receiver that never answers does not keep the others' results from being recorded", async () => {
     const { worker: workers, subscribe, publish, world, states, clock } = await stage(database);
     world.answer = ({ url }) => (url.includes("dead") ? forEver() : {});
     await subscribe("dead");

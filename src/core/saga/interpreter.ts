@@ -75,6 +75,8 @@ export type Outcome =
       readonly kind: "failed";
       readonly failure: Failure;
       readonly transient: boolean;
+      /** The wait that the other side asked for: the next try comes no sooner. */
+      readonly askedMs?: number | undefined;
       /** It is one of the failures that the step's fallback is for. */
       readonly qualifies?: boolean | undefined;
     };
@@ -199,7 +201,7 @@ export function decide(state: SagaState, command: Command, outcome: Outcome, ret
   // An act that gives up because the saga was cancelled has not used up its tries: it is in doubt, and undone.
   const stopped = action === "act" && state.cancel !== undefined;
   if (outcome.transient && (endless || stopped || failures < retry.attemptMax)) {
-    const waitMs = delayMs(retry, failures);
+    const waitMs = Math.max(delayMs(retry, failures), outcome.askedMs ?? 0);
     const needsPerson = (endless && failures >= retry.attemptMax) || undefined;
     const failure: Failure = { ...outcome.failure, kind: "retry", waitMs, needsPerson };
     return { entry: line("FAILED", JSON.stringify(failure)), waitMs };

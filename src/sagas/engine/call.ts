@@ -2,7 +2,7 @@
  * Calls a step's own code, which may hang, throw anything or return nonsense: whatever it does becomes an outcome. No
  * transaction, lock or connection is held meanwhile, except for a step that asked for a transaction.
  */
-import { classify, errorLabel, errorMessage } from "../../core/errors.ts";
+import { askedWait, classify, errorLabel, errorMessage } from "../../core/errors.ts";
 import { encodeJson } from "../../core/json.ts";
 import { isErr, isOk } from "../../core/result.ts";
 import type { Failure } from "../../core/saga/entry.ts";
@@ -225,7 +225,7 @@ function failureOf(
         label: errorLabel(thrown, tools.errorCodes),
         ...(message !== undefined && { message }),
       };
-      return { kind: "failed", transient: !permanent, failure };
+      return { kind: "failed", transient: !permanent, failure, askedMs: askedWait(thrown) };
     }
   }
 }

@@ -151,7 +151,7 @@ function committed({ plan, effects }: World, { why, entry }: Sending): readonly 
   return effects.with(why.call.index, why.call.kind === "act" ? "done" : "undone");
 }
 
-/** The worker knows that its line is in the books. */
+/** The worker knows that its line is in the database. */
 export function held(world: World, who: 0 | 1): World {
   const line = world.workers[who] as Sending;
   const version = line.version + 1 + line.before.length;

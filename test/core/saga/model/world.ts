@@ -1,6 +1,6 @@
 /**
  * A small world for the interpreter: one store, two workers that may hold stale copies, and the systems outside in
- * which effects happen. The books are the interpreter's; the effects are counted here, without asking it.
+ * which effects happen. The log is the interpreter's; the effects are counted here, without asking it.
  */
 import type { Entry } from "../../../../src/core/saga/entry.ts";
 import type { Command, Outcome } from "../../../../src/core/saga/interpreter.ts";
