@@ -67,6 +67,14 @@ export interface SagaOperations {
    * Reads the state. Rejects with `SAGA_NOT_FOUND` if the saga does not exist. With `readForUpdate` inside a run, no
    * other writer can change the saga between this read and the commit of the run: the storage locks the saga, or
    * rejects the commit with a `SagaConcurrencyError`. Outside of a run, `readForUpdate` has no effect.
+   *
+   * `SqlSagaStorage` locks the saga's row until the run commits, rolls back or ends. Until then the run holds one
+   * connection, another reader for update waits, and calls of the storage itself inside the run are refused with
+   * `NOT_ALLOWED_NOW`. If the connection is lost, the run fails and must be run again. On PostgreSQL the server ends the
+   * lock of a run that hangs: `idle_in_transaction_session_timeout` is 15 s on connections that Amends opens; set it for
+   * a pool of your own. On SQLite the lock holds the only connection and the write lock of the file, and has no time
+   * limit: everything else on this database waits for the run, so that a run that hangs, or that awaits other work on
+   * the same database, blocks it until the database is closed.
    */
   loadSagaState(sagaId: string, options?: { readonly readForUpdate?: boolean }): Promise<StoredSagaState>;
   /** Reads the history, oldest line first. */

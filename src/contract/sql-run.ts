@@ -1,28 +1,43 @@
 /**
- * A run of the SQL storage. Between two calls it holds no transaction and no connection: it collects changes in pending
- * sagas, and a commit writes them in one transaction, if no other run has changed those sagas in the meantime.
+ * A run of the SQL storage. It collects changes in pending sagas, and a commit writes them in one transaction, if no
+ * other run has changed those sagas in the meantime. Between two calls it holds no transaction and no connection, except
+ * after a read for update, which locks the saga's row until the run commits, rolls back or ends.
  */
-import { AmendsError } from "../core/errors.ts";
+import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
 import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import type { SagaContext, SagaLogEntry, SagaStorageRun, StoredSagaState } from "./contract.ts";
 import { PendingSaga } from "./pending-saga.ts";
+import type { RowLocks } from "./row-locks.ts";
+import type { LockingRun } from "./run-scope.ts";
 
 export interface RunTools {
   read(id: string): Promise<PendingSaga>;
   /** All of them or none. */
   write(pending: readonly PendingSaga[]): Promise<void>;
+  readonly locks: RowLocks;
   nowMs(): number;
 }
 
-export class SqlRun implements SagaStorageRun {
+export class SqlRun implements SagaStorageRun, LockingRun {
   readonly #tools: RunTools;
+  readonly #locks: RowLocks;
   /** Sagas that this run changed or read for update: no other run may have changed them since. */
   readonly #pending = new Map<string, PendingSaga>();
+  /** The last call that uses the database: they follow each other, so that no statement outlives its transaction. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** Reads for update that are under way. */
+  #asking = 0;
+  #hasEnded = false;
 
   constructor(tools: RunTools) {
     this.#tools = tools;
+    this.#locks = tools.locks;
+  }
+
+  get isLocking(): boolean {
+    return this.#asking > 0 || this.#locks.isOpen;
   }
 
   async createSaga(sagaId: string, name: string, context: SagaContext): Promise<void> {
@@ -55,7 +70,7 @@ export class SqlRun implements SagaStorageRun {
     sagaId: string,
     options: { readonly readForUpdate?: boolean } = {},
   ): Promise<StoredSagaState> {
-    return (await (options.readForUpdate ? this.#hold(sagaId) : this.#look(sagaId))).state;
+    return (await (options.readForUpdate ? this.#lock(sagaId) : this.#look(sagaId))).state;
   }
 
   async getStepHistory(sagaId: string): Promise<readonly SagaLogEntry[]> {
@@ -63,17 +78,33 @@ export class SqlRun implements SagaStorageRun {
   }
 
   async commit(): Promise<void> {
-    const changed = [...this.#pending.values()].filter((saga) => saga.version !== saga.base);
-    if (changed.length > 0) await this.#tools.write(changed);
-    this.#pending.clear();
+    await this.#inTurn(async () => {
+      this.#locks.checkHeld();
+      const changed = [...this.#pending.values()].filter((saga) => saga.version !== saga.base);
+      if (this.#locks.isOpen) await this.#locks.commit(changed);
+      else if (changed.length > 0) await this.#tools.write(changed);
+      this.#pending.clear();
+    });
   }
 
   async rollback(): Promise<void> {
-    this.#pending.clear();
+    await this.#inTurn(async () => {
+      await this.#locks.release();
+      this.#pending.clear();
+    });
+  }
+
+  /** Releases what the run holds. Called once, when the work of the run is over. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    await this.rollback();
   }
 
   async #look(id: string): Promise<PendingSaga> {
-    return this.#pending.get(id) ?? this.#tools.read(id);
+    this.#locks.checkHeld();
+    const pending = this.#pending.get(id);
+    if (pending) return pending;
+    return this.#inTurn(() => (this.#locks.isOpen ? this.#locks.read(id) : this.#tools.read(id)));
   }
 
   async #hold(id: string): Promise<PendingSaga> {
@@ -84,6 +115,34 @@ export class SqlRun implements SagaStorageRun {
     return held;
   }
 
+  async #lock(id: string): Promise<PendingSaga> {
+    if (this.#hasEnded) throw hasEnded(id);
+    this.#asking += 1;
+    try {
+      return await this.#inTurn(() => this.#lockNow(id));
+    } finally {
+      this.#asking -= 1;
+    }
+  }
+
+  async #lockNow(id: string): Promise<PendingSaga> {
+    this.#locks.checkHeld();
+    const held = this.#pending.get(id);
+    // No other run sees a saga that this run has created and not committed.
+    if (held && (held.base === 0 || this.#locks.has(id))) return held;
+    const locked = await this.#locks.lock(id);
+    const saga = this.#pending.get(id) ?? locked;
+    if (saga.base !== locked.base) throw new SagaConcurrencyError(id, saga.base, locked.base);
+    this.#pending.set(id, saga);
+    return saga;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
   async #exists(id: string): Promise<boolean> {
     try {
       return (await this.#look(id)) !== undefined;
@@ -92,4 +151,12 @@ export class SqlRun implements SagaStorageRun {
       throw error;
     }
   }
+}
+
+function hasEnded(id: string): AmendsError {
+  return new AmendsError(
+    "NOT_ALLOWED_NOW",
+    "This run has ended, so it can lock no saga. Read for update before the work of the run returns.",
+    { id },
+  );
 }

@@ -1,5 +1,5 @@
 /** The storage contract on Amends' own tables. The engine does not use it: it writes checkpoints in groups. */
-import { AmendsError, SagaConcurrencyError } from "../core/errors.ts";
+import { AmendsError } from "../core/errors.ts";
 import type { Direction } from "../core/identity.ts";
 import type { EntryStatus } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
@@ -8,15 +8,12 @@ import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
 import { persist } from "../storage/retry.ts";
 import type { SagaContext, SagaLogEntry, SagaStorage, SagaStorageRun, StoredSagaState } from "./contract.ts";
 import { PendingSaga } from "./pending-saga.ts";
-import { insertLines } from "../sagas/journal/line-queries.ts";
+import { RowLocks } from "./row-locks.ts";
+import { insideRun, refuseInsideLocked, type LockingRun } from "./run-scope.ts";
+import { inDoubt, lockSaga, notFound, save, saveAll } from "./saga-rows.ts";
 import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
-import {
-  insertContractSaga,
-  selectForRecovery,
-  updateContractSaga,
-  setRecoveries,
-} from "../sagas/journal/contract-queries.ts";
+import { selectForRecovery, setRecoveries } from "../sagas/journal/contract-queries.ts";
 
 /** The storage contract on Amends' own tables. It creates them on first use. */
 export class SqlSagaStorage implements SagaStorage {
@@ -67,10 +64,9 @@ export class SqlSagaStorage implements SagaStorage {
     if (!Number.isInteger(limit) || limit < 0) {
       throw new AmendsError("BAD_OPTION", "A limit is a whole number, 0 or more.");
     }
-    await this.#prepare();
     const staleMs = staleAfterSeconds === undefined ? undefined : staleAfterSeconds * 1_000;
     const filter = { limit, maxRecoveryAttempts, staleMs, name: sagaName };
-    const rows = await persist(this.#db, () => this.#db.query(selectForRecovery(this.#db.dialect, filter)));
+    const rows = await this.#persist(() => this.#db.query(selectForRecovery(this.#db.dialect, filter)));
     return rows.map((row) => row["id"] as string);
   }
 
@@ -91,21 +87,32 @@ export class SqlSagaStorage implements SagaStorage {
     });
   }
 
-  /** Runs work whose changes become durable together at each `commit`. */
+  /**
+   * Runs work whose changes become durable together at each `commit`. After a read for update the run holds a
+   * connection until it commits, rolls back or ends; until then, calls of the storage itself inside `work` are refused
+   * with `NOT_ALLOWED_NOW`.
+   */
   async createRun<T>(work: (run: SagaStorageRun) => Promise<T>): Promise<T> {
-    const run = new SqlRun({
-      read: (id) => this.#read(id),
-      write: (pending) => this.#write(pending),
+    refuseInsideLocked(this.#db);
+    const run: SqlRun = new SqlRun({
+      read: (id) => this.#read(id, run),
+      write: (pending) => this.#write(pending, run),
+      locks: new RowLocks(this.#db, (open) => this.#persist(open, run)),
       nowMs: () => this.#nowMs(),
     });
-    return work(run);
+    return insideRun(this.#db, run, async () => {
+      try {
+        return await work(run);
+      } finally {
+        await run.end();
+      }
+    });
   }
 
-  async #read(id: string): Promise<PendingSaga> {
-    await this.#prepare();
+  async #read(id: string, by?: LockingRun): Promise<PendingSaga> {
     const { dialect } = this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
-    const [rows, lines] = await persist(this.#db, () => this.#db.batch(statements));
+    const [rows, lines] = await this.#persist(() => this.#db.batch(statements), by);
     const [row] = rows as readonly Row[];
     if (!row) throw notFound(id);
     return PendingSaga.of(row, lines);
@@ -120,18 +127,13 @@ export class SqlSagaStorage implements SagaStorage {
     });
   }
 
-  async #write(pending: readonly PendingSaga[]): Promise<void> {
-    // Every run of every process locks rows in this order, which avoids deadlocks.
-    const ordered = pending.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    await this.#transaction(async (session) => {
-      for (const saga of ordered) await save(session, saga);
-    });
+  async #write(pending: readonly PendingSaga[], by?: LockingRun): Promise<void> {
+    await this.#transaction((session) => saveAll(session, pending), by);
   }
 
   /** Retries work that was certainly not committed. If the answer to a commit was lost, the caller must check. */
-  async #transaction(work: (session: Session) => Promise<void>): Promise<void> {
-    await this.#prepare();
-    await persist(this.#db, async () => {
+  async #transaction(work: (session: Session) => Promise<void>, by?: LockingRun): Promise<void> {
+    await this.#persist(async () => {
       let isSent = false;
       try {
         await this.#db.transaction(async (session) => {
@@ -142,6 +144,17 @@ export class SqlSagaStorage implements SagaStorage {
         if (isSent && this.#db.dialect.trouble(error).kind === "unknown") throw inDoubt(error);
         throw error;
       }
+    }, by);
+  }
+
+  /** Every use of the database. `by` is the run that asks, if it is not the storage itself. */
+  async #persist<T>(work: () => Promise<T>, by?: LockingRun): Promise<T> {
+    refuseInsideLocked(this.#db, by);
+    await this.#prepare();
+    return persist(this.#db, () => {
+      // Again at each attempt: the run may have locked a row since the last one.
+      refuseInsideLocked(this.#db, by);
+      return work();
     });
   }
 
@@ -167,40 +180,4 @@ export class SqlSagaStorage implements SagaStorage {
       await migrate(this.#db);
     }
   }
-}
-
-async function save(session: Session, saga: PendingSaga): Promise<void> {
-  const { id, base, added } = saga;
-  const isNew = base === 0;
-  const statement = isNew ? insertContractSaga : updateContractSaga;
-  const [written] = await session.query(statement(session.dialect, saga));
-  if (!written && isNew)
-    throw new AmendsError("SAGA_CONFLICT", "A saga with this id exists already.", { id });
-  if (!written) {
-    const [row] = await session.query(selectSaga(session.dialect, id, false));
-    if (!row) throw notFound(id);
-    throw new SagaConcurrencyError(id, base, Number(row["version"]));
-  }
-  if (added.length === 0) return;
-  const lines = added.map((entry) => ({ sagaId: id, version: entry.id, token: 0, entry }));
-  await session.query(insertLines(session.dialect, lines));
-}
-
-function notFound(id: string): AmendsError {
-  return new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id });
-}
-
-function inDoubt(cause: unknown): AmendsError {
-  return new AmendsError(
-    "DATABASE_UNREACHABLE",
-    "The connection was lost during the commit, so the change may or may not have been written. Load the saga and check.",
-    {},
-    { cause },
-  );
-}
-
-async function lockSaga(session: Session, id: string): Promise<PendingSaga> {
-  const [row] = await session.query(selectSaga(session.dialect, id, true));
-  if (!row) throw notFound(id);
-  return PendingSaga.of(row);
 }

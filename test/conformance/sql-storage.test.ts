@@ -1,11 +1,12 @@
 /** The storage contract on our own tables, beside the engine that uses them too. */
 import { saga } from "amends";
-import { SqlSagaStorage } from "amends/storage";
+import { SqlSagaStorage, type SagaStorageRun } from "amends/storage";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase, onEachDatabase, virtualClock } from "../support/databases.ts";
+import { until } from "../support/until.ts";
 
 const chain = saga("chain", z.object({ n: z.number() }))
   .step("one", { act: ({ input }) => input.n + 1, compensate: () => undefined })
@@ -56,6 +57,132 @@ onEachDatabase((database) => {
     });
   });
 
+  it("[S-02][S-04] a read for update waits until the run that locked the saga commits, and sees its change", async () => {
+    const db = await database.open();
+    const storage = new SqlSagaStorage(db);
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    const events: string[] = [];
+    const [locked, open] = gate();
+    const first = storage.createRun(async (run) => {
+      await run.loadSagaState("saga-1", { readForUpdate: true });
+      open();
+      await until(async () => events.includes("second read") || (await waits(db, events)));
+      await run.updateContext("saga-1", { n: 1 });
+      events.push("first commits");
+      await run.commit();
+    });
+    const second = locked.then(() =>
+      storage.createRun(async (run) => {
+        events.push("second asks");
+        const { context } = await run.loadSagaState("saga-1", { readForUpdate: true });
+        events.push("second read");
+        await run.updateContext("saga-1", { n: (context["n"] as number) + 1 });
+        await run.commit();
+      }),
+    );
+    const ends = await Promise.allSettled([first, second]);
+    expect(events).toEqual(["second asks", "first commits", "second read"]);
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 2 });
+  });
+
+  it("[S-04] a commit, a rollback, the end of a run and an error in it release its lock", async () => {
+    const storage = new SqlSagaStorage(await database.open({ connections: 1 }));
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    const lock = (run: SagaStorageRun): Promise<unknown> =>
+      run.loadSagaState("saga-1", { readForUpdate: true });
+    await storage.createRun(async (run) => {
+      await lock(run);
+      await run.updateContext("saga-1", { n: 1 });
+      await run.rollback();
+      expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 0 });
+      await lock(run);
+      await run.updateContext("saga-1", { n: 2 });
+      await run.commit();
+      expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 2 });
+      await expect(run.loadSagaState("nobody", { readForUpdate: true })).rejects.toMatchObject({
+        code: "SAGA_NOT_FOUND",
+      });
+      await storage.logStep("saga-1", "one", "act", "STARTED");
+      await lock(run);
+      await run.updateContext("saga-1", { n: 3 });
+    });
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 2 });
+    const thrown = new Error("no");
+    const failing = storage.createRun(async (run) => {
+      await lock(run);
+      await run.updateContext("saga-1", { n: 4 });
+      throw thrown;
+    });
+    await expect(failing).rejects.toBe(thrown);
+    let ended: SagaStorageRun | undefined;
+    await storage.createRun(async (run) => {
+      ended = run;
+      // Its answer comes after the work is over.
+      void lock(run);
+    });
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 2 });
+    await expect(lock(ended as SagaStorageRun)).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+    await storage.updateContext("saga-1", { n: 5 });
+  });
+
+  it("[S-04][K-11] while a run holds a lock, a call of the storage inside it is refused and writes nothing", async () => {
+    const db = await database.open({ connections: 1 });
+    const storage = new SqlSagaStorage(db);
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    await storage.createSaga("saga-2", "chain", {});
+    const before = await storage.loadSagaState("saga-2");
+    const refusal = {
+      code: "NOT_ALLOWED_NOW",
+      message: expect.stringContaining("Use the methods of that run") as string,
+    };
+    await storage.createRun(async (outer) => {
+      await storage.createRun(async (run) => {
+        await run.loadSagaState("saga-1", { readForUpdate: true });
+        for (const call of [
+          () => storage.createSaga("saga-3", "chain", {}),
+          () => storage.updateContext("saga-2", { n: 1 }),
+          () => storage.updateStatus("saga-2", "RUNNING"),
+          () => storage.logStep("saga-2", "one", "act", "STARTED"),
+          () => storage.loadSagaState("saga-2"),
+          () => storage.getStepHistory("saga-2"),
+          () => storage.getSagasForRecovery(10),
+          () => storage.incrementRecoveryAttempts("saga-2"),
+          () => storage.setRecoveryAttempts("saga-2", 1),
+          () => storage.createRun(async () => undefined),
+          () => new SqlSagaStorage(db).loadSagaState("saga-2"),
+          () => outer.loadSagaState("saga-2", { readForUpdate: true }),
+        ]) {
+          await expect(call()).rejects.toMatchObject(refusal);
+        }
+        expect(await run.loadSagaState("saga-2")).toEqual(before);
+        expect(await run.getStepHistory("saga-2")).toEqual([]);
+        await run.loadSagaState("saga-2", { readForUpdate: true });
+        await run.createSaga("saga-4", "chain", {});
+        await run.updateContext("saga-1", { n: 1 });
+        await run.commit();
+      });
+    });
+    expect(await storage.loadSagaState("saga-2")).toEqual(before);
+    expect((await storage.getSagasForRecovery(10)).toSorted()).toEqual(["saga-1", "saga-2", "saga-4"]);
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 1 });
+  });
+
+  it("[S-04][S-15] a saga that changed between a run's change and its read for update is refused", async () => {
+    const storage = new SqlSagaStorage(await database.open());
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    await storage.createRun(async (run) => {
+      await run.updateContext("saga-1", { n: 1 });
+      await storage.updateContext("saga-1", { n: 2 });
+      await expect(run.loadSagaState("saga-1", { readForUpdate: true })).rejects.toMatchObject({
+        code: "SAGA_CONCURRENCY",
+      });
+      await run.rollback();
+      const { context } = await run.loadSagaState("saga-1", { readForUpdate: true });
+      expect(context).toEqual({ n: 2 });
+    });
+  });
+
   it("[K-14] sagas of the engine cannot be changed through the storage contract", async () => {
     const db = await database.open();
     const amends = await database.amends({ database: db, sagas: [chain] });
@@ -97,7 +224,7 @@ onEachDatabase((database) => {
     const storage = new SqlSagaStorage(await database.open({ connections: 1 }));
     await storage.createSaga("saga-1", "chain", { n: 0 });
     await storage.createRun(async (outer) => {
-      await outer.loadSagaState("saga-1", { readForUpdate: true });
+      await outer.loadSagaState("saga-1");
       await outer.logStep("saga-1", "outer", "act", "STARTED");
       await storage.createSaga("saga-2", "chain", {});
       await storage.createRun(async (inner) => {
@@ -229,8 +356,91 @@ onDatabase("postgres", (database) => {
     await storage.createSaga("saga-1", "chain", {});
     expect(cuts).toBeLessThan(1);
     expect(await storage.loadSagaState("saga-1")).toMatchObject({ version: 1 });
+    cuts = 1;
+    await storage.createRun(async (run) => {
+      expect(await run.loadSagaState("saga-1", { readForUpdate: true })).toMatchObject({ version: 1 });
+    });
+    expect(cuts).toBeLessThan(1);
+  });
+
+  it("[K-12][S-04] a run whose connection is lost while it holds a lock fails, and writes nothing until it reads again", async () => {
+    const db = await database.open();
+    const storage = new SqlSagaStorage(db);
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    const other = await database.open();
+    await storage.createRun(async (run) => {
+      await run.loadSagaState("saga-1", { readForUpdate: true });
+      await run.updateContext("saga-1", { n: 1 });
+      await until(async () => {
+        const ended = await other.query(
+          sql`select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and state = 'idle in transaction'`,
+        );
+        return ended.length === 0;
+      });
+      await expect(run.commit()).rejects.toMatchObject({
+        code: "DATABASE_UNREACHABLE",
+        message: expect.stringContaining("has lost its locks") as string,
+      });
+      for (const call of [
+        () => run.commit(),
+        () => run.updateContext("saga-1", { n: 2 }),
+        () => run.loadSagaState("saga-1"),
+        () => run.loadSagaState("saga-1", { readForUpdate: true }),
+      ]) {
+        await expect(call()).rejects.toMatchObject({ code: "NOT_ALLOWED_NOW" });
+      }
+      await run.rollback();
+      expect(await run.loadSagaState("saga-1", { readForUpdate: true })).toMatchObject({ context: { n: 0 } });
+      await run.updateContext("saga-1", { n: 3 });
+      await run.commit();
+    });
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 3 });
+  });
+
+  it("[K-12][S-04] a locked run whose commit was not answered is told so", async () => {
+    const db = await database.open();
+    let isCut = false;
+    const cut = losing(db, async (work) => {
+      const result = await db.transaction(work);
+      if (isCut) throw connectionLost();
+      return result;
+    });
+    const storage = new SqlSagaStorage(cut);
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    isCut = true;
+    const running = storage.createRun(async (run) => {
+      await run.loadSagaState("saga-1", { readForUpdate: true });
+      await run.updateContext("saga-1", { n: 1 });
+      await run.commit();
+    });
+    await expect(running).rejects.toMatchObject({
+      code: "DATABASE_UNREACHABLE",
+      message: expect.stringContaining("may or may not have been written") as string,
+    });
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 1 });
   });
 });
+
+/** A promise, and the function that resolves it. */
+function gate(): readonly [Promise<void>, () => void] {
+  let open: () => void = () => undefined;
+  return [new Promise<void>((resolve) => (open = resolve)), () => open()];
+}
+
+/** True if the second run has asked and cannot get on: PostgreSQL tells who waits; SQLite has one connection. */
+async function waits(db: Database, events: readonly string[]): Promise<boolean> {
+  if (!events.includes("second asks")) return false;
+  if (db.dialect.name === "sqlite") {
+    // Without a lock, a read of SQLite takes less than this many turns.
+    for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => void setImmediate(resolve));
+    return true;
+  }
+  const [row] = await db.query(
+    sql`select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return row?.["n"] === 1;
+}
 
 /** The same database over a connection that is lost at times. */
 function losing(db: Database, transaction: Database["transaction"]): Database {

@@ -1,0 +1,37 @@
+/**
+ * Detects calls from inside a run that holds a lock. A call that needs another connection would wait for the connection
+ * that this run holds, and the run would wait for the call: it is refused with an error.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { AmendsError } from "../core/errors.ts";
+import type { Database } from "../storage/database.ts";
+
+/** A run, as far as other calls depend on it. */
+export interface LockingRun {
+  /** From the moment at which the lock is asked for, until its transaction has ended. */
+  readonly isLocking: boolean;
+}
+
+interface Scope {
+  readonly db: Database;
+  readonly run: LockingRun;
+  readonly outer: Scope | undefined;
+}
+
+/** One for all storages: two of them may share a database. */
+const scopes = new AsyncLocalStorage<Scope>();
+
+export function insideRun<T>(db: Database, run: LockingRun, work: () => Promise<T>): Promise<T> {
+  return scopes.run({ db, run, outer: scopes.getStore() }, work);
+}
+
+/** Throws inside the work of a run that holds a lock in this database. `own` is the run that makes the call. */
+export function refuseInsideLocked(db: Database, own?: LockingRun): void {
+  for (let scope = scopes.getStore(); scope; scope = scope.outer) {
+    if (scope.db !== db || scope.run === own || !scope.run.isLocking) continue;
+    throw new AmendsError(
+      "NOT_ALLOWED_NOW",
+      "This was called from inside a run that has read a saga for update, and would wait for the connection that the run holds. Nothing was written. Use the methods of that run, or call it after the run's `commit` or `rollback`.",
+    );
+  }
+}
