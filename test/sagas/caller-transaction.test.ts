@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { openSqlite } from "../../src/storage/sqlite/driver.ts";
 import { onDatabase, onEachDatabase, type TestDatabase } from "../support/databases.ts";
+import { applicationPool } from "../support/pool.ts";
 import { onlooker } from "./support/look.ts";
 
 const order = saga("order", z.object({ sku: z.string() })).step("one", { act: ({ input }) => input.sku });
@@ -139,7 +140,7 @@ onDatabase("sqlite", (database) => {
 
 onDatabase("postgres", (database) => {
   it("[S-19] a pool of the caller's serves both: Amends works on it, and its clients bring their transactions", async () => {
-    const pool = new pg.Pool({ connectionString: await database.place(), max: 2 });
+    const pool = applicationPool(await database.place(), 2);
     const amends = new Amends({ database: postgres({ pool }), sagas: [order] });
     await amends.migrate();
     const client = await pool.connect();

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { raw } from "../../src/storage/sql.ts";
 import { makePlace } from "../support/places.ts";
 import { onDatabase, type TestDatabase } from "../support/databases.ts";
+import { applicationPool } from "../support/pool.ts";
 
 const order = saga("order", z.object({})).step("one", { act: () => undefined });
 const mail = defineCall("mail", { schema: z.object({}), handle: () => undefined });
@@ -41,7 +42,7 @@ onDatabase("postgres", (database) => {
   }
 
   async function withPool<T>(max: number, work: (pool: pg.Pool) => Promise<T>): Promise<T> {
-    const pool = new pg.Pool({ connectionString: await database.place(), max });
+    const pool = applicationPool(await database.place(), max);
     try {
       return await work(pool);
     } finally {

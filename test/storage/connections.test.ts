@@ -9,6 +9,7 @@ import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { openSqlite } from "../../src/storage/sqlite/driver.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
+import { applicationPool } from "../support/pool.ts";
 import { effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
 import { gate } from "../sagas/support/gate.ts";
 
@@ -126,7 +127,7 @@ onDatabase("postgres", (database) => {
   });
 
   it("[K-11] a pool of the caller's with one client is shared, not exhausted", async () => {
-    const pool = new pg.Pool({ connectionString: await database.place(), max: 1 });
+    const pool = applicationPool(await database.place(), 1);
     try {
       const db = postgres({ pool }) as Database;
       await migrate(db);

@@ -8,6 +8,7 @@ import { claimCount } from "../../src/core/claim-token.ts";
 import { createDatabase, startPostgres, type PostgresServer } from "../../tools/postgres-server.mjs";
 import { gate, type Gate } from "../sagas/support/gate.ts";
 import { describeOn } from "../support/databases.ts";
+import { applicationPool } from "../support/pool.ts";
 import { proxyTo, type Proxy } from "./support/proxy.ts";
 import { backUp, type Backup } from "./support/rewind.ts";
 
@@ -213,8 +214,7 @@ describeOn("postgres", () => {
       const standby = await before.start("standby");
       cleanups.push(() => standby.stop());
       proxy.leadTo(shopOn(standby));
-      const pool = new pg.Pool({ connectionString: proxy.url, max: 1 });
-      pool.on("error", () => undefined);
+      const pool = applicationPool(proxy.url, 1);
       const database = whose === "our own pool" ? postgres(proxy.url) : postgres({ pool });
       const amends = new Amends({ database, sagas: [order] });
       cleanups.push(() => amends.close({ deadline: "0s" }).then(() => pool.end()));

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { Amends, saga } from "amends";
 import { postgres } from "amends/postgres";
 import { virtualClock } from "amends/testing";
-import pg from "pg";
 import { afterEach, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { onDatabase } from "../support/databases.ts";
+import { applicationPool } from "../support/pool.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { forkCompiled, message } from "./support/children.ts";
 import { proxyTo, type Proxy } from "./support/proxy.ts";
@@ -50,7 +50,7 @@ onDatabase("postgres", (database) => {
 
   it("[X-04] a statement of a caller's pool has a limit as well, and its silent connection leaves the pool", async () => {
     const { url, freeze } = await through();
-    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    const pool = applicationPool(url, 1);
     const db = postgres({ pool, statementTimeout: "500ms" });
     await db.query(sql`select 1 as one`);
     freeze();
