@@ -47,6 +47,9 @@ export interface LeasePoolOptions<Item extends Claimed> {
  */
 const CLAIM_SHARE = 7 / 8;
 
+/** How long a row that is about to be inserted waits for a claim under way. */
+const AWAITED_CLAIM_MS = 100;
+
 /** On shutdown: the time limit for calls to stop, and the time limit for the last outcomes to be written. */
 const GRACE_MS = 1_000;
 
@@ -61,6 +64,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
   readonly #handedOn: Set<Lease> = new Set();
   #accepted = 0;
   #claiming = 0;
+  #claimUnderWay: Promise<unknown> | undefined;
   #draining = false;
   #onDue: (ms: number) => void = () => undefined;
   #onFree: () => void = () => undefined;
@@ -111,10 +115,13 @@ export class LeasePool<Item extends Claimed> implements Duty {
     try {
       // The lease counts from before the claim, because the answer may be late.
       const askedAtMs = this.#options.clock.monotonicMs();
-      const items = await this.#options.claim(limit, this.#lostButRunning());
+      const claimed = this.#options.claim(limit, this.#lostButRunning());
+      this.#claimUnderWay = claimed;
+      const items = await claimed;
       return items.map((item) => this.#launch(item, askedAtMs));
     } finally {
       this.#claiming -= limit;
+      this.#claimUnderWay = undefined;
     }
   }
 
@@ -150,6 +157,17 @@ export class LeasePool<Item extends Claimed> implements Duty {
         return items.map((item) => this.#launch(item, askedAtMs));
       },
     };
+  }
+
+  /**
+   * The same while a claim has reserved the free slots: it mostly finds few rows and returns them. Without this wait,
+   * rows would be left to the next claim, which would again keep slots from rows that follow.
+   */
+  async reserveAfterClaim(count: number): Promise<Reservation<Item> | undefined> {
+    if (!this.#claimUnderWay || this.#draining) return undefined;
+    const isOver = this.#claimUnderWay.catch(() => undefined);
+    await within(this.#options.clock, AWAITED_CLAIM_MS, isOver);
+    return this.reserve(count);
   }
 
   #launch(item: Item, leasedAtMs: number): Lease {

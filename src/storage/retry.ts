@@ -75,10 +75,13 @@ export async function answerInTime<T>(
   const { callMs } = db;
   if (callMs === undefined) return work;
   return new Promise<T>((resolve, reject) => {
-    const cancel = systemClock.after(callMs, () => {
-      const cause = new Error(`The database did not answer within ${callMs} ms.`);
-      reject(refusal(db.dialect.name, "DATABASE_UNREACHABLE", cause));
-    });
+    const cancel = systemClock.after(callMs, () => reject(noAnswer(db)));
     work.then(resolve, reject).finally(cancel);
   });
+}
+
+/** The error of a call that the database has not answered within its limit. */
+export function noAnswer({ dialect, callMs }: Pick<Database, "dialect" | "callMs">): AmendsError {
+  const cause = new Error(`The database did not answer within ${callMs} ms.`);
+  return refusal(dialect.name, "DATABASE_UNREACHABLE", cause);
 }

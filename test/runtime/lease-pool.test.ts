@@ -237,3 +237,21 @@ it("[K-08] a call that outlives its row keeps the slot, and the row's lease is n
   await vi.waitFor(() => expect(freed).toHaveBeenCalledTimes(1));
   expect(pool.room).toBe(1);
 });
+
+it("[S-05] a row that is inserted beside a claim which finds nothing gets a slot as soon as that is known", async () => {
+  const { pool, limits, end } = poolWith(0);
+  pool.accept(
+    1,
+    () => undefined,
+    () => undefined,
+  );
+  const claiming = pool.claim();
+  expect(limits).toEqual([1]);
+  // The claim has reserved the only slot.
+  expect(pool.reserve(1)).toBeUndefined();
+  expect(await pool.reserveAfterClaim(1)).toBeDefined();
+  expect(await claiming).toEqual([]);
+  // The slot is reserved now, and no claim is under way that could return another.
+  expect(await pool.reserveAfterClaim(1)).toBeUndefined();
+  end();
+});

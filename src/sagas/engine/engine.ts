@@ -136,7 +136,7 @@ export class Engine {
     // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
     // So is a saga of which this process knows nothing but a reference.
     const isOwn = session === undefined && definition.plan.length > 0;
-    const slot = isOwn ? this.pool.reserve(1) : undefined;
+    const slot = isOwn ? (this.pool.reserve(1) ?? (await this.pool.reserveAfterClaim(1))) : undefined;
     const saga: NewSaga = {
       id: sagaId,
       name: definition.name,

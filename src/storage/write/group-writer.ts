@@ -10,18 +10,51 @@
  */
 import process from "node:process";
 import { AmendsError } from "../../core/errors.ts";
-import { sleep } from "../clock.ts";
+import { sleep, systemClock } from "../clock.ts";
 import type { Database } from "../database.ts";
-import { answerInTime, BRIEF_RETRIES, persist, type DatabaseWatch } from "../retry.ts";
+import { BRIEF_RETRIES, noAnswer, persist, type DatabaseWatch } from "../retry.ts";
+import { AnswerLimit, type WaitingCaller } from "./answer-limit.ts";
 import { isLasting, waitForRepair, type RefusedWrites } from "./refused-writes.ts";
 
-interface Waiting<Item, Answer> {
+/** An item, and the caller that waits for its answer. */
+class Waiting<Item, Answer> implements WaitingCaller {
   readonly item: Item;
   readonly bytes: number;
+  /** Set if its caller has a limit. */
+  sinceMs = 0;
+  readonly #db: GroupWriterOptions<Item, Answer>["db"];
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: unknown) => void;
+  isOver = false;
   /** How often the database has refused it for a lasting reason. */
-  refusals: number;
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
+  refusals = 0;
+
+  constructor(
+    { db, bytes }: GroupWriterOptions<Item, Answer>,
+    item: Item,
+    resolve: (answer: Answer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.item = item;
+    this.bytes = bytes(item);
+    this.#db = db;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  resolve(answer: Answer): void {
+    this.isOver = true;
+    this.#resolve(answer);
+  }
+
+  reject(error: unknown): void {
+    this.isOver = true;
+    this.#reject(error);
+  }
+
+  fail(): void {
+    this.reject(noAnswer(this.#db));
+  }
 }
 
 export interface GroupWriterOptions<Item, Answer> {
@@ -58,20 +91,26 @@ export class GroupWriter<Item, Answer> {
   #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
+  readonly #limit: AnswerLimit | undefined;
   /** The number of committed transactions, for measurements. */
   flushes = 0;
 
   constructor(options: GroupWriterOptions<Item, Answer>) {
     this.#options = options;
+    const { callMs } = options.db;
+    this.#limit = callMs === undefined ? undefined : new AnswerLimit(callMs);
   }
 
   submit(item: Item): Promise<Answer> {
-    const { db, bytes, failFast } = this.#options;
-    const submitted = new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ item, bytes: bytes(item), refusals: 0, resolve, reject });
+    return new Promise<Answer>((resolve, reject) => {
+      const waiting = new Waiting(this.#options, item, resolve, reject);
+      this.#waiting.push(waiting);
+      if (this.#limit && this.#options.failFast(item)) {
+        waiting.sinceMs = systemClock.monotonicMs();
+        this.#limit.add(waiting);
+      }
       this.#plan();
     });
-    return failFast(item) ? answerInTime(db, submitted) : submitted;
   }
 
   /** Resolves once all submitted items are written. */
@@ -117,6 +156,7 @@ export class GroupWriter<Item, Answer> {
       if (this.#waiting.length > 0) this.#plan();
     });
     await this.#flush(this.#take());
+    this.#limit?.forget();
     cancel();
     this.#flying--;
     if (isSlow) this.#slow--;
