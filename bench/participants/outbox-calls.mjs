@@ -1,7 +1,8 @@
 // Calls of the user's own through the outbox: claimed, made and settled, as the peers do it, without audit events and
 // completion. They are enqueued by copying one that the library wrote, as nobody enqueues a hundred thousand one by one.
 import pg from "pg";
-import { Amends, defineCall } from "../../dist/index.js";
+import { defineCall } from "../../dist/calls.js";
+import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
 import { countdown, measureDrain } from "../drain.mjs";
 

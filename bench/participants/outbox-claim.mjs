@@ -1,7 +1,9 @@
 // What a claim of 500 entries costs when the outbox is empty but for them, and when a million finished ones are in it: two
 // databases, in turns. And what it costs to count that million by status.
 import pg from "pg";
-import { Amends, DatabaseAuditSink, Outbox } from "../../dist/index.js";
+import { DatabaseAuditSink } from "../../dist/audit.js";
+import { Outbox } from "../../dist/erasure.js";
+import { Amends } from "../../dist/index.js";
 import { postgres } from "../../dist/postgres.js";
 import { numbers } from "../drain.mjs";
 import { median } from "../statistics.mjs";
