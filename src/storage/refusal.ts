@@ -109,8 +109,21 @@ function isState(code: string): boolean {
 /** The classes of SQLSTATE whose messages name objects, settings and logins, and never values of rows. */
 const NAMES_ONLY = /^(?:08|25|26|28|3D|3F|42|53|55|57)/;
 
+/** The messages of SQLite that name an object or a setting. */
+const SQLITE_NAMES = /^(?:no such (?:table|column|index): [\w.]+|attempt to write a readonly database)$/;
+
 function harmlessText(cause: unknown, code: string | undefined): string | undefined {
-  if (code === undefined || !isState(code) || !NAMES_ONLY.test(code)) return undefined;
-  const { message } = cause as { message?: unknown };
-  return typeof message === "string" ? message.slice(0, 200) : undefined;
+  const { message } = (cause ?? {}) as { message?: unknown };
+  if (code === undefined || typeof message !== "string") return undefined;
+  const isHarmless = isState(code) ? NAMES_ONLY.test(code) : SQLITE_NAMES.test(message);
+  return isHarmless ? message.slice(0, 200) : undefined;
+}
+
+/** The database's own code, and its words if they cannot hold a value; otherwise the message of the error. */
+export function whatWasSaid({ cause, message }: AmendsError): {
+  readonly state: string;
+  readonly said: string;
+} {
+  const { cause: state } = factsOf(cause);
+  return { state: state ?? "", said: harmlessText(cause, state) ?? message };
 }

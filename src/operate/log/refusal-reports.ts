@@ -3,7 +3,8 @@
  * is over, and a row for attention and doctor.
  */
 import type { Database } from "../../storage/database.ts";
-import { causeOf, reportRefusal, type RefusedWrites } from "../../storage/write/refused-writes.ts";
+import { whatWasSaid } from "../../storage/refusal.ts";
+import { reportRefusal, type RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Logger } from "./logger.ts";
 
 export interface RefusalTools {
@@ -40,7 +41,7 @@ export class RefusalReports {
       logger.info({ operation, code }, "amends: the database records outcomes again");
     } else if (this.#logged.get(operation) !== code) {
       this.#logged.set(operation, code);
-      const { state, said } = causeOf(error);
+      const { state, said } = whatWasSaid(error);
       logger.error(
         { operation, code, state, cause: said, advice: error.message },
         "amends: the database refuses to record outcomes; they are kept and written again, and nothing is called again",

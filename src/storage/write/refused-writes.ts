@@ -9,6 +9,7 @@ import { sleep } from "../clock.ts";
 import { int, optional, text } from "../column.ts";
 import type { Database, Dialect } from "../database.ts";
 import { sourceOf, type Selection, type Source } from "../read/selection.ts";
+import { whatWasSaid } from "../refusal.ts";
 import { raw, sql, type Sql } from "../sql.ts";
 import { table, type Table } from "../table.ts";
 
@@ -66,13 +67,6 @@ export async function outlastRefusals<T>(
   }
 }
 
-/** The SQLSTATE, or the name that SQLite's driver gives the error, and what the database said. */
-export function causeOf({ cause, message }: AmendsError): { readonly state: string; readonly said: string } {
-  const { code, errcode, message: said } = (cause ?? {}) as Readonly<Record<string, unknown>>;
-  const state = typeof errcode === "number" ? `SQLite ${errcode}` : typeof code === "string" ? code : "";
-  return { state, said: typeof said === "string" ? said : message };
-}
-
 /** One refusal that a process has reported lately. */
 export interface ReportedRefusal {
   readonly operation: string;
@@ -109,7 +103,7 @@ export function reportRefusal(
   refused: RefusedWrites,
 ): Sql {
   const { error, waiting } = refused;
-  const { state, said } = causeOf(error);
+  const { state, said } = whatWasSaid(error);
   const now = dialect.now();
   return sql`insert into ${REFUSED.of(dialect)} as w (id, operation, code, state, said, advice, waiting, owner, since, seen_at)
     values (${`${operation}:${error.code}`}, ${operation}, ${error.code}, ${state}, ${said}, ${error.message}, ${waiting}, ${owner}, ${now}, ${now})
