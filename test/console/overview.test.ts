@@ -68,8 +68,8 @@ onEachDatabase((database) => {
     // 600 in each of the last minutes, evenly.
     const rows = numbered(dialect, 1_800);
     const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
-    await db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, status, context, plan, created_at, updated_at)
-      select 'o-' || r.n, 'place-order', 'COMPLETED', '{}', '', ${at}, ${at} from ${rows}`);
+    await db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, kind, status, context, plan, created_at, updated_at)
+      select 'o-' || r.n, 'place-order', 'place-order@1#', 'COMPLETED', '{}', '', ${at}, ${at} from ${rows}`);
     const { get } = visit(amends);
     const { sagas } = await get<Overview>("reader", "/api/overview?window=1h");
     const full = sagas.buckets.filter(({ exact }) => !exact);

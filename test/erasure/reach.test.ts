@@ -26,7 +26,7 @@ const OURS: Readonly<Record<string, string>> = {
     "entry_id kind name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
   saga_archive: "name status plan",
   refused_writes: "id operation code state owner",
-  saga_executions: "name status plan digest owner awaits",
+  saga_executions: "name kind status plan owner awaits",
   saga_interests: "event_type field step_name",
   saga_kinds: "kind name plan",
   saga_logs: "step_name action status next_step next_action",
