@@ -23,7 +23,7 @@ const OURS: Readonly<Record<string, string>> = {
   migrations: "name checksum",
   operator_actions: "id outcome action target_kind code",
   outbox:
-    "entry_id kind name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
+    "entry_id kind lane name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
   saga_archive: "name status plan",
   refused_writes: "id operation code state owner",
   saga_executions: "name kind status plan owner awaits",

@@ -15,8 +15,8 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
     const id = randomUUID();
     const isEvent = of === "event" || of === "delivery";
     return insert(sql`insert into ${table("outbox")}
-        (entry_id, kind, name, subject_id, operation, ref_kind, event_id, event_version, handler, payload, status, attempts, enqueued_at, last_error)
-      values (${id}, ${of}, ${name}, ${subject}, ${subject && "erase"}, ${subject && "crm"}, ${isEvent ? id : null},
+        (entry_id, kind, lane, name, subject_id, operation, ref_kind, event_id, event_version, handler, payload, status, attempts, enqueued_at, last_error)
+      values (${id}, ${of}, ${of === "call" ? name : of === "delivery" ? "H@1" : ""}, ${name}, ${subject}, ${subject && "erase"}, ${subject && "crm"}, ${isEvent ? id : null},
         ${isEvent ? 1 : null}, ${of === "delivery" ? "H" : null}, ${isEvent ? "{}" : null}, ${status}, 1, ${at}, 'Down')
       returning entry_id`);
   };
