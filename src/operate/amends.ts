@@ -56,6 +56,7 @@ import {
   type Parts,
   type SagaTools,
 } from "./parts.ts";
+import { nextDueMs } from "./next-due.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { WorkerLookout } from "./workers.ts";
@@ -229,6 +230,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
         owner: this.#context.owner,
         check: (duties) => this.#check(worker, duties),
         presence: database && new Presence(database, this.#context.owner),
+        nextDueMs: database && (() => nextDueMs(retrying(database))),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
