@@ -1,6 +1,6 @@
 /** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
 import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
-import { orphanedLines } from "../../sagas/read/orphaned.ts";
+import { orphanedLines } from "../../sagas/lost/lost.ts";
 import { workersOf } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
