@@ -7,6 +7,7 @@
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
+import { refuseInsideLocked } from "../locking-run.ts";
 import { OpenWork } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
@@ -70,7 +71,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     foreign: boolean = false,
   ): Promise<T> {
     if (this.#closed) throw closedError();
-    this.#open.refuseInside();
+    this.refuseInside();
     await this.#acquire();
     try {
       const handle = this.#connect();
@@ -91,6 +92,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
 
   refuseInside(): void {
     this.#open.refuseInside();
+    refuseInsideLocked(this);
   }
 
   join(tx: SqliteHandle): Session {
@@ -129,7 +131,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   /** Runs at once if the connection is free, without a turn of the event loop. */
   async #alone<T>(work: () => T): Promise<T> {
     if (this.#closed) throw closedError();
-    this.#open.refuseInside();
+    this.refuseInside();
     if (!this.#held && !this.#foreign()) return work();
     await this.#acquire();
     try {

@@ -1,10 +1,10 @@
 /**
- * Detects calls from inside a run that holds a lock. A call that needs another connection would wait for the connection
- * that this run holds, and the run would wait for the call: it is refused with an error.
+ * Detects calls from inside a run of the storage contract that holds a lock. A call that needs another connection would wait
+ * for the connection that this run holds, and the run would wait for the call: it is refused with an error.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AmendsError } from "../core/errors.ts";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "./database.ts";
 
 /** A run, as far as other calls depend on it. */
 export interface LockingRun {
@@ -13,20 +13,25 @@ export interface LockingRun {
 }
 
 interface Scope {
-  readonly db: Database;
+  readonly db: Pick<Database, "dialect">;
   readonly run: LockingRun;
   readonly outer: Scope | undefined;
 }
 
 /** One for all storages: two of them may share a database. */
-const scopes = new AsyncLocalStorage<Scope>();
+const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 export function insideRun<T>(db: Database, run: LockingRun, work: () => Promise<T>): Promise<T> {
   return scopes.run({ db, run, outer: scopes.getStore() }, work);
 }
 
+/** Work of a run itself. `refuseInsideLocked` has found no other run that it would wait for. */
+export function outsideRuns<T>(work: () => Promise<T>): Promise<T> {
+  return scopes.run(undefined, work);
+}
+
 /** Throws inside the work of a run that holds a lock in this database. `own` is the run that makes the call. */
-export function refuseInsideLocked(db: Database, own?: LockingRun): void {
+export function refuseInsideLocked(db: Pick<Database, "dialect">, own?: LockingRun): void {
   for (let scope = scopes.getStore(); scope; scope = scope.outer) {
     if (scope.db !== db || scope.run === own || !scope.run.isLocking) continue;
     throw new AmendsError(
