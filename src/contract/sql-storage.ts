@@ -5,7 +5,7 @@ import type { EntryStatus } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import type { Database, Row, Session } from "../storage/database.ts";
 import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
-import { insideRun, outsideRuns, refuseInsideLocked, type LockingRun } from "../storage/locking-run.ts";
+import { insideRun, outsideRuns, refuseInsideLocked, type LockingRun } from "../storage/open-work.ts";
 import { persist } from "../storage/retry.ts";
 import type { SagaContext, SagaLogEntry, SagaStorage, SagaStorageRun, StoredSagaState } from "./contract.ts";
 import { PendingSaga } from "./pending-saga.ts";

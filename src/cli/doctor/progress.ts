@@ -81,11 +81,11 @@ async function strangersOf(db: Database, config: AmendsConfig | undefined): Prom
   }));
   const unknown = kinds.filter(({ kind }) => !known.has(kind));
   if (unknown.length === 0) return [ok("definitions", "the config knows every saga that is open")];
-  const told = unknown.map(({ kind, sagas }) => `${many(sagas, "saga")} of ${kind}`).join(", ");
+  const listed = unknown.map(({ kind, sagas }) => `${many(sagas, "saga")} of ${kind}`).join(", ");
   return [
     warn(
       "definitions",
-      `open, and not in this config: ${told}`,
+      `open, and not in this config: ${listed}`,
       "A worker with this config leaves them alone. Add the definition, or run one that has it.",
     ),
   ];

@@ -7,8 +7,7 @@
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
-import { refuseInsideLocked } from "../locking-run.ts";
-import { OpenWork } from "../open-work.ts";
+import { OpenWork, refuseInsideLocked } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
 import { isTooOld, OLDEST_TEXT } from "./version.ts";
