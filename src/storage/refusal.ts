@@ -78,7 +78,7 @@ function messageOf(
 ): string {
   const parts = [
     facts.cause !== undefined &&
-      (isState(facts.cause) ? `SQLSTATE ${facts.cause}` : facts.cause.replace("SQLITE_", "SQLite code ")),
+      (isState(facts.cause) ? `SQLSTATE ${facts.cause}` : facts.cause.replace(/^SQLITE_/, "SQLite code ")),
     ...(["table", "column", "constraint"] as const).map((key) => facts[key] && `${key} ${facts[key]}`),
     harmlessText(cause, facts.cause),
   ].filter((part) => part !== undefined && part !== false && part !== "");
