@@ -42,17 +42,23 @@ onDatabase("postgres", (database) => {
     const words = await db.query(sql`select word, catcode in ('R', 'T') as reserved from pg_get_keywords()`);
     const refused = [
       ...words.filter((row) => row["reserved"] === true).map((row) => String(row["word"])),
-      ...["information_schema", "pg_catalog", "pg_own", "Amends", "a b", 'a"b', ""],
+      "information_schema",
+      "pg_catalog",
+      "pg_own",
+      "Amends",
+      "a b",
+      'a"b',
+      "",
     ];
     for (const schema of refused)
-      expect(() => postgres({ url, schema }), schema).toThrow(
+      expect(() => postgres({ url, schema })).toThrow(
         expect.objectContaining({ code: "BAD_OPTION", details: { field: "schema" } }),
       );
     expect(() => postgres({ url, schema: "select" })).toThrow(/"select", a reserved word of SQL/);
     // Words that are names in a statement, too.
     for (const schema of ["values", "name", "timestamp"]) {
       const other = postgres({ url, schema });
-      await migrate(other as Database);
+      await migrate(other);
       await other.close();
     }
   });
