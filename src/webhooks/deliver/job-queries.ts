@@ -6,7 +6,14 @@ import type { JobResult } from "../../core/delivery/decide.ts";
 import { encodeResult, type JobReport, type LeasedJob, type Report } from "../../core/delivery/job.ts";
 import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
-import { claimStatement, firstToken, gate, holding, renewStatement, type Claimable } from "../../storage/claim.ts";
+import {
+  claimStatement,
+  firstToken,
+  gate,
+  holding,
+  renewStatement,
+  type Claimable,
+} from "../../storage/claim.ts";
 import { bigint, id, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
