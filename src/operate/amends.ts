@@ -14,6 +14,7 @@ import type { AnyReference, Startable } from "../sagas/define/reference.ts";
 import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
+import { foundLost } from "../sagas/lost/lost.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
 import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
@@ -327,7 +328,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
       onRefused: this.#onRefused,
       check: async () => options.database && checkSagaRights(options.database),
       onStalled: (run) => this.#notices.stalled(run),
-      onRewound: (run, foundVersion) => this.#notices.rewound(run, foundVersion),
+      onRewound: (run, foundVersion) => {
+        this.#notices.rewound(run, foundVersion);
+        // The scan of the log finds it later if this fails.
+        if (options.database && foundVersion === undefined)
+          void foundLost(options.database, run.id, run.definition.name).catch(() => undefined);
+      },
       onBug: (error) => this.#notices.bug(error),
     });
   }
