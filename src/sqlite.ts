@@ -1,7 +1,7 @@
 /** SQLite: the embedded default. `sqlite("shop.db")`, `sqlite(":memory:")`, or a handle that you have open. */
 import { AmendsError } from "./core/errors.ts";
 import { refuseUnknown } from "./core/options.ts";
-import type { TransactionKind } from "./sagas/define/definition.ts";
+import type { TransactionKind } from "./sagas/define/transaction-kind.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
 import { SqliteDatabase } from "./storage/sqlite/connection.ts";

@@ -99,7 +99,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       closing: this.#closing.signal,
       workers: this.#workers,
     });
-    this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
+    this.#registry = new Registry(options.sagas ?? [], options.database);
     this.#journal = this.#makeJournal(options);
     this.#engine = this.#makeEngine(options);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);

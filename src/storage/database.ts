@@ -93,6 +93,11 @@ export interface Database<Tx = unknown> {
   readonly dialect: Dialect;
   /** The clock of this process, or a virtual one in tests. */
   readonly clock: Clock;
+  /**
+   * The client whose transactions application code passes as `tx` and receives in transactional steps, if one was chosen
+   * with `joins`. Undefined: the database's own driver.
+   */
+  readonly client?: string | undefined;
   /** The largest number of connections; undefined if there is only one. */
   readonly connections?: number;
   /**

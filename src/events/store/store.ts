@@ -134,7 +134,7 @@ export class FlowStore {
           isSent = true;
           const { isWritten } = await this.settleIn(session, outcome, NO_CLAIMS, tx);
           if (!isWritten) throw new NotWritten();
-        });
+        }, this.#own !== undefined);
         return true;
       } catch (thrown) {
         if (thrown instanceof NotWritten) return false;
@@ -240,7 +240,7 @@ export class FlowStore {
   }
 
   #inside(session: Session): WriteTools {
-    return { ...this.#tools, execute: (statements) => inTurn(session, statements) };
+    return { ...this.#tools, dialect: session.dialect, execute: (statements) => inTurn(session, statements) };
   }
 }
 

@@ -82,7 +82,7 @@ export class DatabaseJournal implements Journal {
 
   async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
     if (cannotExist(id)) return undefined;
-    const { dialect } = this.#db;
+    const { dialect } = session ?? this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
     const { epoch = 0 } = this.#db;
     const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));

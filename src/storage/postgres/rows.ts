@@ -1,11 +1,18 @@
 /**
  * Objects as a relation: one array per field, or plain values for a single object, which gets the simplest plan.
  */
+import type { FieldType } from "../column.ts";
 import type { Fields, NamedField } from "../fields.ts";
 import { literals, Sql } from "../sql.ts";
-import { arrayOf } from "./array.ts";
 
-export function unnest<From>(fields: Fields<From>, from: readonly From[]): Sql {
+/** Encodes one value of each object as an array of PostgreSQL. */
+export type EncodeArray = <From>(
+  type: FieldType,
+  from: readonly From[],
+  valueOf: (one: From) => unknown,
+) => unknown;
+
+export function unnest<From>(encode: EncodeArray, fields: Fields<From>, from: readonly From[]): Sql {
   const { all, sparse, defaults } = framesOf(fields);
   const frame = defaults.length > 0 && from.every((one) => hasDefaults(defaults, one)) ? sparse : all;
   if (from.length === 1) {
@@ -17,7 +24,7 @@ export function unnest<From>(fields: Fields<From>, from: readonly From[]): Sql {
   }
   return new Sql(
     frame.many,
-    frame.sent.map((field) => arrayOf(field.type, from, field.value)),
+    frame.sent.map((field) => encode(field.type, from, field.value)),
   );
 }
 
