@@ -45,7 +45,7 @@ export default defineConfig({
         test: {
           name: "world",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/core/**", ...leftOut],
+          exclude: ["**/node_modules/**", "test/core/**", ...leftOut],
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],

@@ -1,0 +1,23 @@
+import { EntitySchema, MikroORM, type SqlEntityManager } from "@mikro-orm/postgresql";
+import { mikroOrm } from "amends/mikro-orm";
+import { testClient, type TestClient } from "../client.ts";
+
+const Note = new EntitySchema({
+  name: "Note",
+  tableName: "notes",
+  properties: { text: { type: "text", primary: true } },
+});
+
+export const onMikroOrm: TestClient = testClient<SqlEntityManager>("mikro-orm", async (url, max) => {
+  const orm = await MikroORM.init({ clientUrl: url, entities: [Note], pool: { min: 0, max } });
+  const joins = mikroOrm(orm);
+  return {
+    joins,
+    kind: joins,
+    transaction: (work) => orm.em.fork().transactional(work),
+    nested: (tx, work) => tx.transactional(work),
+    write: (tx, text) => tx.insert("Note", { text }),
+    roots: async () => ({ "orm.em": orm.em, fork: orm.em.fork() }),
+    close: () => orm.close(true),
+  };
+});
