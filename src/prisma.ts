@@ -39,10 +39,14 @@ export function prisma<Tx>(client: PrismaDatabase<Tx>, options: PrismaTransactio
       if (typeof $queryRawUnsafe !== "function" || typeof $connect === "function") {
         throw notTransaction("prisma", LINE);
       }
-      // A transaction that has ended refuses every statement.
+      // A transaction that has ended runs no statement.
       return true;
     },
-    query: (tx, { text, values }: CarriedStatement) => (tx as Transaction).$queryRawUnsafe(text, ...values),
+    async query(tx, { text, values }: CarriedStatement) {
+      const rows: unknown = await (tx as Transaction).$queryRawUnsafe(text, ...values);
+      if (!Array.isArray(rows)) throw notTransaction("prisma", LINE);
+      return rows as Row[];
+    },
     transaction: (work) => client.$transaction(work, { ...options }),
   };
 }

@@ -11,6 +11,7 @@ import type { Sql } from "../sql.ts";
 import { markTransaction, placeOf, readMark } from "./callers-queries.ts";
 import { carried } from "./carried-statement.ts";
 import { rowsOf } from "./joined-rows.ts";
+import { isDatabaseError } from "./wrapped-error.ts";
 
 export interface CallerOptions<Tx> {
   readonly joins: Omit<Joins<Tx>, "transaction">;
@@ -79,11 +80,21 @@ export class CallerTransactions<Tx> {
     const origin = joins.origin?.(tx) ?? (tx as object);
     if (isOpen && this.#known.has(origin)) return;
     const mark = String(++this.#probes);
-    const [row] = await this.#send(tx, isOpen ? placeOf(schema) : markTransaction(schema, mark));
+    const [row] = await this.#first(tx, isOpen ? placeOf(schema) : markTransaction(schema, mark));
     if (!isOpen) await this.#checkOpen(tx, mark);
     if (this.#known.has(origin)) return;
     await this.#checkPlace(row?.["place"]);
     this.#known.add(origin);
+  }
+
+  /** The first statement. If the client itself refuses it, the transaction has ended. */
+  async #first(tx: Tx, statement: Sql): Promise<readonly Row[]> {
+    try {
+      return await this.#send(tx, statement);
+    } catch (error) {
+      if (error instanceof AmendsError || isDatabaseError(error)) throw error;
+      throw noTransaction(this.#options.joins.client, error);
+    }
   }
 
   /** Outside of a transaction the mark ends with its own statement. */
@@ -117,9 +128,11 @@ export class CallerTransactions<Tx> {
   }
 }
 
-export function noTransaction(client: string): AmendsError {
+export function noTransaction(client: string, cause?: unknown): AmendsError {
   return new AmendsError(
     "NEEDS_TRANSACTION",
     `The ${client} client given as \`tx\` has no open transaction. Begin one first. Nothing was written.`,
+    {},
+    { cause },
   );
 }

@@ -17,6 +17,15 @@ export function unwrapped(error: unknown): unknown {
   }
 }
 
+/** True if the database or the network reported the error, not the client. */
+export function isDatabaseError(error: unknown): boolean {
+  try {
+    return find(error, 0) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 function find(error: unknown, depth: number): unknown {
   if (typeof error !== "object" || error === null || depth > DEPTH_MAX) return undefined;
   const found = error as Readonly<Record<string, unknown>>;

@@ -44,6 +44,7 @@ export const onDrizzlePostgresJs: TestClient = testClient<TxOf<PostgresJsDatabas
       transaction: (work) => db.transaction(work),
       nested: (tx, work) => tx.transaction(work),
       write: (tx, value) => tx.insert(notes).values({ text: value }),
+      // postgres.js never answers a statement of a transaction that has ended.
       roots: async () => ({ db, "db.$client": db.$client }),
       close: () => sql.end(),
     };

@@ -33,7 +33,9 @@ export const onKysely: TestClient = testClient<Transaction<Tables>>("kysely", as
     async roots() {
       const controlled = await db.startTransaction().execute();
       await controlled.rollback().execute();
-      return { db, ended: controlled };
+      let left: unknown;
+      await db.transaction().execute(async (trx) => void (left = trx));
+      return { db, ended: controlled, left };
     },
     close: () => db.destroy(),
   };

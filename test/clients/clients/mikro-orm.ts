@@ -17,7 +17,11 @@ export const onMikroOrm: TestClient = testClient<SqlEntityManager>("mikro-orm", 
     transaction: (work) => orm.em.fork().transactional(work),
     nested: (tx, work) => tx.transactional(work),
     write: (tx, text) => tx.insert("Note", { text }),
-    roots: async () => ({ "orm.em": orm.em, fork: orm.em.fork() }),
+    async roots() {
+      let ended: unknown;
+      await orm.em.fork().transactional(async (em) => void (ended = em));
+      return { "orm.em": orm.em, fork: orm.em.fork(), ended };
+    },
     close: () => orm.close(true),
   };
 });

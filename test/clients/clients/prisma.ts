@@ -20,7 +20,11 @@ export const onPrisma: TestClient = testClient<Prisma.TransactionClient>("prisma
       }
     },
     write: (tx, text) => tx.note.create({ data: { text } }),
-    roots: async () => ({ prisma }),
+    async roots() {
+      let ended: unknown;
+      await prisma.$transaction(async (tx) => void (ended = tx));
+      return { prisma, ended };
+    },
     close: () => prisma.$disconnect(),
   };
 });
