@@ -50,13 +50,13 @@ onDatabase("postgres", (database) => {
     }
   }
 
-  it("[K-20] a pool is refused: each of its statements would commit by itself", async () => {
+  it("[K-20][C-02] a pool is refused: each of its statements would commit by itself", async () => {
     await database.open();
     const found = await withPool(2, (pool) => refusals(database, pool));
     expect(found).toEqual(["BAD_OPTION", "BAD_OPTION", 0]);
   });
 
-  it("[K-20] an object that passes statements on to a pool has no open transaction", async () => {
+  it("[K-20][C-02] an object that passes statements on to a pool has no open transaction", async () => {
     await database.open();
     const found = await withPool(2, (pool) =>
       refusals(database, {
@@ -86,7 +86,7 @@ onDatabase("postgres", (database) => {
     expect(found).toEqual(["accepted", "accepted", 0]);
   });
 
-  it("[K-20] a client of another database is refused, whether or not that has tables of Amends", async () => {
+  it("[K-20][C-02] a client of another database is refused, whether or not that has tables of Amends", async () => {
     await database.open();
     for (const [content, code] of [
       ["migrated", "BAD_OPTION"],
