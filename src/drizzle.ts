@@ -3,9 +3,11 @@
  * `tx` is the transaction of `db.transaction(async (tx) => …)`.
  */
 import { sql } from "drizzle-orm";
+import { AmendsError } from "./core/errors.ts";
 import type { Row } from "./storage/database.ts";
-import type { CarriedStatement, Joins } from "./storage/joins/joins.ts";
+import type { CarriedStatement, Joins, SqliteJoins } from "./storage/joins/joins.ts";
 import { notTransaction } from "./storage/joins/root-handle.ts";
+import type { SqliteHandle } from "./storage/sqlite/driver.ts";
 
 /** A database of Drizzle, as far as Amends uses it: what `drizzle(…)` of its PostgreSQL drivers returns. */
 export interface DrizzleDatabase<Tx> {
@@ -47,6 +49,36 @@ export function drizzle<Tx>(db: DrizzleDatabase<Tx>): Joins<Tx> {
   };
 }
 
+/** A database of Drizzle over better-sqlite3 or another synchronous SQLite library, as far as Amends uses it. */
+export interface DrizzleSqliteDatabase<Tx> {
+  /** The handle that Drizzle writes through. */
+  readonly $client: SqliteHandle;
+  /** Runs work in a synchronous transaction. */
+  transaction<T>(work: (tx: Tx) => T): T;
+}
+
+const SYNC_LINE = "db.transaction((tx) => amends.sync.start(saga, input, { id, tx }))";
+
+/**
+ * Joins the synchronous transactions of Drizzle on SQLite, for `amends.sync`: `sqlite(handle, { joins: drizzleSqlite(db) })`, with a
+ * handle of the library that Drizzle uses.
+ */
+export function drizzleSqlite<Tx>(db: DrizzleSqliteDatabase<Tx>): SqliteJoins<Tx> {
+  return {
+    dialect: "sqlite",
+    client: "drizzle",
+    handleOf(tx) {
+      const { rollback, session } = (tx ?? {}) as { rollback?: unknown; session?: { client?: unknown } };
+      if (typeof rollback !== "function") throw notTransaction("drizzle", SYNC_LINE);
+      if (session?.client === undefined || session.client === db.$client) return db.$client;
+      throw new AmendsError(
+        "BAD_OPTION",
+        "The drizzle transaction given as `tx` is of another database than the one in `joins`. Nothing was written.",
+      );
+    },
+  };
+}
+
 /** node-postgres returns a result with rows, postgres.js the rows themselves. */
 function rowsIn(answer: unknown): readonly Row[] {
   return (Array.isArray(answer) ? answer : (answer as { rows: unknown }).rows) as Row[];
@@ -56,4 +88,4 @@ function refusal(): Error {
   return notTransaction("drizzle", LINE);
 }
 
-export type { CarriedStatement, Joins };
+export type { CarriedStatement, Joins, SqliteHandle, SqliteJoins };

@@ -5,9 +5,9 @@
  *
  * Arguments go to vitest.
  */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { ensureInstalled, isMain, node, program, root, toolMain } from "./project.mjs";
+import { ensureInstalled, isMain, node, npm, program, progress, root, toolMain } from "./project.mjs";
 
 const folder = path.join(root, "test", "clients");
 
@@ -25,10 +25,21 @@ export async function ensureClients() {
   if (!generated.ok) throw new Error(`prisma generate failed:\n${generated.output}`);
 }
 
+/** better-sqlite3 is compiled at its installation, which takes a minute without its prebuilt binaries. */
+async function ensureNative() {
+  const library = path.join(folder, "node_modules", "better-sqlite3");
+  if (existsSync(path.join(library, "build", "Release", "better_sqlite3.node"))) return;
+  await progress("building better-sqlite3", async () => {
+    const built = await npm(["rebuild", "better-sqlite3", "--foreground-scripts"], folder);
+    if (!built.ok) throw new Error(`npm rebuild better-sqlite3 failed:\n${built.output}`);
+  });
+}
+
 if (isMain(import.meta.url)) {
   await toolMain(async () => {
     await ensureInstalled();
     await ensureClients();
+    await ensureNative();
     const env = { AMENDS_CLIENTS: "1", AMENDS_TEST_REPORT: ".amends/clients-report.json" };
     const args = ["run", "test/clients/", ...process.argv.slice(2)];
     const outcome = await program("vitest", args, { show: true, env });

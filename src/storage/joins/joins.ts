@@ -4,6 +4,7 @@
  * statements: it carries a text and its parameters, and returns rows.
  */
 import type { Row } from "../database.ts";
+import type { SqliteHandle } from "../sqlite/driver.ts";
 
 /**
  * A statement in the form that every client can carry: each parameter is a text or null, and the server reads the text
@@ -40,4 +41,14 @@ export interface Joins<Tx> {
    * checked for every transaction.
    */
   origin?(tx: Tx): object | undefined;
+}
+
+/** How Amends joins the transactions of a client on SQLite. Made by an adapter, such as `drizzleSqlite(db)`. */
+export interface SqliteJoins<Tx> {
+  /** The database of the client. */
+  readonly dialect: "sqlite";
+  /** The name of the client, as messages say it. */
+  readonly client: string;
+  /** The handle that has the transaction. Throws, with the right line, if `tx` is not a transaction of this client. */
+  handleOf(tx: Tx): SqliteHandle;
 }
