@@ -19,7 +19,9 @@ interface EntityManager {
     readonly isReleased: boolean;
     query(text: string, values: unknown[], structured: true): Promise<{ readonly records: Row[] }>;
   };
-  /** The data source. */
+  /** Since version 1. */
+  readonly dataSource?: object;
+  /** The data source before version 1. */
   readonly connection?: object;
 }
 
@@ -46,7 +48,7 @@ export function typeorm<Manager>(dataSource: TypeormDataSource<Manager>): Joins<
       return (await queryRunner.query(text, [...values], true)).records;
     },
     transaction: (work) => (dataSource as unknown as DataSource<Manager>).transaction(work),
-    origin: (tx) => (tx as EntityManager).connection,
+    origin: (tx) => (tx as EntityManager).dataSource ?? (tx as EntityManager).connection,
   };
 }
 

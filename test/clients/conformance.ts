@@ -2,6 +2,7 @@
 import { saga } from "amends";
 import { expect } from "vitest";
 import { z } from "zod";
+import { unwrapped } from "../../src/storage/joins/wrapped-error.ts";
 import { makePlace } from "../support/places.ts";
 import type { OpenClient, TestClient } from "./client.ts";
 import { placeOrder, skuOf } from "./operations.ts";
@@ -123,6 +124,18 @@ export const CHECKS: readonly Check[] = [
       });
       await expect(failed).rejects.toThrow(/notes|unique|duplicate|validation error/i);
       expect(await shop.counts()).toEqual({ ...NOTHING, notes: 1 });
+    },
+  },
+  {
+    title: "[C-03] the error of the database is found inside the error of the client",
+    async run(client) {
+      const shop = await openShop(client);
+      const twice = shop.client.transaction(async (tx) => {
+        await shop.client.write(tx, "one");
+        await shop.client.write(tx, "one");
+      });
+      const error: unknown = await twice.catch((thrown: unknown) => thrown);
+      expect(unwrapped(error)).toMatchObject({ code: "23505" });
     },
   },
   {
