@@ -22,6 +22,7 @@ export const pgJoins: Omit<Joins<ClientBase>, "transaction"> = {
         "`tx` must be a `pg` client, the one that has your open transaction. For another client choose its adapter, as in `postgres({ url, joins: drizzle(db) })`: docs/guides/your-client.md.",
       );
     }
+    refuseNative(tx);
     if (isPool(tx)) {
       throw new AmendsError(
         "BAD_OPTION",
