@@ -44,7 +44,7 @@ const PEERS = ["pg", "@types/pg", "@types/node", "@opentelemetry/api", "drizzle-
  * @param {number} [timeoutMs]
  * @returns {Promise<Ran>}
  */
-function run(command, args, cwd, timeoutMs = 120_000) {
+export function run(command, args, cwd, timeoutMs = 120_000) {
   return new Promise((resolve) => {
     const { NODE_OPTIONS: _options, DATABASE_URL: _database, ...env } = process.env;
     const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
@@ -82,7 +82,7 @@ async function npm(args, cwd) {
  * @param {string} folder
  * @returns {Promise<string>} the tarball
  */
-async function pack(folder) {
+export async function pack(folder) {
   const told = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], root);
   const [made] = JSON.parse(told.slice(told.indexOf("[")));
   const names = /** @type {{ path: string }[]} */ (made.files).map((file) => file.path);

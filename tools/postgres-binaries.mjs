@@ -40,12 +40,13 @@ export function serverIdentity() {
 /**
  * @param {number | undefined} major
  * @param {Identity | undefined} identity
+ * @param {string} [home] the folder with bin, lib and share; otherwise it is looked for
  * @returns {{ binDir: string, version: string }}
  */
-export function findBinaries(major, identity) {
+export function findBinaries(major, identity, home) {
   /** @type {string[]} */
   const refused = [];
-  for (const candidate of candidates()) {
+  for (const candidate of home === undefined ? candidates() : [candidateAt(home)]) {
     const version = versionOf(candidate.binDir, undefined);
     if (version === undefined) {
       refused.push(`${candidate.binDir}: does not run`);
@@ -68,10 +69,7 @@ export function findBinaries(major, identity) {
 
 function* candidates() {
   const native = npmPackage();
-  if (native !== undefined) {
-    hydrateLinks(native);
-    yield { home: native, binDir: path.join(native, "bin") };
-  }
+  if (native !== undefined) yield candidateAt(native);
   const homes = ["/usr/lib/postgresql", "/usr/pgsql", "/opt/homebrew/opt", "/usr/local/opt"].flatMap(
     (folder) => {
       if (!existsSync(folder)) return [];
@@ -88,6 +86,12 @@ function* candidates() {
     const binDir = path.join(home, "bin");
     if (existsSync(path.join(binDir, `initdb${suffix}`))) yield { home, binDir };
   }
+}
+
+/** @param {string} home */
+function candidateAt(home) {
+  hydrateLinks(home);
+  return { home, binDir: path.join(home, "bin") };
 }
 
 /** @returns {string | undefined} the folder that holds bin, lib and share */

@@ -42,6 +42,7 @@ import { findBinaries, serverIdentity } from "./postgres-binaries.mjs";
  * @typedef {object} PostgresOptions
  * @property {Record<string, string | number | boolean>} [settings] on top of the defaults below
  * @property {number} [version] a major version; the newest that is found otherwise
+ * @property {string} [home] the folder with bin, lib and share of the server to run; otherwise it is looked for
  * @property {boolean} [own] true: a server of one's own even when DATABASE_URL is set, to restart or to configure
  * @property {string} [parentDir] where its folder is made; the system's temporary folder otherwise
  * @property {{ dataDir: string, url: string }} [copyOf] begins with a copy of this cluster, whose passwords it keeps
@@ -58,7 +59,7 @@ export async function startPostgres(options = {}) {
   if (given !== undefined && given !== "" && options.own !== true) return foreignServer(given);
 
   const identity = serverIdentity();
-  const { binDir, version } = findBinaries(options.version, identity);
+  const { binDir, version } = findBinaries(options.version, identity, options.home);
   const folder = mkdtempSync(path.join(options.parentDir ?? tmpdir(), "amends-postgres-"));
   const dataDir = path.join(folder, "data");
   const { copyOf } = options;

@@ -1,0 +1,10 @@
+import "reflect-metadata";
+import { NestFactory } from "@nestjs/core";
+import { AppModule } from "./app.module.ts";
+
+const app = await NestFactory.create(AppModule);
+app.enableShutdownHooks(); // without it, SIGTERM ends the process at once
+const server = await app.listen(process.env.PORT ?? 3000);
+
+// Open requests have five seconds to finish; clients may keep connections open for longer.
+process.once("SIGTERM", () => setTimeout(() => server.closeAllConnections(), 5_000).unref());

@@ -1,0 +1,120 @@
+/**
+ * The services of examples/frameworks, each with its real framework. `npm run frameworks` installs them against the packed
+ * package and runs all of them; `npm test` runs the one with Hono, compiled with the project.
+ */
+import path from "node:path";
+import pg from "pg";
+import { describe, expect, inject, it } from "vitest";
+import { createDatabase } from "../../tools/postgres-server.mjs";
+import { describeOn } from "../support/databases.ts";
+import { compiled } from "../support/built.ts";
+import { openPayments } from "./payments.ts";
+import { startService, type Command, type Service } from "./service.ts";
+
+const installed = process.env["AMENDS_FRAMEWORKS"];
+const names = process.env["AMENDS_FRAMEWORK_NAMES"]?.split(",") ?? ["hono"];
+const SECRET = "a secret of the cron job";
+
+async function commandOf(name: string): Promise<Command> {
+  if (installed === undefined) {
+    const folder = path.join(await compiled(), "examples", "frameworks", name);
+    return { cwd: folder, args: () => ["src/main.js"], keepAlive: false };
+  }
+  const cwd = path.join(installed, name);
+  if (name !== "next") return { cwd, args: () => ["dist/main.js"], keepAlive: true };
+  const next = ["node_modules/next/dist/bin/next", "start", "-p"];
+  return { cwd, args: (port) => [...next, String(port)], keepAlive: true };
+}
+
+async function order(service: Service, base: string, cents: number): Promise<string> {
+  const { status, body } = await service.request(`${base}/orders`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ cents }),
+  });
+  expect(status).toBe(202);
+  return (body as { id: string }).id;
+}
+
+function statusOf(service: Service, base: string, id: string): () => Promise<unknown> {
+  return async () => (await service.request(`${base}/orders/${id}`)).body;
+}
+
+async function refusesNonsense(service: Service, base: string): Promise<void> {
+  for (const body of ['{"cents":-1}', "{"]) {
+    const headers = { "content-type": "application/json" };
+    const answer = await service.request(`${base}/orders`, { method: "POST", headers, body });
+    expect(answer.status).toBe(400);
+  }
+  expect((await service.request(`${base}/orders/unknown`)).status).toBe(404);
+}
+
+async function countOf(url: string, statement: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows[0];
+  } finally {
+    await client.end();
+  }
+}
+
+describeOn("postgres", () => {
+  describe.each(names.filter((one) => one !== "next"))("%s", (name) => {
+    it("[C-10] a service runs the sagas that its routes start, and SIGTERM neither loses nor repeats a call", async () => {
+      const url = await createDatabase(inject("postgresUrl"), `frameworks_${name}`);
+      await using payments = await openPayments();
+      const env = { DATABASE_URL: url, PAYMENTS_URL: payments.url };
+      const command = await commandOf(name);
+
+      await using service = await startService(command, "/health", env);
+      const paid = await order(service, "", 1_200);
+      const declined = await order(service, "", 50_000);
+      await expect.poll(statusOf(service, "", paid)).toEqual({ id: paid, status: "paid" });
+      await expect.poll(statusOf(service, "", declined)).toEqual({ id: declined, status: "declined" });
+      await refusesNonsense(service, "");
+
+      // The stop comes while the payment service has been asked and has not answered.
+      const answer = payments.hold();
+      const late = await order(service, "", 700);
+      await expect.poll(() => payments.calls.get(`${late}:charge:act`)).toBe(1);
+      service.terminate();
+      await expect.poll(() => service.request("/health").catch(() => "no answer")).toBe("no answer");
+      answer();
+      expect(await service.ended()).toBe(0);
+      expect(
+        await countOf(url, "select count(*)::int as running from amends.workers where stopped_at is null"),
+      ).toEqual({ running: 0 });
+
+      await using next = await startService(command, "/health", env);
+      await expect.poll(statusOf(next, "", late)).toEqual({ id: late, status: "paid" });
+      expect([...payments.calls.values()]).toEqual([1, 1, 1]);
+      next.terminate();
+      expect(await next.ended()).toBe(0);
+    });
+  });
+
+  describe.each(names.filter((one) => one === "next"))("%s", (name) => {
+    it("[C-10] a route of Next.js starts a saga, and its cron route runs it", async () => {
+      const url = await createDatabase(inject("postgresUrl"), `frameworks_${name}`);
+      await using payments = await openPayments();
+      const env = { DATABASE_URL: url, PAYMENTS_URL: payments.url, CRON_SECRET: SECRET };
+      await using service = await startService(await commandOf(name), "/", env);
+      const paid = await order(service, "/api", 1_200);
+      const declined = await order(service, "/api", 50_000);
+      await refusesNonsense(service, "/api");
+      expect((await service.request("/api/work")).status).toBe(401);
+      const headers = { authorization: `Bearer ${SECRET}` };
+      expect(await service.request("/api/work", { headers })).toMatchObject({
+        status: 200,
+        body: { more: false },
+      });
+      expect(await statusOf(service, "/api", paid)()).toEqual({ id: paid, status: "paid" });
+      expect(await statusOf(service, "/api", declined)()).toEqual({ id: declined, status: "declined" });
+      expect([...payments.calls.values()]).toEqual([1, 1]);
+      service.terminate();
+      // Next.js ends with the number that shells give to a process that SIGTERM ended.
+      expect(await service.ended()).toBe(143);
+    });
+  });
+});
