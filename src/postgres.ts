@@ -9,6 +9,7 @@ import type { Database } from "./storage/database.ts";
 import type { CarriedStatement, Joins } from "./storage/joins/joins.ts";
 import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";
 import { joinedDialect, postgresDialect, withWrappedErrors } from "./storage/postgres/dialect.ts";
+import { checkSchemaName } from "./storage/postgres/schema-name.ts";
 
 /** The settings of `postgres`. One of `url`, `connection` and `pool` is required. */
 export interface PostgresSettings<Tx = pg.ClientBase> {
@@ -66,12 +67,7 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
   if (!Number.isInteger(connections) || connections < 1) {
     throw new AmendsError("BAD_OPTION", "`connections` must be a whole number, 1 or more.");
   }
-  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
-    throw new AmendsError(
-      "BAD_OPTION",
-      "The name of a schema is up to 40 lower-case letters, digits and underscores.",
-    );
-  }
+  checkSchemaName(schema);
   if (!given.pool && given.url === undefined && !given.connection) {
     throw new AmendsError("BAD_OPTION", "Give `postgres` a url, a connection or a pool.");
   }

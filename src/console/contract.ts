@@ -272,6 +272,7 @@ export type AttentionKind =
   | "stalled-saga"
   | "failing-saga"
   | "excluded-saga"
+  | "lost-saga"
   | "stalled-run"
   | "abandoned-entry"
   | "abandoned-call"

@@ -13,6 +13,8 @@ export const SAGA_RIGHTS: Role = {
     saga_executions: { select: true, insert: true, update: true },
     saga_kinds: { select: true, insert: true, update: true },
     saga_logs: { select: true, insert: true },
+    saga_log_scan: { select: true, insert: true, update: true },
+    lost_sagas: { select: true, insert: true },
     saga_signals: { select: true, insert: true },
     saga_interests: { select: true, insert: true, delete: true },
     outbox: { select: true, insert: true },

@@ -148,7 +148,7 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
 
   /** Application code gets a transaction of its own client, opened by that client. */
   async #clientTransaction<T>(joins: Joins<Tx>, work: (session: Session, tx: Tx) => Promise<T>): Promise<T> {
-    this.#open.refuseInside();
+    this.refuseInside();
     if (this.#closed) throw closedError();
     return joins.transaction(async (tx) => {
       const session = await this.#callers.begun(tx);

@@ -8,7 +8,7 @@ import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session, SyncSession } from "../database.ts";
 import type { SqliteJoins } from "../joins/joins.ts";
-import { OpenWork } from "../open-work.ts";
+import { OpenWork, refuseInsideLocked } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
 import { isTooOld, OLDEST_TEXT } from "./version.ts";
@@ -71,7 +71,7 @@ export class SqliteDatabase<Tx = SqliteHandle> implements Database<Tx> {
 
   async transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign: boolean = false): Promise<T> {
     if (this.#closed) throw closedError();
-    this.#open.refuseInside();
+    this.refuseInside();
     await this.#acquire();
     try {
       const handle = this.#connect();
@@ -93,6 +93,7 @@ export class SqliteDatabase<Tx = SqliteHandle> implements Database<Tx> {
 
   refuseInside(): void {
     this.#open.refuseInside();
+    refuseInsideLocked(this);
   }
 
   join(tx: Tx): Session {
@@ -137,7 +138,7 @@ export class SqliteDatabase<Tx = SqliteHandle> implements Database<Tx> {
   /** Runs at once if the connection is free, without a turn of the event loop. */
   async #alone<T>(work: () => T): Promise<T> {
     if (this.#closed) throw closedError();
-    this.#open.refuseInside();
+    this.refuseInside();
     if (!this.#held && !this.#foreign()) return work();
     await this.#acquire();
     try {
