@@ -340,9 +340,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => {
         this.#notices.rewound(run, foundVersion);
-        // The scan of the log finds it later if this fails.
-        if (options.database && foundVersion === undefined)
-          void foundLost(options.database, run.id, run.definition.name).catch(() => undefined);
+        if (foundVersion === undefined) foundLost(options.database, run.id, run.definition.name);
       },
       onBug: (error) => this.#notices.bug(error),
     });
