@@ -364,13 +364,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   #signalTools(): SignalTools<Tx> {
-    const context = this.#context;
-    return {
-      db: context.database,
-      engine: this.#engine,
-      retryLimits: retryLimitsOf(context, "signals"),
-      newId,
-    };
+    const retryLimits = retryLimitsOf(this.#context, "signals");
+    return { db: this.#context.database, engine: this.#engine, retryLimits, newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
