@@ -6,8 +6,11 @@ import { refuseUnknown } from "./core/options.ts";
 import type { TransactionKind } from "./sagas/define/definition.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
-import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";
+import type { Durability } from "./storage/postgres/check-server.ts";
+import { PostgresDatabase } from "./storage/postgres/connection.ts";
 import { postgresDialect } from "./storage/postgres/dialect.ts";
+import { Route, type PoolerChoice } from "./storage/postgres/route.ts";
+import { connectionDefaults, LATE_ANSWER_MS, throughPooler } from "./storage/postgres/settings.ts";
 
 /** The settings of `postgres`. One of `url`, `connection` and `pool` is required. */
 export interface PostgresSettings {
@@ -31,6 +34,19 @@ export interface PostgresSettings {
   readonly callTimeout?: Duration;
   /** The schema of Amends' tables: up to 40 lower-case letters, digits and underscores. Default: "amends". */
   readonly schema?: string;
+  /**
+   * `"transaction"`: the URL leads to a pooler in transaction mode, such as PgBouncer, the pooled URL of Neon or Supabase, or RDS
+   * Proxy. Statements are then not prepared by name, settings travel with each transaction, and workers poll. `"none"`:
+   * it does not, and a sign of a pooler is an error. Default: found out by the first connection.
+   */
+  readonly pooler?: "transaction" | "none";
+  /** A URL that leads to the server without a pooler. Amends only listens there, so that NOTIFY wakes workers. */
+  readonly listenUrl?: string;
+  /**
+   * `"server"` accepts a server that runs with `fsync` off: a host whose storage keeps commits by itself (Neon), or a
+   * database for tests. Default: "fsync", which refuses it.
+   */
+  readonly durability?: "fsync" | "server";
   /** Wakes workers with NOTIFY. Turn it off if very many transactions commit at once. Default: true. */
   readonly notify?: boolean;
   /** For tests: a virtual clock from `amends/testing`. */
@@ -45,6 +61,9 @@ const SETTINGS = [
   "statementTimeout",
   "callTimeout",
   "schema",
+  "pooler",
+  "listenUrl",
+  "durability",
   "notify",
   "clock",
 ];
@@ -75,11 +94,12 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
     ...(given.url !== undefined && { connectionString: given.url }),
     ...given.connection,
   };
+  const route = new Route(oneOf<PoolerChoice>("pooler", given.pooler, "auto", ["transaction", "none"]));
   // Before a new connection is used; the driver's types do not know the option.
   const onConnect = (client: pg.ClientBase): Promise<void> => database.verify(client);
   class OwnClient extends pg.Client {
-    constructor(clientConfig?: pg.ClientConfig) {
-      super(clientConfig);
+    constructor(clientConfig: pg.ClientConfig = config) {
+      super(route.isPooled ? throughPooler(clientConfig) : clientConfig);
       database.own(this);
     }
   }
@@ -88,14 +108,29 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
   const database: PostgresDatabase = new PostgresDatabase({
     pool,
     own: given.pool === undefined,
+    config,
+    route,
+    durability: oneOf<Durability>("durability", given.durability, "fsync", ["fsync", "server"]),
     dialect: postgresDialect(schema, clock, notify),
     clock,
-    connect: notify && !given.pool ? () => new pg.Client(config) : undefined,
+    connect: () => {
+      if (!notify) return undefined;
+      if (given.listenUrl !== undefined)
+        return new pg.Client({ ...config, connectionString: given.listenUrl });
+      return given.pool || route.isPooled ? undefined : new pg.Client(config);
+    },
     schema,
     answerMs: statementMs + LATE_ANSWER_MS,
     callMs: positiveMs(given.callTimeout ?? "15s", "callTimeout"),
   });
   return database;
+}
+
+function oneOf<T extends string>(name: string, given: T | undefined, otherwise: T, allowed: readonly T[]): T {
+  if (given === undefined) return otherwise;
+  if (allowed.includes(given)) return given;
+  const list = allowed.map((one) => JSON.stringify(one)).join(" or ");
+  throw new AmendsError("BAD_OPTION", `\`${name}\` must be ${list}.`);
 }
 
 /** For `.step(name, { transaction, … })`: the act receives a client with an open transaction as `tx`. */

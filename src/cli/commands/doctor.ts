@@ -7,6 +7,7 @@ import { readMigrations } from "../../storage/migrations/migrate.ts";
 import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
+import { accessOf } from "../doctor/access.ts";
 import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
 import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
@@ -29,7 +30,8 @@ const CONCURRENCY = 100;
 export const doctor: Command = command({
   name: "doctor",
   group: "Set up",
-  summary: "Checks versions, schema, settings, clock, pool, plans and progress, and says what to do.",
+  summary:
+    "Checks versions, schema, settings, pooler, clock, rights, plans and progress, and says what to do.",
   about: "Exits with 1 if it finds an error. Warnings are printed and do not change the exit code.",
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
@@ -152,6 +154,7 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
     findings.push(...[await persist(db, look).catch(asFinding(check))].flat());
   };
   await ask("settings", () => settingsOf(db, config?.worker?.concurrency ?? CONCURRENCY));
+  await ask("pooler", () => accessOf(db));
   await ask("clock", () => clockOf(db, () => world.nowMs()));
   if (missing.length > 0) {
     const names = missing.map(({ name }) => name).join(", ");
