@@ -91,6 +91,8 @@ export class PostgresDatabase implements Database<ClientBase> {
     const { isReplaced, isDirect } = await this.#identity.check(client);
     if (isReplaced) this.#lending.replaceAll();
     if (!isDirect && hasSentSettings(client)) this.#options.route.lostSettings();
+    // A server with one session for all (PGlite) cannot answer later, while a caller has a transaction.
+    if (this.#isPooled && this.#place === undefined) await this.#readPlace(client);
   }
 
   /** Destroys this connection when the database is closed, also if it is not connected yet. */
@@ -174,12 +176,15 @@ export class PostgresDatabase implements Database<ClientBase> {
 
   /** Queried once. With a caller's pool only while it has a free connection: the caller may hold the last one. */
   async #ownPlace(anew: boolean): Promise<string | undefined> {
-    const { own, pool, schema } = this.#options;
+    const { own, pool } = this.#options;
     if (this.#place !== undefined && !anew) return this.#place;
     if (!own && pool.idleCount === 0 && pool.totalCount >= pool.options.max) return undefined;
     // Without a connection of our own there is nothing to compare: the caller's transaction must not fail for that.
-    const read = this.#with((client) => this.#session(client).query(placeOf(schema)));
-    const [row] = await read.catch(() => []);
+    return this.#with((client) => this.#readPlace(client)).catch(() => undefined);
+  }
+
+  async #readPlace(client: ClientBase): Promise<string | undefined> {
+    const [row] = (await this.#send(client, placeOf(this.#options.schema))).rows as Row[];
     return (this.#place = (row?.["place"] as string | null | undefined) ?? undefined);
   }
 
