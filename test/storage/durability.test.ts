@@ -61,7 +61,8 @@ it("[C-05] PGlite works for tests: all parts, on several connections", async () 
   const owner = new Amends({ database: postgres({ url, durability: "server" }), sagas: [] });
   await owner.migrate();
   await owner.close();
-  await runEveryPart({ url, open: () => postgres({ url, durability: "server", connections: 2 }) });
+  const open = (): ReturnType<typeof postgres> => postgres({ url, durability: "server", connections: 2 });
+  await expect(runEveryPart({ url, open })).resolves.toBeUndefined();
   await listener.stop();
   await db.close();
 });

@@ -47,6 +47,9 @@ export interface PostgresOptions {
   readonly callMs: number;
 }
 
+/** The longest that a timer waits. */
+const FOREVER_MS = 2 ** 31 - 1;
+
 /** The timeout of a wait for a connection of a caller's pool. */
 const CONNECT_MS = 30_000;
 
@@ -123,9 +126,17 @@ export class PostgresDatabase implements Database<ClientBase> {
     });
   }
 
-  /** Runs a statement that refuses to be part of a transaction. */
+  /** Through a pooler the server's own time limits hold: a setting would stay in a session of others. */
   async alone(statement: Sql): Promise<void> {
-    await this.#with((client) => client.query({ text: statement.text, query_timeout: 0 } as QueryConfig));
+    await this.#with(async (client) => {
+      const limits = this.#isPooled ? [] : ["statement_timeout", "lock_timeout"];
+      for (const name of limits) await this.#tell(client, `set ${name} = 0`);
+      try {
+        await client.query({ text: statement.text, query_timeout: FOREVER_MS } as QueryConfig);
+      } finally {
+        for (const name of limits) await this.#tell(client, `reset ${name}`);
+      }
+    });
   }
 
   async batch(statements: readonly Sql[], epoch?: number): Promise<readonly (readonly Row[])[]> {
