@@ -34,7 +34,7 @@ onEachDatabase((database) => {
     const checks = findings.map(({ check }) => check);
     const settings =
       database.name === "postgres"
-        ? ["server", "durability", "commits", "time limits", "connections"]
+        ? ["server", "durability", "commits", "time limits", "connections", "pooler", "wake-up"]
         : ["library", "journal", "durability", "erasure", "locks"];
     expect(checks).toEqual([
       "Node.js",

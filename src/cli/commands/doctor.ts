@@ -3,7 +3,7 @@ import process from "node:process";
 import { createRequire } from "node:module";
 import type { Health, Session } from "../../console/contract.ts";
 import { openSqlite } from "../../storage/sqlite/driver.ts";
-import { readMigrations } from "../../storage/migrations/migrate.ts";
+import { readMigrations, type MissingMigration } from "../../storage/migrations/migrate.ts";
 import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
@@ -156,14 +156,8 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   await ask("settings", () => settingsOf(db, config?.worker?.concurrency ?? CONCURRENCY));
   await ask("pooler", () => accessOf(db));
   await ask("clock", () => clockOf(db, () => world.nowMs()));
-  if (missing.length > 0) {
-    const names = missing.map(({ name }) => name).join(", ");
-    findings.push(
-      wrong("schema", `${many(missing.length, "migration")} missing: ${names}`, "Run: amends migrate"),
-    );
-    return;
-  }
-  findings.push(ok("schema", `${many(applied.length, "migration")}, none missing`));
+  findings.push(schemaFinding(applied.length, missing));
+  if (missing.some(({ isNeeded }) => isNeeded)) return;
   await ask("file", () => fileOf(db));
   await ask("refusals", () => refusalsOf(db));
   const before = findings.length;
@@ -175,6 +169,15 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   await ask("progress", () => progressOf(db, config));
   await ask("log", () => orphanedOf(db));
   if (erasure) await ask("data map", async () => dataMapOf(await erasure.check()));
+}
+
+function schemaFinding(applied: number, missing: readonly MissingMigration[]): Finding {
+  if (missing.length === 0) return ok("schema", `${many(applied, "migration")}, none missing`);
+  const names = missing.map(({ name }) => name).join(", ");
+  const detail = `${many(missing.length, "migration")} missing: ${names}`;
+  const advice = "Run: amends migrate";
+  if (missing.some(({ isNeeded }) => isNeeded)) return wrong("schema", detail, advice);
+  return warn("schema", `${detail}, indexes without which statements are slower`, advice);
 }
 
 const SIGNS: Readonly<Record<Finding["level"], readonly [sign: string, colour: Colour]>> = {

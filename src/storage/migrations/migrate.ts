@@ -142,6 +142,8 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
 
 export interface MissingMigration {
   readonly name: string;
+  /** False for indexes: without them statements are slower, and nothing else. */
+  readonly isNeeded: boolean;
   readonly statements: readonly string[];
 }
 
@@ -159,6 +161,7 @@ export async function readMigrations(
     applied: applied.map(({ name }) => name),
     missing: missingOf(applied, migrations).map((one) => ({
       name: one.name,
+      isNeeded: !isConcurrent(one, db.dialect),
       statements: statementsOf(one, db.dialect),
     })),
   };

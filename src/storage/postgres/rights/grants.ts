@@ -20,7 +20,7 @@ export function grantStatements(dialect: Dialect, role: string, grants: Grants):
 export async function grantRole(session: Session, role: string, grants: Grants): Promise<void> {
   const { dialect } = session;
   if (dialect.name !== "postgres")
-    throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave `roles` and `grants` out.");
+    throw new AmendsError("NOT_SUPPORTED", "SQLite has no roles: leave roles and grants out.");
   await session.query(raw(createRole(role)));
   for (const statement of grantStatements(dialect, role, grants)) await session.query(raw(statement));
 }
