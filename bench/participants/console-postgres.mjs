@@ -101,7 +101,7 @@ async function fill(amends, url, count) {
   await client.query("set session_replication_role = replica");
   const { rows } = await client.query(
     `select column_name as name from information_schema.columns
-     where table_schema = 'amends' and table_name = 'saga_executions' and is_generated = 'NEVER' order by ordinal_position`,
+     where table_schema = 'amends' and table_name = 'saga_executions' order by ordinal_position`,
   );
   const made = {
     id: `'01900000-0000-7000-8000-' || lpad(to_hex($1::int - n), 12, '0')`,

@@ -23,8 +23,8 @@ export async function run({ url, entries, batch }) {
       await client.query("begin");
       const { entryId } = await amends.calls.enqueue(nothing, { ref: `ref-${from}` }, { tx: client });
       await client.query(
-        `insert into amends.outbox (entry_id, kind, name, payload, enqueued_at)
-         select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, kind, name, payload, enqueued_at
+        `insert into amends.outbox (entry_id, kind, lane, name, payload, enqueued_at)
+         select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, kind, lane, name, payload, enqueued_at
          from amends.outbox, generate_series($2::int + 1, $3::int - 1) as n where entry_id = $1`,
         [entryId, from, to],
       );

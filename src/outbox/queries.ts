@@ -15,9 +15,12 @@ import {
 import { float, int, text, uuid } from "../storage/column.ts";
 import type { Dialect, Row } from "../storage/database.ts";
 import { fields } from "../storage/fields.ts";
-import { literals, raw, sql, type Sql } from "../storage/sql.ts";
+import { empty, literals, raw, sql, type Sql } from "../storage/sql.ts";
 import { projection, type Projection } from "../storage/table.ts";
 import type { EntryTable, HeldEntry } from "./rows.ts";
+
+/** What the index of due entries holds: SQLite uses the index only if a statement says so. */
+export const HAS_LANE: Sql = raw("due.lane <> ''");
 
 const rowClass = freshFirst("due.attempts");
 
@@ -67,7 +70,7 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
   const queue: Claimable = isErasure
     ? { ...ERASURES, rank: place }
     : { ...OUTBOX, classes: OUTBOX.classes.map((one) => ({ ...one, lanes })) };
-  const ofKind = sql`due.kind = ${literals([kind])}`;
+  const ofKind = sql`due.kind = ${literals([kind])}${isErasure ? empty : sql` and ${HAS_LANE}`}`;
   return claimStatement(dialect, queue, {
     limit,
     leaseMs,
@@ -78,7 +81,8 @@ export function claimEntries(dialect: Dialect, of: EntryTable<unknown>, options:
   });
 }
 
-function claimPlace(dialect: Dialect, alias: string): Sql {
+/** The place of a subject's request in the order of its claim. */
+export function claimPlace(dialect: Dialect, alias: string): Sql {
   const gated = gate(dialect, raw(`${alias}next_attempt_at`));
   return sql`(case when ${raw(isUntried(alias))} then ${raw(`${alias}enqueued_at`)} else ${gated} end)`;
 }
@@ -124,13 +128,14 @@ export interface NewEntry {
 
 const NEW_ENTRY = fields<NewEntry>({
   entry_id: uuid((entry) => entry.entryId),
-  kind: text((entry) => entry.kind),
+  kind: text((entry) => entry.kind, { shared: true }),
   name: text((entry) => entry.name),
-  payload: text((entry) => entry.payload),
-  subject_id: text((entry) => entry.subjectId, { default: null }),
-  operation: text((entry) => entry.operation, { default: null }),
-  ref_kind: text((entry) => entry.refKind, { default: null }),
-  ref_value: text((entry) => entry.refValue, { default: null }),
+  lane: text((entry) => (entry.kind === "call" ? entry.name : ""), { default: "" }),
+  payload: text((entry) => entry.payload, { default: null }),
+  subject_id: text((entry) => entry.subjectId),
+  operation: text((entry) => entry.operation, { shared: true }),
+  ref_kind: text((entry) => entry.refKind),
+  ref_value: text((entry) => entry.refValue),
   ref_extra: text((entry) => entry.refExtra, { default: null }),
   slot: text((entry) => entry.slot, { default: null }),
   generation: int((entry) => entry.generation ?? 0, { default: 0 }),

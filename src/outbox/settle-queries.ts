@@ -176,7 +176,8 @@ export function listBlocking(dialect: Dialect, subjectIds: readonly string[]): S
 /** A query: `subject_id` and `since` of every open erasure entry from this instant or earlier. */
 export function erasuresWaitingSince(dialect: Dialect, latest: Sql): Sql {
   return sql`select c.subject_id, c.enqueued_at as since from ${ENTRY.of(dialect)} as c
-    where c.kind = 'erasure' and c.operation = 'erase' and ${isBlocking("c")} and c.enqueued_at <= ${latest}`;
+    where c.kind = 'erasure' and c.operation = 'erase' and c.subject_id is not null
+      and ${isBlocking("c")} and c.enqueued_at <= ${latest}`;
 }
 
 /** A condition: the subject has an open entry. */

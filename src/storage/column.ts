@@ -17,6 +17,8 @@ export interface Field<From> {
   readonly type: FieldType;
   /** The common value. If every row has it, the column is not sent. */
   readonly default: string | number | null | undefined;
+  /** Rows that are sent together mostly have the same value. If all do, it is sent once. */
+  readonly isShared: boolean;
   readonly value: (from: From) => FieldValue;
 }
 
@@ -29,60 +31,58 @@ export interface Column<Value> {
   readonly read: (given: unknown) => Value;
 }
 
-interface Default<Value> {
-  readonly default: Value | null;
-}
+type Common<Value> = { readonly default: Value | null } | { readonly shared: true };
 
 type Maybe<Value> = Value | null | undefined;
 
 /** Text. As a column, `text<Status>("status")` names the texts that the table's CHECK allows. */
-export function text<From>(value: (from: From) => Maybe<string>, options?: Default<string>): Field<From>;
+export function text<From>(value: (from: From) => Maybe<string>, options?: Common<string>): Field<From>;
 export function text<Value extends string = string>(name: string): Column<Value>;
-export function text<From>(source: Source<From>, options?: Default<string>): FieldOrColumn<From> {
+export function text<From>(source: Source<From>, options?: Common<string>): FieldOrColumn<From> {
   return make("text", source, options, readText);
 }
 
 /** A UUID in its usual notation. */
-export function uuid<From>(value: (from: From) => Maybe<string>, options?: Default<string>): Field<From>;
+export function uuid<From>(value: (from: From) => Maybe<string>, options?: Common<string>): Field<From>;
 export function uuid(name: string): Column<string>;
-export function uuid<From>(source: Source<From>, options?: Default<string>): FieldOrColumn<From> {
+export function uuid<From>(source: Source<From>, options?: Common<string>): FieldOrColumn<From> {
   return make("uuid", source, options, readText);
 }
 
 /** A 32-bit integer; as a column also a count. */
-export function int<From>(value: (from: From) => Maybe<number>, options?: Default<number>): Field<From>;
+export function int<From>(value: (from: From) => Maybe<number>, options?: Common<number>): Field<From>;
 export function int(name: string): Column<number>;
-export function int<From>(source: Source<From>, options?: Default<number>): FieldOrColumn<From> {
+export function int<From>(source: Source<From>, options?: Common<number>): FieldOrColumn<From> {
   return make("int", source, options, readNumber);
 }
 
 /** A 64-bit integer. As a column it is a number, so it is for values below 2^53; use `id` for keys. */
 export function bigint<From>(
   value: (from: From) => Maybe<number | bigint | string>,
-  options?: Default<number>,
+  options?: Common<number>,
 ): Field<From>;
 export function bigint(name: string): Column<number>;
-export function bigint<From>(source: Source<From>, options?: Default<number>): FieldOrColumn<From> {
+export function bigint<From>(source: Source<From>, options?: Common<number>): FieldOrColumn<From> {
   return make("bigint", source, options, readNumber);
 }
 
 /** A number that may have a fraction, such as milliseconds. */
-export function float<From>(value: (from: From) => Maybe<number>, options?: Default<number>): Field<From>;
+export function float<From>(value: (from: From) => Maybe<number>, options?: Common<number>): Field<From>;
 export function float(name: string): Column<number>;
-export function float<From>(source: Source<From>, options?: Default<number>): FieldOrColumn<From> {
+export function float<From>(source: Source<From>, options?: Common<number>): FieldOrColumn<From> {
   return make("float8", source, options, readNumber);
 }
 
 /** True or false. It is sent as the integers 1 and 0: write `r.name = 1`. */
-export function flag<From>(value: (from: From) => Maybe<boolean>, options?: Default<0 | 1>): Field<From>;
+export function flag<From>(value: (from: From) => Maybe<boolean>, options?: Common<0 | 1>): Field<From>;
 export function flag(name: string): Column<boolean>;
-export function flag<From>(source: Source<From>, options?: Default<0 | 1>): FieldOrColumn<From> {
+export function flag<From>(source: Source<From>, options?: Common<0 | 1>): FieldOrColumn<From> {
   if (typeof source === "string") return column(source, readFlag);
   const value = (from: From): FieldValue => {
     const given = source(from);
     return given === null || given === undefined ? given : given ? 1 : 0;
   };
-  return { type: "int", value, default: options?.default };
+  return { type: "int", value, ...commonOf(options) };
 }
 
 /** A 64-bit serial key of the database, as text: it may exceed the safe integers. */
@@ -117,11 +117,16 @@ type FieldOrColumn<From> = Field<From> | Column<unknown>;
 function make<From>(
   type: FieldType,
   source: Source<From>,
-  options: Default<string | number> | undefined,
+  options: Common<string | number> | undefined,
   read: (given: unknown) => unknown,
 ): FieldOrColumn<From> {
   if (typeof source === "string") return column(source, read);
-  return { type, value: source as Field<From>["value"], default: options?.default };
+  return { type, value: source as Field<From>["value"], ...commonOf(options) };
+}
+
+function commonOf(options: Common<string | number> | undefined): Pick<Field<never>, "default" | "isShared"> {
+  const isShared = options !== undefined && "shared" in options;
+  return { default: options !== undefined && "default" in options ? options.default : undefined, isShared };
 }
 
 function column<Value>(name: string, read: (given: unknown) => Value): Column<Value> {

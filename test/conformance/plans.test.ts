@@ -30,8 +30,8 @@ async function fill(db: Database): Promise<void> {
       ? sql`generate_series(1, ${raw(String(count))}) as g(n)`
       : sql`(with recursive g(n) as (select 1 union all select n + 1 from g where n < ${raw(String(count))}) select n from g) as g`;
   const add = (count: number, prefix: string, status: Sql): Sql =>
-    sql`insert into ${executions} (id, name, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
-      select '${raw(prefix)}' || n, 'chain', ${status}, '{"input":{}}', 'one~ two', 3, 1, ${dialect.now()}, ${dialect.now()}, ${dialect.now()}
+    sql`insert into ${executions} (id, name, kind, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
+      select '${raw(prefix)}' || n, 'chain', 'chain@1#', ${status}, '{"input":{}}', 'one~ two', 3, 1, ${dialect.now()}, ${dialect.now()}, ${dialect.now()}
       from ${numbers(count)}`;
   if (dialect.name === "postgres") {
     for (const table of [executions, logs, signals, interests])

@@ -68,8 +68,8 @@ onEachDatabase((database) => {
     // 600 in each of the last minutes, evenly.
     const rows = numbered(dialect, 1_800);
     const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
-    await db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, status, context, plan, created_at, updated_at)
-      select 'o-' || r.n, 'place-order', 'COMPLETED', '{}', '', ${at}, ${at} from ${rows}`);
+    await db.query(sql`insert into ${dialect.table("saga_executions")} (id, name, kind, status, context, plan, created_at, updated_at)
+      select 'o-' || r.n, 'place-order', 'place-order@1#', 'COMPLETED', '{}', '', ${at}, ${at} from ${rows}`);
     const { get } = visit(amends);
     const { sagas } = await get<Overview>("reader", "/api/overview?window=1h");
     const full = sagas.buckets.filter(({ exact }) => !exact);
@@ -164,8 +164,8 @@ onEachDatabase((database) => {
     // One waits for its next try; the other waits for its turn behind it.
     const { dialect } = db;
     const deliver = (id: string, status: string, due: Sql): Sql =>
-      sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, event_id, event_version, handler, correlation, payload, status, next_attempt_at, enqueued_at)
-        values (${id}, 'delivery', 'E', ${id}, 1, 'H', 'c', '{}', ${status}, ${due}, ${dialect.now()})`;
+      sql`insert into ${dialect.table("outbox")} (entry_id, kind, lane, name, event_id, event_version, handler, correlation, payload, status, next_attempt_at, enqueued_at)
+        values (${id}, 'delivery', 'H@1', 'E', ${id}, 1, 'H', 'c', '{}', ${status}, ${due}, ${dialect.now()})`;
     const ids = ["00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002"] as const;
     await db.query(deliver(ids[0], "failed", dialect.plusMs(dialect.now(), 3_600_000)));
     await db.query(deliver(ids[1], "pending", raw("null")));

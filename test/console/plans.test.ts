@@ -30,8 +30,8 @@ async function fill(db: Database): Promise<void> {
   const add = async (count: number, prefix: string, status: Sql): Promise<void> => {
     const numbers = numbered(dialect, count);
     const at = dialect.plusMs(dialect.now(), sql`(0 - r.n * 100)`);
-    await db.query(sql`insert into ${table} (id, name, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
-      select ${prefix} || r.n, 'saga-' || (r.n % 7), ${status}, '{"input":{}}', 'one~ two', 3, 1, ${at}, ${at}, ${at} from ${numbers}`);
+    await db.query(sql`insert into ${table} (id, name, kind, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
+      select ${prefix} || r.n, 'saga-' || (r.n % 7), 'saga-' || (r.n % 7) || '@1#', ${status}, '{"input":{}}', 'one~ two', 3, 1, ${at}, ${at}, ${at} from ${numbers}`);
   };
   if (dialect.name === "postgres") await db.query(sql`alter table ${table} set (autovacuum_enabled = false)`);
   await fillParts(db, ENDED, "ended");
@@ -58,8 +58,8 @@ async function fillParts(db: Database, count: number, which: "ended" | "open"): 
     select ${which} || r.n, 'flow-' || (r.n % 7), ${which} || r.n,
       ${state("case r.n % 100 when 0 then 'failed' else 'completed' end", "case r.n % 3 when 0 then 'stalled' else 'running' end")},
       r.id, cast(r.id as text), ${at}, ${at} from ${numbers}`);
-  await db.query(sql`insert into ${outbox} (entry_id, kind, name, event_id, event_version, handler, correlation, payload, status, attempts, enqueued_at)
-    select r.id, 'delivery', 'E', r.id, 1, 'H', 'c-' || r.n, '{}',
+  await db.query(sql`insert into ${outbox} (entry_id, kind, lane, name, event_id, event_version, handler, correlation, payload, status, attempts, enqueued_at)
+    select r.id, 'delivery', 'H@1', 'E', r.id, 1, 'H', 'c-' || r.n, '{}',
       ${state("'succeeded'", "case r.n % 3 when 0 then 'abandoned' else 'pending' end")}, 1, ${at} from ${numbers}`);
   const [event, subscription] = which === "ended" ? [0, 0] : [count * 1_000, 1];
   await db.query(sql`insert into ${sent} (event_id, subscription_id, status, created_at, updated_at)

@@ -23,10 +23,10 @@ const OURS: Readonly<Record<string, string>> = {
   migrations: "name checksum",
   operator_actions: "id outcome action target_kind code",
   outbox:
-    "entry_id kind name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
+    "entry_id kind lane name operation ref_kind slot saga_id event_id handler causation verification status traceparent",
   saga_archive: "name status plan",
   refused_writes: "id operation code state owner",
-  saga_executions: "name status plan digest owner awaits",
+  saga_executions: "name kind status plan owner awaits",
   saga_interests: "event_type field step_name",
   saga_kinds: "kind name plan",
   saga_logs: "step_name action status next_step next_action",

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { claimDeliveries } from "../../src/outbox/deliveries/claim-queries.ts";
 import { claimEntries } from "../../src/outbox/queries.ts";
 import { CALL } from "../../src/outbox/rows.ts";
-import { digestOf } from "../../src/sagas/kinds/digest.ts";
+import { kindOf } from "../../src/sagas/kinds/kind-of.ts";
 import { claimSagas } from "../../src/sagas/journal/queries.ts";
 import { sql, type Sql } from "../../src/storage/sql.ts";
 import { explainPostgres, explainSqlite } from "../conformance/plans.ts";
@@ -45,8 +45,8 @@ onEachDatabase((database) => {
     const amends = await database.amends({ database: db, sagas: [many, lone] });
     const now = db.dialect.now();
     await db.query(sql`insert into ${db.dialect.table("saga_executions")}
-        (id, name, status, context, plan, digest, next_attempt_at, created_at, updated_at)
-      select 'many-' || r.n, 'a-many', 'PENDING', '{"input":{}}', 'one', ${digestOf(many.plan)}, ${now}, ${now}, ${now} from ${numbered(db.dialect, QUEUED)}`);
+        (id, name, status, context, plan, kind, next_attempt_at, created_at, updated_at)
+      select 'many-' || r.n, 'a-many', 'PENDING', '{"input":{}}', 'one', ${kindOf(many.name, many.version, many.plan)}, ${now}, ${now}, ${now} from ${numbered(db.dialect, QUEUED)}`);
     for (let n = 0; n < LONE; n++) await amends.start(lone, {}, { id: `lone-${n}` });
     expect(await workedBefore(amends, done.lone, done.many)).toBeLessThanOrEqual(AT_MOST);
     // The rest of a batch is filled up: no slot stays empty while there is work.

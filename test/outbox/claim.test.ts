@@ -131,8 +131,9 @@ onEachDatabase((database) => {
     await world.enqueue(erase("u-1"));
     for (const kind of ["event", "call"]) {
       const id = world.outbox.host.newId();
-      await world.db.query(sql`insert into ${dialect.table("outbox")} (entry_id, kind, name, enqueued_at)
-        values (${id}, ${kind}, 'x', ${dialect.now()})`);
+      await world.db
+        .query(sql`insert into ${dialect.table("outbox")} (entry_id, kind, lane, name, enqueued_at)
+        values (${id}, ${kind}, ${kind === "call" ? "x" : ""}, 'x', ${dialect.now()})`);
     }
     expect(await subjects(world)).toEqual(["u-1"]);
     expect(await world.outbox.statusCounts()).toMatchObject({ pending: 0, in_flight: 1 });

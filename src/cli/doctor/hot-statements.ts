@@ -1,5 +1,4 @@
 /** The statements that a worker repeats for as long as it runs. They are explained here, never carried out. */
-import { OUTBOX_KINDS } from "../../core/outbox/entry.ts";
 import { claimDeliveries } from "../../outbox/deliveries/claim-queries.ts";
 import { claimEntries } from "../../outbox/queries.ts";
 import { ENTRY } from "../../outbox/rows.ts";
@@ -14,7 +13,7 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
   const [limit, leaseMs, owner] = [10, 60_000, "doctor"];
   return [
     ["claim of sagas", claimSagas(dialect, ["any@1#", "other@1#"], limit, owner, leaseMs)],
-    ...OUTBOX_KINDS.map(
+    ...(["call", "erasure"] as const).map(
       (kind) =>
         [
           `claim of the outbox (${kind})`,

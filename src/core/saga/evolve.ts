@@ -13,6 +13,7 @@ import {
   moved,
   patch,
   start,
+  startNext,
   type SagaState,
   type StepState,
 } from "./state.ts";
@@ -35,7 +36,7 @@ export function evolve(before: SagaState, entry: Entry): SagaState {
   if (after.status !== before.status && !sagaMachine.arrow(before.status, after.status)) {
     throw new Error(`no arrow from ${before.status} to ${after.status} for ${entry.step} ${entry.status}`);
   }
-  return entry.next ? start(after, entry.next, entry.atMs) : after;
+  return entry.next ? startNext(after, before, entry.next, entry.atMs) : after;
 }
 
 function evolveStep(state: SagaState, entry: Entry): SagaState {

@@ -10,7 +10,7 @@ import { membersFrom } from "./group.ts";
 import type { PlannedStep } from "./plan.ts";
 import { currentStep } from "./fallback.ts";
 import { evolve } from "./evolve.ts";
-import { start, type SagaState, type StepState } from "./state.ts";
+import { start, startNext, type SagaState, type StepState } from "./state.ts";
 import { failedAs } from "./step-state.ts";
 import { canTurn, isUndoDue, mayHaveHappened, undoDue } from "./undoing.ts";
 import { arrivesAs, receivedDetails, type Arrival, type Wait } from "./wait.ts";
@@ -285,7 +285,7 @@ export function advance(before: SagaState, entry: Entry, facts: Facts, go: boole
   // What has begun already, such as an undo that the saga turned back over, is not begun again.
   const mark = command && needsStart(state, command) ? markOf(command) : undefined;
   return mark
-    ? { entry: { ...entry, next: mark }, more: undefined, state: start(state, mark) }
+    ? { entry: { ...entry, next: mark }, more: undefined, state: startNext(state, before, mark) }
     : { entry, more: undefined, state };
 }
 

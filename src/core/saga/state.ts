@@ -42,6 +42,18 @@ export function start(state: SagaState, mark: Mark, atMs?: number): SagaState {
   return patch(state, mark.step, (one, planned) => begunStep(planned, one, mark.action, atMs));
 }
 
+/**
+ * The same for a state that was just made from `before`. Its list of steps is changed in place if it is new too: a line
+ * mostly ends one call and begins the next, and would copy the list twice.
+ */
+export function startNext(state: SagaState, before: SagaState, mark: Mark, atMs?: number): SagaState {
+  if (state.steps === before.steps) return start(state, mark, atMs);
+  const index = indexOf(state, mark.step);
+  const steps = state.steps as StepState[];
+  steps[index] = begunStep(state.plan[index] as PlannedStep, steps[index] as StepState, mark.action, atMs);
+  return state;
+}
+
 /** The saga with its status moved along one arrow. */
 export function moved(state: SagaState, event: SagaEvent): SagaState {
   return { ...state, status: sagaMachine.move(state.status, event) };

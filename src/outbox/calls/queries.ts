@@ -24,8 +24,8 @@ export interface NewCall {
 export function insertCall(dialect: Dialect, call: NewCall): Sql {
   const { entryId, name, payload, dedupe, traceparent } = call;
   return sql`insert into ${dialect.table("outbox")}
-      (entry_id, kind, name, payload, dedupe_key, dedupe_input, next_attempt_at, enqueued_at, traceparent)
-    values (${entryId}, 'call', ${name}, ${payload}, ${dedupe?.key ?? null}, ${dedupe?.fingerprint ?? null},
+      (entry_id, kind, lane, name, payload, dedupe_key, dedupe_input, next_attempt_at, enqueued_at, traceparent)
+    values (${entryId}, 'call', ${name}, ${name}, ${payload}, ${dedupe?.key ?? null}, ${dedupe?.fingerprint ?? null},
       ${gateOf(dialect, call.gate)}, ${dialect.now()}, ${traceparent ?? null})
     on conflict do nothing returning entry_id`;
 }

@@ -11,7 +11,7 @@ import { bigint, flag, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
-import { HELD_ROWS, idRows, OUTBOX } from "../queries.ts";
+import { HAS_LANE, HELD_ROWS, idRows, OUTBOX } from "../queries.ts";
 import { DELIVERY, type DeliveryClaim } from "./row.ts";
 
 export const CLAIMED: OutboxStatus = outboxMachine.target("pending", "claim") as OutboxStatus;
@@ -32,7 +32,7 @@ function deliveries(dialect: Dialect, { deliverable, routable }: KnownEvents): C
     select 1 from ${dialect.table("outbox")} as b where b.handler = due.handler and b.correlation = due.correlation
       and b.entry_id < due.entry_id and b.status in (${literals(CLAIMABLE)})))`;
   const ofClass = (rowClass: string): RowClass => ({
-    where: sql`due.kind = 'delivery' and ${raw(freshFirst("due.attempts"))} = ${raw(rowClass)} and ${isFirst}`,
+    where: sql`due.kind = 'delivery' and ${HAS_LANE} and ${raw(freshFirst("due.attempts"))} = ${raw(rowClass)} and ${isFirst}`,
     lanes,
   });
   const names = [...new Set(routable.map((one) => one.slice(0, one.lastIndexOf("@"))))];

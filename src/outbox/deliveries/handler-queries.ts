@@ -19,6 +19,6 @@ export const OPEN_HANDLER: Projection<OpenHandler> = projection<OpenHandler>({
 /** Of the open deliveries, at most this many are looked at. */
 export function listOpenHandlers(dialect: Dialect, lookMax: number): Sql {
   return sql`select d.name, d.handler from (select name, handler from ${dialect.table("outbox")}
-      where kind = 'delivery' and status in (${literals(CLAIMABLE)}) and handler is not null limit ${lookMax}) as d
+      where kind = 'delivery' and lane <> '' and status in (${literals(CLAIMABLE)}) and handler is not null limit ${lookMax}) as d
     group by d.name, d.handler order by d.name, d.handler`;
 }

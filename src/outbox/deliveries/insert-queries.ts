@@ -49,6 +49,10 @@ function kindOf(alias: string): Sql {
   return raw(`case when ${alias}.handler is null then 'event' else 'delivery' end`);
 }
 
+function laneOf(alias: string): Sql {
+  return raw(`coalesce(${alias}.handler || '@' || ${alias}.event_version, '')`);
+}
+
 /** In an optimistic write, the key refuses a row that exists. Otherwise an existing row is not changed. */
 const ON_CONFLICT: Readonly<Record<WriteMode, Sql>> = {
   optimistic: empty,
@@ -59,8 +63,8 @@ export const DELIVERY_KEY: UniqueKey = { table: "outbox", constraint: "outbox_pk
 
 /** Rows that wait for any worker. */
 export function insertWaiting(dialect: Dialect, inserts: readonly DeliveryInsert[], mode: WriteMode): Sql {
-  return sql`insert into ${dialect.table("outbox")} (${EVENT.names}, kind, enqueued_at)
-    select ${EVENT.list()}, ${kindOf("r")}, ${dialect.now()}
+  return sql`insert into ${dialect.table("outbox")} (${EVENT.names}, kind, lane, enqueued_at)
+    select ${EVENT.list()}, ${kindOf("r")}, ${laneOf("r")}, ${dialect.now()}
     from ${dialect.rows(EVENT, inserts)} where true${ON_CONFLICT[mode]}`;
 }
 
@@ -93,8 +97,8 @@ export function insertDeliveries(
   const isOurs = sql`n.status = ${literals([CLAIMED])}`;
   // MATERIALIZED, otherwise the planner computes the status once per use.
   return sql`with n as materialized (select r.*, ${status} as status from ${relation} where ${condition})
-    insert into ${outbox} (${EVENT.names}, kind, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
-    select ${EVENT.list("n")}, ${kindOf("n")}, n.status,
+    insert into ${outbox} (${EVENT.names}, kind, lane, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
+    select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, n.status,
       case when ${isOurs} then 1 else 0 end, case when ${isOurs} then ${raw(String(FIRST_CLAIM))} else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
     from n where true${ON_CONFLICT[mode]} returning ${returning}`;

@@ -1,11 +1,12 @@
 /** Figures about the outbox. Each query reads a bounded number of rows along an index. */
 import { OUTBOX_KINDS, type OutboxKind } from "../../core/outbox/entry.ts";
 import { BLOCKING, CLAIMABLE } from "../../core/outbox/machine.ts";
-import { freshFirst, gate } from "../../storage/claim.ts";
+import { freshFirst, gate, triedLast } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { lanesInUse } from "../../storage/lanes.ts";
 import { join, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
+import { claimPlace } from "../queries.ts";
 import { LOWEST_ID } from "./list-queries.ts";
 
 /** Unrouted events are left out: without a handler, no worker is late with them. */
@@ -15,14 +16,26 @@ const CLAIMED_KINDS = OUTBOX_KINDS.filter((kind) => kind !== "event");
 export function countStates(dialect: Dialect, max: number): Sql {
   const table = dialect.table("outbox");
   const inKinds = sql`c.kind in (${literals(OUTBOX_KINDS)})`;
-  // The index of due entries holds exactly the claimable states; the rows are grouped by state afterwards.
-  const due = sql`(select c.status from ${table} as c where c.kind in (${literals(CLAIMED_KINDS)}) and c.status in (${literals(CLAIMABLE)}) limit ${max + 1})`;
+  // The indexes of due entries hold exactly the claimable states; the rows are grouped by state afterwards.
+  const walks = CLAIMED_KINDS.map(
+    (kind) =>
+      sql`select * from (select c.status from ${table} as c where ${isOpen(kind, "c")} limit ${max + 1}) as walk`,
+  );
+  const due = sql`(${join(walks, " union all ")})`;
   const counts = BLOCKING.map((status) =>
     CLAIMABLE.includes(status)
       ? sql`(select count(*) from due where due.status = ${literals([status])}) as ${raw(status)}`
       : sql`(select count(*) from (select 1 from ${table} as c where ${inKinds} and c.status = ${literals([status])} limit ${max + 1}) as counted) as ${raw(status)}`,
   );
   return sql`with due as materialized ${due} select ${join(counts, ", ")}`;
+}
+
+/** Open entries of a kind, as the index of that kind has them. */
+function isOpen(kind: OutboxKind, alias: string): Sql {
+  const ofKind = sql`${raw(alias)}.kind = ${literals([kind])} and ${raw(alias)}.status in (${literals(CLAIMABLE)})`;
+  // Every entry has a class: the condition makes both databases search the index that begins with it.
+  const inIndex = kind === "erasure" ? `${triedLast(`${alias}.`)} >= 0` : `${alias}.lane <> ''`;
+  return sql`${ofKind} and ${raw(inIndex)}`;
 }
 
 /** The number of due entries that are checked for an earlier delivery. */
@@ -34,7 +47,9 @@ const LOOK_MAX = 50;
  */
 export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
   const walks = kinds.flatMap((kind) =>
-    dueEntries(dialect, kind, kind === "delivery" ? isNext(dialect) : raw("true")),
+    kind === "erasure"
+      ? dueErasures(dialect)
+      : dueEntries(dialect, kind, kind === "delivery" ? isNext(dialect) : raw("true")),
   );
   const each = walks.map((walk) => sql`select * from (${walk}) as walk`);
   return sql`(select min(u.since) from (${join(each, " union all ")}) as u)`;
@@ -44,16 +59,28 @@ export function oldestDue(dialect: Dialect, kinds: readonly OutboxKind[]): Sql {
 function dueEntries(dialect: Dialect, kind: OutboxKind, fits: Sql): readonly Sql[] {
   const dueAt = gate(dialect, raw("c.next_attempt_at"));
   const table = dialect.table("outbox");
-  const isOpen = sql`x.kind = ${literals([kind])} and x.status in (${literals(CLAIMABLE)})`;
   return ["0", "1"].map(
-    (rank) => sql`with recursive ${lanesInUse({ table, column: "lane", where: isOpen })}
+    (rank) => sql`with recursive ${lanesInUse({ table, column: "lane", where: isOpen(kind, "x") })}
       select (select min(d.since) from (
         select c.entry_id, c.handler, c.correlation, coalesce(c.next_attempt_at, c.enqueued_at) as since
         from ${table} as c
-        where c.kind = ${literals([kind])} and c.lane = lanes.lane and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
-          and c.status in (${literals(CLAIMABLE)}) and ${dueAt} <= ${dialect.now()}
+        where ${isOpen(kind, "c")} and c.lane = lanes.lane and ${raw(freshFirst("c.attempts"))} = ${raw(rank)}
+          and ${dueAt} <= ${dialect.now()}
         order by ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d where ${fits}) as since
       from lanes where lanes.lane is not null`,
+  );
+}
+
+/** Untried requests and the others have their own range of their index, each in the order of its claim. */
+function dueErasures(dialect: Dialect): readonly Sql[] {
+  const place = claimPlace(dialect, "c.");
+  const dueAt = gate(dialect, raw("c.next_attempt_at"));
+  return ["0", "1"].map(
+    (rank) => sql`select min(d.since) as since from (
+        select coalesce(c.next_attempt_at, c.enqueued_at) as since from ${dialect.table("outbox")} as c
+        where ${isOpen("erasure", "c")} and ${raw(triedLast("c."))} = ${raw(rank)}
+          and ${place} <= ${dialect.now()} and ${dueAt} <= ${dialect.now()}
+        order by ${place}, ${dueAt}, c.entry_id limit ${LOOK_MAX}) as d`,
   );
 }
 
@@ -73,7 +100,7 @@ export function changeSign(dialect: Dialect): Sql {
   const newest = sql`(select n.entry_id from ${table} as n where n.entry_id > ${literals([LOWEST_ID])} order by n.entry_id desc limit 1)`;
   const due = CLAIMED_KINDS.map(
     (kind) => sql`select * from (select c.token, c.attempts from ${table} as c
-      where c.kind = ${literals([kind])} and c.status in (${literals(CLAIMABLE)}) limit ${PROGRESS_MAX}) as walk`,
+      where ${isOpen(kind, "c")} limit ${PROGRESS_MAX}) as walk`,
   );
   const progress = sql`(select count(*) || ' ' || coalesce(sum(counted.token + counted.attempts), 0) from (${join(due, " union all ")}) as counted)`;
   return sql`coalesce(cast(${newest} as text), '') || ' ' || coalesce(cast(${progress} as text), '')`;
@@ -81,6 +108,6 @@ export function changeSign(dialect: Dialect): Sql {
 
 /** When the next entry of any kind becomes due: a wait ends, or the lease of a worker. */
 export function nextEntryDue(dialect: Dialect): Sql {
-  const isOpen = sql`c.status in (${literals(CLAIMABLE)})`;
-  return nextDueIn(dialect, dialect.table("outbox"), "next_attempt_at", isOpen);
+  const ofAnyKind = sql`c.status in (${literals(CLAIMABLE)})`;
+  return nextDueIn(dialect, dialect.table("outbox"), "next_attempt_at", ofAnyKind);
 }

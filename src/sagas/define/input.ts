@@ -4,13 +4,20 @@ import { AmendsError } from "../../core/errors.ts";
 import { encodeJson } from "../../core/json.ts";
 
 /** The value as JSON text. `field` says what it is ("The input of saga order"), `whole` what its root is called. */
-export async function throughSchema(
+export function throughSchema(
   schema: StandardSchemaV1,
   given: unknown,
   field: string,
   whole: string,
-): Promise<string> {
-  const result = await schema["~standard"].validate(given);
+): string | Promise<string> {
+  const result = schema["~standard"].validate(given);
+  // Most schemas answer at once.
+  return result instanceof Promise
+    ? result.then((validated) => toJson(validated, field, whole))
+    : toJson(result, field, whole);
+}
+
+function toJson(result: StandardSchemaV1.Result<unknown>, field: string, whole: string): string {
   if (result.issues) {
     const issues = result.issues.map(({ message, path }) => ({
       path: (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),

@@ -7,8 +7,8 @@
 import { control, started, type ControlDetails, type Entry } from "../../core/saga/entry.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import { needsStart, next, turnEntry, actionOf, type CallCommand } from "../../core/saga/interpreter.ts";
-import type { SagaHost, Lines, Pending } from "./saga-host.ts";
-import { departed, factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
+import type { SagaHost, Lines, Pending, Recorded } from "./saga-host.ts";
+import { factsOf, linesOf, wakeAfterMs, write } from "./lines.ts";
 import { ORPHANS_MAX, recordReturned } from "./orphaned-calls.ts";
 import { added, type Departure, type Run } from "./run.ts";
 import { settle, takeEnded } from "./settle.ts";
@@ -16,10 +16,14 @@ import { SHORT_WAIT_MS, wait } from "./wait.ts";
 
 export async function drive(host: SagaHost, run: Run): Promise<Departure> {
   try {
-    for (let departure: Departure | undefined; ;) {
+    for (;;) {
       if (run.orphans !== undefined && (await recordReturned(host, run, false)) === "lost") return "lost";
-      departure = await proceed(host, run);
-      if (departure !== undefined) return departure;
+      const turned = await proceed(host, run);
+      // If an operator added a line first, the outcomes are decided on again.
+      if (turned === "changed") continue;
+      run.unrecorded = NONE;
+      if (turned === "left") return "released";
+      if (turned !== undefined && turned !== "held") return turned;
     }
   } finally {
     // A saga that was lost, or cannot be recorded, keeps its slot until its calls have returned.
@@ -27,11 +31,14 @@ export async function drive(host: SagaHost, run: Run): Promise<Departure> {
   }
 }
 
-/** How the saga left, if it left; without a promise where nothing is waited for. */
-type Turn = Promise<Departure | undefined> | Departure | undefined;
+/** What was recorded, or how the saga left; without a promise where nothing is waited for. */
+type Turn = Promise<Recorded | Departure | undefined> | Departure | undefined;
+
+const NONE: readonly never[] = [];
 
 /** Goes on to the next durable point, or until there is something new to decide on. */
 function proceed(host: SagaHost, run: Run): Turn {
+  if (run.unrecorded.length > 0) return settle(host, run, run.unrecorded);
   if (run.calls.some(isOver)) return settleEnded(host, run);
   const { interruption } = host;
   // A renewal does not find a saga whose end was recorded while it was under way: that saga has ended, and is not lost.
@@ -66,6 +73,7 @@ function isOver(pending: Pending<unknown>): boolean {
 function settleEnded(host: SagaHost, run: Run): Turn {
   const ended = takeEnded(run);
   if (ended === "lost") return ended;
+  run.unrecorded = ended;
   return ended.length > 0 ? settle(host, run, ended) : undefined;
 }
 
@@ -84,7 +92,7 @@ function act(host: SagaHost, run: Run, commands: readonly CallCommand[]): Turn {
     if (needsStart(run.state, command)) (fresh ??= []).push(command);
     else call(host, run, command);
   }
-  if (fresh) return host.record(beginning(run, fresh)).then(departed);
+  if (fresh) return host.record(beginning(run, fresh));
   // A step that returns without a promise has ended already.
   if (run.calls.some(isOver)) return settleEnded(host, run);
   if (run.calls.length > 0) return pause(host, run);
@@ -125,7 +133,7 @@ async function pause(host: SagaHost, run: Run): Promise<undefined> {
 }
 
 /** No call is under way and none is due: the driver waits for a short time, and gives the saga back for a longer one. */
-async function rest(host: SagaHost, run: Run, ms: number): Promise<Departure | undefined> {
+async function rest(host: SagaHost, run: Run, ms: number): Promise<Recorded | undefined> {
   if (host.isDraining) return release(host, run, ms);
   if (run.orphans?.any) return pause(host, run);
   if (ms > SHORT_WAIT_MS) return release(host, run, ms);
@@ -134,7 +142,7 @@ async function rest(host: SagaHost, run: Run, ms: number): Promise<Departure | u
 }
 
 /** Gives the saga back. A call that has begun is in doubt for the next worker. */
-function release(host: SagaHost, run: Run, releaseMs: number): Promise<Departure | undefined> {
+function release(host: SagaHost, run: Run, releaseMs: number): Promise<Recorded> {
   return write(host, run, { entry: control("$release", {}), rest: { releaseMs } });
 }
 

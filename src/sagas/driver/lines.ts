@@ -5,7 +5,7 @@ import { advance, pivotBegun, type Facts, type CallCommand } from "../../core/sa
 import type { SagaState, StepState } from "../../core/saga/state.ts";
 import type { Emission } from "../journal/journal.ts";
 import type { SagaHost, Lines, Recorded, Rest } from "./saga-host.ts";
-import type { Departure, Run } from "./run.ts";
+import type { Run } from "./run.ts";
 
 /** What is to be written. */
 export interface NewLines {
@@ -32,13 +32,9 @@ export function linesOf(host: SagaHost, run: Run, given: NewLines): Lines {
   return { entry: head, more: tail, emissions, state, rest };
 }
 
-/** Writes a line; returns how the saga left, if it left. If an operator added a line meanwhile, the next turn decides again. */
-export async function write(host: SagaHost, run: Run, lines: NewLines): Promise<Departure | undefined> {
-  return departed(await host.record(linesOf(host, run, lines)));
-}
-
-export function departed(recorded: Recorded): Departure | undefined {
-  return recorded === "left" ? "released" : recorded === "lost" ? "lost" : undefined;
+/** Writes a line. If an operator added a line meanwhile, the next turn decides again. */
+export function write(host: SagaHost, run: Run, lines: NewLines): Promise<Recorded> {
+  return host.record(linesOf(host, run, lines));
 }
 
 const IN_TIME: Facts = { expired: false };

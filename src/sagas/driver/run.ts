@@ -1,6 +1,6 @@
 /**
- * One saga while a driver has it: its state, the results of its finished steps, the instants from which its time limits count,
- * and the calls that are under way. Nothing in it depends on the storage.
+ * One saga while a driver has it: its state, the instants from which its time limits count, and the calls that are under way.
+ * Nothing in it depends on the storage.
  */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
@@ -8,12 +8,17 @@ import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import type { AnySaga } from "../define/definition.ts";
 import type { StepDefinition } from "../define/settings.ts";
-import { resultName } from "../view/outcome.ts";
-import type { Lines, PendingCall } from "./saga-host.ts";
+import type { EndedCall, Lines, PendingCall } from "./saga-host.ts";
 import type { OrphanedCalls } from "./orphaned-calls.ts";
 
 /** How a run left this process: at its end, given back for later, or taken by another worker. */
 export type Departure = "ended" | "released" | "lost";
+
+/** A call that has ended with an outcome. */
+export interface Ended {
+  readonly command: CallCommand;
+  readonly called: EndedCall;
+}
 
 /** A saga as it was read, with its deadline and instants in the storage's time. */
 export interface Snapshot {
@@ -30,8 +35,6 @@ export class Run {
   readonly definition: AnySaga;
   readonly input: unknown;
   state: SagaState;
-  /** What the finished steps returned, by name. */
-  results: Record<string, unknown> = {};
   /** When its own deadline passes, in the host's time. */
   readonly deadlineAtMs: number | undefined;
   readonly hasDeadlines: boolean;
@@ -41,6 +44,8 @@ export class Run {
   arrivals: readonly Arrival[] = [];
   /** The calls that are under way: one, or several of a group. */
   calls: readonly PendingCall[] = [];
+  /** Calls that are over and whose outcomes are not recorded yet. */
+  unrecorded: readonly Ended[] = [];
   /** Calls that have outlived their time and have not returned; undefined where there never was one. */
   orphans: OrphanedCalls | undefined;
   /** A call was interrupted: it is in doubt, and so the saga is given back before anything else is decided. */
@@ -65,13 +70,10 @@ export class Run {
   /** Takes over a state that was read from the storage. */
   adopt(state: SagaState, storageNowMs: number, nowMs: number): void {
     this.state = state;
-    this.results = {};
     this.#begunAtMs = undefined;
     this.#dueAtMs = undefined;
     for (const [index, step] of state.steps.entries()) {
       const planned = state.plan[index] as PlannedStep;
-      if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-        this.results[resultName(planned)] = step.result;
       if (step.act !== "retry" && step.act !== "begun" && step.act !== "waiting") continue;
       if (this.hasDeadlines || planned.wait)
         this.begin(planned.name, nowMs + (step.begunAtMs ?? storageNowMs) - storageNowMs);
@@ -83,19 +85,11 @@ export class Run {
   /** The lines are durable: only now do they count. */
   accept({ entry, more, state }: Lines, nowMs: number): void {
     this.state = state;
-    this.#acceptLine(entry);
-    if (more) for (const line of more) this.#acceptLine(line);
+    if (!this.hasWaits) return;
     const last = more?.at(-1) ?? entry;
     const begun = last.next?.step ?? (last.status === "STARTED" ? last.step : undefined);
     // A wait that begins here is measured by the host's time for as long as the saga stays here.
-    if (this.hasWaits && state.plan.some(({ name, wait }) => wait && name === begun))
-      this.begin(begun as string, nowMs);
-  }
-
-  #acceptLine({ step, action, status }: Lines["entry"]): void {
-    if (action !== "act" || status !== "COMPLETED" || step.startsWith("$")) return;
-    const index = this.state.plan.findIndex(({ name }) => name === step);
-    this.results[resultName(this.state.plan[index] as PlannedStep)] = this.state.steps[index]?.result;
+    if (state.plan.some(({ name, wait }) => wait && name === begun)) this.begin(begun as string, nowMs);
   }
 
   step(name: string): StepDefinition {

@@ -8,17 +8,11 @@ import { evolve } from "../../core/saga/evolve.ts";
 import { decide, next, type CallCommand } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import { tellThrow } from "../../runtime/throws.ts";
-import type { CallResult, EndedCall, SagaHost, Lines } from "./saga-host.ts";
-import { departed, expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
+import type { CallResult, EndedCall, SagaHost, Lines, Recorded } from "./saga-host.ts";
+import { expired, factsOf, linesOf, wakeAfterMs } from "./lines.ts";
 import { OrphanedCalls } from "./orphaned-calls.ts";
-import { added, type Departure, type Run } from "./run.ts";
+import { added, type Ended, type Run } from "./run.ts";
 import { restAfter, SHORT_WAIT_MS, type BeginningRest } from "./wait.ts";
-
-/** A call that has ended with an outcome. */
-export interface Ended {
-  readonly command: CallCommand;
-  readonly called: EndedCall;
-}
 
 const NONE: readonly never[] = [];
 
@@ -44,29 +38,40 @@ function keepOrphan(run: Run, command: CallCommand, answer: NonNullable<EndedCal
   run.orphans.add({ command, answer, isHarmless: run.step(command.step).transaction !== undefined });
 }
 
-/** Records the outcomes; returns how the saga left, if it left. If an operator added a line meanwhile, it decides again. */
-export function settle(host: SagaHost, run: Run, ended: readonly Ended[]): Promise<Departure | undefined> {
+/** Records the outcomes. */
+export function settle(host: SagaHost, run: Run, ended: readonly Ended[]): Promise<Recorded> {
   const decided = decideAll(host, run, ended);
   return run.hasWaits || run.hasPutOff
     ? restFor(host, run, decided).then((rest) => record(host, run, ended, decided, rest))
     : record(host, run, ended, decided, undefined);
 }
 
-/** A step costs one promise here and one in `host.record`: many sagas wait at once, and each waits with little. */
 function record(
   host: SagaHost,
   run: Run,
   ended: readonly Ended[],
   decided: Decided,
   rest: BeginningRest | undefined,
-): Promise<Departure | undefined> {
-  return host.record(linesFor(host, run, ended, decided, rest)).then((recorded) => {
-    if (recorded === "changed") return settle(host, run, ended);
-    if (recorded === "lost") return recorded;
-    for (const { command, called } of ended)
-      if ("thrown" in called) tellThrown(host, run, command, called, decided.waits?.get(command));
-    return departed(recorded);
-  });
+): Promise<Recorded> {
+  const recorded = host.record(linesFor(host, run, ended, decided, rest));
+  return ended.some(hasThrown) ? recorded.then((how) => tellAll(host, run, ended, decided, how)) : recorded;
+}
+
+function hasThrown({ called }: Ended): boolean {
+  return "thrown" in called;
+}
+
+function tellAll(
+  host: SagaHost,
+  run: Run,
+  ended: readonly Ended[],
+  { waits }: Decided,
+  recorded: Recorded,
+): Recorded {
+  if (recorded === "changed" || recorded === "lost") return recorded;
+  for (const one of ended)
+    if (hasThrown(one)) tellThrown(host, run, one.command, one.called, waits?.get(one.command));
+  return recorded;
 }
 
 interface Decided {

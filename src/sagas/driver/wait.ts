@@ -15,9 +15,9 @@ import {
 } from "../../core/saga/interpreter.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
-import type { SagaHost, Rest } from "./saga-host.ts";
+import type { SagaHost, Recorded, Rest } from "./saga-host.ts";
 import { deadlineLeftMs, factsOf, write } from "./lines.ts";
-import type { Departure, Run } from "./run.ts";
+import type { Run } from "./run.ts";
 
 /** A wait up to this long is waited out in place; a longer one gives the saga back with a due time. */
 export const SHORT_WAIT_MS = 1_000;
@@ -46,7 +46,7 @@ export async function restAfter(
 }
 
 /** Ends the wait if it is over. Otherwise it gives the saga back, or waits if only a short time is left. */
-export async function wait(host: SagaHost, run: Run, command: WaitCommand): Promise<Departure | undefined> {
+export async function wait(host: SagaHost, run: Run, command: WaitCommand): Promise<Recorded | undefined> {
   const isNew = needsStart(run.state, command);
   const leftMs = isNew ? command.limitMs : leftOf(host, run, command);
   const arrival = await look(host, run, run.state, command);

@@ -18,25 +18,27 @@ export const NO_EMISSIONS: readonly Emission[] = [];
 
 export class CallContext {
   readonly input: unknown;
-  readonly results: Readonly<Record<string, unknown>>;
   readonly attempt: number;
   readonly tx: unknown;
   readonly #tools: CallTools;
   readonly #request: CallRequest;
   #emissions: readonly Emission[] = NO_EMISSIONS;
   readonly #call: Call;
+  #results: Readonly<Record<string, unknown>> | undefined;
 
   constructor(tools: CallTools, request: CallRequest) {
-    const { run, command, step, results, stopReason, tx } = request;
+    const { run, command, step, stopReason, tx } = request;
     this.#tools = tools;
     this.#request = request;
-    // Whatever the act does to its input, its fallback must see nothing of it.
-    const isCopied = step.fallback !== undefined;
-    this.input = isCopied ? structuredClone(run.input) : run.input;
-    this.results = isCopied ? structuredClone(results) : results;
+    this.input = isCopied(step) ? structuredClone(run.input) : run.input;
     this.attempt = command.attempt;
     this.tx = tx;
     this.#call = new Call(stopReason);
+  }
+
+  get results(): Readonly<Record<string, unknown>> {
+    const { step, results } = this.#request;
+    return (this.#results ??= isCopied(step) ? structuredClone(results) : results);
   }
 
   get sagaId(): string {
@@ -87,6 +89,11 @@ export class CallContext {
   static emissionsOf(context: CallContext): readonly Emission[] {
     return context.#emissions;
   }
+}
+
+/** Whatever an act does to what it gets, its fallback must see nothing of it. */
+function isCopied({ fallback }: CallRequest["step"]): boolean {
+  return fallback !== undefined;
 }
 
 /** An event that `event(…)` made has an id and a version of its own. */

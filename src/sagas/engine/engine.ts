@@ -122,12 +122,9 @@ export class Engine {
     session: Session | undefined,
   ): Promise<Started> {
     const definition = this.#definitionOf(wanted);
-    const input = await throughSchema(
-      definition.schema,
-      given,
-      `The input of saga ${definition.name}`,
-      "(input)",
-    );
+    const field = `The input of saga ${definition.name}`;
+    const checked = throughSchema(definition.schema, given, field, "(input)");
+    const input = typeof checked === "string" ? checked : await checked;
     const sagaId = id === undefined ? this.#options.newId() : checkId(id, "The id of a saga");
     const interests = interestsOf(definition, sagaId, input);
     // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
@@ -147,7 +144,8 @@ export class Engine {
       interests,
     };
     try {
-      return await this.#inTurn(saga.id, id !== undefined, () => this.#create(saga, slot, session));
+      if (id === undefined) return await this.#create(saga, slot, session);
+      return await this.#inTurn(id, () => this.#create(saga, slot, session));
     } catch (error) {
       slot?.cancel();
       throw withId(error, saga.id);
@@ -171,8 +169,7 @@ export class Engine {
   }
 
   /** Starts of one id wait for each other, so that it is known which of them runs the saga. */
-  async #inTurn<T>(id: string, isChosen: boolean, work: () => Promise<T>): Promise<T> {
-    if (!isChosen) return work();
+  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const before = this.#starts.get(id);
     const mine = before ? before.then(work, work) : work();
     this.#starts.set(id, mine);

@@ -1,12 +1,14 @@
 /** A call of a step that this process makes for a saga: its inputs, how it is stopped, and its result. */
 import type { CallCommand } from "../../core/saga/interpreter.ts";
 import { membersFrom } from "../../core/saga/group.ts";
+import type { SagaState } from "../../core/saga/state.ts";
 import { Stoppable, type StopReason } from "../../runtime/stoppable.ts";
 import { CallContext } from "./call-context.ts";
 import type { CallRequest } from "./call.ts";
 import type { StepDefinition } from "../define/settings.ts";
 import type { CallEnd, Pending, PendingCall } from "../driver/saga-host.ts";
 import type { Run } from "../driver/run.ts";
+import { resultsOf } from "../view/outcome.ts";
 
 /** Something that has a value, or has failed, once it is over. */
 export class Eventual<T> implements Pending<T> {
@@ -40,7 +42,8 @@ export class HostedCall extends Eventual<CallEnd> implements CallRequest, Pendin
   readonly run: Run;
   readonly command: CallCommand;
   readonly step: StepDefinition;
-  readonly results: Readonly<Record<string, unknown>>;
+  /** The state in which the call was made: what it sees does not change while it runs. */
+  readonly #state: SagaState;
   tx: unknown;
   context: CallContext | undefined;
   readonly #stopping: Stopping;
@@ -52,7 +55,11 @@ export class HostedCall extends Eventual<CallEnd> implements CallRequest, Pendin
     this.run = run;
     this.command = command;
     this.step = run.step(command.step);
-    this.results = resultsFor(run, command);
+    this.#state = run.state;
+  }
+
+  get results(): Readonly<Record<string, unknown>> {
+    return resultsFor(this.#state, this.command);
   }
 
   get stopReason(): StopReason | undefined {
@@ -73,11 +80,11 @@ export class HostedCall extends Eventual<CallEnd> implements CallRequest, Pendin
 }
 
 /** Steps that act at the same time do not see each other's results: one that is called again must not see more than before. */
-function resultsFor({ state, results }: Run, { index }: CallCommand): Readonly<Record<string, unknown>> {
+function resultsFor(state: SagaState, { index }: CallCommand): Readonly<Record<string, unknown>> {
   const { plan } = state;
+  const seen = resultsOf(state);
   const group = plan[index]?.group;
-  if (!group) return results;
-  const seen = { ...results };
+  if (!group) return seen;
   const first = plan.findIndex((planned) => planned.group?.name === group.name);
   for (const member of membersFrom(plan, first)) delete seen[plan[member]?.name as string];
   return seen;

@@ -166,14 +166,20 @@ export class JournalHost implements SagaHost {
   record(lines: Lines): Promise<Recorded> {
     const checkpoint = this.#checkpoint(lines);
     this.#sentVersion = checkpoint.version + (lines.more?.length ?? 0);
-    const lost = (error: unknown): never => {
-      this.lease.stop("lost"); // A saga that cannot be recorded is lost, and its calls are stopped.
-      throw error;
-    };
     return this.#tools.journal
       .append(checkpoint)
-      .then((isWritten) => (isWritten ? this.#recorded(checkpoint, lines) : this.reread().catch(lost)), lost);
+      .then(
+        (isWritten) =>
+          isWritten ? this.#recorded(checkpoint, lines) : this.reread().catch(this.#unrecorded),
+        this.#unrecorded,
+      );
   }
+
+  /** A saga that cannot be recorded is lost, and its calls are stopped. */
+  readonly #unrecorded = (error: unknown): never => {
+    this.lease.stop("lost");
+    throw error;
+  };
 
   #recorded(checkpoint: Checkpoint, lines: Lines): Recorded {
     this.#accept(checkpoint, lines);

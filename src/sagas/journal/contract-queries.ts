@@ -1,11 +1,14 @@
 /** The statements by which the storage contract writes sagas. Its reads are those of the engine (queries.ts). */
 import { CLAIMABLE, OPEN, type SagaStatus } from "../../core/saga/machine.ts";
+import type { Plan } from "../../core/saga/plan.ts";
 import { gate } from "../../storage/claim.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
+import { kindOf } from "../kinds/kind-of.ts";
 
 /** No registered saga has version 0: what was written through the storage contract is not the engine's to claim. */
 const NO_DEFINITION = 0;
+const NO_PLAN: Plan = [];
 
 /** A saga as the storage contract writes it. */
 export interface ContractSaga {
@@ -25,8 +28,8 @@ export function insertContractSaga(
   { id, name, status, context, version, recoveryAttempts }: ContractSaga,
 ): Sql {
   return sql`insert into ${dialect.table("saga_executions")}
-      (id, name, definition, status, context, version, recovery_attempts, created_at, updated_at)
-    values (${id}, ${name}, ${NO_DEFINITION}, ${status}, ${context}, ${version}, ${recoveryAttempts}, ${dialect.now()}, ${dialect.now()})
+      (id, name, definition, kind, status, context, version, recovery_attempts, created_at, updated_at)
+    values (${id}, ${name}, ${NO_DEFINITION}, ${kindOf(name, NO_DEFINITION, NO_PLAN)}, ${status}, ${context}, ${version}, ${recoveryAttempts}, ${dialect.now()}, ${dialect.now()})
     on conflict (id) do nothing returning id`;
 }
 

@@ -62,7 +62,7 @@ export class DatabaseJournal implements Journal {
     return this.#starts.flushes + this.#lines.flushes;
   }
 
-  async create(saga: NewSaga): Promise<boolean> {
+  create(saga: NewSaga): Promise<boolean> {
     // Refused here: the flush runs outside the caller's transaction and would wait for the caller's connection.
     this.#db.refuseInside?.();
     return this.#starts.submit({ start: saga });

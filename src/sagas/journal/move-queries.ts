@@ -1,5 +1,5 @@
 /** Moves the rows of sagas: with their lines in a flush, or from outside their worker. */
-import { CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
+import { BEGUN, CLAIMABLE, sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { failureText } from "../../core/saga/failure-text.ts";
 import { failingStep, type SagaState } from "../../core/saga/state.ts";
 import { bigint, flag, int, text } from "../../storage/column.ts";
@@ -12,14 +12,16 @@ const MOVE = fields<Checkpoint>({
   id: text(({ sagaId }) => sagaId),
   version: int(({ version }) => version),
   token: bigint(({ token }) => token),
-  from_status: text(({ move }) => move?.from),
-  to_status: text(({ move }) => move?.to),
-  release_ms: text(({ move }) => (move?.releaseMs === undefined ? undefined : String(move.releaseMs))),
-  error: text(({ move }) => move?.error),
-  recovered: flag(({ move }) => move?.recovered),
-  failing: flag(({ move }) => move?.failing === true),
-  awaits: text(({ move }) => move?.awaits?.name),
-  seen: int(({ move }) => move?.awaits?.seen),
+  from_status: text(({ move }) => move?.from, { default: BEGUN }),
+  to_status: text(({ move }) => move?.to, { default: "COMPLETED" }),
+  release_ms: text(({ move }) => (move?.releaseMs === undefined ? undefined : String(move.releaseMs)), {
+    default: null,
+  }),
+  error: text(({ move }) => move?.error, { default: null }),
+  recovered: flag(({ move }) => move?.recovered === true, { default: 0 }),
+  failing: flag(({ move }) => move?.failing === true, { default: 0 }),
+  awaits: text(({ move }) => move?.awaits?.name, { default: null }),
+  seen: int(({ move }) => move?.awaits?.seen, { default: null }),
 });
 
 /**

@@ -7,7 +7,7 @@ import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import type { Claimed, KnownKind } from "./journal.ts";
-import { digestOf } from "../kinds/digest.ts";
+import { kindOf } from "../kinds/kind-of.ts";
 import { EXECUTION, LINE } from "./rows.ts";
 
 /** Sagas that never lost a worker come first: one that kills its worker must not take the healthy ones along. */
@@ -56,18 +56,18 @@ export function claimSagas(
 export function recordPlans(dialect: Dialect, sagas: readonly PlannedSaga[]): Sql {
   const deadline = dialect.plusMs(raw("c.created_at"), raw("r.deadline_ms"));
   return sql`update ${dialect.table("saga_executions")} as c
-    set plan = r.plan, digest = r.digest, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
+    set plan = r.plan, kind = r.kind, deadline_at = coalesce(c.deadline_at, case when r.deadline_ms is null then null else ${deadline} end)
     from ${dialect.rows(PLANNED, sagas)} where c.id = r.id and c.plan = ${UNRECORDED_PLAN}`;
 }
 
-interface PlannedSaga extends Pick<KnownKind, "plan" | "deadlineMs"> {
+interface PlannedSaga extends Pick<KnownKind, "name" | "version" | "plan" | "deadlineMs"> {
   readonly id: string;
 }
 
 const PLANNED = fields<PlannedSaga>({
   id: text(({ id }) => id),
   plan: text(({ plan }) => encodePlan(plan)),
-  digest: text(({ plan }) => digestOf(plan)),
+  kind: text(({ name, version, plan }) => kindOf(name, version, plan)),
   deadline_ms: text(({ deadlineMs }) => (deadlineMs === undefined ? undefined : String(deadlineMs))),
 });
 

@@ -6,7 +6,7 @@ import { decodePlan, encodePlan, misfit } from "../../core/saga/plan.ts";
 import type { Database } from "../../storage/database.ts";
 import type { KnownKind } from "../journal/journal.ts";
 import { OPEN_LANE, reportServed, selectOpenLanes, type OpenLane, type ServedKind } from "./queries.ts";
-import { digestOf, kindText } from "./digest.ts";
+import { kindOf } from "./kind-of.ts";
 
 /** The kinds of open sagas are read again after this long, and whenever nothing is due. */
 const READ_MS = 1_000;
@@ -57,7 +57,7 @@ export class ServedKinds {
     const add = (kind: string, { name, version }: Pick<OpenLane, "name" | "version">, plan: string): void =>
       void served.set(kind, { kind, name, version, plan });
     for (const known of kinds) {
-      const own = kindText(known, digestOf(known.plan));
+      const own = kindOf(known.name, known.version, known.plan);
       const plan = encodePlan(known.plan);
       add(own, known, plan);
       for (const open of this.#open)

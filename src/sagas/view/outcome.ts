@@ -1,7 +1,7 @@
 /** What a saga's end is to whoever waits for it. */
 import type { Failure } from "../../core/saga/entry.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { SagaState } from "../../core/saga/state.ts";
+import type { SagaState, StepState } from "../../core/saga/state.ts";
 
 /**
  * Why a saga compensates: a step returned `err`, or a call failed. `terminal`: a permanent error. `exhausted`: the
@@ -75,11 +75,13 @@ export function outcomeOf(id: string, state: SagaState): SagaOutcome | undefined
 
 const RESOLVED: SagaFailure = { kind: "cancelled", label: "ResolvedByHand" };
 
-export function resultsOf(state: SagaState): Record<string, unknown> {
+/** What the finished steps returned, by name. */
+export function resultsOf({ plan, steps }: SagaState): Record<string, unknown> {
   const results: Record<string, unknown> = {};
-  for (const [index, step] of state.steps.entries()) {
-    if (step.act === "done" || (step.act === "skipped" && step.result !== undefined))
-      results[resultName(state.plan[index] as PlannedStep)] = step.result;
+  for (let index = 0; index < steps.length; index++) {
+    const { act, result } = steps[index] as StepState;
+    if (act === "done" || (act === "skipped" && result !== undefined))
+      results[resultName(plan[index] as PlannedStep)] = result;
   }
   return results;
 }

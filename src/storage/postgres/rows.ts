@@ -1,69 +1,77 @@
 /**
  * Objects as a relation: one array per field, or plain values for a single object, which gets the simplest plan.
  */
-import type { Fields, NamedField } from "../fields.ts";
+import type { Fields, Form, NamedField } from "../fields.ts";
 import { literals, Sql } from "../sql.ts";
 import { arrayOf } from "./array.ts";
 
 export function unnest<From>(fields: Fields<From>, from: readonly From[]): Sql {
-  const { all, sparse, defaults } = framesOf(fields);
-  const frame = defaults.length > 0 && from.every((one) => hasDefaults(defaults, one)) ? sparse : all;
-  if (from.length === 1) {
-    const [lone] = from as [From];
+  const form = fields.formOf(from);
+  const { lone, many } = textsOf(fields, form);
+  const [first] = from as readonly [From];
+  if (from.length === 1)
     return new Sql(
-      frame.lone,
-      frame.sent.map((field) => field.value(lone) ?? null),
+      lone.strings,
+      lone.sent.map(({ value }) => value(first) ?? null),
     );
-  }
-  return new Sql(
-    frame.many,
-    frame.sent.map((field) => arrayOf(field.type, from, field.value)),
-  );
+  const values: unknown[] = form.once.map(({ value }) => value(first) ?? null);
+  for (const { type, value } of form.sent) values.push(arrayOf(type, from, value));
+  return new Sql(many, values);
 }
 
-function hasDefaults<From>(defaults: readonly NamedField<From>[], from: From): boolean {
-  for (const field of defaults) if ((field.value(from) ?? null) !== field.default) return false;
-  return true;
-}
-
-interface Frame<From> {
-  readonly lone: readonly string[];
+/** The text around the parameters of one form. */
+interface Texts<From> {
+  /** Of a single row. A value of all rows is like any other there. */
+  readonly lone: { readonly strings: readonly string[]; readonly sent: readonly NamedField<From>[] };
   readonly many: readonly string[];
-  /** The fields whose values are parameters. */
-  readonly sent: readonly NamedField<From>[];
-}
-
-interface Frames<From> {
-  readonly all: Frame<From>;
-  /** Without the fields that have their default. */
-  readonly sparse: Frame<From>;
-  readonly defaults: readonly NamedField<From>[];
 }
 
 const cached = new WeakMap<object, unknown>();
 
-/** The text around the parameters, built once because it is the same for every statement. */
-function framesOf<From>(fields: Fields<From>): Frames<From> {
-  const known = cached.get(fields) as Frames<From> | undefined;
+/** Built once, because it is the same for every statement. */
+function textsOf<From>({ all }: Fields<From>, form: Form<From>): Texts<From> {
+  const known = cached.get(form) as Texts<From> | undefined;
   if (known) return known;
-  const defaults = fields.all.filter((field) => field.default !== undefined);
-  const sent = fields.all.filter((field) => field.default === undefined);
-  const made = { all: frameOf(fields.all, fields.all), sparse: frameOf(fields.all, sent), defaults };
-  cached.set(fields, made);
+  const { once, sent } = form;
+  const single = all.filter((field) => once.includes(field) || sent.includes(field));
+  const lone = { strings: relation(all, { once: [], sent: single }, ["(values (", "))"], ""), sent: single };
+  const made = { lone, many: relation(all, form, ["unnest(", ")"], "[]") };
+  cached.set(form, made);
   return made;
 }
 
-function frameOf<From>(all: readonly NamedField<From>[], sent: readonly NamedField<From>[]): Frame<From> {
+/** The strings between the parameters: first those of `once`, in the select list, then those of `sent`. */
+function relation<From>(
+  all: readonly NamedField<From>[],
+  { once, sent }: Form<From>,
+  [open, close]: readonly [string, string],
+  suffix: string,
+): readonly string[] {
   const names = sent.map(({ name }) => name).join(", ");
-  const selected = all.map((field) => (sent.includes(field) ? `u.${field.name}` : constant(field)));
-  const [before, alias, after] =
-    sent.length === all.length ? ["", "r", ""] : [`(select ${selected.join(", ")} from `, "u", ") as r"];
-  const between = (open: string, suffix: string, close: string): string[] => [
-    `${before}${open}`,
-    ...sent.slice(0, -1).map(({ type }) => `::${type}${suffix}, `),
-    `::${sent.at(-1)?.type ?? "text"}${suffix}${close} as ${alias}(${names})${after}`,
+  const from = [
+    open,
+    ...sent.map(({ type }, index) => `::${type}${suffix}${index < sent.length - 1 ? ", " : close}`),
   ];
-  return { lone: between("(values (", "", "))"), many: between("unnest(", "[]", ")"), sent };
+  if (sent.length === all.length) return withEnd(from, ` as r(${names})`);
+  const strings = ["(select "];
+  for (const [index, field] of all.entries()) {
+    const comma = index === 0 ? "" : ", ";
+    if (once.includes(field)) {
+      append(strings, comma);
+      strings.push(`::${field.type} as ${field.name}`);
+    } else append(strings, `${comma}${sent.includes(field) ? `u.${field.name}` : constant(field)}`);
+  }
+  append(strings, ` from ${from[0]}`);
+  return withEnd([...strings, ...from.slice(1)], ` as u(${names})) as r`);
+}
+
+function append(strings: string[], text: string): void {
+  strings[strings.length - 1] += text;
+}
+
+function withEnd(strings: string[], text: string): readonly string[] {
+  append(strings, text);
+  return strings;
 }
 
 function constant<From>({ name, type, default: common }: NamedField<From>): string {

@@ -1,8 +1,8 @@
 /** The SQL fragments of SQLite. Instants are integers: milliseconds since the epoch. */
 import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
-import type { Fields } from "../fields.ts";
-import { empty, raw, sql, type Sql } from "../sql.ts";
+import type { Fields, Form, NamedField } from "../fields.ts";
+import { empty, literals, raw, Sql, sql } from "../sql.ts";
 import { trouble, violation } from "./trouble.ts";
 
 export function sqliteDialect(prefix: string, clock: Clock): Dialect {
@@ -27,16 +27,38 @@ export function sqliteDialect(prefix: string, clock: Clock): Dialect {
   };
 }
 
-/** Select lists of sent rows, built once because they are the same for every statement. */
-const selected = new WeakMap<object, Sql>();
-
 function jsonRows<From>(fields: Fields<From>, from: readonly From[]): Sql {
-  const { all } = fields;
-  let columns = selected.get(fields);
-  if (!columns) {
-    columns = raw(all.map(({ name }, index) => `value ->> ${index} as ${name}`).join(", "));
-    selected.set(fields, columns);
+  const form = fields.formOf(from);
+  const [first] = from as readonly [From];
+  const values: unknown[] = form.once.map(({ value }) => value(first) ?? null);
+  values.push(JSON.stringify(from.map((one) => form.sent.map(({ value }) => value(one)))));
+  return new Sql(stringsOf(fields, form), values);
+}
+
+const cached = new WeakMap<object, readonly string[]>();
+
+/**
+ * The text around the parameters: the values that all rows have, then the JSON of the rows. It is built once for each form,
+ * because it is the same for every statement.
+ */
+function stringsOf<From>({ all }: Fields<From>, form: Form<From>): readonly string[] {
+  const known = cached.get(form);
+  if (known) return known;
+  const strings = ["(select "];
+  for (const [index, field] of all.entries()) {
+    const at = form.sent.indexOf(field);
+    const isOnce = form.once.includes(field);
+    strings[strings.length - 1] += index === 0 ? "" : ", ";
+    if (isOnce) strings.push("");
+    else strings[strings.length - 1] += at >= 0 ? `value ->> ${at}` : constant(field);
+    strings[strings.length - 1] += ` as ${field.name}`;
   }
-  const rows = from.map((one) => all.map((field) => field.value(one)));
-  return sql`(select ${columns} from json_each(${JSON.stringify(rows)})) as r`;
+  strings[strings.length - 1] += " from json_each(";
+  strings.push(")) as r");
+  cached.set(form, strings);
+  return strings;
+}
+
+function constant<From>({ default: common }: NamedField<From>): string {
+  return typeof common === "string" ? literals([common]).text : String(common);
 }

@@ -15,25 +15,25 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
     const id = randomUUID();
     const isEvent = of === "event" || of === "delivery";
     return insert(sql`insert into ${table("outbox")}
-        (entry_id, kind, name, subject_id, operation, ref_kind, event_id, event_version, handler, payload, status, attempts, enqueued_at, last_error)
-      values (${id}, ${of}, ${name}, ${subject}, ${subject && "erase"}, ${subject && "crm"}, ${isEvent ? id : null},
+        (entry_id, kind, lane, name, subject_id, operation, ref_kind, event_id, event_version, handler, payload, status, attempts, enqueued_at, last_error)
+      values (${id}, ${of}, ${of === "call" ? name : of === "delivery" ? "H@1" : ""}, ${name}, ${subject}, ${subject && "erase"}, ${subject && "crm"}, ${isEvent ? id : null},
         ${isEvent ? 1 : null}, ${of === "delivery" ? "H" : null}, ${isEvent ? "{}" : null}, ${status}, 1, ${at}, 'Down')
       returning entry_id`);
   };
   switch (kind) {
     case "stalled-saga":
       return insert(sql`insert into ${table("saga_executions")}
-          (id, name, status, context, plan, version, token, created_at, updated_at)
-        values (${name}, 'order', 'STALLED', '{"input":{}}', 'one~ two', 1, 1, ${at}, ${at}) returning id`);
+          (id, name, kind, status, context, plan, version, token, created_at, updated_at)
+        values (${name}, 'order', 'order@1#', 'STALLED', '{"input":{}}', 'one~ two', 1, 1, ${at}, ${at}) returning id`);
     case "failing-saga":
       await insert(sql`insert into ${table("saga_executions")}
-          (id, name, status, context, plan, version, token, failing_at, next_attempt_at, created_at, updated_at)
-        values (${name}, 'paying', 'RUNNING', '{"input":{}}', 'one! two', 1, 1, ${at}, ${dialect.now()}, ${dialect.now()}, ${dialect.now()}) returning id`);
+          (id, name, kind, status, context, plan, version, token, failing_at, next_attempt_at, created_at, updated_at)
+        values (${name}, 'paying', 'paying@1#', 'RUNNING', '{"input":{}}', 'one! two', 1, 1, ${at}, ${dialect.now()}, ${dialect.now()}, ${dialect.now()}) returning id`);
       return name;
     case "excluded-saga":
       await insert(sql`insert into ${table("saga_executions")}
-          (id, name, status, context, plan, version, token, recovery_attempts, excluded_at, created_at, updated_at)
-        values (${name}, 'order', 'RUNNING', '{"input":{}}', 'one', 1, 1, 5, ${at}, ${dialect.now()}, ${dialect.now()}) returning id`);
+          (id, name, kind, status, context, plan, version, token, recovery_attempts, excluded_at, created_at, updated_at)
+        values (${name}, 'order', 'order@1#', 'RUNNING', '{"input":{}}', 'one', 1, 1, 5, ${at}, ${dialect.now()}, ${dialect.now()}) returning id`);
       return name;
     case "stalled-run":
       return insert(sql`insert into ${table("saga_state")}
@@ -53,8 +53,8 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
         values (${`https://${name}.example/hook?key=secret`}, 'Disabled', 'gone', '[]', '{}', '[]', 1, ${at}, ${at}) returning id`);
     case "unserved-kind":
       await insert(sql`insert into ${table("saga_executions")}
-          (id, name, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
-        values (${`of-${name}`}, ${name}, 'RUNNING', '{"input":{}}', 'one', 1, 1, ${at}, ${at}, ${at}) returning id`);
+          (id, name, kind, status, context, plan, version, token, next_attempt_at, created_at, updated_at)
+        values (${`of-${name}`}, ${name}, ${`${name}@1#`}, 'RUNNING', '{"input":{}}', 'one', 1, 1, ${at}, ${at}, ${at}) returning id`);
       return `${name}@1#`;
     case "refused-write":
       await db.query(sql`insert into ${table("refused_writes")}

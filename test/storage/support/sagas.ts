@@ -67,6 +67,6 @@ export async function insertRow(
   const { status = "PENDING", gateMs = null, recoveries = 0, name = KIND.name, plan = "one~ two~" } = given;
   const gate = gateMs === null ? sql`null` : dialect.plusMs(dialect.now(), gateMs);
   await db.query(sql`insert into ${dialect.table("saga_executions")}
-      (id, name, status, context, plan, recovery_attempts, next_attempt_at, created_at, updated_at)
-    values (${id}, ${name}, ${status}, '{"input":{}}', ${plan}, ${recoveries}, ${gate}, ${dialect.now()}, ${dialect.now()})`);
+      (id, name, kind, status, context, plan, recovery_attempts, next_attempt_at, created_at, updated_at)
+    values (${id}, ${name}, ${`${name}@1#`}, ${status}, '{"input":{}}', ${plan}, ${recoveries}, ${gate}, ${dialect.now()}, ${dialect.now()})`);
 }

@@ -1,8 +1,8 @@
 /**
  * The outbox: one table for everything that leaves the system, with a column for the kind. A claim selects one
  * kind, lane by lane, fresh entries first; its index holds only open rows and begins with these, so a claim reads no rows of
- * other kinds and no finished ones. The open rows of subjects' requests have a separate index, for completion and
- * reports.
+ * other kinds and no finished ones. The lane is the handler of a delivery, with the version of its event, or the name of a
+ * call. Subjects' requests and unrouted events have no lane: they are claimed by indexes of their own.
  *
  * A row of kind `event` is an unrouted event, and one of kind `delivery` is one event for one handler; `entry_id`
  * is derived from the two, so that the primary key stores each pair once. `traceparent` is the writer's W3C trace
@@ -12,10 +12,6 @@ import { OPERATIONS, OUTBOX_KINDS, VERIFICATIONS } from "../../../core/outbox/en
 import { BLOCKING, CLAIMABLE, outboxMachine } from "../../../core/outbox/machine.ts";
 import { freshFirst, isUntried, triedLast } from "../../claim.ts";
 import { initially, isState, oneOf, type Ddl } from "../ddl.ts";
-
-/** The handler of a delivery, with the version of its event, or the name of a call. Everything else has one lane. */
-const LANE =
-  "case kind when 'delivery' then handler || '@' || cast(event_version as text) when 'call' then name else '' end";
 
 export function outbox(ddl: Ddl): string[] {
   const { instant, uuid, bigint, id, table, index, uniqueIndex, gate, end, refuse } = ddl;
@@ -36,7 +32,7 @@ export function outbox(ddl: Ddl): string[] {
       event_id ${uuid},
       event_version integer,
       handler ${id},
-      lane ${id} generated always as (${LANE}) stored,
+      lane ${id} not null default '',
       correlation ${id},
       causation ${uuid},
       dedupe_key text, dedupe_input text,
@@ -54,20 +50,22 @@ export function outbox(ddl: Ddl): string[] {
       last_error text,
       notes text,
       traceparent text,
+      check ((lane <> '') = (kind in ('delivery', 'call'))),
       check (kind <> 'erasure' or (subject_id is not null and operation is not null and ref_kind is not null))
     ${end("changing", "keyed")}`,
     index(
       "outbox_due",
-      `${name} (kind, lane, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where ${open}`,
+      `${name} (kind, lane, (${freshFirst("attempts")}), ${gate("next_attempt_at")}, entry_id) where lane <> '' and ${open}`,
     ),
     // Requests of subjects are claimed in an order of their own.
     index(
       "outbox_erasure",
       `${name} ((${triedLast()}), (case when ${isUntried()} then enqueued_at else ${gate("next_attempt_at")} end), ${gate("next_attempt_at")}, entry_id) where kind = 'erasure' and ${open}`,
     ),
+    // A claim does not ask for a subject, so no plan reads all of this index for it.
     index(
       "outbox_subject",
-      `${name} (subject_id, operation, entry_id) where kind = 'erasure' and ${oneOf("status", BLOCKING)}`,
+      `${name} (subject_id, operation, entry_id) where kind = 'erasure' and subject_id is not null and ${oneOf("status", BLOCKING)}`,
     ),
     // At most one rectification of a slot is open: a concurrent writer waits here.
     uniqueIndex("outbox_slot", `${name} (slot) where slot is not null and ${open}`),
