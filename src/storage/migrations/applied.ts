@@ -3,18 +3,23 @@ import { AmendsError } from "../../core/errors.ts";
 import { flag, int, text } from "../column.ts";
 import type { Dialect } from "../database.ts";
 import { raw, sql, type Sql } from "../sql.ts";
-import { table, type RowOf } from "../table.ts";
+import { table, type Table } from "../table.ts";
 import { ddlOf } from "./ddl.ts";
 import { checksumOf, isConcurrent, type Migration } from "./migration.ts";
 
-export const APPLIED = table("migrations", {
+export interface Applied {
+  readonly id: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly isBreaking: boolean;
+}
+
+export const APPLIED: Table<Applied> = table("migrations", {
   id: int("id"),
   name: text("name"),
   checksum: text("checksum"),
   isBreaking: flag("breaking"),
 });
-
-export type Applied = RowOf<typeof APPLIED>;
 
 /** Creates the schema, unless somebody who may has done so before, and the table. */
 export function bookkeeping(dialect: Dialect): readonly string[] {

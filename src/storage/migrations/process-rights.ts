@@ -125,9 +125,14 @@ export const RETENTION: Role = {
 };
 
 /** The processes of an application, by the names that `migrate({ grants })` takes. */
-export const PROCESSES = { app: APP, worker: WORKER, console: CONSOLE, retention: RETENTION } as const;
+export type ProcessName = "app" | "worker" | "console" | "retention";
 
-export type ProcessName = keyof typeof PROCESSES;
+export const PROCESSES: Readonly<Record<ProcessName, Role>> = {
+  app: APP,
+  worker: WORKER,
+  console: CONSOLE,
+  retention: RETENTION,
+};
 
 /** For a process that runs every part but retention. */
 export const APPLICATION_RIGHTS: Role = {

@@ -61,7 +61,7 @@ export function hasSentSettings(client: ClientBase): boolean {
 }
 
 /** A column that is true if the server has applied our startup parameters. */
-export const IS_DIRECT = `coalesce(current_setting('${MARK}', true), '') = 'on' as direct`;
+export const IS_DIRECT: string = `coalesce(current_setting('${MARK}', true), '') = 'on' as direct`;
 
 /** How transactions begin on a direct connection. */
 export interface Openings {
