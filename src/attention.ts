@@ -10,9 +10,14 @@ export {
   type AttentionKind,
   type DeadLetterItem,
   type DisabledSubscriptionItem,
+  type ExcludedSagaItem,
+  type FailingSagaItem,
+  type LostSagaItem,
   type OverdueErasureItem,
+  type RefusedWriteItem,
   type StalledRunItem,
   type StalledSagaItem,
+  type UnservedKindItem,
 } from "./attention/item.ts";
 export { type AttentionCounts } from "./attention/count.ts";
 export { type AttentionOptions, type AttentionPage } from "./attention/list.ts";

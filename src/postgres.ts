@@ -10,6 +10,7 @@ import type { Durability } from "./storage/postgres/check-server.ts";
 import { PostgresDatabase } from "./storage/postgres/connection.ts";
 import { postgresDialect } from "./storage/postgres/dialect.ts";
 import { Route, type PoolerChoice } from "./storage/postgres/route.ts";
+import { checkSchemaName } from "./storage/postgres/schema-name.ts";
 import { connectionDefaults, LATE_ANSWER_MS, throughPooler } from "./storage/postgres/settings.ts";
 
 /** The settings of `postgres`. One of `url`, `connection` and `pool` is required. */
@@ -79,12 +80,7 @@ export function postgres(settings: string | PostgresSettings): Database<pg.Clien
   if (!Number.isInteger(connections) || connections < 1) {
     throw new AmendsError("BAD_OPTION", "`connections` must be a whole number, 1 or more.");
   }
-  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
-    throw new AmendsError(
-      "BAD_OPTION",
-      "The name of a schema is up to 40 lower-case letters, digits and underscores.",
-    );
-  }
+  checkSchemaName(schema);
   if (!given.pool && given.url === undefined && !given.connection) {
     throw new AmendsError("BAD_OPTION", "Give `postgres` a url, a connection or a pool.");
   }

@@ -10,6 +10,7 @@ export const ATTENTION_KINDS = [
   "stalled-saga",
   "failing-saga",
   "excluded-saga",
+  "lost-saga",
   "stalled-run",
   "abandoned-entry",
   "abandoned-call",
@@ -84,6 +85,14 @@ export interface FailingSagaItem extends AttentionFacts<"failing-saga"> {
 export interface ExcludedSagaItem extends AttentionFacts<"excluded-saga"> {
   /** The recovery attempts that were set. */
   readonly attempts: number;
+}
+
+/** A saga that the database has lost, as in a restore beside running workers: its log has lines, and its row is gone. */
+export interface LostSagaItem extends AttentionFacts<"lost-saga"> {
+  /** The number of lines that are left, counted up to 1,000. */
+  readonly lines: number;
+  /** The step that the last of them names. */
+  readonly step: string | undefined;
 }
 
 /** A run of a saga over events that could not undo one of its steps. */
@@ -179,6 +188,7 @@ export type AttentionItem =
   | StalledSagaItem
   | FailingSagaItem
   | ExcludedSagaItem
+  | LostSagaItem
   | StalledRunItem
   | AbandonedEntryItem
   | AbandonedCallItem

@@ -17,6 +17,7 @@ import {
   type FailingSaga,
   type StalledSaga,
 } from "../sagas/read/stalled.ts";
+import { lostSagas, type LostSaga } from "../sagas/lost/lost.ts";
 import { unservedKinds, type UnservedKind } from "../sagas/kinds/unserved.ts";
 import type { Dialect } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
@@ -47,13 +48,14 @@ import type {
   DisabledSubscriptionItem,
   ExcludedSagaItem,
   FailingSagaItem,
+  LostSagaItem,
   OverdueErasureItem,
   RefusedWriteItem,
   UnservedKindItem,
   StalledRunItem,
   StalledSagaItem,
 } from "./item.ts";
-import { responseText, attemptsText } from "./words.ts";
+import { attemptsText, linesText, responseText } from "./words.ts";
 
 /** What a kind adds to the facts that every item has. */
 type Details<Item extends AttentionItem> = Omit<Item, keyof AttentionFacts>;
@@ -138,6 +140,16 @@ export const SOURCES: readonly ItemSource[] = [
       `it is ${status}, and no worker claims it: its recovery attempts were set to ${attempts}. setRecoveryAttempts(id, 0) puts it back`,
     actions: () => [],
     details: ({ attempts }) => ({ attempts }),
+  }),
+  ...kind<LostSagaItem, LostSaga>({
+    kind: "lost-saga",
+    sources: [lostSagas],
+    id: ({ sagaId }) => sagaId,
+    name: ({ name }) => name ?? "saga",
+    reason: ({ lines, step }) =>
+      `the database has lost the saga and kept ${linesText(lines)} of its log${step === undefined ? "" : `, up to step ${step}`}: it went back in time. Check the effects of its steps, then delete the lines (docs/guides/failover.md)`,
+    actions: () => [],
+    details: ({ lines, step }) => ({ lines, step }),
   }),
   ...kind<StalledRunItem, ListedRun>({
     kind: "stalled-run",

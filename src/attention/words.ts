@@ -3,6 +3,10 @@ export function attemptsText(count: number): string {
   return count === 1 ? "1 attempt" : `${count} attempts`;
 }
 
+export function linesText(count: number): string {
+  return count === 1 ? "1 line" : `${count} lines`;
+}
+
 /** The error code of a webhook's attempt, in words. */
 export function responseText(code: string): string {
   if (code === "gone") return "it answered HTTP 410 (gone for good)";

@@ -274,6 +274,7 @@ export type AttentionKind =
   | "stalled-saga"
   | "failing-saga"
   | "excluded-saga"
+  | "lost-saga"
   | "stalled-run"
   | "abandoned-entry"
   | "abandoned-call"

@@ -70,11 +70,10 @@ export interface SagaOperations {
    *
    * `SqlSagaStorage` locks the saga's row until the run commits, rolls back or ends. Until then the run holds one
    * connection, another reader for update waits, and calls of the storage itself inside the run are refused with
-   * `NOT_ALLOWED_NOW`. If the connection is lost, the run fails and must be run again. On PostgreSQL the server ends the
-   * lock of a run that hangs: `idle_in_transaction_session_timeout` is 15 s on connections that Amends opens; set it for
-   * a pool of your own. On SQLite the lock holds the only connection and the write lock of the file, and has no time
-   * limit: everything else on this database waits for the run, so that a run that hangs, or that awaits other work on
-   * the same database, blocks it until the database is closed.
+   * `NOT_ALLOWED_NOW`. If the connection is lost, the run fails and must be run again. So does a run that sends no
+   * statement for 15 s (changes are sent at `commit`): it loses the lock, and its next call is refused. On SQLite the lock holds the only connection and
+   * the write lock of the file: everything else on this database waits for the run, and other calls on the same database
+   * inside the run, such as `amends.start`, are refused with `NOT_ALLOWED_NOW`.
    */
   loadSagaState(sagaId: string, options?: { readonly readForUpdate?: boolean }): Promise<StoredSagaState>;
   /** Reads the history, oldest line first. */

@@ -15,6 +15,7 @@ import { CLAIMABLE, sagaMachine, type SagaStatus } from "../core/saga/machine.ts
 import { evolve } from "../core/saga/evolve.ts";
 import type { SagaOperations, SagaStorage } from "./contract.ts";
 import { claimLines } from "../sagas/journal/database-journal.ts";
+import { EXCLUDED_FROM } from "../sagas/journal/contract-queries.ts";
 import { codeOf, fenced } from "./fence.ts";
 import {
   OPERATOR_TOKEN,
@@ -35,8 +36,11 @@ import {
   type Loaded,
 } from "./stored-saga.ts";
 
-/** More than any recovery budget: sagas that used up theirs must be found too, to become stalled. */
+/** The worker needs all open sagas: the storage does not know which are due. */
 const NO_LIMIT = 1_000_000;
+
+/** Amends counts recoveries in the context. In the storage it leaves this many free, so that a person can exclude any saga. */
+const COUNTED_MAX = EXCLUDED_FROM - 1;
 
 /** How often, within one lease, a saga that another process has is looked at again. */
 const LOOKS_PER_LEASE = 8;
@@ -104,7 +108,7 @@ export class ContractJournal implements Journal {
     const entries = [entry, ...more];
     if (!(await this.#write(sagaId, found, { entries, token, status, changes, isOwn: true }))) return false;
     this.#notBefore.delete(sagaId);
-    if (move?.recovered && !sagaMachine.isTerminal(status))
+    if (move?.recovered && !sagaMachine.isTerminal(status) && (await this.#isBelow(EXCLUDED_FROM, found)))
       await this.#storage.setRecoveryAttempts(sagaId, 0);
     return true;
   }
@@ -170,7 +174,8 @@ export class ContractJournal implements Journal {
     const changes = { owner, token, dueAtMs: null, recoveries: kept.recoveries + (isLost ? 1 : 0) };
     const { status } = entries.reduce(evolve, record.state);
     if (!(await this.#write(id, found, { entries, token, status, changes }))) return undefined;
-    if (isLost) await this.#storage.incrementRecoveryAttempts(id);
+    if (isLost && (await this.#isBelow(COUNTED_MAX, found)))
+      await this.#storage.incrementRecoveryAttempts(id);
     return this.load(id);
   }
 
@@ -180,9 +185,15 @@ export class ContractJournal implements Journal {
     return (await this.#open(kept.name, leaseMs)).includes(record.id);
   }
 
-  #open(name: string, staleMs?: number): Promise<readonly string[]> {
+  /** Open sagas that `setRecoveryAttempts` has not excluded. */
+  #open(name: string, staleMs?: number, attemptMax: number = EXCLUDED_FROM): Promise<readonly string[]> {
     const staleSeconds = staleMs === undefined ? undefined : staleMs / 1_000;
-    return this.#storage.getSagasForRecovery(NO_LIMIT, NO_LIMIT, staleSeconds, name);
+    return this.#storage.getSagasForRecovery(NO_LIMIT, attemptMax, staleSeconds, name);
+  }
+
+  /** Whether the storage has counted fewer recovery attempts of an open saga. The contract has no other way to read them. */
+  async #isBelow(attempts: number, { kept, record }: Loaded): Promise<boolean> {
+    return (await this.#open(kept.name, undefined, attempts)).includes(record.id);
   }
 
   async renew(holds: readonly Claimed[]): Promise<ReadonlyMap<string, number>> {

@@ -1,7 +1,8 @@
 /**
  * The rows that a run has read for update. The first of them opens a transaction, which holds the locks until the run
  * commits, rolls back or ends. A transaction that fails after the caller has seen a row is never repeated: the caller
- * has decided by what it saw.
+ * has decided by what it saw. A run that leaves its locks unused for too long loses them, because on SQLite everything else
+ * waits for them.
  */
 import { AmendsError } from "../core/errors.ts";
 import type { Database, Session } from "../storage/database.ts";
@@ -13,6 +14,9 @@ import { inDoubt, notFound, readSaga, saveAll } from "./saga-rows.ts";
 /** Repeats work that failed for a passing reason. */
 export type Persist = <T>(work: () => Promise<T>) => Promise<T>;
 
+/** As `idle_in_transaction_session_timeout` on connections that Amends opens. */
+const IDLE_MS = 15_000;
+
 export class RowLocks {
   readonly #db: Database;
   readonly #persist: Persist;
@@ -20,6 +24,7 @@ export class RowLocks {
   #held: HeldTransaction | undefined;
   /** Why the locks were lost, until the run rolls back. */
   #lostBy: unknown;
+  #stopTimer: () => void = () => undefined;
 
   constructor(db: Database, persist: Persist) {
     this.#db = db;
@@ -64,6 +69,7 @@ export class RowLocks {
   async commit(pending: readonly PendingSaga[]): Promise<void> {
     await this.#within((session) => saveAll(session, pending));
     const held = this.#held as HeldTransaction;
+    this.#stopTimer();
     try {
       await held.commit();
     } catch (error) {
@@ -94,15 +100,21 @@ export class RowLocks {
         throw error;
       }
     });
-    if (saga) this.#held = held;
-    else await held.rollback();
+    if (!saga) await held.rollback();
+    else {
+      this.#held = held;
+      this.#startTimer();
+    }
     return saga;
   }
 
   async #within<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const held = this.#held as HeldTransaction;
+    this.#stopTimer();
     try {
-      return await work(held.session);
+      const result = await work(held.session);
+      this.#startTimer();
+      return result;
     } catch (error) {
       await held.rollback(error);
       this.#forget();
@@ -111,7 +123,17 @@ export class RowLocks {
     }
   }
 
+  #startTimer(): void {
+    this.#stopTimer = this.#db.clock.after(IDLE_MS, () => {
+      const held = this.#held;
+      this.#forget();
+      this.#lostBy = new Error(`the run sent no statement for ${IDLE_MS / 1_000} s`);
+      void held?.rollback(this.#lostBy);
+    });
+  }
+
   #forget(): void {
+    this.#stopTimer();
     this.#held = undefined;
     this.#ids.clear();
   }

@@ -10,7 +10,7 @@ import type { SagaStatus } from "../core/saga/machine.ts";
 import type { SagaContext, SagaLogEntry, SagaStorageRun, StoredSagaState } from "./contract.ts";
 import { PendingSaga } from "./pending-saga.ts";
 import type { RowLocks } from "./row-locks.ts";
-import type { LockingRun } from "./run-scope.ts";
+import type { LockingRun } from "../storage/open-work.ts";
 
 export interface RunTools {
   read(id: string): Promise<PendingSaga>;

@@ -5,11 +5,11 @@ import type { EntryStatus } from "../core/saga/entry.ts";
 import type { SagaStatus } from "../core/saga/machine.ts";
 import type { Database, Row, Session } from "../storage/database.ts";
 import { checkSchema, migrate } from "../storage/migrations/migrate.ts";
+import { insideRun, outsideRuns, refuseInsideLocked, type LockingRun } from "../storage/open-work.ts";
 import { persist } from "../storage/retry.ts";
 import type { SagaContext, SagaLogEntry, SagaStorage, SagaStorageRun, StoredSagaState } from "./contract.ts";
 import { PendingSaga } from "./pending-saga.ts";
 import { RowLocks } from "./row-locks.ts";
-import { insideRun, refuseInsideLocked, type LockingRun } from "./run-scope.ts";
 import { inDoubt, lockSaga, notFound, save, saveAll } from "./saga-rows.ts";
 import { selectLogs, selectSaga } from "../sagas/journal/queries.ts";
 import { SqlRun } from "./sql-run.ts";
@@ -150,11 +150,11 @@ export class SqlSagaStorage implements SagaStorage {
   /** Every use of the database. `by` is the run that asks, if it is not the storage itself. */
   async #persist<T>(work: () => Promise<T>, by?: LockingRun): Promise<T> {
     refuseInsideLocked(this.#db, by);
-    await this.#prepare();
+    await outsideRuns(() => this.#prepare());
     return persist(this.#db, () => {
       // Again at each attempt: the run may have locked a row since the last one.
       refuseInsideLocked(this.#db, by);
-      return work();
+      return outsideRuns(work);
     });
   }
 

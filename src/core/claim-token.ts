@@ -15,9 +15,6 @@ export function claimCount(token: number): number {
   return Math.floor(token / DRAWS);
 }
 
-/** The claim of a row that its writer inserts claimed, where no other row can ever have the same id. */
-export const FIRST_CLAIM: number = claimToken(1, 0);
-
 /** The later of two claims. If both have the same count, the first argument. */
 export function laterClaim(a: number, b: number): number {
   return claimCount(b) > claimCount(a) ? b : a;

@@ -227,30 +227,50 @@ export function labelIn(text: string): string {
   return text.split(": ", 1)[0] as string;
 }
 
-/** Refusals that are temporary. Any other refusal means that the call is wrong, so a retry cannot succeed. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
-  "DATABASE_UNREACHABLE",
-  "DATABASE_READ_ONLY",
-  "SAGA_CONCURRENCY",
-]);
+/**
+ * What a refusal means for the work that met it. A code that is not here means that the call is wrong: a retry cannot succeed.
+ *
+ * `away`: the database does not answer, and that passes by itself. `read-only`: it answers and cannot be written, which a failover
+ * or a person ends. `unrepaired`: it lacks a table or a right of ours until a person adds it. `overtaken`: another writer was faster.
+ */
+type Meaning = "away" | "read-only" | "unrepaired" | "overtaken";
 
-/** The database is away, read-only, or lacks a table or a right of ours: not the work's fault, and it can be fixed. */
-const OUTAGES: ReadonlySet<ErrorCode> = new Set([
-  "DATABASE_UNREACHABLE",
-  "DATABASE_READ_ONLY",
-  "DATABASE_FORBIDDEN",
-  "SCHEMA_MISSING",
-]);
+const MEANINGS: Readonly<Partial<Record<ErrorCode, Meaning>>> = {
+  DATABASE_UNREACHABLE: "away",
+  DATABASE_READ_ONLY: "read-only",
+  DATABASE_FORBIDDEN: "unrepaired",
+  SCHEMA_MISSING: "unrepaired",
+  SAGA_CONCURRENCY: "overtaken",
+};
 
-export function isOutage(thrown: unknown): boolean {
-  return thrown instanceof AmendsError && OUTAGES.has(thrown.code);
+function meaningOf(thrown: unknown): Meaning | undefined {
+  return thrown instanceof AmendsError ? MEANINGS[thrown.code] : undefined;
+}
+
+/** The database is at fault, not the work. */
+export function isOutage(thrown: unknown): thrown is AmendsError {
+  const meaning = meaningOf(thrown);
+  return meaning !== undefined && meaning !== "overtaken";
+}
+
+/** The database takes no write at all now, whatever the write is. */
+export function isUnavailable(thrown: unknown): thrown is AmendsError {
+  const meaning = meaningOf(thrown);
+  return meaning === "away" || meaning === "read-only";
+}
+
+/** The write may succeed unchanged once a person has repaired the database. */
+export function isLasting(thrown: unknown): thrown is AmendsError {
+  const meaning = meaningOf(thrown);
+  return meaning === "read-only" || meaning === "unrepaired";
 }
 
 /** Is this permanent (no retry) or transient (retried on the schedule)? */
 export function classify(thrown: unknown): "permanent" | "transient" {
   try {
     if (isTerminal(thrown)) return "permanent";
-    return thrown instanceof AmendsError && !PASSING.has(thrown.code) ? "permanent" : "transient";
+    const isPassing = isUnavailable(thrown) || meaningOf(thrown) === "overtaken";
+    return thrown instanceof AmendsError && !isPassing ? "permanent" : "transient";
   } catch {
     return "transient"; // a proxy that does not show its prototype
   }

@@ -14,6 +14,7 @@ import type { AnyReference, Startable } from "../sagas/define/reference.ts";
 import { Engine, type Counters } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
+import { foundLost } from "../sagas/lost/lost.ts";
 import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
 import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
 import { Registry } from "../sagas/define/registry.ts";
@@ -55,6 +56,7 @@ import {
   type Parts,
   type SagaTools,
 } from "./parts.ts";
+import { nextDueMs } from "./next-due.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { WorkerLookout } from "./workers.ts";
@@ -228,6 +230,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
         owner: this.#context.owner,
         check: (duties) => this.#check(worker, duties),
         presence: database && new Presence(database, this.#context.owner),
+        nextDueMs: database && (() => nextDueMs(retrying(database))),
         listen: database?.listen && ((onNotice) => database.listen?.(onNotice) ?? (() => undefined)),
       },
       options,
@@ -323,7 +326,12 @@ export class Amends<Tx = unknown, Category extends string = string> {
       owner,
       onRefused: this.#onRefused,
       onStalled: (run) => this.#notices.stalled(run),
-      onRewound: (run, foundVersion) => this.#notices.rewound(run, foundVersion),
+      onRewound: (run, foundVersion) => {
+        this.#notices.rewound(run, foundVersion);
+        // The scan of the log finds it later if this fails.
+        if (options.database && foundVersion === undefined)
+          void foundLost(options.database, run.id, run.definition.name).catch(() => undefined);
+      },
       onBug: (error) => this.#notices.bug(error),
     });
   }

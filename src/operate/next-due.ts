@@ -1,4 +1,4 @@
-/** The next instant after now at which work of any part becomes due: what a test moves its clock to. */
+/** The next instant after now at which work of any part becomes due: when to run again, and what a test moves its clock to. */
 import { nextDeadline } from "../events/store/run-queries.ts";
 import { nextEntryDue } from "../outbox/read/figure-queries.ts";
 import { nextSagaDue } from "../sagas/read/figure-queries.ts";

@@ -5,10 +5,11 @@
 import { setMaxListeners } from "node:events";
 import { durationMs, positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
-import { refuseArguments, refuseUnknown } from "../core/options.ts";
+import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
+import { BudgetedWork, budgetOf, DRAIN_STEPS, type RunReport } from "./run-within.ts";
 import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 
 /** The options of a worker. */
@@ -22,6 +23,14 @@ export interface WorkerOptions {
    * one duty of a part, such as `webhooks:sender`. Default: all parts.
    */
   readonly only?: readonly string[];
+}
+
+/** The options of `runOnce`. */
+export interface RunOnceOptions {
+  /**
+   * How long the call may take, stopping included: a little less than the platform allows, such as `8s` of 10 seconds.
+   */
+  readonly budget: Duration;
 }
 
 /** The options of `stop`. */
@@ -42,6 +51,8 @@ export interface WorkerTools {
   readonly owner: string;
   /** Refuses a database that does not fit. It reads only what these duties need. */
   check(duties: readonly Duty[]): Promise<void>;
+  /** When work of any part becomes due next, in milliseconds since the epoch; undefined without a database. */
+  readonly nextDueMs: (() => Promise<number | undefined>) | undefined;
   /** Records that this worker runs; undefined without a database. */
   readonly presence: Pick<Presence, "seen" | "stopped"> | undefined;
   listen: ((onNotice: () => void) => () => void) | undefined;
@@ -66,7 +77,7 @@ export class Worker {
   #loops: readonly DutyLoop[] = [];
   #unlisten: (() => void) | undefined;
   #running: Promise<unknown> | undefined;
-  #once: Promise<number> | undefined;
+  #once: Promise<unknown> | undefined;
 
   constructor(tools: WorkerTools, options: WorkerOptions = {}) {
     refuseUnknown(options, ["concurrency", "poll", "only"], "A worker");
@@ -137,38 +148,68 @@ export class Worker {
   }
 
   /**
-   * Claims one batch of due work of each kind, runs it until it ends or waits, and returns the number of items. Throws
+   * Claims one batch of due work of each kind, runs it until it ends or waits, and returns the number of items. With a
+   * `budget` it runs until nothing is due, gives back what is not finished in time, and says when to run again. Throws
    * `NOT_ALLOWED_NOW` while the worker runs.
    */
-  async runOnce(...given: []): Promise<number> {
-    refuseArguments(given, "A worker's runOnce");
+  runOnce(): Promise<number>;
+  runOnce(options: RunOnceOptions): Promise<RunReport>;
+  async runOnce(options?: RunOnceOptions): Promise<number | RunReport> {
+    if (options !== undefined) refuseUnknown(options, ["budget"], "A worker's runOnce");
+    const budgetMs = options && positiveMs(options.budget, "The budget of runOnce");
     if (this.running)
       throw new AmendsError("NOT_ALLOWED_NOW", "This worker runs already: it needs no runOnce.");
-    this.#once = this.#runOnce();
+    const once = budgetMs === undefined ? this.#runOnce() : this.#runWithin(budgetMs);
+    this.#once = once;
     try {
-      return await this.#once;
+      return await once;
     } finally {
       this.#once = undefined;
     }
   }
 
-  async #runOnce(): Promise<number> {
-    const loops = await this.#checkedLoops();
-    const over = new AbortController();
-    setMaxListeners(0, over.signal);
-    // Sagas that are started meanwhile are left to the next worker, because this call would not wait for them.
-    const ignore = (): void => undefined;
-    for (const { duty } of loops) duty.accept(0, ignore, ignore);
-    const renewing = loops.map((loop) => loop.renewing(over.signal));
-    try {
+  #runOnce(): Promise<number> {
+    return this.#renewingMeanwhile(async (loops) => {
       const counts = await Promise.all(
         loops.map(async ({ duty }) => {
-          const taken = await duty.claim(duty.capacity ?? this.#concurrency);
+          const taken = await duty.claim(this.#capacityOf(duty));
           await Promise.all(taken.map(({ gone }) => gone));
           return taken.length;
         }),
       );
       return counts.reduce((sum, count) => sum + count, 0);
+    });
+  }
+
+  #runWithin(budgetMs: number): Promise<RunReport> {
+    const { clock, nextDueMs } = this.#tools;
+    const begunAtMs = clock.monotonicMs();
+    const { workMs, drainMs } = budgetOf(budgetMs);
+    return this.#renewingMeanwhile(async (loops) => {
+      const duties = loops.map(({ duty }) => [duty, this.#capacityOf(duty)] as const);
+      const work = new BudgetedWork(clock, workMs - (clock.monotonicMs() - begunAtMs));
+      const { items, isOver } = await work.run(duties);
+      const draining = isOver ? loops.map(({ duty }) => duty.drain(drainMs)) : [];
+      await within(clock, DRAIN_STEPS * drainMs, Promise.all(draining));
+      const nextMs = isOver ? undefined : await nextDueMs?.();
+      return { items, more: isOver, nextAt: nextMs === undefined ? undefined : new Date(nextMs) };
+    });
+  }
+
+  #capacityOf({ capacity }: Duty): number {
+    return capacity ?? this.#concurrency;
+  }
+
+  /** Sagas that are started meanwhile are left to the next claim: no call would wait for them here. */
+  async #renewingMeanwhile<T>(work: (loops: readonly DutyLoop[]) => Promise<T>): Promise<T> {
+    const loops = await this.#checkedLoops();
+    const over = new AbortController();
+    setMaxListeners(0, over.signal);
+    const ignore = (): void => undefined;
+    for (const { duty } of loops) duty.accept(0, ignore, ignore);
+    const renewing = loops.map((loop) => loop.renewing(over.signal));
+    try {
+      return await work(loops);
     } finally {
       over.abort();
       await Promise.all(renewing);

@@ -6,10 +6,10 @@ const HOOK_MS = 1_000;
 /** True if the hook returned in time without an error. */
 export async function tryHook(clock: Clock, hook: () => unknown): Promise<boolean> {
   let isFine = false;
-  const told = (async () => {
+  const called = (async () => {
     await hook();
     isFine = true;
   })().catch(() => undefined);
-  await within(clock, HOOK_MS, told);
+  await within(clock, HOOK_MS, called);
   return isFine;
 }

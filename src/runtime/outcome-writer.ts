@@ -78,7 +78,8 @@ export class OutcomeWriter<Outcome, Answer> {
 
   /** The same for work that a worker cannot go on without: a lasting refusal of the database is waited out. */
   outlast<T>(work: () => Promise<T>): Promise<T> {
-    return outlastRefusals(this.#db, () => this.persist(work), this.#retryLimits.signal, this.#onRefused);
+    const { signal } = this.#retryLimits;
+    return outlastRefusals(() => this.persist(work), { db: this.#db, signal, onRefused: this.#onRefused });
   }
 
   /** Runs one statement with the same retries. */

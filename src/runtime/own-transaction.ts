@@ -10,10 +10,10 @@
  * - If the database refuses the record for a lasting reason (a missing right), the call is rolled back, does nothing,
  *   and is repeated with a backoff until the record succeeds.
  */
-import { AmendsError, classify } from "../core/errors.ts";
+import { AmendsError, classify, isLasting } from "../core/errors.ts";
 import { AbandonedTransaction, type Database, type Session } from "../storage/database.ts";
 import { BRIEF_RETRIES, persist } from "../storage/retry.ts";
-import { isLasting, outlastRefusals, type RefusedWrites } from "../storage/write/refused-writes.ts";
+import { outlastRefusals, type RefusedWrites } from "../storage/write/refused-writes.ts";
 
 /** The end of the call, as its transaction needs it. */
 export interface Attempted<End> {
@@ -116,7 +116,7 @@ export async function callInTransaction<End, Written>(
   };
   try {
     const patiently = (): Promise<void> => persist(db, work, { attemptMax: Infinity, signal });
-    await outlastRefusals(db, patiently, signal, given.onRefused);
+    await outlastRefusals(patiently, { db, signal, onRefused: given.onRefused });
     return { kind: "committed", written: last.written as Written };
   } catch (thrown) {
     forget();

@@ -3,7 +3,7 @@
  * passed. A claim is one statement: it picks at most `limit` due rows, a share of each lane first, gives each a new token,
  * and closes the gate for the length of the lease. A worker with an older token can never write again.
  */
-import { FIRST_CLAIM } from "../core/claim-token.ts";
+import { claimToken } from "../core/claim-token.ts";
 import { bigint, text, uuid } from "./column.ts";
 import type { Dialect } from "./database.ts";
 import { draw } from "./draw.ts";
@@ -118,25 +118,12 @@ function nextToken(): Sql {
   return sql`(((c.token >> 32) + 1) << 32) + cast(${draw()} as bigint)`;
 }
 
-/** The columns and values of a row that is inserted as claimed. */
-export interface InitialClaim {
-  readonly columns: Sql;
-  readonly values: Sql;
-  readonly returning: Sql;
-}
-
-export function insertClaimed(
-  dialect: Dialect,
-  leaseMs: number,
-  more: { readonly columns: Sql; readonly values: Sql },
-  returning: Sql,
-): InitialClaim {
-  const now = dialect.now();
-  return {
-    columns: sql`token, last_attempt_at, next_attempt_at, ${more.columns}`,
-    values: sql`${raw(String(FIRST_CLAIM))}, ${now}, ${dialect.plusMs(now, leaseMs)}, ${more.values}`,
-    returning,
-  };
+/**
+ * The token of a row that is inserted as claimed. Its random number makes it unlike that of another row with the same id: a
+ * database that went back in time issues the same number of a sequence again.
+ */
+export function firstToken(): Sql {
+  return sql`cast(${claimToken(1, draw())} as bigint)`;
 }
 
 /** One claim. */

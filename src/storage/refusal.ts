@@ -79,13 +79,13 @@ function messageOf(
   cause: unknown,
   facts: CauseFacts,
 ): string {
-  const told = [
+  const parts = [
     facts.cause !== undefined &&
-      (isState(facts.cause) ? `SQLSTATE ${facts.cause}` : facts.cause.replace("SQLITE_", "SQLite code ")),
+      (isState(facts.cause) ? `SQLSTATE ${facts.cause}` : facts.cause.replace(/^SQLITE_/, "SQLite code ")),
     ...(["table", "column", "constraint"] as const).map((key) => facts[key] && `${key} ${facts[key]}`),
     harmlessText(cause, facts.cause),
   ].filter((part) => part !== undefined && part !== false && part !== "");
-  const why = told.length === 0 ? "" : ` (${told.join(", ")})`;
+  const why = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
   const advice = BY_STATE[facts.cause ?? ""];
   if (facts.cause === "08P01") return `The connection was refused by a pooler${why}. ${POOLER}`;
   switch (code) {

@@ -223,8 +223,8 @@ export class Webhooks<Tx = unknown> {
     note?: OptionalNote,
   ): Promise<string | ReadonlyMap<string, string>> {
     const ids = typeof given === "string" ? [given] : given;
-    const send = async (told: OperatorNote): Promise<ReadonlyMap<string, string>> => {
-      const made = this.#woken(await this.#parts.operators.resend(ids, told));
+    const send = async (recorded: OperatorNote): Promise<ReadonlyMap<string, string>> => {
+      const made = this.#woken(await this.#parts.operators.resend(ids, recorded));
       if (typeof given === "string" && made.size === 0) throw onItsWay(given);
       return made;
     };
@@ -318,7 +318,7 @@ export class Webhooks<Tx = unknown> {
     kind: string,
     id: string,
     note: OptionalNote | undefined,
-    work: (told: OperatorNote) => Promise<T>,
+    work: (recorded: OperatorNote) => Promise<T>,
   ): Promise<T> {
     const { reason, by } = recordedNote(note, RECORD);
     return this.#actions.around({ action, target: { kind, id }, reason, by }, () => work({ reason, by }));

@@ -1,13 +1,14 @@
 /** A config is code of the user's: it may print, and it may never come to its end. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "../../src/cli/config/load-config.ts";
 import { cli } from "./support/cli.ts";
 
 function folderWith(name: string, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), "amends-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, name), text);
   return folder;
 }

@@ -55,6 +55,9 @@ onEachDatabase((database) => {
     expect([asked.code, JSON.parse(asked.out)]).toEqual([0, { id: "o-1", saga: "first", created: true }]);
     const once = await cli(["worker", "--once"], { cwd: folder });
     expect([once.code, once.out]).toEqual([0, "done: 1 piece of work\n"]);
+    const budgeted = await cli(["worker", "--once", "--budget", "20s", "--json"], { cwd: folder });
+    expect([budgeted.code, JSON.parse(budgeted.out)]).toEqual([0, { processed: 0, more: false }]);
+    expect((await cli(["worker", "--budget", "20s"], { cwd: folder })).code).toBe(2);
     const worker = await begin(["worker", "--deadline", "5s"], folder);
     await worker.seen(/working on /);
     await cli(["start", "first", '{"stall":true}', "--id", "o-2"], { cwd: folder });

@@ -1,5 +1,5 @@
 /** What the engine asks of a storage of one's own, where a race decides and a test must not depend on one. */
-import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
+import { FIRST_CLAIM } from "../support/claims.ts";
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";

@@ -3,6 +3,8 @@ import { Amends, err, saga } from "amends";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { historyIn, onEachStorage } from "./engine-storages.ts";
+import { forEver, gate } from "../sagas/support/gate.ts";
+import { until } from "../support/until.ts";
 import { failing } from "./failing-storage.ts";
 
 const anything = z.object({});
@@ -178,14 +180,18 @@ onEachStorage(({ storage, process }) => {
 
   it("[S-24][K-08] a lease that is renewed while several lines are being written stops no act", async () => {
     const kept = await storage();
-    // Longer than the time between two renewals.
+    // The context of a checkpoint is written, and its line of history is held until the lease has been renewed twice.
+    let updates = 0;
     const slow = new Proxy(kept, {
       get: (target, name) => {
         const found: unknown = Reflect.get(target, name, target);
         if (typeof found !== "function") return found;
         return async (...given: unknown[]): Promise<unknown> => {
-          if (name === "logStep") await new Promise((resolve) => setTimeout(resolve, 300));
-          return Reflect.apply(found, target, given);
+          const [isHeld, before] = [given[1] === "one" && given[3] === "COMPLETED", updates];
+          if (name === "logStep" && isHeld) await until(() => updates >= before + 2);
+          const answer: unknown = await Reflect.apply(found, target, given);
+          if (name === "updateContext") updates++;
+          return answer;
         };
       },
     });
@@ -440,6 +446,58 @@ onEachStorage(({ storage, process }) => {
       context: { plan: 7 },
       version: 1,
     });
+  });
+
+  it("[S-02] setRecoveryAttempts excludes a saga from every claim, with its status unchanged, and 0 puts it back", async () => {
+    const calls: string[] = [];
+    const chain = saga("chain", anything)
+      .step("one", { act: ({ sagaId }) => void calls.push(sagaId) })
+      .step("two", { act: () => 2 });
+    const kept = await storage();
+    const starter = new Amends({ storage: kept, sagas: [chain] });
+    for (const id of ["excluded", "low", "free"]) await starter.start(chain, {}, { id });
+    await kept.setRecoveryAttempts("excluded", 5);
+    await kept.setRecoveryAttempts("low", 4);
+    await process({ storage: kept, sagas: [chain] });
+    for (const id of ["low", "free"])
+      expect(await (await starter.get(id)).result()).toMatchObject({ status: "COMPLETED" });
+    // Every claim takes all that is due: the last saga shows that one came after the exclusion.
+    await starter.start(chain, {}, { id: "last" });
+    expect(await (await starter.get("last")).result()).toMatchObject({ status: "COMPLETED" });
+    expect(await kept.loadSagaState("excluded")).toMatchObject({ status: "PENDING" });
+    expect(calls).not.toContain("excluded");
+    await kept.setRecoveryAttempts("excluded", 0);
+    expect(await (await starter.get("excluded")).result()).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("[S-02][S-17] recoveries that Amends counts exclude no saga, and progress puts back none that a person excluded", async () => {
+    let isDying = true;
+    const [second, third] = [gate(), gate()];
+    const chain = saga("chain", anything, { recoveries: 20 })
+      .step("one", { act: () => 1 })
+      .step("two", { act: () => (isDying ? forEver() : second.pass()) })
+      .step("three", { act: () => third.pass() });
+    const kept = await storage();
+    const claims = async (): Promise<number> =>
+      (await historyIn(kept, "saga-1")).filter((line) => line.startsWith("$claim")).length;
+    for (let lost = 0; lost < 7; lost++) {
+      const dying = failing(kept);
+      const amends = await process({ storage: dying.storage, sagas: [chain], lease: "200ms" });
+      if (lost === 0) await amends.start(chain, {}, { id: "saga-1" });
+      await until(async () => (await claims()) === lost);
+      dying.die();
+    }
+    isDying = false;
+    const healthy = await process({ storage: kept, sagas: [chain] });
+    await second.reached;
+    expect(await kept.getSagasForRecovery(10, 5)).toEqual(["saga-1"]);
+    await kept.setRecoveryAttempts("saga-1", 5);
+    second.open();
+    await third.reached;
+    await until(async () => (await historyIn(kept, "saga-1")).includes("three act STARTED"));
+    expect(await kept.getSagasForRecovery(10, 5)).toEqual([]);
+    third.open();
+    expect(await (await healthy.get("saga-1")).result()).toMatchObject({ status: "COMPLETED" });
   });
 
   it("[S-02] what needs a database of ours is refused in words", async () => {

@@ -1,5 +1,5 @@
 /** With many finished sagas, and statistics from a moment when there were no others, no statement reads them all. */
-import { FIRST_CLAIM } from "../../src/core/claim-token.ts";
+import { FIRST_CLAIM } from "../support/claims.ts";
 import { err, saga, signal } from "amends";
 import { event } from "amends/events";
 import { SqlSagaStorage } from "amends/storage";

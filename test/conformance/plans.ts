@@ -14,7 +14,7 @@ export interface Watch {
 }
 
 const KERNEL: Watch = {
-  small: /saga_executions_(due|stalled|failing|excluded)|outbox_(abandoned|scheduled)/,
+  small: /saga_executions_(due|stalled|failing|excluded)|lost_sagas_found|outbox_(abandoned|scheduled)/,
   tables: ["saga_executions", "saga_logs", "saga_signals", "saga_interests", "outbox", "audit_events"],
 };
 

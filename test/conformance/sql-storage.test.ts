@@ -168,6 +168,60 @@ onEachDatabase((database) => {
     expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 1 });
   });
 
+  it("[S-04][K-11] while a run holds a lock, a call of Amends inside it is refused on SQLite and works on PostgreSQL, and never waits for ever", async () => {
+    const db = await database.open();
+    const amends = await database.amends({ database: db, sagas: [chain], events: [], calls: [] });
+    const storage = new SqlSagaStorage(db);
+    await storage.createSaga("saga-1", "chain", {});
+    const calls = [
+      () => amends.start(chain, { n: 1 }, { id: "saga-2" }),
+      () => amends.inspect("saga-2"),
+      () => amends.attention.count(),
+      () => amends.worker().runOnce(),
+    ];
+    await storage.createRun(async (run) => {
+      await run.loadSagaState("saga-1", { readForUpdate: true });
+      for (const call of calls) {
+        const outcome = await call().then(
+          () => "done",
+          (error: { readonly code: string }) => error.code,
+        );
+        expect(outcome).toBe(database.name === "sqlite" ? "NOT_ALLOWED_NOW" : "done");
+      }
+      await run.commit();
+      // Without the lock, nothing waits for the run.
+      await amends.start(chain, { n: 1 }, { id: "saga-2" });
+    });
+    expect((await amends.start(chain, { n: 1 }, { id: "saga-3" })).created).toBe(true);
+  });
+
+  it("[S-04] a run that leaves its lock unused for 15 s loses it, so that everything else goes on", async () => {
+    const clock = virtualClock();
+    const storage = new SqlSagaStorage(await database.open({ clock }));
+    await storage.createSaga("saga-1", "chain", { n: 0 });
+    const [locked, isLocked] = gate();
+    const [changed, isChanged] = gate();
+    const hanging = storage.createRun(async (run) => {
+      await run.loadSagaState("saga-1", { readForUpdate: true });
+      await clock.advance(14_999);
+      await run.updateContext("saga-1", { n: 1 });
+      expect((await run.loadSagaState("saga-1")).context).toEqual({ n: 1 });
+      isLocked();
+      await changed;
+      await run.commit();
+    });
+    await locked;
+    const waiting = storage.updateContext("saga-1", { n: 2 });
+    await clock.advance(15_000);
+    await waiting;
+    isChanged();
+    await expect(hanging).rejects.toMatchObject({
+      code: "NOT_ALLOWED_NOW",
+      message: expect.stringContaining("has lost the locks") as string,
+    });
+    expect((await storage.loadSagaState("saga-1")).context).toEqual({ n: 2 });
+  });
+
   it("[S-04][S-15] a saga that changed between a run's change and its read for update is refused", async () => {
     const storage = new SqlSagaStorage(await database.open());
     await storage.createSaga("saga-1", "chain", { n: 0 });

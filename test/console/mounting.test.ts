@@ -13,6 +13,8 @@ import { connect, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { readBody } from "../../src/console/http/body.ts";
+import { listen } from "../../src/console/http/node-http.ts";
 import { onEachDatabase } from "../support/databases.ts";
 import { openShop } from "./support/shop.ts";
 import { PAGE, program, TOKENS, visit } from "./support/visit.ts";
@@ -137,6 +139,34 @@ onEachDatabase((database) => {
     for await (const chunk of socket) said += String(chunk);
     expect(said).toMatch(/^HTTP\/1\.1 403 /);
     expect(said).toMatch(/\r\nconnection: close\r\n/i);
+  });
+
+  it("[X-01] a stranger that sends its headers or its body slowly is cut off", async () => {
+    const { amends } = await openShop(database);
+    const { console } = visit(amends);
+    const server = await listen(console, "", { port: 0 }, { headersMs: 50, requestMs: 100 });
+    cleanups.push(() => server.close());
+    const { host, port } = new URL(server.url);
+    const start = ["POST /api/session HTTP/1.1", `host: ${host}`, "x-amends-console: 1"];
+    for (const sent of [
+      [],
+      [`${start.join("\r\n")}\r\n`],
+      [[...start, "content-type: application/json", "content-length: 100", "", "{"].join("\r\n")],
+    ]) {
+      const socket = connect(Number(port), "127.0.0.1");
+      cleanups.push(() => void socket.destroy());
+      for (const text of sent) socket.write(text);
+      let said = "";
+      for await (const chunk of socket) said += String(chunk);
+      expect(said).toMatch(/^HTTP\/1\.1 408 /);
+    }
+  });
+
+  it("[X-01] a body that arrives slowly is refused where the server is the user's own, too", async () => {
+    const body = new ReadableStream<Uint8Array>({ start: (stream) => stream.enqueue(Buffer.from("{")) });
+    const headers = { "content-type": "application/json" };
+    const request = new Request("http://localhost/", { method: "POST", headers, body, duplex: "half" });
+    await expect(readBody(request, 20)).rejects.toMatchObject({ status: 408 });
   });
 
   it("[P-04] a live connection through the server ends when the server is closed", async () => {

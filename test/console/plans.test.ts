@@ -169,7 +169,7 @@ async function scansOf(statements: readonly Sql[], explainer: Explainer): Promis
 }
 
 const WATCH = {
-  small: /saga_executions_(due|stalled|failing|excluded)|saga_state_open|outbox_abandoned/,
+  small: /saga_executions_(due|stalled|failing|excluded)|lost_sagas_found|saga_state_open|outbox_abandoned/,
   tables: TABLES,
 };
 

@@ -29,6 +29,7 @@ const OURS: Readonly<Record<string, string>> = {
   saga_executions: "name kind status plan owner awaits",
   saga_interests: "event_type field step_name",
   saga_kinds: "kind name plan",
+  lost_sagas: "name",
   saga_logs: "step_name action status next_step next_action",
   saga_signals: "name",
   saga_state:

@@ -1,6 +1,9 @@
 import { claimCount } from "../../src/core/claim-token.ts";
+import { FIRST_CLAIM } from "../support/claims.ts";
 import type { VirtualClock } from "amends/testing";
+import { event, handler, ok } from "amends/events";
 import { expect, it, vi } from "vitest";
+import { z } from "zod";
 import { settled } from "../../src/core/outbox/machine.ts";
 import { NOTHING_OUT, type Delivery, type RunRecord } from "../../src/events/run/outcome.ts";
 import { FlowStore } from "../../src/events/store/store.ts";
@@ -10,6 +13,7 @@ import type { Database } from "../../src/storage/database.ts";
 import { sql } from "../../src/storage/sql.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
 import { onEachDatabase, virtualClock, type TestDatabase } from "../support/databases.ts";
+import { gate } from "../sagas/support/gate.ts";
 import { faulty, withCode } from "../storage/support/faults.ts";
 import { convention, Registered } from "./support/convention.ts";
 import { sent, waitFor } from "./support/flow.ts";
@@ -52,6 +56,7 @@ function consequence(): NewDelivery {
   };
   return {
     id,
+    firstToken: FIRST_CLAIM,
     eventId: id,
     name: "Consequence",
     version: 1,
@@ -70,7 +75,46 @@ function moved(run: RunRecord | undefined): { run: RunRecord; state: RunRecord["
   };
 }
 
+const Told = event("Told", z.object({ n: z.number() }));
+const Heard = event("Heard", z.object({ n: z.number() }));
+const Unheard = event("Unheard", z.object({ n: z.number() }));
+
+/** A process with a worker, whose handler waits. */
+async function heldHandler(database: TestDatabase) {
+  const held = gate();
+  const hears = handler("Hears", {
+    on: Told,
+    ok: Heard,
+    err: Unheard,
+    handle: async ({ n }) => (await held.pass(), ok(Heard({ n }))),
+  });
+  const db = await database.open();
+  const amends = await database.amends({ database: db, events: [hears] });
+  await database.worker(amends);
+  return { held, db, amends };
+}
+
 onEachDatabase((database) => {
+  it("[K-04][K-06] an event with an id of the caller's that is published again, because the database lost it, is another claim", async () => {
+    const { held, amends, db } = await heldHandler(database);
+    const id = newId();
+    await amends.events.publish(Told({ n: 1 }, { id }));
+    await held.reached;
+    const other = await heldHandler(database);
+    await db.query(sql`delete from ${db.dialect.table("outbox")}`);
+    await other.amends.events.publish(Told({ n: 1 }, { id }));
+    await other.held.reached;
+    held.open();
+    await vi.waitFor(() => expect(amends.events.lost).toBe(1));
+    const rows = (): Promise<readonly unknown[]> =>
+      db.query(sql`select name, status from ${db.dialect.table("outbox")} order by name desc`);
+    expect(await rows()).toMatchObject([{ name: "Told", status: "in_flight" }]);
+    other.held.open();
+    await vi.waitFor(async () =>
+      expect(await rows()).toMatchObject([{ name: "Told", status: "succeeded" }, { name: "Heard" }]),
+    );
+  });
+
   it("[K-06][F-08] an older claim settles nothing, moves no run and sends nothing, while a newer one is held", async () => {
     const { db, store, claim, lapse } = await begin(database);
     const older = await claim();

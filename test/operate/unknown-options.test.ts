@@ -18,6 +18,7 @@ onDatabase("sqlite", (database) => {
     ["webhooks.deliveries", (amends) => amends.webhooks.deliveries(misspelt)],
     ["webhooks.deadLetters", (amends) => amends.webhooks.deadLetters(misspelt)],
     ["webhooks.rotateSecret", (amends) => amends.webhooks.rotateSecret("1", misspelt)],
+    ["worker.runOnce", (amends) => amends.worker().runOnce(misspelt as never)],
     ["calls.listAbandoned", (amends) => amends.calls.listAbandoned(misspelt)],
   ];
 
@@ -28,7 +29,6 @@ onDatabase("sqlite", (database) => {
   });
 
   const runs: readonly (readonly [what: string, of: (amends: Amends) => { runOnce(): Promise<number> }])[] = [
-    ["a worker", (amends) => amends.worker()],
     ["calls", (amends) => amends.calls],
     ["retention", (amends) => amends.retention],
   ];

@@ -201,7 +201,7 @@ it("[K-08][S-12] a row that a renewal does not bring back is stopped, keeps its 
   const ignore = (): void => undefined;
   pool.accept(3, ignore, ignore);
   const [kept, lost] = await pool.claim();
-  clock.jump(1_000);
+  clock.jump(pool.renewEveryMs);
   await pool.renew();
   expect([kept?.stopped, lost?.stopped, pool.room]).toEqual([undefined, "lost", 1]);
   await pool.claim();
@@ -230,7 +230,7 @@ it("[K-08] a call that outlives its row keeps the slot, and the row's lease is n
   pool.accept(1, ignore, freed);
   const [lease] = await pool.claim();
   await lease?.gone;
-  clock.jump(1_000);
+  clock.jump(pool.renewEveryMs);
   await pool.renew();
   expect([pool.room, freed.mock.calls.length]).toEqual([0, 0]);
   end();

@@ -246,6 +246,9 @@ onEachDatabase((database) => {
     await held.reached;
     await until(amends, clock, "STALLED");
     expect(calls).toEqual(["undo 1", "undo 2"]);
+    expect((await amends.inspect("one"))?.stalled).toMatch(
+      /^the undo of step one has not returned since .*: the saga goes on when it returns$/,
+    );
     held.open();
     await until(amends, clock, "FAILED");
     expect(calls).toEqual(["undo 1", "undo 2"]);

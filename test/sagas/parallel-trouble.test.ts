@@ -535,5 +535,3 @@ onEachDatabase((database) => {
     expect((await look.events()).toSorted()).toEqual(["A null", "B null"]);
   });
 });
-
-/** A lease is renewed every eighth of it. */

@@ -3,6 +3,7 @@ import { postgres } from "amends/postgres";
 import { sqlite, type Database, type SqliteHandle } from "amends/sqlite";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/storage/clock.ts";
+import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { SqliteDatabase } from "../../src/storage/sqlite/connection.ts";
 import { sqliteDialect } from "../../src/storage/sqlite/dialect.ts";
 import { openSqlite } from "../../src/storage/sqlite/driver.ts";
@@ -23,9 +24,35 @@ onDatabase("postgres", (database) => {
     }
   });
 
+  it("[K-20] a schema whose name the server reserves is refused in words, and every other name works", async () => {
+    const db = await database.open();
+    const url = await database.place();
+    const words = await db.query(sql`select word, catcode in ('R', 'T') as reserved from pg_get_keywords()`);
+    const refused = [
+      ...words.filter((row) => row["reserved"] === true).map((row) => String(row["word"])),
+      "information_schema",
+      "pg_catalog",
+      "pg_own",
+      "Amends",
+      "a b",
+      'a"b',
+      "",
+    ];
+    for (const schema of refused)
+      expect(() => postgres({ url, schema })).toThrow(
+        expect.objectContaining({ code: "BAD_OPTION", details: { field: "schema" } }),
+      );
+    expect(() => postgres({ url, schema: "select" })).toThrow(/"select", a reserved word of SQL/);
+    // Words that are names in a statement, too.
+    for (const schema of ["values", "name", "timestamp"]) {
+      const other = postgres({ url, schema });
+      await migrate(other);
+      await other.close();
+    }
+  });
+
   it("[X-04] a PostgreSQL that is not there is a typed error within the time that somebody would wait", async () => {
     const db = postgres({ connection: { host: "127.0.0.1", port: 1, user: "x", database: "x" } });
-    const { migrate } = await import("../../src/storage/migrations/migrate.ts");
     await expect(migrate(db as Database)).rejects.toMatchObject({ code: "DATABASE_UNREACHABLE" });
     await db.close();
   });

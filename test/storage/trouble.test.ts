@@ -5,8 +5,8 @@ import { z } from "zod";
 import type { Database } from "../../src/storage/database.ts";
 import { trouble as ofPostgres } from "../../src/storage/postgres/trouble.ts";
 import { trouble as ofSqlite } from "../../src/storage/sqlite/trouble.ts";
-import { sql } from "../../src/storage/sql.ts";
-import { onEachDatabase, type DatabaseName, type TestDatabase } from "../support/databases.ts";
+import { sql, type Sql } from "../../src/storage/sql.ts";
+import { onDatabase, onEachDatabase, type DatabaseName, type TestDatabase } from "../support/databases.ts";
 import { effect, effects, makeEffects, transactionOn } from "../sagas/support/effects-table.ts";
 import { gate } from "../sagas/support/gate.ts";
 import { faulty, withCode, type When } from "./support/faults.ts";
@@ -191,6 +191,30 @@ onEachDatabase((database) => {
   });
 });
 
+onDatabase("sqlite", (database) => {
+  it("[K-12] a file that another connection has locked passes, whichever way a statement is sent", async () => {
+    const [first, second] = [await database.open(), await database.open()];
+    const insert = (owner: string): Sql =>
+      sql`insert into ${first.dialect.table("workers")} (owner, started_at, seen_at)
+        values (${owner}, 0, 0)`;
+    await first.transaction(async (session) => {
+      await session.query(insert("first"));
+      for (const write of [
+        () => second.query(insert("second")),
+        () => second.query(sql`${insert("third")} returning owner`),
+        () => second.batch([insert("fourth")]),
+        () => second.transaction((other) => other.query(insert("fifth"))),
+      ]) {
+        const error: unknown = await write().catch((thrown: unknown) => thrown);
+        expect(second.dialect.trouble(error)).toMatchObject({
+          kind: "transient",
+          code: "DATABASE_UNREACHABLE",
+        });
+      }
+    });
+  });
+});
+
 describe("what errors mean", () => {
   it("[K-12] PostgreSQL: trouble that passes, a fate that is unknown, and what is the statement's own fault", () => {
     const kinds = (codes: readonly string[]): unknown => [
@@ -216,11 +240,18 @@ describe("what errors mean", () => {
       { code: "SQLITE_BUSY" },
       { code: "SQLITE_BUSY_SNAPSHOT" },
       { errcode: 6 },
+      { code: "ERR_SQLITE_ERROR", message: "database is locked" },
     ]) {
       expect([error, ofSqlite(error).kind]).toEqual([error, "transient"]);
     }
     expect(ofSqlite({ errcode: 8 })).toMatchObject({ code: "DATABASE_READ_ONLY" });
-    for (const error of [{ errcode: 19 }, { code: "SQLITE_CONSTRAINT_UNIQUE" }, new Error("x"), null]) {
+    for (const error of [
+      { errcode: 19 },
+      { code: "ERR_SQLITE_ERROR", message: "x" },
+      { code: "SQLITE_CONSTRAINT_UNIQUE" },
+      new Error("x"),
+      null,
+    ]) {
       expect(ofSqlite(error).kind).toBe("permanent");
     }
   });

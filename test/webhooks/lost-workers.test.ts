@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest";
 import { virtualClock } from "amends/testing";
 
 import { forEver, gate } from "../sagas/support/gate.ts";
+import { sql } from "../../src/storage/sql.ts";
 import { checkInvariantsAfterEach } from "./support/check-invariants.ts";
 import { parts } from "./support/parts.ts";
 import { onEachForm, stage, World } from "./support/stage.ts";
@@ -122,6 +123,41 @@ onEachForm((database) => {
       ["accepted", "http_500"],
       ["late", "http_200"],
     ]);
+  });
+
+  it("[K-04][K-06] after a failover that lost a job, its sender settles no other job that got its number", async () => {
+    const [lost, other] = [gate(), gate()];
+    const [slow, next] = [new World(), new World()];
+    slow.answer = async () => (await lost.pass(), {});
+    next.answer = async () => (await other.pass(), { ok: false, code: "http_500" });
+    const first = await stage(database, { sender: slow });
+    const second = await stage(database, { sender: next });
+    await first.subscribe("a");
+    await first.publish();
+    const running = first.worker().runOnce();
+    await lost.reached;
+    // The database is as it was before that job, and counts its jobs from there.
+    const { dialect } = first.db;
+    await first.query(sql`delete from ${dialect.table("webhook_jobs")}`);
+    await first.query(
+      sql`update ${dialect.table("webhook_delivery_sagas")} set status = 'Pending', next_attempt_at = ${dialect.now()}`,
+    );
+    await first.query(
+      dialect.pick({
+        postgres: sql`select setval(pg_get_serial_sequence('amends.webhook_jobs', 'id'), 1, false)`,
+        sqlite: sql`update sqlite_sequence set seq = 0 where name = 'amends_webhook_jobs'`,
+      }),
+    );
+    const rerun = second.worker().runOnce();
+    await other.reached;
+    expect((await first.rows("webhook_jobs")).map((row) => Number(row["id"]))).toEqual([1]);
+    lost.open();
+    await running;
+    expect(await first.states()).toEqual(["InProgress 0"]);
+    other.open();
+    await rerun;
+    await second.work();
+    expect(await first.states()).toEqual(["PendingRetry 1"]);
   });
 
   it("[K-18] a call that a shutdown stops has no outcome: the job is given back and does not count", async () => {

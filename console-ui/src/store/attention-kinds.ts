@@ -43,6 +43,14 @@ const kinds: Readonly<Record<AttentionLine["kind"], AttentionKind>> = {
     target: undefined,
     href: (id) => hrefOf(["sagas", id]),
   },
+  "lost-saga": {
+    word: "Lost saga",
+    icon: "sagas",
+    needs: () =>
+      "Do not start this id again yet. Check what its steps did in the other systems, settle that by hand, then delete its lines as the runbook says (docs/guides/failover.md).",
+    target: undefined,
+    href: () => hrefOf(["attention"]),
+  },
   "abandoned-entry": {
     word: "Abandoned erasure",
     icon: "erasures",
@@ -157,7 +165,8 @@ export function targetOf(item: AttentionLine): Target | undefined {
 
 /** The title of an item: what it is about, as people call it. */
 export function titleOf({ kind, name, id, processId, subscription }: AttentionLine): string {
-  if (kind === "stalled-saga" || kind === "failing-saga" || kind === "excluded-saga") return `${name} ${id}`;
+  const isSaga = ["stalled-saga", "failing-saga", "excluded-saga", "lost-saga"].includes(kind);
+  if (isSaga) return `${name} ${id}`;
   if (kind === "stalled-run" && processId !== undefined) return `${name} ${processId}`;
   if (kind === "overdue-erasure") return `${name} of ${id}`;
   return kind === "dead-letter" && subscription ? `${name} → ${subscription.name}` : name;

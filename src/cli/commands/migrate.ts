@@ -5,6 +5,7 @@ import { migrate as apply, readMigrations } from "../../storage/migrations/migra
 import { printGrants, printMigrations } from "../../storage/migrations/print.ts";
 import { PROCESSES, type ProcessName } from "../../storage/migrations/process-rights.ts";
 import { postgresDialect } from "../../storage/postgres/dialect.ts";
+import { checkSchemaName } from "../../storage/postgres/schema-name.ts";
 import { sqliteDialect } from "../../storage/sqlite/dialect.ts";
 import { command, flag, number, text, type Command } from "../program/command.ts";
 import { UsageError } from "../program/failure.ts";
@@ -104,7 +105,7 @@ function printedOf(options: Printing): string | undefined {
 }
 
 function dialectOf({ dialect = "postgres", schema = "amends", prefix = "amends_" }: Printing): Dialect {
-  return dialect === "sqlite"
-    ? sqliteDialect(prefix, systemClock)
-    : postgresDialect(schema, systemClock, true);
+  if (dialect === "sqlite") return sqliteDialect(prefix, systemClock);
+  checkSchemaName(schema);
+  return postgresDialect(schema, systemClock, true);
 }

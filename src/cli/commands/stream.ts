@@ -65,12 +65,12 @@ async function followOne(api: Api, id: string, output: Output, stop: AbortSignal
   let next = changes.next();
   next.catch(() => undefined);
   try {
-    let told = 0;
+    let shown = 0;
     const look = async (): Promise<SagaDetail> => {
       const { detail } = await find(api, id, "saga");
       const saga = detail as SagaDetail;
-      for (const line of saga.timeline.slice(told)) tell(output, line);
-      told = saga.timeline.length;
+      for (const line of saga.timeline.slice(shown)) tell(output, line);
+      shown = saga.timeline.length;
       return saga;
     };
     let saga = await look();
@@ -108,15 +108,15 @@ function tell(output: Output, line: TimelineLine): void {
 }
 
 function lineText({ kind, name, action, status, note, by }: TimelineLine): Ink {
-  const told = note === null ? "" : `: ${note}`;
-  if (kind === "control") return paint("cyan", `◆ ${name}${by === null ? "" : ` by ${by}`}${told}`);
+  const ending = note === null ? "" : `: ${note}`;
+  if (kind === "control") return paint("cyan", `◆ ${name}${by === null ? "" : ` by ${by}`}${ending}`);
   const verb = action === "compensate" ? paint("magenta", "undo ") : ink``;
   const word =
     status === "STARTED"
       ? paint("dim", "began")
       : status === "COMPLETED"
         ? paint("green", "done")
-        : paint("red", `failed${told}`);
+        : paint("red", `failed${ending}`);
   return ink`${verb}${name} ${word}`;
 }
 

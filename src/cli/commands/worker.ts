@@ -1,6 +1,8 @@
 /** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is stopped. */
+import type { RunReport } from "../../operate/run-within.ts";
 import { checkSchema } from "../../storage/migrations/migrate.ts";
 import { command, flag, number, text, type Command } from "../program/command.ts";
+import { UsageError } from "../program/failure.ts";
 import { ink, paint } from "../terminal/ink.ts";
 import { logLines } from "../terminal/log-lines.ts";
 import { readDuration, serve } from "../program/service.ts";
@@ -20,17 +22,21 @@ export const worker: Command = command({
     poll: text("SPAN", "Poll interval. Default: that of the config, else 1s."),
     deadline: text("SPAN", "How long running calls may take after a stop. Default: 25s."),
     once: flag("Runs one batch of due work and exits, for cron."),
+    budget: text("SPAN", "With --once: runs until nothing is due, for this long at most."),
     migrate: flag("Runs the migrations first."),
     ...JSON_OUT,
   },
   examples: [
     ["amends worker", "in production, as a service"],
     ["amends worker --concurrency 200 --deadline 1m", "with more at once, and more time to end"],
-    ["amends worker --once", "from a cron job"],
+    ["amends worker --once --budget 50s", "from a cron job that runs each minute"],
   ],
   run: async ({ options, output, world }) => {
     const poll = readDuration(options.poll, "--poll");
     const deadline = readDuration(options.deadline, "--deadline") ?? "25s";
+    const budget = readDuration(options.budget, "--budget");
+    if (budget !== undefined && !options.once)
+      throw new UsageError("--budget is for --once: without it the worker runs until it is stopped.");
     const { concurrency } = options;
     const wanted = { ...(concurrency !== undefined && { concurrency }), ...(poll !== undefined && { poll }) };
     const logger = logLines(output, world);
@@ -46,12 +52,20 @@ export const worker: Command = command({
     try {
       if (options.migrate) await local.amends.migrate();
       else await checkSchema(local.database);
-      const count = await local.amends.worker({ ...local.config?.worker, ...wanted }).runOnce();
-      output.document({ processed: count });
-      output.say(ink`${paint("green", "done")}: ${many(count, "piece")} of work`);
+      const once = local.amends.worker({ ...local.config?.worker, ...wanted });
+      const { items, ...report } =
+        budget === undefined ? { items: await once.runOnce() } : await once.runOnce({ budget });
+      output.document({ processed: items, ...report });
+      output.say(ink`${paint("green", "done")}: ${many(items, "piece")} of work${restOf(report)}`);
       return 0;
     } finally {
       await local.amends.close({ deadline });
     }
   },
 });
+
+/** What a run with a budget left for later. */
+function restOf({ more = false, nextAt }: Partial<RunReport>): string {
+  if (more) return "; the budget is used up and more is due: run it again";
+  return nextAt ? `; the next becomes due at ${nextAt.toISOString()}` : "";
+}

@@ -3,6 +3,7 @@ import { claimDeliveries } from "../../outbox/deliveries/claim-queries.ts";
 import { claimEntries } from "../../outbox/queries.ts";
 import { ENTRY } from "../../outbox/rows.ts";
 import { claimSagas } from "../../sagas/journal/queries.ts";
+import { selectPass } from "../../sagas/lost/queries.ts";
 import { selectDue } from "../../sagas/read/figure-queries.ts";
 import type { Dialect } from "../../storage/database.ts";
 import type { Sql } from "../../storage/sql.ts";
@@ -26,6 +27,7 @@ export function hotStatements(dialect: Dialect): readonly (readonly [name: strin
     ],
     ["due webhooks", selectDueWebhooks(dialect, ["deliveries", "jobs", "results"])],
     ["lease of webhook jobs", leaseJobs(dialect, limit, { leaseMs, owner })],
+    ["scan of the log", selectPass(dialect, "any", limit)],
     ["backlog", selectDue(dialect, limit)],
   ];
 }

@@ -12,15 +12,15 @@ export async function plansOf(db: Database): Promise<readonly Finding[]> {
   const scans: (readonly [statement: string, table: string])[] = [];
   for (const [name, statement] of statements)
     for (const table of await scansOf(db, statement)) if (isLarge(table)) scans.push([name, table]);
-  const told = (found: typeof scans): readonly string[] =>
+  const toText = (found: typeof scans): readonly string[] =>
     found.map(([statement, table]) => `${statement} reads all of ${table}`);
-  if (db.dialect.name === "sqlite") return [planFinding(statements.length, told(scans), told(scans))];
+  if (db.dialect.name === "sqlite") return [planFinding(statements.length, toText(scans), toText(scans))];
   const sizes = await tableSizes(db);
   const large = scans.filter(([, table]) => (sizes.get(table) ?? 0) > LARGE);
   const broken = await brokenIndexes(db);
   const advice = "Build them again: reindex index concurrently …";
   return [
-    planFinding(statements.length, told(scans), told(large)),
+    planFinding(statements.length, toText(scans), toText(large)),
     ...(broken.length === 0 ? [] : [wrong("indexes", `not valid: ${broken.join(", ")}`, advice)]),
   ];
 }

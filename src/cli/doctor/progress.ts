@@ -1,6 +1,6 @@
 /** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
 import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
-import { orphanedLines } from "../../sagas/read/orphaned.ts";
+import { orphanedLines } from "../../sagas/lost/lost.ts";
 import { workersOf } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
@@ -81,11 +81,11 @@ async function strangersOf(db: Database, config: AmendsConfig | undefined): Prom
   }));
   const unknown = kinds.filter(({ kind }) => !known.has(kind));
   if (unknown.length === 0) return [ok("definitions", "the config knows every saga that is open")];
-  const told = unknown.map(({ kind, sagas }) => `${many(sagas, "saga")} of ${kind}`).join(", ");
+  const listed = unknown.map(({ kind, sagas }) => `${many(sagas, "saga")} of ${kind}`).join(", ");
   return [
     warn(
       "definitions",
-      `open, and not in this config: ${told}`,
+      `open, and not in this config: ${listed}`,
       "A worker with this config leaves them alone. Add the definition, or run one that has it.",
     ),
   ];

@@ -47,10 +47,10 @@ export function failureOf(error: unknown): Failure {
   if (code === "EADDRINUSE") return portTaken(port);
   if (code === "EACCES" || code === "EPERM")
     return failed(code, "The system does not allow it.", "Look at the rights of the file or of the port.");
-  const told = error instanceof SyntaxError && typeof message === "string" ? `: ${message}` : "";
+  const why = error instanceof SyntaxError && typeof message === "string" ? `: ${message}` : "";
   return failed(
     "UNEXPECTED",
-    `Unexpected error: ${errorLabel(error)}${told}`,
+    `Unexpected error: ${errorLabel(error)}${why}`,
     "Set AMENDS_DEBUG=1 to print the stack.",
   );
 }
@@ -120,5 +120,5 @@ function refusal(error: AmendsError): Failure {
 
 /** For messages of others, such as a user's own file: what was given as a secret is not in them. */
 export function without(secrets: readonly string[], text: string): string {
-  return secrets.reduce((told, secret) => (secret === "" ? told : told.replaceAll(secret, "…")), text);
+  return secrets.reduce((masked, secret) => (secret === "" ? masked : masked.replaceAll(secret, "…")), text);
 }

@@ -57,14 +57,14 @@ export async function serve(
     const worker = wanted && local.amends.worker({ ...local.config?.worker, ...wanted });
     await worker?.start();
     if (worker)
-      told(
+      report(
         output,
         { type: "working", database: local.shown },
         ink`${paint("green", "working")} on ${local.shown}`,
       );
     await fired([world.stop, end.signal]);
     if (options.leavesQuietly !== true)
-      told(
+      report(
         output,
         { type: "stopping" },
         paint("dim", `Stopping; running calls have ${String(deadline)}. Ctrl-C again ends at once.`),
@@ -79,7 +79,7 @@ export async function serve(
 }
 
 /** For people and for programs alike. */
-function told(output: Output, event: unknown, line: ReturnType<typeof ink>): void {
+function report(output: Output, event: unknown, line: ReturnType<typeof ink>): void {
   output.event(event);
   output.say(line);
 }
@@ -115,7 +115,7 @@ async function openConsole(
     host: wishes.host ?? host ?? "127.0.0.1",
   });
   const address = token === undefined ? server.signInUrl : `${server.url}#token=${token}`;
-  told(
+  report(
     output,
     { type: "console", url: server.url, signInUrl: address },
     ink`${paint("green", "console")}  ${paint("bold", address)}`,

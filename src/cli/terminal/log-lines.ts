@@ -12,14 +12,14 @@ export function logLines(output: Output, world: World): Logger {
     (fields, message) => {
       const at = new Date(world.nowMs()).toISOString();
       if (output.isJson) return output.event({ at, level, message, ...fields });
-      const told = Object.entries(fields)
+      const pairs = Object.entries(fields)
         .filter(([, value]) => value !== undefined)
         .map(
           ([name, value]) =>
             ink`${paint("dim", `${name}=`)}${typeof value === "string" ? value : JSON.stringify(value)}`,
         );
       output.say(
-        ink`${paint("dim", at.slice(11, 19))} ${paint(COLOURS[level], message.replace(/^amends: /, ""))} ${joined(told, " ")}`,
+        ink`${paint("dim", at.slice(11, 19))} ${paint(COLOURS[level], message.replace(/^amends: /, ""))} ${joined(pairs, " ")}`,
       );
     };
   return { info: line("info"), warn: line("warn"), error: line("error") };

@@ -155,6 +155,6 @@ function controlLine(
 ): Ink {
   const words = [name, step, by === null ? null : `by ${by}`].filter((word) => word !== null).join(" ");
   const mark = Math.min(room - 1, Math.floor(place(Date.parse(at)) * room));
-  const told = note === null ? words : `${words}: ${note}`;
-  return ink`  ${" ".repeat(labelWidth)}  ${" ".repeat(mark)}${paint("cyan", "◆")}${" ".repeat(room - mark - 1)}  ${paint("cyan", told)}`;
+  const text = note === null ? words : `${words}: ${note}`;
+  return ink`  ${" ".repeat(labelWidth)}  ${" ".repeat(mark)}${paint("cyan", "◆")}${" ".repeat(room - mark - 1)}  ${paint("cyan", text)}`;
 }

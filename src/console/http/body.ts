@@ -2,18 +2,22 @@
  * Reads a JSON body within limits. Size, depth and the number of keys are checked on the text: a parser accepts nesting
  * that `JSON.stringify` cannot write. Names that reach into prototypes are refused.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { BYTES_MAX, DEPTH_MAX } from "../../core/json.ts";
 import { badInput, Refused } from "./answer.ts";
 
 const KEYS_MAX = 10_000;
 const UNSAFE: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-export async function readBody(request: Request): Promise<Readonly<Record<string, unknown>>> {
+export async function readBody(
+  request: Request,
+  limitMs: number = READ_MS,
+): Promise<Readonly<Record<string, unknown>>> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(?:;|$)/i.test(type)) {
     throw new Refused(415, { code: "NOT_JSON", message: "Send the body as application/json." });
   }
-  const text = await readText(request);
+  const text = await readText(request, limitMs);
   const problem = measure(text);
   if (problem !== undefined) throw badInput("The body", problem);
   let value: unknown;
@@ -28,7 +32,30 @@ export async function readBody(request: Request): Promise<Readonly<Record<string
   return value as Record<string, unknown>;
 }
 
-async function readText(request: Request): Promise<string> {
+/** A stranger must not hold a request open: the body is read before a token in it is known. */
+const READ_MS = 10_000;
+
+async function readText(request: Request, limitMs: number): Promise<string> {
+  const timer = new AbortController();
+  const late = sleep(limitMs, undefined, { signal: timer.signal, ref: false });
+  const reading = collect(request);
+  // A body that ends after its limit is of no interest.
+  reading.catch(() => undefined);
+  try {
+    const text = await Promise.race([reading, late]);
+    if (text === undefined)
+      throw new Refused(408, {
+        code: "TOO_SLOW",
+        message: `The body took longer than ${limitMs / 1_000} s.`,
+      });
+    return text;
+  } finally {
+    timer.abort();
+    late.catch(() => undefined);
+  }
+}
+
+async function collect(request: Request): Promise<string> {
   const tooLarge = new Refused(413, {
     code: "TOO_LARGE",
     message: `The body is too large. The limit is ${BYTES_MAX} bytes.`,

@@ -132,6 +132,15 @@ function writable(outgoing: ServerResponse): Promise<void> {
   });
 }
 
+/** How long a client may take to send a request. The server looks twice a second, and answers 408. */
+export interface SendLimits {
+  readonly headersMs: number;
+  readonly requestMs: number;
+}
+
+const LIMITS: SendLimits = { headersMs: 5_000, requestMs: 10_000 };
+const LOOK_MS = 500;
+
 /** The port of every console that is not given another one. */
 export const CONSOLE_PORT = 7_007;
 
@@ -153,9 +162,19 @@ export interface ConsoleServer {
   close(): Promise<void>;
 }
 
-export async function listen(console: Console, path: string, options: ListenOptions): Promise<ConsoleServer> {
+export async function listen(
+  console: Console,
+  path: string,
+  options: ListenOptions,
+  { headersMs, requestMs }: SendLimits = LIMITS,
+): Promise<ConsoleServer> {
   const { port = CONSOLE_PORT, host = "127.0.0.1" } = options;
-  const server = createServer(console.handler);
+  const limits = {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: LOOK_MS,
+  };
+  const server = createServer(limits, console.handler);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

@@ -97,6 +97,6 @@ function open(
 
 /** Sends a browser only the saga that it watches. JSON contains no line ends. */
 function frame({ id, name, data }: LiveEvent, saga: string | undefined): string {
-  const told = "watched" in data ? { ...data, watched: data.watched.filter((one) => one.id === saga) } : data;
-  return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(told)}\n\n`;
+  const sent = "watched" in data ? { ...data, watched: data.watched.filter((one) => one.id === saga) } : data;
+  return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(sent)}\n\n`;
 }

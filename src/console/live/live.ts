@@ -53,7 +53,7 @@ export class Live {
   #polling: AbortController | undefined;
   #sinceMs: number | undefined;
   /** The last reported change of each saga, by its instant. */
-  #told = new Map<string, number>();
+  #sent = new Map<string, number>();
   #versions = new Map<string, number>();
   #attention = "";
   #signs = new Map<string, string>();
@@ -155,8 +155,8 @@ export class Live {
   }
 
   #fresh(sagas: readonly SagaSummary[]): readonly SagaSummary[] {
-    const fresh = sagas.filter(({ id, updatedAtMs }) => this.#told.get(id) !== updatedAtMs);
-    this.#told = new Map(sagas.map(({ id, updatedAtMs }) => [id, updatedAtMs]));
+    const fresh = sagas.filter(({ id, updatedAtMs }) => this.#sent.get(id) !== updatedAtMs);
+    this.#sent = new Map(sagas.map(({ id, updatedAtMs }) => [id, updatedAtMs]));
     return fresh;
   }
 

@@ -86,9 +86,9 @@ function evolveControl(state: SagaState, entry: Entry): SagaState {
     case "$release":
       return interrupted(state);
     case "$cancel": {
-      const told = { ...state, cancel: details };
+      const cancelling = { ...state, cancel: details };
       // Nothing has begun: there is nothing to undo, and no worker needs to be asked.
-      return state.status === RECORDED ? { ...moved(told, "fail"), failure: cancelled() } : told;
+      return state.status === RECORDED ? { ...moved(cancelling, "fail"), failure: cancelled() } : cancelling;
     }
     case "$expire":
       return { ...state, expired: details };

@@ -32,14 +32,14 @@ export async function requeue(
   note: RequeueNote,
 ): Promise<readonly OutboxEntry[]> {
   checkNote(note);
-  const told = isTransactional(sink) ? undefined : await tellFirst(db, retryLimits, sink, ids, note);
+  const recorded = isTransactional(sink) ? undefined : await tellFirst(db, retryLimits, sink, ids, note);
   const requeueing = new Requeue({
     table: ENTRY,
     kind: "erasure",
     ids,
     choose: async (session, found) => {
       refuseRectifications(found);
-      const chosen = found.filter((entry) => told?.has(keyOf(entry)) ?? true);
+      const chosen = found.filter((entry) => recorded?.has(keyOf(entry)) ?? true);
       if (isTransactional(sink) && chosen.length > 0) {
         await sink.appendIn(
           session,

@@ -43,7 +43,7 @@ export function buildHandlerSagaMapping(sagas: readonly AnySagaDef[]): HandlerSa
   return mapping;
 }
 
-const NOBODY: readonly AnyHandler[] = [];
+const NO_HANDLERS: readonly AnyHandler[] = [];
 
 /** What the option `events` of `new Amends` holds: handlers, and sagas over events with the handlers of their steps. */
 export type EventDefinition = AnyHandler | AnySagaDef;
@@ -113,7 +113,7 @@ export class SagaRegistry {
 
   /** The handlers of this event. */
   subscribers(type: string): readonly AnyHandler[] {
-    return this.#subscribers.get(type) ?? NOBODY;
+    return this.#subscribers.get(type) ?? NO_HANDLERS;
   }
 
   /**

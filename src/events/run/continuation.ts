@@ -3,7 +3,6 @@
  * following rows are inserted as claimed, and their handlers start after the commit with the new state of the run.
  * So a chain of handlers needs no claim query and no read between two handlers.
  */
-import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { BEGUN } from "../../core/flow/state.ts";
 import type { NewDelivery } from "../../outbox/deliveries/row.ts";
 import type { LeasePool, Reservation } from "../../runtime/lease-pool.ts";
@@ -102,10 +101,11 @@ class Following implements Continuation {
 }
 
 function claimedDelivery(row: NewDelivery, timeMs: number, run: RunRecord | undefined): Delivery {
-  const { id, eventId, name, version, payload, handler, correlation, causation, sagaId, trace } = row;
+  const { id, firstToken, eventId, name, version, payload, handler, correlation, causation, sagaId, trace } =
+    row;
   return {
     id,
-    token: FIRST_CLAIM,
+    token: firstToken,
     eventId,
     name,
     version,

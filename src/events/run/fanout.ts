@@ -3,7 +3,9 @@
  * process with handlers routes later.
  */
 import { deliveryId, sealOf, type Sealed } from "../../core/flow/sealed.ts";
+import { claimToken } from "../../core/claim-token.ts";
 import { newId } from "../../runtime/identifiers.ts";
+import { draw } from "../../storage/draw.ts";
 import type { NewDelivery } from "../../outbox/deliveries/row.ts";
 import type { Fanout, NewRun } from "./outcome.ts";
 import type { EventValue } from "../define/event.ts";
@@ -71,6 +73,8 @@ function rowOf(
 ): NewDelivery {
   return {
     id: handler === undefined ? seal.id : deliveryId(seal.id, handler),
+    // Not the same each time: an event whose id the caller gave may be published again after the database lost it.
+    firstToken: claimToken(1, draw()),
     eventId: seal.id,
     name: seal.type,
     version: seal.version,

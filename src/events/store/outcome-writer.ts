@@ -6,7 +6,6 @@
  *
  * Safe to repeat after a commit whose answer was lost: an outcome that is written already is found by its claim.
  */
-import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import {
   CLAIMED_ROW,
   DELIVERY_KEY,
@@ -175,7 +174,7 @@ async function write(
     isAll ||= stage === ALL_EXPECTED;
     hasMore ||= stage === "behind";
     if (stage === "marked") settled.add(nameOf({ id, token }));
-    if (stage === "inserted" && token === FIRST_CLAIM) times.set(id, timeMs);
+    if (stage === "inserted" && token > 0) times.set(id, timeMs);
   }
   const isWritten = ({ outcome }: WriteItem): boolean =>
     isAll || !outcome || settled.has(nameOf(outcome.delivery));
@@ -192,8 +191,8 @@ async function findWritten(
   const [found = []] = await execute([findSettled(dialect, outcomes)]);
   const settled = new Set(found.map((row) => nameOf(DELIVERY_CLAIM.read(row))));
   const written = missing.filter(({ outcome }) => outcome && settled.has(nameOf(outcome.delivery)));
-  const ids = written.flatMap(({ out }) => out.rows.flatMap((row) => (claims.has(row) ? row.id : [])));
-  const [rows = []] = ids.length > 0 ? await execute([findClaimed(dialect, ids)]) : [];
+  const wanted = written.flatMap(({ out }) => out.rows.filter((row) => claims.has(row)));
+  const [rows = []] = wanted.length > 0 ? await execute([findClaimed(dialect, wanted)]) : [];
   const times = new Map(rows.map((row) => CLAIMED_ROW.read(row)).map(({ id, timeMs }) => [id, timeMs]));
   return answered(written, claims, times, false);
 }

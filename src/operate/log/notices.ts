@@ -4,7 +4,7 @@ import { outcomeOf } from "../../sagas/view/outcome.ts";
 import type { JournalHost } from "../../sagas/engine/journal-host.ts";
 import type { StalledSignal } from "../amends-options.ts";
 import { stackOf, type Logger } from "./logger.ts";
-import { causeOf, type Outages } from "./outages.ts";
+import { adviceOf, type Outages } from "./outages.ts";
 
 export class Notices {
   readonly #logger: Logger;
@@ -44,7 +44,7 @@ export class Notices {
   bug(error: unknown): void {
     if (isOutage(error)) return this.#outages.trouble("run work", error);
     this.#logger.error(
-      { error: stackOf(error), ...causeOf(error) },
+      { error: stackOf(error), ...adviceOf(error) },
       "amends: unexpected error; the work is claimed again when its lease expires",
     );
   }

@@ -57,7 +57,7 @@ export class Outages {
     if (nowMs - outage.saidAtMs < REMIND_MS) return;
     outage.saidAtMs = nowMs;
     outage.isSaid = true;
-    const fields = { ...fieldsOf(outage, nowMs), ...causeOf(error) };
+    const fields = { ...fieldsOf(outage, nowMs), ...adviceOf(error) };
     this.#logger.warn(fields, "amends: the trouble with the database lasts; trying again");
   }
 
@@ -82,7 +82,7 @@ export class Outages {
     };
     this.#open.set(code, outage);
     if (isSaid) {
-      const fields = { operation, code, ...causeOf(error) };
+      const fields = { operation, code, ...adviceOf(error) };
       this.#logger.warn(fields, "amends: trouble with the database; trying again");
     }
     return outage;
@@ -119,7 +119,7 @@ function fieldsOf({ code, operations, failures, beganAtMs }: Outage, nowMs: numb
 }
 
 /** The database's own code, the object it names, and what to do: never a value. */
-export function causeOf(error: unknown): Readonly<Record<string, unknown>> {
+export function adviceOf(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof AmendsError)) return {};
   return { ...error.details, advice: error.message };
 }

@@ -179,7 +179,7 @@ export class Calls<Tx = unknown> {
    * operator go on record in the same transaction. Returns the requeued ids.
    */
   async requeue(ids: Iterable<string>, note: OperatorNote): Promise<readonly string[]> {
-    const { reason, by = NOBODY } = checkNote(note, "the log of operator actions");
+    const { reason, by = UNKNOWN_OPERATOR } = checkNote(note, "the log of operator actions");
     const given = [...new Set([...ids].map((id) => checkUuid(id, "A call's id")))];
     if (given.length === 0) return [];
     const { database } = this.#host;
@@ -261,7 +261,7 @@ const ABANDONED: Source<CallEntry> = sourceOf(
 );
 
 /** The recorded name if the caller gives none. */
-const NOBODY = "unknown";
+const UNKNOWN_OPERATOR = "unknown";
 
 function isList(given: unknown): given is readonly CallDefinition[] {
   return Array.isArray(given);

@@ -1,13 +1,11 @@
 /** The stages and statements that insert event rows: publications and follow-ups of outcomes. */
-import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import { CLAIMABLE, settled, SUPERSEDED } from "../../core/outbox/machine.ts";
-import { flag, instant, int, text, uuid } from "../../storage/column.ts";
+import { bigint, flag, instant, int, text, uuid } from "../../storage/column.ts";
 import type { UniqueKey, WriteMode } from "../../storage/write/checked-write.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields, type Fields } from "../../storage/fields.ts";
 import { empty, literals, raw, sql, type Sql } from "../../storage/sql.ts";
 import { projection, type Projection } from "../../storage/table.ts";
-import { idRows } from "../queries.ts";
 import { CLAIMED } from "./claim-queries.ts";
 import { causedFields, causedRows, type Caused } from "./outcome-queries.ts";
 import type { DeliveryRow, NewDelivery } from "./row.ts";
@@ -35,7 +33,8 @@ const EVENT: Fields<DeliveryInsert> = fields<DeliveryInsert>({
 
 const INSERT = causedFields<DeliveryInsert>({
   ...EVENT.shape,
-  claimed: flag(({ isClaimed }) => isClaimed),
+  /** 0 for a row that is not claimed at once. */
+  first_token: bigint(({ row, isClaimed }) => (isClaimed ? row.firstToken : 0)),
   opens: flag(({ row }) => row.opens, { default: 0 }),
   // The settled delivery, if its handler also gets the follow-up event: it does not block the new row.
   own_id: uuid(({ row, cause }) => (cause?.delivery.handler === row.handler ? cause?.delivery.id : null), {
@@ -93,13 +92,13 @@ export function insertDeliveries(
     and b.correlation = r.correlation and b.entry_id < r.entry_id and b.status in (${literals(CLAIMABLE)})
     and (r.own_id is null or b.entry_id <> r.own_id)))`;
   const status = sql`case when r.opens = 1 and not ${hasBegun} then ${literals([SUPERSEDED])}
-    when r.claimed = 1 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
+    when r.first_token > 0 and ${isFirst} then ${literals([CLAIMED])} else ${literals([WAITING])} end`;
   const isOurs = sql`n.status = ${literals([CLAIMED])}`;
   // MATERIALIZED, otherwise the planner computes the status once per use.
   return sql`with n as materialized (select r.*, ${status} as status from ${relation} where ${condition})
     insert into ${outbox} (${EVENT.names}, kind, lane, status, attempts, token, enqueued_at, last_attempt_at, next_attempt_at)
     select ${EVENT.list("n")}, ${kindOf("n")}, ${laneOf("n")}, n.status,
-      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then ${raw(String(FIRST_CLAIM))} else 0 end, ${now},
+      case when ${isOurs} then 1 else 0 end, case when ${isOurs} then n.first_token else 0 end, ${now},
       case when ${isOurs} then ${now} end, case when ${isOurs} then ${dialect.plusMs(now, leaseMs)} end
     from n where true${ON_CONFLICT[mode]} returning ${returning}`;
 }
@@ -114,8 +113,13 @@ export const CLAIMED_ROW: Projection<Pick<DeliveryRow, "id" | "timeMs">> = proje
 });
 
 /** The rows that an earlier commit with a lost answer inserted as claimed and that are still claimed. */
-export function findClaimed(dialect: Dialect, ids: readonly string[]): Sql {
+export function findClaimed(dialect: Dialect, rows: readonly NewDelivery[]): Sql {
   return sql`select c.entry_id, ${dialect.epochMs(raw("c.enqueued_at"))} as at
-    from ${idRows(dialect, ids)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
-    where c.token = ${raw(String(FIRST_CLAIM))} and c.status = ${literals([CLAIMED])}`;
+    from ${dialect.rows(FIRST_CLAIMS, rows)} join ${dialect.table("outbox")} as c on c.entry_id = r.row_id
+    where c.token = r.row_token and c.status = ${literals([CLAIMED])}`;
 }
+
+const FIRST_CLAIMS = fields<NewDelivery>({
+  row_id: uuid(({ id }) => id),
+  row_token: bigint(({ firstToken }) => firstToken),
+});

@@ -10,6 +10,8 @@ import { projection, table, type Projection, type Table } from "../../storage/ta
 /** A row to be written. */
 export interface NewDelivery {
   readonly id: string;
+  /** The token of its first claim, if the process that inserts it claims it at once. */
+  readonly firstToken: number;
   readonly eventId: string;
   readonly name: string;
   readonly version: number;

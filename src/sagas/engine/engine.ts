@@ -112,7 +112,7 @@ export class Engine {
         saga.isRewound = true;
       },
     };
-    options.database?.onReplaced?.(() => void this.#review());
+    options.database?.onReplaced?.(() => void this.#review(this.active.values()));
   }
 
   async start(
@@ -287,21 +287,27 @@ export class Engine {
   /** A renewal also reads each saga's version: a line that this worker has not written is an operator's. */
   async #renew(sagas: readonly JournalHost[]): Promise<ReadonlyMap<string, number>> {
     const versions = await this.#options.journal.renew(sagas, this.#options.leaseMs);
+    const missing = sagas.filter(({ id }) => !versions.has(id));
     for (const saga of sagas) saga.sawVersion(versions.get(saga.id) ?? 0);
+    // Another worker has such a saga, it has just ended, or the database has lost it.
+    if (missing.length > 0) void this.#review(missing);
     return versions;
   }
 
   /**
-   * The database was replaced: every saga that runs here is read again. A saga of which the database has lost lines is lost, and
-   * its calls are stopped. Its checkpoints are refused until the host has read it again.
+   * The database was replaced, or claims are gone: these sagas are read again. A saga of which the database has lost lines is
+   * lost, and its calls are stopped. After a replacement its checkpoints are refused until the host has read it again.
    */
-  async #review(): Promise<void> {
-    for (const saga of this.active.values()) {
+  async #review(sagas: Iterable<JournalHost>): Promise<void> {
+    for (const saga of sagas) {
+      // Checkpoints may be written during the read.
+      const { version } = saga;
       const found = await this.#options.journal.load(saga.id).catch((error: unknown) => error as Error);
       // A saga that cannot be read now is checked at its next checkpoint, or when its lease is renewed.
-      if (found instanceof Error || this.active.get(saga.id) !== saga) continue;
-      if (!found || found.version < saga.version) this.#tools.onRewound(saga, found?.version);
-      if (!found || found.version < saga.version || found.token !== saga.token) saga.lease.stop("lost");
+      if (found instanceof Error) continue;
+      const isRewound = !found || found.version < version;
+      if (isRewound) this.#tools.onRewound(saga, found?.version);
+      if (isRewound || found.token !== saga.token) saga.lease.stop("lost");
     }
   }
 

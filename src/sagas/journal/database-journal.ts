@@ -28,6 +28,7 @@ import {
   type SagaRecord,
 } from "./journal.ts";
 import { ServedKinds } from "../kinds/served.ts";
+import { LogScan } from "../lost/log-scan.ts";
 import { moveFor } from "./move-queries.ts";
 import { claimSagas, recordPlans, renewSagas, selectLogs, selectSaga, stallDamaged } from "./queries.ts";
 import { ForeignLines, toLogEntry, toRecord } from "./rows.ts";
@@ -48,10 +49,12 @@ export class DatabaseJournal implements Journal {
   readonly #lines: OutcomeWriter<Item, boolean>;
   readonly #turns: LaneTurns = new LaneTurns();
   readonly #kinds: ServedKinds;
+  readonly #scan: LogScan;
 
   constructor({ db, signal, watch, onRefused }: DatabaseJournalOptions) {
     this.#db = db;
     this.#kinds = new ServedKinds(db, (work) => this.#persist(work));
+    this.#scan = new LogScan(db);
     const write = (items: readonly Item[]): Promise<readonly boolean[]> => flushInEpoch(db, items);
     const options = { db, write, bytes: bytesOf, signal, watch, onRefused };
     this.#starts = new OutcomeWriter({ ...options, failFast: () => true, parallelFrom: Infinity });
@@ -102,6 +105,7 @@ export class DatabaseJournal implements Journal {
     const take = (): Promise<readonly SagaRecord[]> => this.#claim(kinds, limit, owner, leaseMs, except);
     const isOld = this.#kinds.isOld;
     if (isOld) await this.#kinds.read();
+    await this.#scan.passIfDue();
     const taken = await take();
     if (taken.length > 0 || isOld) return taken;
     // Nothing is due of the kinds that were open before: another process may have begun sagas with other steps.

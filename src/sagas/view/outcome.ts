@@ -113,14 +113,17 @@ export function undoErrorsOf(state: SagaState): readonly UndoFailure[] {
   });
 }
 
-export function stallReason({ stall }: SagaState): string {
+export function stallReason(state: SagaState): string {
+  const { stall } = state;
   switch (stall?.kind) {
     case "undo-failed":
       return `the undo of step ${String(stall.step)} failed (${String(stall.label)})`;
     case "forward-only":
       return `step ${String(stall.step)} failed (${String(stall.label)}) where the saga can only go forward`;
     case "running":
-      return `step ${String(stall.step)} has not returned${sinceText(stall.sinceMs)}: nothing is undone while it may be running`;
+      return isUndone(state, stall.step)
+        ? `the undo of step ${String(stall.step)} has not returned${sinceText(stall.sinceMs)}: the saga goes on when it returns`
+        : `step ${String(stall.step)} has not returned${sinceText(stall.sinceMs)}: nothing is undone while it may be running`;
     case "misfit":
       return `its definition no longer fits: ${String(stall.reason)}`;
     case "recoveries":
@@ -128,6 +131,12 @@ export function stallReason({ stall }: SagaState): string {
     default:
       return stall?.reason ?? "unknown";
   }
+}
+
+/** The undo of this step was called: a call of the step that still runs is one of the undo. */
+function isUndone({ plan, steps }: SagaState, step: string | undefined): boolean {
+  const undo = steps[plan.findIndex(({ name }) => name === step)]?.undo;
+  return undo !== undefined && undo !== "none";
 }
 
 function sinceText(sinceMs: number | undefined): string {

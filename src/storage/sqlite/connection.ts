@@ -7,7 +7,7 @@
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
 import type { Database, Dialect, Row, Session } from "../database.ts";
-import { OpenWork } from "../open-work.ts";
+import { OpenWork, refuseInsideLocked } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
 import { isTooOld, OLDEST_TEXT } from "./version.ts";
@@ -70,7 +70,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     foreign: boolean = false,
   ): Promise<T> {
     if (this.#closed) throw closedError();
-    this.#open.refuseInside();
+    this.refuseInside();
     await this.#acquire();
     try {
       const handle = this.#connect();
@@ -91,6 +91,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
 
   refuseInside(): void {
     this.#open.refuseInside();
+    refuseInsideLocked(this);
   }
 
   join(tx: SqliteHandle): Session {
@@ -129,7 +130,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   /** Runs at once if the connection is free, without a turn of the event loop. */
   async #alone<T>(work: () => T): Promise<T> {
     if (this.#closed) throw closedError();
-    this.#open.refuseInside();
+    this.refuseInside();
     if (!this.#held && !this.#foreign()) return work();
     await this.#acquire();
     try {

@@ -37,11 +37,27 @@ const NAMES: Readonly<Record<string, number>> = {
   SQLITE_CANTOPEN: 14,
 };
 
+/** SQLite's own texts for these codes. */
+const TEXTS: Readonly<Record<string, number>> = {
+  "database is locked": 5,
+  "database table is locked": 6,
+  "attempt to write a readonly database": 8,
+  "disk I/O error": 10,
+  "database or disk is full": 13,
+  "unable to open database file": 14,
+};
+
 function resultCode(error: unknown): number | undefined {
-  const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown };
+  const given = (error ?? {}) as { errcode?: unknown; code?: unknown; message?: unknown };
+  const { errcode, code, message } = given;
   if (typeof errcode === "number") return errcode;
+  // The fallback driver gives an error of `all` no number.
+  if (code === NO_CODE) return typeof message === "string" ? TEXTS[message] : undefined;
   return typeof code === "string" ? NAMES[code.split("_").slice(0, 2).join("_")] : undefined;
 }
+
+/** What drivers with Node's interface call every error. */
+const NO_CODE = "ERR_SQLITE_ERROR";
 
 /** Only the message has the names, with the prefix of Amends' tables. */
 export function violation(error: unknown, prefix: string): Violation | undefined {

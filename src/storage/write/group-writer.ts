@@ -9,12 +9,12 @@
  * with a backoff.
  */
 import process from "node:process";
-import { AmendsError } from "../../core/errors.ts";
+import { isLasting, isUnavailable } from "../../core/errors.ts";
 import { sleep, systemClock } from "../clock.ts";
 import type { Database } from "../database.ts";
 import { BRIEF_RETRIES, noAnswer, persist, type DatabaseWatch } from "../retry.ts";
 import { AnswerLimit, type WaitingCaller } from "./answer-limit.ts";
-import { isLasting, waitForRepair, type RefusedWrites } from "./refused-writes.ts";
+import { RefusedItems, type RefusedWrites } from "./refused-writes.ts";
 
 /** An item, and the caller that waits for its answer. */
 class Waiting<Item, Answer> implements WaitingCaller {
@@ -26,8 +26,6 @@ class Waiting<Item, Answer> implements WaitingCaller {
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
   isOver = false;
-  /** How often the database has refused it for a lasting reason. */
-  refusals = 0;
 
   constructor(
     { db, bytes }: GroupWriterOptions<Item, Answer>,
@@ -85,9 +83,7 @@ export class GroupWriter<Item, Answer> {
   #waiting: Waiting<Item, Answer>[] = [];
   #flying = 0;
   #held = 0;
-  /** Items that the database refuses for a lasting reason. */
-  #refused = 0;
-  #lastRefusal: AmendsError | undefined;
+  readonly #refused: RefusedItems<Waiting<Item, Answer>>;
   #slow = 0;
   #planned = false;
   #idle: (() => void)[] = [];
@@ -97,6 +93,7 @@ export class GroupWriter<Item, Answer> {
 
   constructor(options: GroupWriterOptions<Item, Answer>) {
     this.#options = options;
+    this.#refused = new RefusedItems(options);
     const { callMs } = options.db;
     this.#limit = callMs === undefined ? undefined : new AnswerLimit(callMs);
   }
@@ -197,13 +194,13 @@ export class GroupWriter<Item, Answer> {
       });
       this.flushes++;
       group.forEach((one, index) => one.resolve(answers[index] as Answer));
-      this.#settled(group);
+      this.#refused.settled(group);
     } catch (error) {
-      if (isPassing(error)) return this.#hold(group, error);
+      if (isUnavailable(error)) return this.#hold(group, error);
       if (group.length === 1) {
         if (isLasting(error)) return this.#hold(group, error);
         group[0]?.reject(error);
-        return this.#settled(group);
+        return this.#refused.settled(group);
       }
       const half = group.length >> 1;
       await Promise.all([this.#flush(group.slice(0, half)), this.#flush(group.slice(half))]);
@@ -213,44 +210,21 @@ export class GroupWriter<Item, Answer> {
   /** The database is unreachable: items with a waiting caller fail, the others wait without blocking new items. */
   #hold(group: readonly Waiting<Item, Answer>[], error: unknown): void {
     const { failFast, signal } = this.#options;
-    const tell = (item: Item): boolean => signal?.aborted === true || failFast(item);
-    const patient = group.filter((one) => !tell(one.item));
-    const told = group.filter((one) => tell(one.item));
-    for (const one of told) one.reject(error);
-    this.#settled(told);
+    const isWaitedFor = (item: Item): boolean => signal?.aborted === true || failFast(item);
+    const patient = group.filter((one) => !isWaitedFor(one.item));
+    const failed = group.filter((one) => isWaitedFor(one.item));
+    for (const one of failed) one.reject(error);
+    this.#refused.settled(failed);
     if (patient.length === 0) return;
     this.#held++;
-    if (isLasting(error)) this.#tellRefused(patient, error);
-    void this.#returnLater(patient, isLasting(error));
+    void this.#returnLater(patient, error);
   }
 
-  #tellRefused(patient: readonly Waiting<Item, Answer>[], error: AmendsError): void {
-    for (const one of patient) if (one.refusals++ === 0) this.#refused++;
-    this.#lastRefusal = error;
-    this.#options.onRefused?.({ error, waiting: this.#refused });
-  }
-
-  /** These are written, or their callers know that they are not. */
-  #settled(group: readonly Waiting<Item, Answer>[]): void {
-    if (this.#refused === 0) return;
-    this.#refused -= group.filter(({ refusals }) => refusals > 0).length;
-    const error = this.#lastRefusal;
-    if (this.#refused === 0 && error) this.#options.onRefused?.({ error, waiting: 0 });
-  }
-
-  async #returnLater(patient: readonly Waiting<Item, Answer>[], isRefused: boolean): Promise<void> {
+  async #returnLater(patient: readonly Waiting<Item, Answer>[], error: unknown): Promise<void> {
     const { db, signal } = this.#options;
-    const refusals = Math.max(...patient.map((one) => one.refusals));
-    await (isRefused ? waitForRepair(db, refusals, signal) : sleep(db.clock, HOLD_MS, signal));
+    await (isLasting(error) ? this.#refused.refused(patient, error) : sleep(db.clock, HOLD_MS, signal));
     this.#held--;
     this.#waiting = [...patient, ...this.#waiting];
     this.#plan();
   }
-}
-
-function isPassing(error: unknown): boolean {
-  return (
-    error instanceof AmendsError &&
-    (error.code === "DATABASE_UNREACHABLE" || error.code === "DATABASE_READ_ONLY")
-  );
 }

@@ -4,7 +4,7 @@
  * refusal here, so that attention and doctor tell it. The record is best effort: the same login may not write it either.
  */
 import { delayMs, type Backoff } from "../../core/backoff.ts";
-import { AmendsError, type ErrorCode } from "../../core/errors.ts";
+import { isLasting, type AmendsError, type ErrorCode } from "../../core/errors.ts";
 import { sleep } from "../clock.ts";
 import { int, optional, text } from "../column.ts";
 import type { Database, Dialect } from "../database.ts";
@@ -20,50 +20,59 @@ export interface RefusedWrites {
   readonly waiting: number;
 }
 
-const LASTING: ReadonlySet<ErrorCode> = new Set([
-  "DATABASE_FORBIDDEN",
-  "SCHEMA_MISSING",
-  "DATABASE_READ_ONLY",
-]);
-
-/** True if the write may succeed unchanged once a person has repaired the database. */
-export function isLasting(error: unknown): error is AmendsError {
-  return error instanceof AmendsError && LASTING.has(error.code);
-}
-
 const SCHEDULE: Backoff = { baseMs: 500, capMs: 30_000, factor: 2 };
 
-/** Waits before a refused write is sent again. */
-export function waitForRepair(
-  { clock }: Pick<Database, "clock">,
-  refusals: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  return sleep(clock, delayMs(SCHEDULE, refusals), signal);
+export interface RefusalOptions {
+  readonly db: Pick<Database, "clock">;
+  readonly signal?: AbortSignal | undefined;
+  /** Called at each refusal, and once nothing is refused any more. */
+  readonly onRefused?: ((refused: RefusedWrites) => void) | undefined;
+}
+
+/** The items of one writer that the database refuses for a lasting reason: how often, how many wait, and when each is sent again. */
+export class RefusedItems<Item extends object> {
+  readonly #options: RefusalOptions;
+  /** How often each was refused. */
+  readonly #refusals = new Map<Item, number>();
+  #last: AmendsError | undefined;
+
+  constructor(options: RefusalOptions) {
+    this.#options = options;
+  }
+
+  /** Reports these items, and waits before they are sent again. */
+  async refused(items: readonly Item[], error: AmendsError): Promise<void> {
+    const { db, signal, onRefused } = this.#options;
+    const counts = items.map((item) => (this.#refusals.get(item) ?? 0) + 1);
+    items.forEach((item, index) => this.#refusals.set(item, counts[index] as number));
+    this.#last = error;
+    onRefused?.({ error, waiting: this.#refusals.size });
+    await sleep(db.clock, delayMs(SCHEDULE, Math.max(...counts)), signal);
+  }
+
+  /** These are written, or their callers know that they are not. */
+  settled(items: readonly Item[]): void {
+    if (this.#refusals.size === 0) return;
+    for (const item of items) this.#refusals.delete(item);
+    if (this.#refusals.size === 0 && this.#last) this.#options.onRefused?.({ error: this.#last, waiting: 0 });
+  }
 }
 
 /** Repeats work that the database refuses for a lasting reason until it is done or the signal aborts. */
-export async function outlastRefusals<T>(
-  db: Pick<Database, "clock">,
-  work: () => Promise<T>,
-  signal: AbortSignal | undefined,
-  onRefused: (refused: RefusedWrites) => void = () => undefined,
-): Promise<T> {
-  let last: AmendsError | undefined;
+export async function outlastRefusals<T>(work: () => Promise<T>, options: RefusalOptions): Promise<T> {
+  const refused = new RefusedItems<() => Promise<T>>(options);
   try {
-    for (let refusals = 1; ; refusals++) {
+    for (;;) {
       try {
         return await work();
       } catch (error) {
-        if (!isLasting(error) || signal?.aborted) throw error;
-        last = error;
-        onRefused({ error, waiting: 1 });
-        await waitForRepair(db, refusals, signal);
-        if (signal?.aborted) throw error;
+        if (!isLasting(error) || options.signal?.aborted) throw error;
+        await refused.refused([work], error);
+        if (options.signal?.aborted) throw error;
       }
     }
   } finally {
-    if (last) onRefused({ error: last, waiting: 0 });
+    refused.settled([work]);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ProveReport } from "./script.ts";
 const TOLD = 5;
 
 export function notProven(name: string, { schedules, failures }: ProveReport): AmendsError {
-  const told = failures
+  const listed = failures
     .slice(0, TOLD)
     .map(({ seed, schedule, outcome, problem }) =>
       [`- ${schedule}`, `  ${outcome?.status ?? "no end"}: ${problem}`, `  seed: ${seed}`].join("\n"),
@@ -14,7 +14,7 @@ export function notProven(name: string, { schedules, failures }: ProveReport): A
   const rest = failures.length > TOLD ? [`and ${failures.length - TOLD} more`] : [];
   const lines = [
     `Saga ${name} is not proven: ${failures.length} of ${schedules} schedules went wrong.`,
-    ...told,
+    ...listed,
     ...rest,
     "Give `seed` to `prove` to repeat one of them alone.",
   ];

@@ -102,7 +102,7 @@ class Proof {
       prepare,
       leaseMs: positiveMs(lease, "prove: lease"),
     };
-    this.#allowances = { errs: new Set(Object.keys(errs)), told: new Set(Object.keys(tell)) };
+    this.#allowances = { errs: new Set(Object.keys(errs)), signalled: new Set(Object.keys(tell)) };
   }
 
   async run(max: number, seed: string | undefined): Promise<ProveReport> {

@@ -14,11 +14,11 @@ export type Place = Pick<Trouble, "step" | "action">;
 /** The steps that may return err, and the waiting steps whose signal or event can be left out. */
 export interface Allowances {
   readonly errs: ReadonlySet<string>;
-  readonly told: ReadonlySet<string>;
+  readonly signalled: ReadonlySet<string>;
 }
 
 /** Options must name existing steps: a misspelt step would never be tested. */
-export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
+export function checkSaga(saga: AnySaga, { errs, signalled }: Allowances): void {
   if (!Array.isArray((saga as Partial<AnySaga> | undefined)?.steps)) {
     throw new AmendsError(
       "BAD_OPTION",
@@ -27,7 +27,7 @@ export function checkSaga(saga: AnySaga, { errs, told }: Allowances): void {
   }
   const isWait = new Map(saga.steps.map(({ name, planned }) => [name, planned.wait !== undefined]));
   const wrong =
-    [...errs].find((name) => isWait.get(name) !== false) ?? [...told].find((name) => !isWait.get(name));
+    [...errs].find((name) => isWait.get(name) !== false) ?? [...signalled].find((name) => !isWait.get(name));
   if (wrong === undefined) return;
   throw new AmendsError(
     "BAD_OPTION",
@@ -45,7 +45,7 @@ const ALIKE: readonly TroubleKind[] = ["fail", "hang", "hang-done"];
 /** Schedules with one failure. */
 export function singles(saga: AnySaga, calls: readonly Place[], allowances: Allowances): readonly Schedule[] {
   const untold = saga.steps
-    .filter(({ name, planned }) => allowances.told.has(name) && planned.wait?.limitMs !== undefined)
+    .filter(({ name, planned }) => allowances.signalled.has(name) && planned.wait?.limitMs !== undefined)
     .map(({ name }): Schedule => [{ kind: "untold", step: name, action: "act" }]);
   return [
     ...distinct(calls).flatMap((call) => troublesAt(saga, call, allowances).map((one) => [one])),
@@ -104,7 +104,7 @@ export function sample<T>(list: readonly T[], max: number): readonly T[] {
 
 /** A seed may come from another version: without a time limit, a call that never answers would never be aborted. */
 export function isPossible(saga: AnySaga, { kind, step, action }: Trouble, allowances: Allowances): boolean {
-  if (kind === "untold") return allowances.told.has(step);
+  if (kind === "untold") return allowances.signalled.has(step);
   return troublesAt(saga, { step, action }, allowances).some((trouble) => trouble.kind === kind);
 }
 

@@ -2,12 +2,18 @@
  * Every statement on `webhook_jobs`: creation, lease, renewal, release, end. No other file names the table, so this is the
  * only place that writes the columns of a lease. It knows nothing of what a result means for a delivery.
  */
-import { FIRST_CLAIM } from "../../core/claim-token.ts";
 import type { JobResult } from "../../core/delivery/decide.ts";
 import { encodeResult, type JobReport, type LeasedJob, type Report } from "../../core/delivery/job.ts";
 import { ACTIVE, jobMachine, type JobStatus } from "../../core/delivery/machine.ts";
 import { nextDueIn } from "../../storage/read/next-due.ts";
-import { claimStatement, gate, holding, renewStatement, type Claimable } from "../../storage/claim.ts";
+import {
+  claimStatement,
+  firstToken,
+  gate,
+  holding,
+  renewStatement,
+  type Claimable,
+} from "../../storage/claim.ts";
 import { bigint, id, int, text, uuid } from "../../storage/column.ts";
 import type { Dialect } from "../../storage/database.ts";
 import { fields } from "../../storage/fields.ts";
@@ -63,7 +69,7 @@ export function createJobs(dialect: Dialect, moved: MovedDeliveries, terms?: Lea
   const now = dialect.now();
   const lease = terms && {
     columns: raw(", status, attempts, owner, token, last_attempt_at"),
-    values: sql`, ${literals([LEASED])}, 1, ${terms.owner}, ${raw(String(FIRST_CLAIM))}, ${now}`,
+    values: sql`, ${literals([LEASED])}, 1, ${terms.owner}, ${firstToken()}, ${now}`,
   };
   const dueAt = terms ? dialect.plusMs(now, terms.leaseMs) : now;
   const insert = sql`insert into ${JOB.of(dialect)}

@@ -35,6 +35,12 @@ export async function add(db: Database, kind: AttentionKind, sinceMs: number, na
           (id, name, kind, status, context, plan, version, token, recovery_attempts, excluded_at, created_at, updated_at)
         values (${name}, 'order', 'order@1#', 'RUNNING', '{"input":{}}', 'one', 1, 1, 5, ${at}, ${dialect.now()}, ${dialect.now()}) returning id`);
       return name;
+    case "lost-saga":
+      await db.query(sql`insert into ${table("saga_logs")} (saga_id, id, step_name, action, status, created_at)
+        values (${name}, 2, 'charge', 'act', 'COMPLETED', ${at})`);
+      return insert(
+        sql`insert into ${table("lost_sagas")} (saga_id, found_at) values (${name}, ${at}) returning saga_id`,
+      );
     case "stalled-run":
       return insert(sql`insert into ${table("saga_state")}
           (saga_id, saga_type, process_id, status, trigger_id, trail, started_at, updated_at, rested_at)

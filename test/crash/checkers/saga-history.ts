@@ -3,7 +3,8 @@
  * machine. This is a second, independent reading of the log. Only `evolve`, the meaning of one line, is shared with the
  * engine.
  */
-import { claimCount, FIRST_CLAIM } from "../../../src/core/claim-token.ts";
+import { claimCount } from "../../../src/core/claim-token.ts";
+import { FIRST_CLAIM } from "../../support/claims.ts";
 import type { PlannedStep } from "../../../src/core/saga/plan.ts";
 import { pivotBegun } from "../../../src/core/saga/interpreter.ts";
 import { evolve } from "../../../src/core/saga/evolve.ts";

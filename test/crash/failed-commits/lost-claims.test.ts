@@ -1,6 +1,6 @@
 /** Lost claims and connections in one process: minimal tests of bugs that the crash matrix has found. */
 import { nthClaim } from "../../support/claims.ts";
-import { FIRST_CLAIM } from "../../../src/core/claim-token.ts";
+import { FIRST_CLAIM } from "../../support/claims.ts";
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
 import { decodePlan } from "../../../src/core/saga/plan.ts";

@@ -29,6 +29,7 @@ export async function startClaimer(name: string, place: string, owner: string): 
 export function message(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     child.once("message", resolve);
-    child.once("exit", (code) => reject(new Error(`the child ended with ${String(code)}`)));
+    // The channel ends after its last message; the exit of a child may be known before.
+    child.once("disconnect", () => reject(new Error(`the child ended with ${String(child.exitCode)}`)));
   });
 }

@@ -1,5 +1,5 @@
 /** Sagas as the journal sees them, for tests that look at storage alone. */
-import { FIRST_CLAIM } from "../../../src/core/claim-token.ts";
+import { FIRST_CLAIM } from "../../support/claims.ts";
 import { advance } from "../../../src/core/saga/interpreter.ts";
 import type { Entry } from "../../../src/core/saga/entry.ts";
 import { decodePlan } from "../../../src/core/saga/plan.ts";

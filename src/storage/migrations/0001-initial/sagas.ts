@@ -13,7 +13,7 @@ import { PLAN_SIGNS } from "../../../core/saga/plan.ts";
 import { isState, oneOf, type Ddl } from "../ddl.ts";
 
 export function sagas(ddl: Ddl): string[] {
-  return [...executions(ddl), ...kinds(ddl), ...logs(ddl), ...signals(ddl), history(ddl)];
+  return [...executions(ddl), ...kinds(ddl), ...logs(ddl), ...lost(ddl), ...signals(ddl), history(ddl)];
 }
 
 function executions({ instant, bool, bigint, id, no, table, index, gate, end, refuse }: Ddl): string[] {
@@ -102,6 +102,23 @@ function logs({ instant, bigint, id, table, end, refuse }: Ddl): string[] {
       on: "update",
       message: "amends: the log of a saga is only ever added to",
     }),
+  ];
+}
+
+/** What the scan of the log has found: sagas that have lines and no row; and where its next pass begins. */
+function lost({ instant, id, table, index, end }: Ddl): string[] {
+  return [
+    `create table ${table("lost_sagas")} (
+      saga_id ${id} primary key,
+      name text,
+      found_at ${instant} not null
+    ${end("keyed")}`,
+    index("lost_sagas_found", `${table("lost_sagas")} (found_at, saga_id)`),
+    `create table ${table("saga_log_scan")} (
+      id integer primary key check (id = 1),
+      position ${id} not null,
+      passed_at ${instant} not null
+    ${end()}`,
   ];
 }
 

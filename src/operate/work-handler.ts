@@ -1,0 +1,73 @@
+/**
+ * A handler for a platform's cron route: each request runs due work within a budget of time. It takes and returns the
+ * `Request` and `Response` of the web platform, which Next.js, Hono, Bun, Deno and the cloud functions have.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { positiveMs, type Duration } from "../core/duration.ts";
+import { AmendsError } from "../core/errors.ts";
+import { refuseUnknown } from "../core/options.ts";
+import type { RunReport } from "./run-within.ts";
+import type { Worker, WorkerOptions } from "./worker.ts";
+
+/** The options of `workHandler`. */
+export interface WorkHandlerOptions extends Pick<WorkerOptions, "concurrency" | "only"> {
+  /** How long a request may take: a little less than the platform allows, such as `8s` of 10 seconds. */
+  readonly budget: Duration;
+  /** Requests must send it as `authorization: Bearer <secret>`. At least 16 characters. */
+  readonly secret: string;
+}
+
+/** What the handler needs of an Amends. */
+export interface WorkSource {
+  /** Makes a worker. */
+  worker(options?: WorkerOptions): Worker;
+}
+
+const SECRET_MIN = 16;
+const RETRY_AFTER_S = "10";
+
+/**
+ * Makes a handler that runs due work for each request with the secret, and answers with the report of the run as JSON:
+ * `items`, `more` and `nextAt`. Requests that come while it runs get the same report. It answers 503 if the database cannot
+ * be reached.
+ */
+export function workHandler(
+  amends: WorkSource,
+  options: WorkHandlerOptions,
+): (request: Request) => Promise<Response> {
+  refuseUnknown(options, ["budget", "secret", "concurrency", "only"], "workHandler");
+  const { budget, secret, ...workerOptions } = options;
+  positiveMs(budget, "The budget of workHandler");
+  if (typeof secret !== "string" || secret.length < SECRET_MIN) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      `The secret of workHandler must be a text of at least ${SECRET_MIN} characters: whoever has it can make this process work.`,
+      { field: "secret" },
+    );
+  }
+  const expected = hashOf(`Bearer ${secret}`);
+  const worker = amends.worker(workerOptions);
+  let running: Promise<RunReport> | undefined;
+  return async (request) => {
+    if (request.method !== "GET" && request.method !== "POST")
+      return answer(405, { code: "METHOD_NOT_ALLOWED" });
+    const given = hashOf(request.headers.get("authorization") ?? "");
+    if (!timingSafeEqual(given, expected)) return answer(401, { code: "UNAUTHORIZED" });
+    running ??= worker.runOnce({ budget }).finally(() => (running = undefined));
+    try {
+      return answer(200, await running);
+    } catch (error) {
+      if (!(error instanceof AmendsError) || error.code !== "DATABASE_UNREACHABLE") throw error;
+      return answer(503, { code: error.code }, { "retry-after": RETRY_AFTER_S });
+    }
+  };
+}
+
+/** Hashes have one length, and the comparison of hashes tells nothing about the secret. */
+function hashOf(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}
+
+function answer(status: number, body: object, headers: Record<string, string> = {}): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store", ...headers } });
+}

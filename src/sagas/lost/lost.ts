@@ -1,0 +1,28 @@
+/** Lines of sagas that have no row. A saga that is started with such an id stalls, so an operator must look first. */
+import type { Database } from "../../storage/database.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import { sourceOf, type Source } from "../../storage/read/selection.ts";
+import {
+  listOrphaned,
+  LOST,
+  lostRows,
+  ORPHANED,
+  recordLost,
+  type LostSaga,
+  type OrphanedLines,
+} from "./queries.ts";
+
+export type { LostSaga, OrphanedLines };
+
+/** Reads the whole log. */
+export async function orphanedLines(reader: Reader, limit: number): Promise<readonly OrphanedLines[]> {
+  return (await reader.query(listOrphaned(reader.dialect, limit))).map((row) => ORPHANED.read(row));
+}
+
+/** What the scan and workers have found, the oldest first. */
+export const lostSagas: Source<LostSaga> = sourceOf(lostRows, (row) => LOST.read(row));
+
+/** A worker has met a saga that the database has lost. Nothing is recorded if the saga left no line behind. */
+export async function foundLost(db: Database, sagaId: string, name: string): Promise<void> {
+  await db.query(recordLost(db.dialect, [{ sagaId, name }]));
+}

@@ -1,0 +1,125 @@
+import { saga } from "amends";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { onEachDatabase, virtualClock } from "../support/databases.ts";
+import { gatekeeper } from "./support/hold.ts";
+
+const nothing = z.object({});
+
+onEachDatabase((database) => {
+  const gate = gatekeeper();
+
+  it("[C-09] a run with a budget works until nothing is due, with what its own work makes due", async () => {
+    const inner = saga("inner", nothing).step("only", { act: () => 1 });
+    const outer = saga("outer", nothing).step("only", {
+      act: async () => (await amends.start(inner, {}, { id: "inner" })).id,
+    });
+    const amends = await database.amends({ sagas: [inner, outer] });
+    await amends.start(outer, {}, { id: "outer" });
+    expect(await amends.worker().runOnce({ budget: "1m" })).toEqual({
+      items: 2,
+      more: false,
+      nextAt: undefined,
+    });
+    for (const id of ["inner", "outer"]) expect((await amends.inspect(id))?.status).toBe("COMPLETED");
+  });
+
+  it("[C-09] more work than slots is done in one run, and a slow call keeps no slot from the others", async () => {
+    const slow = gate();
+    let count = 0;
+    const order = saga("order", nothing).step("only", {
+      act: async ({ sagaId }) => {
+        count++;
+        if (sagaId === "o-0") await slow.pass();
+      },
+    });
+    const amends = await database.amends({ sagas: [order] });
+    for (let n = 0; n < 7; n++) await amends.start(order, {}, { id: `o-${n}` });
+    const running = amends.worker({ concurrency: 2 }).runOnce({ budget: "1m" });
+    await slow.reached;
+    await expect.poll(() => count).toBe(7);
+    slow.open();
+    expect(await running).toMatchObject({ items: 7, more: false });
+  });
+
+  it("[C-09] what is not finished in time is aborted and given back, and the next run takes it at once", async () => {
+    const clock = virtualClock();
+    const reached = gate();
+    const reasons: unknown[] = [];
+    let calls = 0;
+    const long = saga("long", nothing).step("only", {
+      act: ({ signal }) => {
+        if (++calls > 1) return undefined;
+        void reached.pass();
+        return new Promise((_, reject) =>
+          signal.addEventListener("abort", () => {
+            reasons.push((signal.reason as Error).message);
+            reject(new Error("stopped"));
+          }),
+        );
+      },
+    });
+    const amends = await database.amends({ sagas: [long], clock });
+    await amends.start(long, {}, { id: "one" });
+    const running = amends.worker().runOnce({ budget: "8s" });
+    await reached.reached;
+    // Five seconds for work, one for calls to finish; then they are aborted, in time for their work to be given back.
+    await clock.advance(5_999);
+    expect(reasons).toEqual([]);
+    await clock.advance(1);
+    expect(reasons).toEqual(["amends: shutdown"]);
+    expect(await running).toEqual({ items: 1, more: true, nextAt: undefined });
+    expect(clock.virtualNowMs() - Date.UTC(2030, 0, 1)).toBeLessThanOrEqual(8_000);
+    expect(await amends.inspect("one")).toMatchObject({
+      status: "RUNNING",
+      owner: undefined,
+      recoveryAttempts: 0,
+    });
+    expect(await amends.worker().runOnce({ budget: "8s" })).toMatchObject({ items: 1, more: false });
+    expect((await amends.inspect("one"))?.status).toBe("COMPLETED");
+  });
+
+  it("[C-09] nothing is claimed after the time for work, and what is left stays as it was", async () => {
+    const clock = virtualClock();
+    const acts: string[] = [];
+    const slow = saga("slow", nothing).step("only", {
+      act: ({ sagaId }) =>
+        new Promise<void>((resolve) => {
+          acts.push(sagaId);
+          clock.after(3_000, resolve);
+        }),
+    });
+    const amends = await database.amends({ sagas: [slow], clock });
+    for (let n = 0; n < 4; n++) await amends.start(slow, {}, { id: `s-${n}` });
+    const running = amends.worker({ concurrency: 1 }).runOnce({ budget: "8s" });
+    await expect.poll(() => acts.length).toBe(1);
+    await clock.advance(3_000);
+    await expect.poll(() => acts.length).toBe(2);
+    await clock.advance(3_000);
+    expect(await running).toMatchObject({ items: 2, more: true });
+    expect(acts).toEqual(["s-0", "s-1"]);
+    expect(await amends.inspect("s-1")).toMatchObject({ status: "COMPLETED" });
+    expect(await amends.inspect("s-2")).toMatchObject({ status: "PENDING", owner: undefined });
+  });
+
+  it("[C-09] the report says when the next work becomes due", async () => {
+    const clock = virtualClock();
+    const patient = saga("patient", nothing)
+      .sleep("pause", "1h")
+      .step("only", { act: () => 1 });
+    const amends = await database.amends({ sagas: [patient], clock });
+    await amends.start(patient, {});
+    const report = await amends.worker().runOnce({ budget: "8s" });
+    expect(report).toEqual({ items: 1, more: false, nextAt: new Date(clock.virtualNowMs() + 3_600_000) });
+    await clock.advance(3_600_000);
+    expect(await amends.worker().runOnce({ budget: "8s" })).toMatchObject({ items: 1, nextAt: undefined });
+  });
+
+  it("[C-09] a budget that is no duration is refused", async () => {
+    const amends = await database.amends({ sagas: [] });
+    for (const budget of ["soon", 0, -1, undefined])
+      await expect(amends.worker().runOnce({ budget } as { budget: "8s" })).rejects.toMatchObject({
+        code: "BAD_DURATION",
+      });
+  });
+});
