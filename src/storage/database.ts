@@ -87,6 +87,12 @@ export interface Session {
   query(statement: Sql): Promise<readonly Row[]>;
 }
 
+/** Statements inside a synchronous transaction of the caller, such as `db.transaction(fn)` of better-sqlite3. */
+export interface SyncSession {
+  readonly dialect: Dialect;
+  query(statement: Sql): readonly Row[];
+}
+
 /** What stands between Amends and the server, and what Amends trusts the server with. */
 export interface DatabaseAccess {
   /** A pooler lends each transaction another connection of the server. */
@@ -101,6 +107,11 @@ export interface Database<Tx = unknown> {
   readonly dialect: Dialect;
   /** The clock of this process, or a virtual one in tests. */
   readonly clock: Clock;
+  /**
+   * The client whose transactions application code passes as `tx` and receives in transactional steps, if one was chosen
+   * with `joins`. Undefined: the database's own driver.
+   */
+  readonly client?: string | undefined;
   /** The largest number of connections; undefined if there is only one. */
   readonly connections?: number;
   /**
@@ -135,6 +146,8 @@ export interface Database<Tx = unknown> {
   transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
   /** A session in the caller's open transaction. */
   join(tx: Tx): Session;
+  /** The same for a synchronous transaction. Undefined if the database has none. */
+  joinNow?(tx: Tx): SyncSession;
   /**
    * Throws if the caller is inside a `foreign` transaction of this database: a second connection would wait for the
    * first.

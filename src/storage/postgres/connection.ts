@@ -18,17 +18,20 @@ import {
   type Session,
 } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
+import type { Joins } from "../joins/joins.ts";
 import type { Sql } from "../sql.ts";
-import { CallerTransactions, placeOf, refuseNative } from "./callers-transaction.ts";
+import { placeOf } from "../joins/callers-queries.ts";
+import { CallerTransactions } from "../joins/callers-transaction.ts";
 import { checkServer, type Durability } from "./check-server.ts";
 import { ServerIdentity, ServerReplaced } from "./identity.ts";
 import { listen } from "./listen.ts";
+import { pgJoins, refuseNative } from "../joins/pg-joins.ts";
 import { isSilence, Lending, socketOf } from "./pool.ts";
 import type { Route } from "./route.ts";
 import { DIRECT_OPENINGS, hasSentSettings, pooledOpenings, type Openings } from "./settings.ts";
 import { statementName } from "./statement-name.ts";
 
-export interface PostgresOptions {
+export interface PostgresOptions<Tx> {
   readonly pool: Pool;
   /** Our own connections: pipelined, and prepared statements are named. */
   readonly own: boolean;
@@ -37,6 +40,10 @@ export interface PostgresOptions {
   readonly route: Route;
   readonly durability: Durability;
   readonly dialect: Dialect;
+  /** The dialect of statements in a caller's transaction. */
+  readonly joinedDialect: Dialect;
+  /** The client of the caller's transactions. Undefined: `pg`. */
+  readonly joins: Joins<Tx> | undefined;
   readonly clock: Clock;
   /** Opens a connection outside of the pool, for LISTEN; undefined if notifications cannot reach it. */
   readonly connect: () => Client | undefined;
@@ -53,16 +60,17 @@ const FOREVER_MS = 2 ** 31 - 1;
 /** The timeout of a wait for a connection of a caller's pool. */
 const CONNECT_MS = 30_000;
 
-export class PostgresDatabase implements Database<ClientBase> {
+/** `Tx` is the type of the caller's transactions: a client of `pg`, or that of the client chosen with `joins`. */
+export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly callMs: number;
-  readonly #options: PostgresOptions;
+  readonly #options: PostgresOptions<Tx>;
   readonly #names = new Map<string, string>();
   readonly #open = new OpenWork();
   readonly #lending: Lending;
   readonly #identity = new ServerIdentity();
-  readonly #callers: CallerTransactions;
+  readonly #callers: CallerTransactions<Tx>;
   /** The database of Amends' own connections, cached. */
   #place: string | undefined;
   #checked: Promise<void> | undefined;
@@ -70,15 +78,19 @@ export class PostgresDatabase implements Database<ClientBase> {
   #pooled: { readonly guard: string | undefined; readonly openings: Openings } | undefined;
   #closed = false;
 
-  constructor(options: PostgresOptions) {
+  constructor(options: PostgresOptions<Tx>) {
     this.#options = options;
     this.dialect = options.dialect;
     this.clock = options.clock;
     this.callMs = options.callMs;
     const { pool, own, clock } = options;
     this.#lending = new Lending({ pool, own, clock, connectMs: CONNECT_MS });
-    const { dialect, schema } = options;
-    this.#callers = new CallerTransactions({ dialect, schema, ownPlace: (anew) => this.#ownPlace(anew) });
+    this.#callers = new CallerTransactions<Tx>({
+      joins: options.joins ?? (pgJoins as unknown as Joins<Tx>),
+      dialect: options.joinedDialect,
+      schema: options.schema,
+      ownPlace: (anew) => this.#ownPlace(anew),
+    });
   }
 
   get epoch(): number {
@@ -101,6 +113,10 @@ export class PostgresDatabase implements Database<ClientBase> {
   /** Destroys this connection when the database is closed, also if it is not connected yet. */
   own(client: ClientBase): void {
     this.#lending.remember(client);
+  }
+
+  get client(): string | undefined {
+    return this.#options.joins?.client;
   }
 
   get connections(): number {
@@ -148,24 +164,33 @@ export class PostgresDatabase implements Database<ClientBase> {
     });
   }
 
-  async transaction<T>(
-    work: (session: Session, tx: ClientBase) => Promise<T>,
-    foreign: boolean = false,
-  ): Promise<T> {
+  async transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign: boolean = false): Promise<T> {
+    const { joins } = this.#options;
+    if (foreign && joins) return this.#clientTransaction(joins, work);
     return this.#with(async (client) => {
       this.#callers.know(client);
       await this.#begin(client, foreign);
       let result: T;
       try {
         result = await (foreign
-          ? this.#open.run(() => work(this.#foreignSession(client), client))
-          : work(this.#session(client), client));
+          ? this.#open.run(() => work(this.#foreignSession(client), client as Tx))
+          : work(this.#session(client), client as Tx));
       } catch (error) {
         await this.#rollback(client, error);
         throw error;
       }
       committed(await this.#tell(client, "commit"));
       return result;
+    });
+  }
+
+  /** Application code gets a transaction of its own client, opened by that client. */
+  async #clientTransaction<T>(joins: Joins<Tx>, work: (session: Session, tx: Tx) => Promise<T>): Promise<T> {
+    this.refuseInside();
+    if (this.#closed) throw closedError();
+    return joins.transaction(async (tx) => {
+      const session = await this.#callers.begun(tx);
+      return this.#open.run(() => work(session, tx));
     });
   }
 
@@ -181,7 +206,7 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#open.refuseInside();
   }
 
-  join(tx: ClientBase): Session {
+  join(tx: Tx): Session {
     return this.#callers.join(tx);
   }
 
