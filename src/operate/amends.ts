@@ -338,9 +338,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => {
         this.#notices.rewound(run, foundVersion);
-        // The scan of the log finds it later if this fails.
-        if (options.database && foundVersion === undefined)
-          void foundLost(options.database, run.id, run.definition.name).catch(() => undefined);
+        if (foundVersion === undefined) foundLost(options.database, run.id, run.definition.name);
       },
       onBug: (error) => this.#notices.bug(error),
     });
@@ -364,13 +362,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   #signalTools(): SignalTools<Tx> {
-    const context = this.#context;
-    return {
-      db: context.database,
-      engine: this.#engine,
-      retryLimits: retryLimitsOf(context, "signals"),
-      newId,
-    };
+    const retryLimits = retryLimitsOf(this.#context, "signals");
+    return { db: this.#context.database, engine: this.#engine, retryLimits, newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {
