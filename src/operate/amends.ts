@@ -25,7 +25,6 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { joinNow } from "../storage/joins/at-once.ts";
 import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
-import { checkSagaRights } from "../storage/migrations/application-rights.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -336,7 +335,6 @@ export class Amends<Tx = unknown, Category extends string = string> {
       leaseMs,
       owner,
       onRefused: this.#onRefused,
-      check: async () => options.database && checkSagaRights(options.database),
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => {
         this.#notices.rewound(run, foundVersion);
