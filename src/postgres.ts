@@ -7,9 +7,12 @@ import type { TransactionKind } from "./sagas/define/transaction-kind.ts";
 import { systemClock, type Clock } from "./storage/clock.ts";
 import type { Database } from "./storage/database.ts";
 import type { CarriedStatement, Joins } from "./storage/joins/joins.ts";
-import { connectionDefaults, LATE_ANSWER_MS, PostgresDatabase } from "./storage/postgres/connection.ts";
+import type { Durability } from "./storage/postgres/check-server.ts";
+import { PostgresDatabase } from "./storage/postgres/connection.ts";
 import { joinedDialect, postgresDialect, withWrappedErrors } from "./storage/postgres/dialect.ts";
+import { Route, type PoolerChoice } from "./storage/postgres/route.ts";
 import { checkSchemaName } from "./storage/postgres/schema-name.ts";
+import { connectionDefaults, LATE_ANSWER_MS, throughPooler } from "./storage/postgres/settings.ts";
 
 /** The settings of `postgres`. One of `url`, `connection` and `pool` is required. */
 export interface PostgresSettings<Tx = pg.ClientBase> {
@@ -33,6 +36,19 @@ export interface PostgresSettings<Tx = pg.ClientBase> {
   readonly callTimeout?: Duration;
   /** The schema of Amends' tables: up to 40 lower-case letters, digits and underscores. Default: "amends". */
   readonly schema?: string;
+  /**
+   * `"transaction"`: the URL leads to a pooler in transaction mode, such as PgBouncer, the pooled URL of Neon or Supabase, or RDS
+   * Proxy. Statements are then not prepared by name, settings travel with each transaction, and workers poll. `"none"`:
+   * it does not, and a sign of a pooler is an error. Default: found out by the first connection.
+   */
+  readonly pooler?: "transaction" | "none";
+  /** A URL that leads to the server without a pooler. Amends only listens there, so that NOTIFY wakes workers. */
+  readonly listenUrl?: string;
+  /**
+   * `"server"` accepts a server that runs with `fsync` off: a host whose storage keeps commits by itself (Neon), or a
+   * database for tests. Default: "fsync", which refuses it.
+   */
+  readonly durability?: "fsync" | "server";
   /** Wakes workers with NOTIFY. Turn it off if very many transactions commit at once. Default: true. */
   readonly notify?: boolean;
   /** The client of your own transactions, such as `drizzle(db)`: what is passed as `tx`. Default: clients of `pg`. */
@@ -49,6 +65,9 @@ const SETTINGS = [
   "statementTimeout",
   "callTimeout",
   "schema",
+  "pooler",
+  "listenUrl",
+  "durability",
   "notify",
   "joins",
   "clock",
@@ -78,11 +97,12 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
     ...(given.url !== undefined && { connectionString: given.url }),
     ...given.connection,
   };
+  const route = new Route(oneOf<PoolerChoice>("pooler", given.pooler, "auto", ["transaction", "none"]));
   // Before a new connection is used; the driver's types do not know the option.
   const onConnect = (client: pg.ClientBase): Promise<void> => database.verify(client);
   class OwnClient extends pg.Client {
-    constructor(clientConfig?: pg.ClientConfig) {
-      super(clientConfig);
+    constructor(clientConfig: pg.ClientConfig = config) {
+      super(route.isPooled ? throughPooler(clientConfig) : clientConfig);
       database.own(this);
     }
   }
@@ -92,16 +112,31 @@ export function postgres<Tx>(settings: string | PostgresSettings<Tx>): Database<
   const database: PostgresDatabase<Tx> = new PostgresDatabase<Tx>({
     pool,
     own: given.pool === undefined,
+    config,
+    route,
+    durability: oneOf<Durability>("durability", given.durability, "fsync", ["fsync", "server"]),
     dialect: given.joins ? withWrappedErrors(ownDialect) : ownDialect,
     joinedDialect: joinedDialect(schema, clock, notify),
     joins: given.joins,
     clock,
-    connect: notify && !given.pool ? () => new pg.Client(config) : undefined,
+    connect: () => {
+      if (!notify) return undefined;
+      if (given.listenUrl !== undefined)
+        return new pg.Client({ ...config, connectionString: given.listenUrl });
+      return given.pool || route.isPooled ? undefined : new pg.Client(config);
+    },
     schema,
     answerMs: statementMs + LATE_ANSWER_MS,
     callMs: positiveMs(given.callTimeout ?? "15s", "callTimeout"),
   });
   return database;
+}
+
+function oneOf<T extends string>(name: string, given: T | undefined, otherwise: T, allowed: readonly T[]): T {
+  if (given === undefined) return otherwise;
+  if (allowed.includes(given)) return given;
+  const list = allowed.map((one) => JSON.stringify(one)).join(" or ");
+  throw new AmendsError("BAD_OPTION", `\`${name}\` must be ${list}.`);
 }
 
 function checkJoins<Tx>(joins: Partial<Joins<Tx>> | undefined): void {

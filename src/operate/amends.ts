@@ -25,7 +25,6 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { joinNow } from "../storage/joins/at-once.ts";
 import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
-import { checkSagaRights } from "../storage/migrations/application-rights.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -336,13 +335,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
       leaseMs,
       owner,
       onRefused: this.#onRefused,
-      check: async () => options.database && checkSagaRights(options.database),
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => {
         this.#notices.rewound(run, foundVersion);
-        // The scan of the log finds it later if this fails.
-        if (options.database && foundVersion === undefined)
-          void foundLost(options.database, run.id, run.definition.name).catch(() => undefined);
+        if (foundVersion === undefined) foundLost(options.database, run.id, run.definition.name);
       },
       onBug: (error) => this.#notices.bug(error),
     });
@@ -366,13 +362,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   #signalTools(): SignalTools<Tx> {
-    const context = this.#context;
-    return {
-      db: context.database,
-      engine: this.#engine,
-      retryLimits: retryLimitsOf(context, "signals"),
-      newId,
-    };
+    const retryLimits = retryLimitsOf(this.#context, "signals");
+    return { db: this.#context.database, engine: this.#engine, retryLimits, newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

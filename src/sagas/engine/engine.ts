@@ -39,8 +39,6 @@ export interface EngineOptions extends Pick<
   readonly leaseMs: number;
   /** The name of this start of this process. It is never used again. */
   readonly owner: string;
-  /** Called before a worker begins. Throws if the database does not fit. */
-  readonly check: () => Promise<void>;
   /** Called after a saga's stall is durable. */
   readonly onStalled: (saga: JournalHost) => void;
   /** The database has lost lines that a worker wrote. `foundVersion` is undefined if it has lost the saga as well. */
@@ -98,7 +96,6 @@ export class Engine {
       name: "sagas",
       clock,
       leaseMs,
-      check: options.check,
       claim: (limit, except) => this.#claim(limit, except),
       renew: (runs) => this.#renew(runs),
       run: (run, lease) => this.#carry(run, lease),
