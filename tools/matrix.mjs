@@ -23,7 +23,14 @@ import { ensureInstalled, npm, root, toolMain } from "./project.mjs";
  */
 
 const NEWEST = "18.4.0-beta.17";
-const POSTGRES = ["14.23.0-beta.17", "15.18.0-beta.17", "16.14.0-beta.17", "17.10.0-beta.17", NEWEST];
+const POSTGRES = [
+  "13.23.0-beta.16",
+  "14.23.0-beta.17",
+  "15.18.0-beta.17",
+  "16.14.0-beta.17",
+  "17.10.0-beta.17",
+  NEWEST,
+];
 /** Amends refuses this one. */
 const TOO_OLD = "12.22.0-beta.15";
 const NODE = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];

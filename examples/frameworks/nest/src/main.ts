@@ -3,7 +3,8 @@ import { NestFactory } from "@nestjs/core";
 import { AppModule } from "./app.module.ts";
 
 const app = await NestFactory.create(AppModule);
-app.enableShutdownHooks(); // without it, SIGTERM ends the process at once
+// Without it, SIGTERM ends the process at once. The option makes a stop in order end with 0.
+app.enableShutdownHooks([], { useProcessExit: true });
 const server = await app.listen(process.env.PORT ?? 3000);
 
 // Open requests have five seconds to finish; clients may keep connections open for longer.
