@@ -49,14 +49,28 @@ async function refusesNonsense(service: Service, base: string): Promise<void> {
   expect((await service.request(`${base}/orders/unknown`)).status).toBe(404);
 }
 
-async function countOf(url: string, statement: string): Promise<unknown> {
+async function query(url: string, statement: string): Promise<unknown> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query(statement)).rows[0];
+    return (await client.query<Record<string, unknown>>(statement)).rows[0];
   } finally {
     await client.end();
   }
+}
+
+/** The database refuses connections, and ends those that it has; then it accepts them again. */
+async function noticesAnOutage(service: Service, database: string): Promise<void> {
+  const server = inject("postgresUrl");
+  const health = async (): Promise<number> => (await service.request("/health")).status;
+  await query(server, `alter database ${database} allow_connections false`);
+  await query(
+    server,
+    `select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = '${database}'`,
+  );
+  await expect.poll(health).toBe(503);
+  await query(server, `alter database ${database} allow_connections true`);
+  await expect.poll(health).toBe(200);
 }
 
 describeOn("postgres", () => {
@@ -73,6 +87,7 @@ describeOn("postgres", () => {
       await expect.poll(statusOf(service, "", paid)).toEqual({ id: paid, status: "paid" });
       await expect.poll(statusOf(service, "", declined)).toEqual({ id: declined, status: "declined" });
       await refusesNonsense(service, "");
+      await noticesAnOutage(service, `frameworks_${name}`);
 
       // The stop comes while the payment service has been asked and has not answered.
       const answer = payments.hold();
@@ -83,7 +98,7 @@ describeOn("postgres", () => {
       answer();
       expect(await service.ended()).toBe(0);
       expect(
-        await countOf(url, "select count(*)::int as running from amends.workers where stopped_at is null"),
+        await query(url, "select count(*)::int as running from amends.workers where stopped_at is null"),
       ).toEqual({ running: 0 });
 
       await using next = await startService(command, "/health", env);
