@@ -21,6 +21,9 @@ const limits = { retry: 0, testTimeout: 90_000, hookTimeout: 120_000 };
 /** `npm run quick` and `npm run watch` leave to `npm test` what needs a build or a browser. */
 const leftOut = process.env["AMENDS_QUICK"] === "1" ? needyFiles("test") : [];
 
+/** These need a library that is compiled at its installation: `npm run clients` does that. */
+const native = process.env["AMENDS_CLIENTS"] === "1" ? [] : ["test/clients/native/**"];
+
 export default defineConfig({
   test: {
     // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
@@ -45,7 +48,7 @@ export default defineConfig({
         test: {
           name: "world",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/core/**", ...leftOut],
+          exclude: ["**/node_modules/**", "test/core/**", ...leftOut, ...native],
           pool: "forks",
           isolate: false,
           globalSetup: ["test/setup/postgres.ts"],

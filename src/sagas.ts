@@ -3,9 +3,9 @@ export {
   type EmittedEvent,
   type ForwardOptions,
   type ForwardSaga,
-  type TransactionKind,
   type WithFallback,
 } from "./sagas/define/definition.ts";
+export { type TransactionKind } from "./sagas/define/transaction-kind.ts";
 export { type ReferenceTo, type SagaRefOptions } from "./sagas/define/reference.ts";
 export {
   type ForwardGroup,

@@ -17,11 +17,12 @@ export const checks = [
 
 async function types() {
   mkdirSync(path.join(root, ".amends"), { recursive: true });
-  const [library, browser] = await Promise.all([
+  const outcomes = await Promise.all([
     incremental("tsconfig.json", "types"),
     incremental("console-ui/tsconfig.json", "types-console"),
+    incremental("test/clients/tsconfig.json", "types-clients"),
   ]);
-  return { ok: library.ok && browser.ok, output: library.output + browser.output };
+  return { ok: outcomes.every(({ ok }) => ok), output: outcomes.map(({ output }) => output).join("") };
 }
 
 /**

@@ -39,7 +39,7 @@ import { ensureInstalled, isMain, progress as loud, root, toolMain } from "./pro
 const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
 
 /** What a project needs beside the package for all of its entries and their types. */
-const PEERS = ["pg", "@types/pg", "@types/node", "@opentelemetry/api"];
+const PEERS = ["pg", "@types/pg", "@types/node", "@opentelemetry/api", "drizzle-orm", "kysely"];
 
 /**
  * @param {string} command

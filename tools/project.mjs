@@ -60,6 +60,17 @@ function run(command, args, { show = false, cwd = root, env = {} } = {}) {
 }
 
 /**
+ * Runs npm, the very one that runs this if there is one.
+ * @param {string[]} args
+ * @param {string} cwd
+ * @returns {Promise<Outcome>}
+ */
+export function npm(args, cwd) {
+  const cli = process.env["npm_execpath"];
+  return cli === undefined ? run("npm", args, { cwd }) : node([cli, ...args], { cwd });
+}
+
+/**
  * Installs what package-lock.json asks for, unless it is there already. No dependency's install script runs:
  * none is needed.
  * @param {string} [folder]
@@ -71,11 +82,7 @@ export async function ensureInstalled(folder = root) {
   if (existsSync(installed) && (!locked || statSync(installed).mtimeMs >= statSync(lock).mtimeMs)) return;
   const args = [locked ? "ci" : "install", "--ignore-scripts", "--no-audit", "--no-fund"];
   await progress(`installing ${path.relative(root, folder) || "dependencies"}`, async () => {
-    const npm = process.env["npm_execpath"];
-    const outcome =
-      npm === undefined
-        ? await run("npm", args, { cwd: folder })
-        : await node([npm, ...args], { cwd: folder });
+    const outcome = await npm(args, folder);
     if (!outcome.ok) throw new Error(`npm ${args.join(" ")} failed:\n${outcome.output}`);
   });
 }

@@ -6,6 +6,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { checks } from "./checks.mjs";
+import { ensureClients } from "./clients.mjs";
 import { importersOf } from "./doors.mjs";
 import { ensureInstalled, program, root, toolMain } from "./project.mjs";
 import { runStages } from "./stages.mjs";
@@ -16,6 +17,7 @@ const rooms = process.argv.slice(2).filter((arg) => arg !== "--watch");
 
 await toolMain(async () => {
   await ensureInstalled();
+  await ensureClients();
   const folders = ["core", ...rooms].map((room) => `test/${room}`);
   for (const folder of folders) {
     if (existsSync(path.join(root, folder))) continue;
@@ -32,7 +34,9 @@ await toolMain(async () => {
   const filters = folders.map((folder) => `${folder}/`);
   console.log(`Databases: ${env.AMENDS_DATABASES}. npm test runs all of them.`);
   if (left.length > 0)
-    console.log(`Left to npm test, because they run what was built or a browser: ${left.join(", ")}.`);
+    console.log(
+      `Left to npm test, because they run what was built, a browser or database clients: ${left.join(", ")}.`,
+    );
   const importers = importersOf(rooms).filter((room) => existsSync(path.join(root, "test", room)));
   if (importers.length > 0)
     console.log(`Rooms that import them, left to npm test or to be named here: ${importers.join(", ")}.`);

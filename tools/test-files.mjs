@@ -1,13 +1,14 @@
 /**
  * What a test file needs before it can run, found by what it imports, directly or through its support files: a file that
- * reaches tools/build.mjs runs what was built, and a file that reaches playwright-core opens a browser.
+ * reaches tools/build.mjs runs what was built, and a file that reaches playwright-core opens a browser. The files in
+ * test/clients use clients that are installed there.
  */
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { root } from "./project.mjs";
 import { importsOf } from "./source-text.mjs";
 
-/** @typedef {"build" | "browser"} Need */
+/** @typedef {"build" | "browser" | "clients"} Need */
 
 /**
  * The test files below a folder, from the project's root, with forward slashes.
@@ -16,7 +17,7 @@ import { importsOf } from "./source-text.mjs";
  */
 export function testFiles(folder) {
   return readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".test.ts"))
+    .filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"))
     .map((name) => path.posix.join(folder, name.split(path.sep).join("/")))
     .toSorted();
 }
@@ -48,6 +49,7 @@ function importsIn(file) {
 export function needsOf(file, base = root) {
   /** @type {Set<Need>} */
   const needs = new Set();
+  if (file.startsWith("test/clients/")) needs.add("clients");
   const reached = new Set([file]);
   for (const one of reached) {
     for (const { specifier, typeOnly } of importsIn(path.join(base, one))) {
@@ -57,9 +59,13 @@ export function needsOf(file, base = root) {
       const target = path.posix.join(path.posix.dirname(one), specifier);
       if (target === "tools/build.mjs") needs.add("build");
       // The sources are run by everything, and reach neither.
-      if (/^(?:test|tools|examples)\//.test(target) && existsSync(path.join(base, target)))
-        reached.add(target);
+      if (/^(?:test|tools|examples)\//.test(target) && isFile(path.join(base, target))) reached.add(target);
     }
   }
   return [...needs];
+}
+
+/** @param {string} file */
+function isFile(file) {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }

@@ -7,6 +7,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { buildPackage, buildTests } from "./build.mjs";
 import { checks } from "./checks.mjs";
+import { ensureClients } from "./clients.mjs";
 import { ensureInstalled, node, program, root, toolMain } from "./project.mjs";
 import { runStages } from "./stages.mjs";
 
@@ -43,6 +44,7 @@ function totals() {
 
 await toolMain(async () => {
   await ensureInstalled();
+  if (!partial || vitestArgs.some((arg) => arg.includes("clients"))) await ensureClients();
   const groups = partial
     ? [[/** @type {const} */ (["tests", tests])]]
     : [

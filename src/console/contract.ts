@@ -86,6 +86,8 @@ export interface Overview {
   readonly flows: Readonly<Record<FlowStatus, Count>> | null;
   readonly deliveries: Readonly<Record<DeliveryStatus, Count>> | null;
   readonly attention: Count;
+  /** Only where the server runs with fsync off, and `durability: "server"` accepts that. */
+  readonly durability?: "server";
 }
 export type Window = "15m" | "1h" | "6h" | "24h";
 export interface Bucket {

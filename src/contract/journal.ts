@@ -85,6 +85,10 @@ export class ContractJournal implements Journal {
     }
   }
 
+  createNow(): never {
+    throw new AmendsError("NOT_SUPPORTED", "A custom `storage` cannot join a transaction. Leave `tx` out.");
+  }
+
   async createIn(): Promise<boolean> {
     throw notSupported("join a transaction");
   }

@@ -9,6 +9,7 @@ import { checkNote, type OperatorNote } from "../core/operator-note.ts";
 import { refuseUnknown } from "../core/options.ts";
 import { readTrail } from "../outbox/read/list.ts";
 import { readNowMs } from "../storage/database-time.ts";
+import { joinNow } from "../storage/joins/at-once.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import type { Database, Row } from "../storage/database.ts";
 import { COMMIT_SOON_MS } from "../runtime/duty.ts";
@@ -84,15 +85,8 @@ export class EventFlow<Tx = unknown> {
     events: EventValue | readonly EventValue[],
     options: PublishOptions<Tx> = {},
   ): Promise<readonly FlowRun[]> {
-    refuseUnknown(options, ["tx"], "events.publish");
+    const out = this.#fanOut(events, options);
     const { tx } = options;
-    const list = (Array.isArray(events) ? events : [events]) as readonly EventValue[];
-    for (const event of list) {
-      if (!sealOf(event))
-        throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
-    }
-    const trace = this.#engine.tracer.current();
-    const out = fanOut(this.#engine.registry, list, { correlation: undefined, causation: undefined, trace });
     if (tx === undefined) {
       this.#db.refuseInside?.();
       await this.#engine.publish(out);
@@ -102,6 +96,27 @@ export class EventFlow<Tx = unknown> {
     for (const part of parts(out)) await this.#engine.store.publishIn(session, part, tx);
     this.#engine.pool.dueIn(COMMIT_SOON_MS);
     return this.#handles(out);
+  }
+
+  /** @internal `publish` in a synchronous transaction. */
+  publishNow(events: EventValue | readonly EventValue[], options: PublishOptions<Tx>): readonly FlowRun[] {
+    const out = this.#fanOut(events, options);
+    const session = joinNow(this.#db, options.tx);
+    for (const part of parts(out)) this.#engine.store.publishNow(session, part);
+    this.#engine.pool.dueIn(COMMIT_SOON_MS);
+    return this.#handles(out);
+  }
+
+  /** What is written for these events. */
+  #fanOut(events: EventValue | readonly EventValue[], options: PublishOptions<Tx>): Fanout {
+    refuseUnknown(options, ["tx"], "events.publish");
+    const list = (Array.isArray(events) ? events : [events]) as readonly EventValue[];
+    for (const event of list) {
+      if (!sealOf(event))
+        throw new AmendsError("BAD_INPUT", "Only events can be published, made by `event(…)`.");
+    }
+    const trace = this.#engine.tracer.current();
+    return fanOut(this.#engine.registry, list, { correlation: undefined, causation: undefined, trace });
   }
 
   #handles({ runs }: Fanout): readonly FlowRun[] {

@@ -41,7 +41,7 @@ export function makeEngine(
   const warn: PartContext["warn"] = (fields, message) => context.warn(fields, message);
   const engine = new EventEngine({
     db: database,
-    registry: new SagaRegistry(define, dialect.name, sagas.known),
+    registry: new SagaRegistry(define, database, sagas.known),
     sagaStore: store,
     leaseMs,
     errorCodes,

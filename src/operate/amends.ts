@@ -23,8 +23,8 @@ import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
 import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
+import { joinNow } from "../storage/joins/at-once.ts";
 import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
-import { checkSagaRights } from "../storage/migrations/application-rights.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -60,6 +60,7 @@ import {
 import { nextDueMs } from "./next-due.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
+import { syncOperations, type SyncOperations } from "./sync-operations.ts";
 import { WorkerLookout } from "./workers.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
 
@@ -101,7 +102,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       closing: this.#closing.signal,
       workers: this.#workers,
     });
-    this.#registry = new Registry(options.sagas ?? [], options.database?.dialect.name);
+    this.#registry = new Registry(options.sagas ?? [], options.database);
     this.#journal = this.#makeJournal(options);
     this.#engine = this.#makeEngine(options);
     this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
@@ -187,6 +188,14 @@ export class Amends<Tx = unknown, Category extends string = string> {
     this.#refuseClosed();
     return sendSignal(this.#signalTools(), id, signal, payload, options);
   }
+
+  /** The operations in a synchronous transaction of SQLite, such as `db.transaction(fn)` of better-sqlite3. */
+  readonly sync: SyncOperations<Tx> = syncOperations<Tx>({
+    begin: (saga, input, id, tx) => this.#engine.startNow(saga, input, id, joinNow(this.#database, tx)),
+    handles: () => this.#handleTools(),
+    signals: () => this.#signalTools(),
+    parts: this,
+  });
 
   /** A handle on an existing saga. A definition types it; a saga of another definition is refused. */
   get(id: string): Promise<SagaRun>;
@@ -326,13 +335,10 @@ export class Amends<Tx = unknown, Category extends string = string> {
       leaseMs,
       owner,
       onRefused: this.#onRefused,
-      check: async () => options.database && checkSagaRights(options.database),
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => {
         this.#notices.rewound(run, foundVersion);
-        // The scan of the log finds it later if this fails.
-        if (options.database && foundVersion === undefined)
-          void foundLost(options.database, run.id, run.definition.name).catch(() => undefined);
+        if (foundVersion === undefined) foundLost(options.database, run.id, run.definition.name);
       },
       onBug: (error) => this.#notices.bug(error),
     });
@@ -356,13 +362,8 @@ export class Amends<Tx = unknown, Category extends string = string> {
   }
 
   #signalTools(): SignalTools<Tx> {
-    const context = this.#context;
-    return {
-      db: context.database,
-      engine: this.#engine,
-      retryLimits: retryLimitsOf(context, "signals"),
-      newId,
-    };
+    const retryLimits = retryLimitsOf(this.#context, "signals");
+    return { db: this.#context.database, engine: this.#engine, retryLimits, newId };
   }
 
   #handleTools(): ConstructorParameters<typeof SagaRun>[0] {

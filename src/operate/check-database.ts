@@ -3,6 +3,7 @@ import type { Duty } from "../runtime/duty.ts";
 import type { Registry } from "../sagas/define/registry.ts";
 import { openKinds } from "../sagas/read/figures.ts";
 import type { Database } from "../storage/database.ts";
+import { checkDutyRights } from "../storage/migrations/application-rights.ts";
 import { checkSchema } from "../storage/migrations/migrate.ts";
 import { retrying } from "../storage/read/reader.ts";
 import { answerInTime } from "../storage/retry.ts";
@@ -23,6 +24,7 @@ export function checkDatabase(tools: CheckTools, duties: readonly Duty[]): Promi
 async function check(tools: CheckTools, duties: readonly Duty[]): Promise<void> {
   const { db, sagas } = tools;
   await checkSchema(db);
+  for (const duty of duties) await checkDutyRights(db, duty.name);
   for (const duty of duties) await duty.check?.();
   if (duties.includes(sagas)) await warnOfUnknown(tools);
 }

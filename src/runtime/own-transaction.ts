@@ -82,11 +82,11 @@ class Overdue extends AbandonedTransaction {
 }
 
 /**
- * The grace period of a call in a transaction: on SQLite, a rollback under a running call would let it write
- * outside of the transaction.
+ * The grace period of a call in a transaction. On SQLite, and in a transaction of a client chosen with `joins`, a rollback
+ * under a running call would let it write outside of the transaction: there the call is waited for.
  */
 export function graceInTransaction(db: Database, graceMs: number | undefined): number | undefined {
-  return db.dialect.name === "sqlite" ? undefined : graceMs;
+  return db.dialect.name === "sqlite" || db.client !== undefined ? undefined : graceMs;
 }
 
 export async function callInTransaction<End, Written>(

@@ -87,12 +87,31 @@ export interface Session {
   query(statement: Sql): Promise<readonly Row[]>;
 }
 
+/** Statements inside a synchronous transaction of the caller, such as `db.transaction(fn)` of better-sqlite3. */
+export interface SyncSession {
+  readonly dialect: Dialect;
+  query(statement: Sql): readonly Row[];
+}
+
+/** What stands between Amends and the server, and what Amends trusts the server with. */
+export interface DatabaseAccess {
+  /** A pooler lends each transaction another connection of the server. */
+  readonly isPooled: boolean;
+  /** The server does not sync its log to disk itself, and `durability: "server"` accepts that. */
+  readonly trustsServer: boolean;
+}
+
 /** A database, made by `postgres(…)` or `sqlite(…)`. Pass it to `new Amends`. */
 export interface Database<Tx = unknown> {
   /** The SQL dialect. Parts of Amends use it. */
   readonly dialect: Dialect;
   /** The clock of this process, or a virtual one in tests. */
   readonly clock: Clock;
+  /**
+   * The client whose transactions application code passes as `tx` and receives in transactional steps, if one was chosen
+   * with `joins`. Undefined: the database's own driver.
+   */
+  readonly client?: string | undefined;
   /** The largest number of connections; undefined if there is only one. */
   readonly connections?: number;
   /**
@@ -105,12 +124,16 @@ export interface Database<Tx = unknown> {
    * Undefined if that cannot happen unnoticed.
    */
   readonly epoch?: number;
+  /** How the server is reached; PostgreSQL only. Known after `open`. */
+  readonly access?: DatabaseAccess;
   /** Calls back when the epoch has risen. */
   onReplaced?(listener: () => void): () => void;
   /** Connects, and throws if the database cannot give the guarantees of Amends. It can be called again. */
   open(): Promise<void>;
   /** Runs one statement in its own transaction. `limitMs` shortens the wait for the answer. */
   query(statement: Sql, limitMs?: number): Promise<readonly Row[]>;
+  /** Runs a statement that refuses to be part of a transaction, without a time limit. PostgreSQL only. */
+  alone?(statement: Sql): Promise<void>;
   /**
    * Runs several statements in one transaction, in one round trip if the driver can. Throws `DatabaseReplaced` before
    * anything is sent if `epoch` is given and is no longer the current one.
@@ -123,6 +146,8 @@ export interface Database<Tx = unknown> {
   transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
   /** A session in the caller's open transaction. */
   join(tx: Tx): Session;
+  /** The same for a synchronous transaction. Undefined if the database has none. */
+  joinNow?(tx: Tx): SyncSession;
   /**
    * Throws if the caller is inside a `foreign` transaction of this database: a second connection would wait for the
    * first.

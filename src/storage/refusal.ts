@@ -48,17 +48,20 @@ export function factsOf(cause: unknown): CauseFacts {
 const UNREACHABLE =
   "Check its address and that it runs. If this was a start, start it again with the same id: nothing is done twice.";
 
-/** PgBouncer in transaction mode, and poolers like it. */
+/** PgBouncer, and poolers like it, report their own errors as 08P01. */
 const POOLER =
-  "A connection pooler stands between Amends and the server. Pass a pool of your own, `postgres({ pool })`, as docs/guides/postgres.md says.";
+  'If it refuses a startup parameter, remove the parameter from the URL and from `connection`, and pass `pooler: "transaction"` to `postgres`. Its log has more (docs/guides/postgres.md, Poolers).';
+
+/** A session that is not the one that prepared the statement. */
+const OTHER_SESSION =
+  'A connection pooler has changed the session of the server. Pass `pooler: "transaction"` to `postgres`, or a URL that leads to the server itself.';
 
 const CONFLICT = "Two transactions conflicted. The work is repeated.";
 
 /** What to do about an error of the server, by its SQLSTATE. */
 const BY_STATE: Readonly<Record<string, string>> = {
-  "08P01": POOLER,
-  "26000": POOLER,
-  "42P05": POOLER,
+  "26000": OTHER_SESSION,
+  "42P05": OTHER_SESSION,
   "42P07":
     "The table exists, but the table of migrations does not list it. Run `migrate()` with the schema that made it, or with another `schema`.",
   "40001": CONFLICT,
@@ -84,6 +87,7 @@ function messageOf(
   ].filter((part) => part !== undefined && part !== false && part !== "");
   const why = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
   const advice = BY_STATE[facts.cause ?? ""];
+  if (facts.cause === "08P01") return `The connection was refused by a pooler${why}. ${POOLER}`;
   switch (code) {
     case "DATABASE_UNREACHABLE":
       return dialect === "sqlite"

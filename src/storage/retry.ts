@@ -7,6 +7,7 @@ import { delayMs, type Backoff } from "../core/backoff.ts";
 import { AmendsError } from "../core/errors.ts";
 import { sleep, systemClock } from "./clock.ts";
 import type { Database } from "./database.ts";
+import { forbidden } from "./postgres/rights/forbidden.ts";
 import { refusal } from "./refusal.ts";
 
 const SCHEDULE: Backoff = { baseMs: 20, capMs: 2_000, factor: 2 };
@@ -36,7 +37,7 @@ export interface DatabaseWatch {
 export const BRIEF_RETRIES: RetryLimits = { attemptMax: 8 };
 
 export async function persist<T>(
-  db: Pick<Database, "dialect" | "clock" | "callMs">,
+  db: Pick<Database, "dialect" | "clock" | "callMs"> & Partial<Pick<Database, "query">>,
   work: () => Promise<T>,
   retryLimits: RetryLimits = BRIEF_RETRIES,
 ): Promise<T> {
@@ -52,6 +53,7 @@ export async function persist<T>(
     } catch (error) {
       if (error instanceof AmendsError) throw error;
       const trouble = db.dialect.trouble(error);
+      if (trouble.code === "DATABASE_FORBIDDEN") throw await forbidden(db, error);
       if (trouble.kind === "permanent" || trouble.code === "DATABASE_READ_ONLY")
         throw refusal(db.dialect.name, trouble.code, error);
       retryLimits.watch?.trouble(refusal(db.dialect.name, trouble.code, error));

@@ -2,7 +2,8 @@
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../runtime/part.ts";
 import { DELIVERY, ORCHESTRATOR, SENDER } from "../storage/migrations/webhook-roles.ts";
-import { checkRights, type Role } from "../storage/postgres/rights.ts";
+import { checkRights } from "../storage/postgres/rights/check-rights.ts";
+import type { Role } from "../storage/postgres/rights/rights.ts";
 import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { DeadLetters } from "./dead-letters/dead-letters.ts";
 import { deliveryDuty } from "./deliver/delivery-duty.ts";

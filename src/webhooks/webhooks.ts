@@ -8,6 +8,8 @@ import { recordedNote, type OperatorNote, type OptionalNote } from "../core/oper
 import { refuseUnknown } from "../core/options.ts";
 import { ActionLog } from "../audit/action-log.ts";
 import type { Database, Session } from "../storage/database.ts";
+import { joinNow } from "../storage/joins/at-once.ts";
+import { performNow } from "../storage/joins/work.ts";
 import { answerInTime, persist, type RetryLimits } from "../storage/retry.ts";
 import type { Duty } from "../runtime/duty.ts";
 import { retryLimitsOf, type PartContext, type PublishOptions } from "../runtime/part.ts";
@@ -87,6 +89,13 @@ export class Webhooks<Tx = unknown> {
       return this.#write((session) => publisher.publish(session, named));
     }
     return publisher.publish(this.#host.database.join(tx), event);
+  }
+
+  /** @internal `publish` in a synchronous transaction. */
+  publishNow(event: WebhookEvent, options: PublishOptions<Tx>): Published {
+    refuseUnknown(options, ["tx"], "webhooks.publish");
+    const session = joinNow(this.#host.database, options.tx);
+    return performNow(session, this.#parts.publisher.publishing(session.dialect, event));
   }
 
   /**

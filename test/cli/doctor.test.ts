@@ -34,7 +34,7 @@ onEachDatabase((database) => {
     const checks = findings.map(({ check }) => check);
     const settings =
       database.name === "postgres"
-        ? ["server", "durability", "commits", "time limits", "connections"]
+        ? ["server", "durability", "commits", "time limits", "connections", "pooler", "wake-up"]
         : ["library", "journal", "durability", "erasure", "locks"];
     expect(checks).toEqual([
       "Node.js",
@@ -229,7 +229,7 @@ onDatabase("postgres", () => {
     expect(`${detail} ${advice}`).not.toMatch(/amends doctor|see the cause/);
   });
 
-  it("[P-03] a pooler that refuses settings: the doctor shows the cause and the way around it", async () => {
+  it("[P-03][C-04] a refusal by a pooler is told as what it is, with the parameter and what to do", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.end(refusalOf("08P01", "unsupported startup parameter: jit")));
@@ -239,8 +239,9 @@ onDatabase("postgres", () => {
     const found = await doctor(`postgres://app@127.0.0.1:${port}/shop`);
     server.close();
     const { detail } = found.find("database") as Finding;
-    expect(detail).toContain("SQLSTATE 08P01, unsupported startup parameter: jit");
-    expect(detail).toContain("postgres({ pool })");
+    expect(detail).toContain("refused by a pooler (SQLSTATE 08P01, unsupported startup parameter: jit)");
+    expect(detail).toContain('`pooler: "transaction"`');
+    expect(detail).not.toContain("Check its address");
   });
 });
 

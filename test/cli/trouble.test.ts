@@ -151,7 +151,7 @@ onDatabase("postgres", (database) => {
 onDatabase("sqlite", (database) => {
   it("[P-03] SQLite has no roles, and says so", async () => {
     const { code, err } = await cli(["migrate", "--roles", "--database", await database.place()]);
-    expect([code, err]).toEqual([1, "error: SQLite has no roles: leave `roles` out.\n"]);
+    expect([code, err]).toEqual([1, "error: SQLite has no roles: leave roles and grants out.\n"]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** How a database would carry a statement out: which of our tables it would read from one end to the other. */
 import pg from "pg";
-import { connectionDefaults } from "../../src/storage/postgres/connection.ts";
+import { connectionDefaults } from "../../src/storage/postgres/settings.ts";
 import type { Database } from "../../src/storage/database.ts";
 import { sql, type Sql } from "../../src/storage/sql.ts";
 

@@ -10,7 +10,10 @@ import { codeBlocks, pages } from "./markdown.ts";
 const folder = path.join(root, "build", "docs-blocks");
 
 it("every TypeScript block in the docs compiles", { timeout: 120_000 }, async () => {
-  const blocks = pages().flatMap(codeBlocks);
+  // The blocks about clients are compiled where the clients are installed (test/clients).
+  const blocks = pages()
+    .filter(({ name }) => name !== "docs/guides/your-client.md")
+    .flatMap(codeBlocks);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const { page, line, module } of blocks) {

@@ -9,7 +9,7 @@ import { root } from "../../tools/project.mjs";
 
 const read = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
-const rows = [...read("docs/guides/entries.md").matchAll(/^\| `(amends[\w/]*)` \| [^|]+ \| ([^|]+) \|$/gm)];
+const rows = [...read("docs/guides/entries.md").matchAll(/^\| `(amends[\w/-]*)` \| [^|]+ \| ([^|]+) \|$/gm)];
 
 const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, { types?: string }> };
 

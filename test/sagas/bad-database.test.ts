@@ -33,8 +33,8 @@ onEachDatabase((database) => {
   it("[K-21] a database that is too new is refused by worker and migration, and says what to do", async () => {
     const look = await onlooker(database);
     await look.db.query(
-      sql`insert into ${look.db.dialect.table("migrations")} (id, name, checksum, applied_at)
-        values (9999, 'future', 'x', ${look.db.dialect.now()})`,
+      sql`insert into ${look.db.dialect.table("migrations")} (id, name, checksum, breaking, applied_at)
+        values (9999, 'future', 'x', ${look.db.dialect.pick({ postgres: sql`true`, sqlite: sql`1` })}, ${look.db.dialect.now()})`,
     );
     const amends = await database.amends({
       sagas: [order],

@@ -9,7 +9,6 @@ import { sqliteDialect } from "../../src/storage/sqlite/dialect.ts";
 import { openSqlite } from "../../src/storage/sqlite/driver.ts";
 import { isTooOld } from "../../src/storage/sqlite/version.ts";
 import { sql } from "../../src/storage/sql.ts";
-import { startPostgres } from "../../tools/postgres-server.mjs";
 import { onDatabase } from "../support/databases.ts";
 
 onDatabase("postgres", (database) => {
@@ -24,17 +23,6 @@ onDatabase("postgres", (database) => {
       ]);
     }
   });
-
-  it("[X-04] a PostgreSQL that runs without fsync is refused", async () => {
-    const server = await startPostgres({ own: true, settings: { fsync: "off" } });
-    const db = postgres(server.url);
-    try {
-      await expect(db.open()).rejects.toMatchObject({ code: "DATABASE_UNSAFE" });
-    } finally {
-      await db.close();
-      await server.stop();
-    }
-  }, 90_000);
 
   it("[K-20] a schema whose name the server reserves is refused in words, and every other name works", async () => {
     const db = await database.open();

@@ -50,17 +50,17 @@ onDatabase("postgres", (database) => {
     }
   }
 
-  it("[K-20] a pool is refused: each of its statements would commit by itself", async () => {
+  it("[K-20][C-02] a pool is refused: each of its statements would commit by itself", async () => {
     await database.open();
     const found = await withPool(2, (pool) => refusals(database, pool));
     expect(found).toEqual(["BAD_OPTION", "BAD_OPTION", 0]);
   });
 
-  it("[K-20] an object that passes statements on to a pool has no open transaction", async () => {
+  it("[K-20][C-02] an object that passes statements on to a pool has no open transaction", async () => {
     await database.open();
     const found = await withPool(2, (pool) =>
       refusals(database, {
-        query: async (statement: pg.QueryConfig) => (await pool.query<object>(statement)).rows,
+        query: (text: string, values: unknown[]) => pool.query<object>(text, values),
       }),
     );
     expect(found).toEqual(["NEEDS_TRANSACTION", "NEEDS_TRANSACTION", 0]);
@@ -70,7 +70,7 @@ onDatabase("postgres", (database) => {
     await database.open();
     const found = await within((client) =>
       refusals(database, {
-        query: async (statement: pg.QueryConfig) => (await client.query<object>(statement)).rows,
+        query: async (text: string, values: unknown[]) => (await client.query<object>(text, values)).rows,
       }),
     );
     expect(found).toEqual(["BAD_OPTION", "BAD_OPTION", 0]);
@@ -79,12 +79,14 @@ onDatabase("postgres", (database) => {
   it("[K-20] an object that passes statements on to a client with a transaction works", async () => {
     await database.open();
     const found = await within((client) =>
-      refusals(database, { query: (statement: pg.QueryConfig) => client.query(statement) }),
+      refusals(database, {
+        query: (text: string, values: unknown[]) => client.query(text, values),
+      }),
     );
     expect(found).toEqual(["accepted", "accepted", 0]);
   });
 
-  it("[K-20] a client of another database is refused, whether or not that has tables of Amends", async () => {
+  it("[K-20][C-02] a client of another database is refused, whether or not that has tables of Amends", async () => {
     await database.open();
     for (const [content, code] of [
       ["migrated", "BAD_OPTION"],

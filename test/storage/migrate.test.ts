@@ -2,14 +2,9 @@ import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { Database, Dialect } from "../../src/storage/database.ts";
-import {
-  checkSchema,
-  migrate,
-  MIGRATIONS,
-  readMigrations,
-  type Migration,
-} from "../../src/storage/migrations/migrate.ts";
-import { sql } from "../../src/storage/sql.ts";
+import { checkSchema, migrate, readMigrations } from "../../src/storage/migrations/migrate.ts";
+import { MIGRATIONS, type Migration } from "../../src/storage/migrations/migration.ts";
+import { raw, sql } from "../../src/storage/sql.ts";
 import { loginAs } from "../webhooks/support/logins.ts";
 import { onDatabase, onEachDatabase } from "../support/databases.ts";
 
@@ -44,6 +39,16 @@ function nameOf(dialect: Dialect, table: string): string {
 async function pets(db: Database): Promise<readonly unknown[]> {
   const rows = await db.query(sql`select name from ${db.dialect.table("pets")} order by id`);
   return rows.map((row) => row["name"]);
+}
+
+/** A migration of a version to come. */
+async function later(db: Database, isBreaking: boolean): Promise<void> {
+  const { dialect } = db;
+  const breaking = dialect.pick({ postgres: String(isBreaking), sqlite: isBreaking ? "1" : "0" });
+  await db.query(
+    sql`insert into ${dialect.table("migrations")} (id, name, checksum, breaking, applied_at)
+      values (99, 'later', 'x', ${raw(breaking)}, ${dialect.now()})`,
+  );
 }
 
 onEachDatabase((database) => {
@@ -122,12 +127,9 @@ onEachDatabase((database) => {
     await expect(migrate(db)).rejects.toMatchObject({ code: "MIGRATION_CHANGED" });
   });
 
-  it("[K-21] a schema that is newer than this version is refused by the worker and by migrate", async () => {
+  it("[K-21] a schema with a breaking migration that this version does not know is refused by the worker and by migrate", async () => {
     const db = await database.open();
-    const { dialect } = db;
-    await db.query(
-      sql`insert into ${dialect.table("migrations")} values (99, 'later', 'x', ${dialect.now()})`,
-    );
+    await later(db, true);
     const amends = await database.amends({ sagas: [one], database: db });
     const refusal = { code: "SCHEMA_TOO_NEW", details: { found: 99 } };
     const worker = amends.worker();
@@ -135,6 +137,15 @@ onEachDatabase((database) => {
     expect(worker.running).toBe(false);
     await expect(worker.runOnce()).rejects.toMatchObject(refusal);
     await expect(amends.migrate()).rejects.toMatchObject(refusal);
+  });
+
+  it("[K-21][C-07] a newer schema whose migrations are not breaking is no obstacle: old workers go on during a deploy", async () => {
+    const db = await database.open();
+    await later(db, false);
+    const amends = await database.amends({ sagas: [one], database: db });
+    expect(await amends.migrate()).toEqual([]);
+    await database.worker(amends);
+    expect(await (await amends.start(one, {})).result()).toMatchObject({ status: "COMPLETED" });
   });
 
   it("[K-21] a database without tables, or with older ones, is refused with the advice to migrate", async () => {

@@ -42,7 +42,7 @@ it("[S-19] `tx` is the database's own kind of transaction", () => {
   void onPostgres.start(order, { sku: "tea" }, { tx: handle });
   // @ts-expect-error nor the other way round
   void onSqlite.start(order, { sku: "tea" }, { tx: client });
-  expectTypeOf(postgres).returns.toEqualTypeOf<Database<pg.ClientBase>>();
+  expectTypeOf(postgres({ url: "" })).toEqualTypeOf<Database<pg.ClientBase>>();
 });
 
 it("[S-18] the outcome tells its cases apart, with results and errors typed", async () => {

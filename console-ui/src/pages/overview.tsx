@@ -66,6 +66,9 @@ export function OverviewPage(): JSX.Element {
         }
       >
         <p>Throughput, latency and open issues.</p>
+        {overview?.durability === "server" && (
+          <p role="note">This server runs with fsync off: keeping commits is left to its storage.</p>
+        )}
       </PageHead>
       {failure && !overview ? (
         <div class="card">

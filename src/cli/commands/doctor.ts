@@ -3,10 +3,11 @@ import process from "node:process";
 import { createRequire } from "node:module";
 import type { Health, Session } from "../../console/contract.ts";
 import { openSqlite } from "../../storage/sqlite/driver.ts";
-import { readMigrations } from "../../storage/migrations/migrate.ts";
+import { readMigrations, type MissingMigration } from "../../storage/migrations/migrate.ts";
 import { persist } from "../../storage/retry.ts";
 import { SOURCE, withApi } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
+import { accessOf } from "../doctor/access.ts";
 import { dataMapOf } from "../doctor/data-map.ts";
 import { plansOf } from "../doctor/plans.ts";
 import { clockOf, orphanedOf, progressOf } from "../doctor/progress.ts";
@@ -29,7 +30,8 @@ const CONCURRENCY = 100;
 export const doctor: Command = command({
   name: "doctor",
   group: "Set up",
-  summary: "Checks versions, schema, settings, clock, pool, plans and progress, and says what to do.",
+  summary:
+    "Checks versions, schema, settings, pooler, clock, rights, plans and progress, and says what to do.",
   about: "Exits with 1 if it finds an error. Warnings are printed and do not change the exit code.",
   options: { ...SOURCE, ...JSON_OUT },
   examples: [
@@ -152,15 +154,10 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
     findings.push(...[await persist(db, look).catch(asFinding(check))].flat());
   };
   await ask("settings", () => settingsOf(db, config?.worker?.concurrency ?? CONCURRENCY));
+  await ask("pooler", () => accessOf(db));
   await ask("clock", () => clockOf(db, () => world.nowMs()));
-  if (missing.length > 0) {
-    const names = missing.map(({ name }) => name).join(", ");
-    findings.push(
-      wrong("schema", `${many(missing.length, "migration")} missing: ${names}`, "Run: amends migrate"),
-    );
-    return;
-  }
-  findings.push(ok("schema", `${many(applied.length, "migration")}, none missing`));
+  findings.push(schemaFinding(applied.length, missing));
+  if (missing.some(({ isNeeded }) => isNeeded)) return;
   await ask("file", () => fileOf(db));
   await ask("refusals", () => refusalsOf(db));
   const before = findings.length;
@@ -172,6 +169,15 @@ async function examine(local: Local, findings: Finding[], world: World): Promise
   await ask("progress", () => progressOf(db, config));
   await ask("log", () => orphanedOf(db));
   if (erasure) await ask("data map", async () => dataMapOf(await erasure.check()));
+}
+
+function schemaFinding(applied: number, missing: readonly MissingMigration[]): Finding {
+  if (missing.length === 0) return ok("schema", `${many(applied, "migration")}, none missing`);
+  const names = missing.map(({ name }) => name).join(", ");
+  const detail = `${many(missing.length, "migration")} missing: ${names}`;
+  const advice = "Run: amends migrate";
+  if (missing.some(({ isNeeded }) => isNeeded)) return wrong("schema", detail, advice);
+  return warn("schema", `${detail}, indexes without which statements are slower`, advice);
 }
 
 const SIGNS: Readonly<Record<Finding["level"], readonly [sign: string, colour: Colour]>> = {

@@ -3,7 +3,7 @@
  * nothing of an object that was dropped by hand.
  */
 import type { Database } from "../../storage/database.ts";
-import { allStatements } from "../../storage/migrations/migrate.ts";
+import { allStatements } from "../../storage/migrations/migration.ts";
 import { readObjects } from "../../storage/read/diagnosis.ts";
 import { ok, wrong, type Finding } from "./finding.ts";
 

@@ -1,7 +1,8 @@
 /** Checks the rights of this login, and what the database refuses to record. */
 import type { Database } from "../../storage/database.ts";
-import { APPLICATION_RIGHTS } from "../../storage/migrations/application-rights.ts";
-import { listRights, missingRights } from "../../storage/postgres/rights.ts";
+import { APPLICATION_RIGHTS } from "../../storage/migrations/process-rights.ts";
+import { missingRights } from "../../storage/postgres/rights/check-rights.ts";
+import { listRights } from "../../storage/postgres/rights/rights.ts";
 import { readOldest } from "../../storage/read/selection.ts";
 import { reportedRefusals } from "../../storage/write/refused-writes.ts";
 import { many } from "../terminal/words.ts";
@@ -14,7 +15,7 @@ export async function rightsOf(db: Database): Promise<readonly Finding[]> {
   if (db.dialect.name !== "postgres") return [];
   const missing = await missingRights(db, APPLICATION_RIGHTS);
   if (missing.length === 0) return [ok("rights", "this login has the rights of an application")];
-  const advice = "Grant what its parts need: docs/guides/postgres.md has the grants.";
+  const advice = "Grant what its parts need: amends migrate --print-grants LOGIN prints the grants.";
   return [warn("rights", `this login lacks: ${listRights(missing)}`, advice)];
 }
 

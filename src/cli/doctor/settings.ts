@@ -33,13 +33,7 @@ async function postgresSettings(db: Database, concurrency: number): Promise<read
   const commit = get("synchronous_commit");
   return [
     ok("server", `PostgreSQL ${get("server_version")}`),
-    get("fsync") === "on" && get("full_page_writes") === "on"
-      ? ok("durability", "fsync and full_page_writes are on")
-      : wrong(
-          "durability",
-          `fsync is ${get("fsync")}, full_page_writes is ${get("full_page_writes")}`,
-          "Turn both on: a crash of the machine can lose or corrupt what was acknowledged.",
-        ),
+    durabilityOf(settings, db.access?.trustsServer === true),
     commit === "off" || commit === "local"
       ? warn(
           "commits",
@@ -58,6 +52,20 @@ async function postgresSettings(db: Database, concurrency: number): Promise<read
         ),
     ...(await connectionsOf(db, Number(get("max_connections")), concurrency)),
   ];
+}
+
+function durabilityOf(settings: ServerSettings, isTrusted: boolean): Finding {
+  const { fsync, full_page_writes: pages } = settings;
+  if (fsync === "on" && pages === "on") return ok("durability", "fsync and full_page_writes are on");
+  const detail = `fsync is ${fsync}, full_page_writes is ${pages}`;
+  if (isTrusted)
+    return warn(
+      "durability",
+      `${detail}; \`durability: "server"\` accepts that`,
+      "Right for a host whose storage keeps commits by itself, and for tests. Elsewhere a crash of the machine loses or corrupts what was acknowledged.",
+    );
+  const advice = "Turn both on: a crash of the machine can lose or corrupt what was acknowledged.";
+  return wrong("durability", detail, advice);
 }
 
 /** One connection is enough to be correct; what may be missing is room on the server, and speed. */

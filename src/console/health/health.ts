@@ -53,7 +53,8 @@ export class Readiness {
       const writable = await isWritable(db);
       const ages = await dueAges(db);
       const { running } = await workersOf(db);
-      const detail = writable ? "the database accepts writes" : "the database is read-only";
+      const trusted = db.access?.trustsServer === true ? ', with fsync off (`durability: "server"`)' : "";
+      const detail = writable ? `the database accepts writes${trusted}` : "the database is read-only";
       // One check per part, because progress in one part says nothing about another.
       const due = Object.entries(ages).map(([part, ageMs]) => ({
         name: `due ${part}`,

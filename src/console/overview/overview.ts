@@ -34,7 +34,8 @@ export function spansOf(window: Window, nowMs: number): Spans {
 }
 
 export async function overviewOf(context: ConsoleContext, window: Window): Promise<Overview> {
-  const { reader } = context;
+  const { reader, db } = context;
+  await db.open();
   const { nowMs, byStatus } = await countSagas(reader, sagaMachine.states, COUNT_MAX);
   const spans = spansOf(window, nowMs);
   const ended = await countEndedSagas(reader, spans, BUCKET_MAX);
@@ -53,6 +54,7 @@ export async function overviewOf(context: ConsoleContext, window: Window): Promi
     flows: await countRuns(reader, COUNT_MAX),
     deliveries: await countDeliveries(reader, COUNT_MAX),
     attention: (await context.attention()).total,
+    ...(db.access?.trustsServer === true && { durability: "server" }),
   };
 }
 

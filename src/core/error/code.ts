@@ -90,7 +90,7 @@ export type ErrorCode =
   | "DATABASE_UNREACHABLE"
   /**
    * The database has settings under which it can lose what it acknowledged, or keep what was erased. Change
-   * the setting that the message names.
+   * the setting that the message names; `durability: "server"` accepts a PostgreSQL with fsync off.
    */
   | "DATABASE_UNSAFE"
   /**

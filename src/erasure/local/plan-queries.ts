@@ -240,7 +240,7 @@ function looseSurrogate(column: Sql, text: string): Sql {
 }
 
 export function constant(dialect: Dialect, type: ColumnType, value: SurrogateValue): Sql {
-  if (dialect.name === "postgres") return sql`cast(${String(value)} as ${raw(type.sqlName)})`;
+  if (dialect.name === "postgres") return sql`cast(${String(value)}::text as ${raw(type.sqlName)})`;
   if (type.family === "bytes" && value === "") return raw("x''");
   return sql`${typeof value === "boolean" ? Number(value) : value}`;
 }

@@ -5,8 +5,8 @@
 import { AmendsError } from "../../core/errors.ts";
 import { deliveryId } from "../../core/flow/sealed.ts";
 import type { FlowPlan } from "../../core/flow/state.ts";
-import type { Dialect } from "../../storage/database.ts";
 import type { AnySaga } from "../../sagas/define/definition.ts";
+import { mismatchOf, type TransactionOffer } from "../../sagas/define/transaction-kind.ts";
 import type { AnyEvent } from "./event.ts";
 import { isEventType, type AnyHandler } from "./handler.ts";
 import { waitHandler } from "./wait-handler.ts";
@@ -52,7 +52,7 @@ export type EventDefinition = AnyHandler | AnySagaDef;
 export class SagaRegistry {
   /** Which handler is which saga's step. */
   readonly mapping: HandlerSagaMapping;
-  readonly #dialect: Dialect["name"] | undefined;
+  readonly #offer: TransactionOffer | undefined;
   readonly #sagas: ReadonlyMap<string, AnySagaDef>;
   readonly #handlers = new Map<string, AnyHandler>();
   readonly #subscribers = new Map<string, AnyHandler[]>();
@@ -64,12 +64,12 @@ export class SagaRegistry {
   /** Throws `BAD_DEFINITION` or a `SagaContractViolation` if the definitions contradict each other. */
   constructor(
     definitions: readonly EventDefinition[],
-    dialect?: Dialect["name"],
+    offer?: TransactionOffer,
     waiting: readonly AnySaga[] = [],
   ) {
     if (!Array.isArray(definitions)) throw bad("`events` must be a list of handlers and event sagas.");
     const isSaga = (one: EventDefinition): one is AnySagaDef => one instanceof SagaDef;
-    this.#dialect = dialect;
+    this.#offer = offer;
     this.#sagas = byName(definitions.filter(isSaga));
     const sagas = [...this.#sagas.values()];
     this.mapping = buildHandlerSagaMapping(sagas);
@@ -142,11 +142,8 @@ export class SagaRegistry {
         `Two handlers are named ${name}: one is ${contractOf(known)}, the other one ${contractOf(handler)}. Rename one of them.`,
       );
     }
-    if (transaction && transaction.dialect !== this.#dialect) {
-      throw bad(
-        `Handler ${name} wants a transaction of ${transaction.dialect}, but the events are kept in ${this.#dialect ?? "a storage without transactions"}.`,
-      );
-    }
+    const mismatch = transaction && mismatchOf(transaction, this.#offer);
+    if (mismatch !== undefined) throw bad(`Handler ${name} ${mismatch}`);
     for (const event of [on, ok, err]) this.#addEvent(event);
     // The same definition, loaded twice: two bundles, or a module that was loaded again. The newer one runs.
     this.#handlers.set(name, handler);
@@ -221,7 +218,7 @@ export class SagaRegistry {
 
 /** A handler's contract: two handlers with the same name and contract are one definition. */
 function contractOf({ on, ok, err, transaction }: AnyHandler): string {
-  const kind = transaction ? ` in a transaction of ${transaction.dialect}` : "";
+  const kind = transaction ? ` in a transaction of ${transaction.client ?? transaction.dialect}` : "";
   return `${on.type} → ${ok.type} | ${err.type}${kind}`;
 }
 

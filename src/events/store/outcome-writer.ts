@@ -84,6 +84,14 @@ export async function writeInside(tools: WriteTools, item: WriteItem): Promise<W
   }
 }
 
+/** The statements of new rows and the runs that they begin, in an open transaction. They have nothing to answer. */
+export function publishStatements(
+  { dialect, leaseMs }: Omit<WriteTools, "execute">,
+  out: Fanout,
+): readonly Sql[] {
+  return writeStatements(dialect, contentsOf([{ outcome: undefined, out, claims: [] }]), leaseMs, "checked");
+}
+
 /** Outcomes of one run are written one after the other: the first one makes the second decision outdated. */
 function onePerRun(
   items: readonly WriteItem[],

@@ -1,4 +1,5 @@
 /** Runs and deliveries in a database. Publications and outcomes share commits; the other operations are rare. */
+import { AmendsError } from "../../core/errors.ts";
 import type { DatabaseWatch } from "../../storage/retry.ts";
 import { SUPERSEDED } from "../../core/outbox/machine.ts";
 import {
@@ -18,13 +19,14 @@ import { idOf, knownIds } from "../../outbox/queries.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
 import { readTraceparent, sagaTraceparent } from "../../runtime/trace.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
-import type { Database, Dialect, Row, Session } from "../../storage/database.ts";
+import type { Database, Dialect, Row, Session, SyncSession } from "../../storage/database.ts";
 import { LaneTurns } from "../../storage/lanes.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { Delivery, Fanout, Move, Outcome, RunRecord } from "../run/outcome.ts";
 import {
   trailOf,
+  publishStatements,
   writeInside,
   writeTogether,
   type WriteAnswer,
@@ -100,6 +102,18 @@ export class FlowStore {
     await this.#saveOwn(session, tx, item);
   }
 
+  /** The same in a synchronous transaction. A store of one's own is asynchronous. */
+  publishNow(session: SyncSession, out: Fanout): void {
+    if (this.#own) {
+      throw new AmendsError(
+        "NOT_SUPPORTED",
+        "A store of your own saves asynchronously, and a synchronous transaction cannot wait for it. Publish in an asynchronous transaction.",
+      );
+    }
+    const tools = { dialect: session.dialect, leaseMs: this.#leaseMs };
+    for (const statement of publishStatements(tools, out)) session.query(statement);
+  }
+
   settle(outcome: Outcome, claims: readonly NewDelivery[] = NO_CLAIMS): Promise<WriteAnswer> {
     return this.#writer.submit({ outcome, out: outcome.out, claims });
   }
@@ -134,7 +148,7 @@ export class FlowStore {
           isSent = true;
           const { isWritten } = await this.settleIn(session, outcome, NO_CLAIMS, tx);
           if (!isWritten) throw new NotWritten();
-        });
+        }, this.#own !== undefined);
         return true;
       } catch (thrown) {
         if (thrown instanceof NotWritten) return false;
@@ -240,7 +254,7 @@ export class FlowStore {
   }
 
   #inside(session: Session): WriteTools {
-    return { ...this.#tools, execute: (statements) => inTurn(session, statements) };
+    return { ...this.#tools, dialect: session.dialect, execute: (statements) => inTurn(session, statements) };
   }
 }
 

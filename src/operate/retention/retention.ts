@@ -7,7 +7,7 @@ import { isOutage, AmendsError, errorLabel } from "../../core/errors.ts";
 import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import type { SagaView } from "../../sagas/view/view.ts";
 import { persist } from "../../storage/retry.ts";
-import { checkRole, setRole } from "../../storage/postgres/role.ts";
+import { checkRole, setRole } from "../../storage/postgres/rights/role.ts";
 import type { Duty, Leaving } from "../../runtime/duty.ts";
 import { retryLimitsOf, type PartContext } from "../../runtime/part.ts";
 import { choresOf, type Chore, type Swept, type Transact } from "./chores.ts";

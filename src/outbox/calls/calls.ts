@@ -21,6 +21,8 @@ import { refuseArguments, refuseUnknown } from "../../core/options.ts";
 import { decide, decideBefore, type Decision, type Outcome } from "../../core/outbox/decide.ts";
 import { isErr } from "../../core/result.ts";
 import type { Session } from "../../storage/database.ts";
+import { atOnce, joinNow } from "../../storage/joins/at-once.ts";
+import { perform, performNow } from "../../storage/joins/work.ts";
 import { retrying } from "../../storage/read/reader.ts";
 import { readPage, sourceOf, type Source } from "../../storage/read/selection.ts";
 import { answerInTime, persist, type RetryLimits } from "../../storage/retry.ts";
@@ -148,14 +150,27 @@ export class Calls<Tx = unknown> {
     const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
     const { tx } = options;
     if (tx !== undefined) {
-      const queued = await writeCall(database.join(tx), made);
+      const session = database.join(tx);
+      const queued = await perform(session, writeCall(session.dialect, made));
       this.#pool.dueIn((made.gate?.afterMs ?? 0) + COMMIT_SOON_MS);
       return queued;
     }
     database.refuseInside?.();
-    const write = (): Promise<QueuedCall> => database.transaction((session) => writeCall(session, made));
+    const write = (): Promise<QueuedCall> =>
+      database.transaction((session) => perform(session, writeCall(session.dialect, made)));
     const queued = await answerInTime(database, persist(database, write, this.#retryLimits));
     this.#pool.dueIn(made.gate?.afterMs ?? 0);
+    return queued;
+  }
+
+  /** @internal `enqueue` in a synchronous transaction. */
+  enqueueNow(call: CallDefinition, input: unknown, options: EnqueueOptions<Tx>): QueuedCall {
+    const { database, tracer } = this.#host;
+    const newId = (): string => this.#host.newId();
+    const payload = atOnce(encodeInput(call, input), `The input of call ${call.name}`);
+    const made = readCall(call.name, payload, options as EnqueueOptions<never>, newId, tracer.current());
+    const queued = performNow(joinNow(database, options.tx), writeCall(database.dialect, made));
+    this.#pool.dueIn((made.gate?.afterMs ?? 0) + COMMIT_SOON_MS);
     return queued;
   }
 

@@ -67,9 +67,15 @@ export function defineCall<Schema extends StandardSchemaV1>(
 }
 
 /** The input as it is stored. The error names the path that does not fit, never the value. */
-export async function encodeInput(call: CallDefinition, given: unknown): Promise<string> {
+export function encodeInput(call: CallDefinition, given: unknown): string | Promise<string> {
+  const result = call.schema["~standard"].validate(given);
+  return result instanceof Promise
+    ? result.then((validated) => toJson(call, validated))
+    : toJson(call, result);
+}
+
+function toJson(call: CallDefinition, result: StandardSchemaV1.Result<unknown>): string {
   const field = `The input of call ${call.name}`;
-  const result = await call.schema["~standard"].validate(given);
   if (result.issues) {
     const paths = result.issues.map(({ path }) =>
       (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),

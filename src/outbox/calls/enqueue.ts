@@ -8,7 +8,8 @@ import { AmendsError } from "../../core/errors.ts";
 import { checkId } from "../../core/identity.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import { FOUND_CALL, insertCall, selectCallByKey, type CallGate, type NewCall } from "./queries.ts";
 
 /** The options of `enqueue`. */
@@ -80,18 +81,17 @@ function fingerprint(name: string, key: string, payload: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, FINGERPRINT_LENGTH);
 }
 
-export async function writeCall(session: Session, call: NewCall): Promise<QueuedCall> {
-  const { dialect } = session;
+export function* writeCall(dialect: Dialect, call: NewCall): Work<QueuedCall> {
   const { entryId, name, dedupe } = call;
-  const [written] = await session.query(insertCall(dialect, call));
+  const [written] = yield insertCall(dialect, call);
   if (written) {
     const notice = dialect.notify();
-    if (notice) await session.query(notice);
+    if (notice) yield notice;
     return { entryId, created: true };
   }
   // Without a caller's id the row is our own: an earlier commit, whose answer was lost, wrote it.
   if (!dedupe) return { entryId, created: true };
-  const [row] = await session.query(selectCallByKey(dialect, name, dedupe.key));
+  const [row] = yield selectCallByKey(dialect, name, dedupe.key);
   if (!row) throw removed(name, dedupe.key);
   const found = FOUND_CALL.read(row);
   if (found.fingerprint !== dedupe.fingerprint) throw conflict(name, dedupe.key);

@@ -17,6 +17,7 @@ import { readSagaOptions, type SagaSettings, type StepDefinition } from "./setti
 import { isSchema } from "./signal.ts";
 import type { ForwardGroup, ParallelOptions, StepGroup, Together } from "./parallel-options.ts";
 import { readParallel } from "./parallel-steps.ts";
+import type { TransactionKind } from "./transaction-kind.ts";
 import type { EventWait, ForwardLimit, MatchField, OnTimeout, SignalWait, Waited } from "./wait-options.ts";
 import { readSleep, readWaitFor } from "./wait-steps.ts";
 
@@ -59,14 +60,6 @@ export interface UndoContext<Input, Results, Value, Tx = undefined> extends Call
   readonly result: Value | undefined;
   /** The idempotency key of the act. Undo by this key if there is no result. */
   readonly actKey: string;
-}
-
-/** The kind of transaction that a step runs in: `transaction` of `amends/postgres` or `amends/sqlite`. */
-export interface TransactionKind<Tx> {
-  /** The database that it is for. */
-  readonly dialect: "postgres" | "sqlite";
-  /** Only for the compiler: the type of the open transaction. */
-  readonly tx?: Tx;
 }
 
 export interface Acting<Input, Results, Value, Tx = undefined> {

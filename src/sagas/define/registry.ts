@@ -5,17 +5,17 @@
 import { AmendsError } from "../../core/errors.ts";
 import { encodePlan } from "../../core/saga/plan.ts";
 import { waitFor } from "../../core/saga/wait.ts";
-import type { Dialect } from "../../storage/database.ts";
 import type { AnySaga } from "./definition.ts";
+import { mismatchOf, type TransactionOffer } from "./transaction-kind.ts";
 import type { Kind, KnownKind } from "../journal/journal.ts";
 
 export class Registry {
   readonly #sagas = new Map<string, AnySaga>();
-  readonly #dialect: Dialect["name"] | undefined;
+  readonly #offer: TransactionOffer | undefined;
 
-  /** `dialect` is undefined for a storage of the user's own, which has no transactions to offer. */
-  constructor(sagas: readonly AnySaga[], dialect: Dialect["name"] | undefined) {
-    this.#dialect = dialect;
+  /** `offer` is undefined for a storage of the user's own, which has no transactions to offer. */
+  constructor(sagas: readonly AnySaga[], offer: TransactionOffer | undefined) {
+    this.#offer = offer;
     for (const saga of sagas) this.add(saga);
   }
 
@@ -68,18 +68,15 @@ export class Registry {
       throw bad("`sagas` takes what `saga(…)` makes, and nothing else.");
     }
     if (saga.steps.length === 0) throw bad(`Saga ${saga.name} has no steps.`);
-    const dialect = this.#dialect;
+    const offer = this.#offer;
     for (const { name, transaction, planned } of saga.steps) {
-      if (dialect === undefined && planned.wait && planned.wait.kind !== "sleep") {
+      if (offer === undefined && planned.wait && planned.wait.kind !== "sleep") {
         throw bad(
           `Saga ${saga.name}, step ${name}: it waits for ${waitFor(planned.wait)}, which a custom \`storage\` cannot keep. Use \`postgres\` or \`sqlite\` for that.`,
         );
       }
-      if (transaction && transaction.dialect !== dialect) {
-        throw bad(
-          `Saga ${saga.name}, step ${name}: it wants a transaction of ${transaction.dialect}, but the sagas are kept in ${dialect ?? "a storage without transactions"}.`,
-        );
-      }
+      const mismatch = transaction && mismatchOf(transaction, offer);
+      if (mismatch !== undefined) throw bad(`Saga ${saga.name}, step ${name}: it ${mismatch}`);
     }
   }
 }

@@ -5,7 +5,8 @@ import { checkName } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { ACT_RETRY, readRetry, type RetryOptions, type RetryPolicy } from "../../core/backoff.ts";
 import type { PlannedStep } from "../../core/saga/plan.ts";
-import type { SagaOptions, TransactionKind } from "./definition.ts";
+import type { SagaOptions } from "./definition.ts";
+import type { TransactionKind } from "./transaction-kind.ts";
 import type { FallbackSettings } from "./fallback-steps.ts";
 import type { EventInterest } from "./wait-steps.ts";
 

@@ -8,8 +8,9 @@ import { checkId } from "../../core/identity.ts";
 import { canonicalJson } from "../../core/json.ts";
 import { openingLines } from "../../core/saga/group.ts";
 import type { SagaStatus } from "../../core/saga/machine.ts";
-import type { Database, Session } from "../../storage/database.ts";
+import type { Database, Session, SyncSession } from "../../storage/database.ts";
 import { draw } from "../../storage/draw.ts";
+import { atOnce } from "../../storage/joins/at-once.ts";
 import type { AnySaga } from "../define/definition.ts";
 import { Breakers } from "./breakers.ts";
 import { drive, stall } from "../driver/drive.ts";
@@ -38,8 +39,6 @@ export interface EngineOptions extends Pick<
   readonly leaseMs: number;
   /** The name of this start of this process. It is never used again. */
   readonly owner: string;
-  /** Called before a worker begins. Throws if the database does not fit. */
-  readonly check: () => Promise<void>;
   /** Called after a saga's stall is durable. */
   readonly onStalled: (saga: JournalHost) => void;
   /** The database has lost lines that a worker wrote. `foundVersion` is undefined if it has lost the saga as well. */
@@ -97,7 +96,6 @@ export class Engine {
       name: "sagas",
       clock,
       leaseMs,
-      check: options.check,
       claim: (limit, except) => this.#claim(limit, except),
       renew: (runs) => this.#renew(runs),
       run: (run, lease) => this.#carry(run, lease),
@@ -129,23 +127,12 @@ export class Engine {
     const checked = throughSchema(definition.schema, given, field, "(input)");
     const input = typeof checked === "string" ? checked : await checked;
     const sagaId = id === undefined ? this.#options.newId() : checkId(id, "The id of a saga");
-    const interests = interestsOf(definition, sagaId, input);
     // Whether and when the caller's own transaction commits is not known here: such a saga is claimed afterwards.
     // So is a saga of which this process knows nothing but a reference.
     const isOwn = session === undefined && definition.plan.length > 0;
     const slot = isOwn ? (this.pool.reserve(1) ?? (await this.pool.reserveAfterClaim(1))) : undefined;
-    const saga: NewSaga = {
-      id: sagaId,
-      name: definition.name,
-      definition: definition.version,
-      input,
-      plan: definition.plan,
-      deadlineMs: definition.settings.deadlineMs,
-      owner: slot ? this.#options.owner : undefined,
-      token: slot ? claimToken(1, draw()) : 0,
-      leaseMs: this.#options.leaseMs,
-      interests,
-    };
+    const claimed = slot && { owner: this.#options.owner, token: claimToken(1, draw()) };
+    const saga = this.#newSaga(definition, sagaId, input, claimed);
     try {
       if (id === undefined) return await this.#create(saga, slot, session);
       return await this.#inTurn(id, () => this.#create(saga, slot, session));
@@ -153,6 +140,48 @@ export class Engine {
       slot?.cancel();
       throw withId(error, saga.id);
     }
+  }
+
+  /** In a caller's synchronous transaction. */
+  startNow(
+    wanted: AnySaga | AnyReference,
+    given: unknown,
+    id: string | undefined,
+    session: SyncSession,
+  ): Started {
+    const definition = this.#definitionOf(wanted);
+    const field = `The input of saga ${definition.name}`;
+    const input = atOnce(throughSchema(definition.schema, given, field, "(input)"), field);
+    const sagaId = id === undefined ? this.#options.newId() : checkId(id, "The id of a saga");
+    const saga = this.#newSaga(definition, sagaId, input, undefined);
+    const found = this.#options.journal.createNow(session, saga);
+    if (found !== "created") {
+      const { version } = sameSaga(saga, found);
+      return { id: sagaId, created: false, run: this.active.get(sagaId), sinceVersion: version };
+    }
+    this.counters.started++;
+    this.dueIn(COMMIT_SOON_MS);
+    return { id: sagaId, created: true, run: undefined, sinceVersion: 0 };
+  }
+
+  #newSaga(
+    definition: StartedSaga,
+    id: string,
+    input: string,
+    claimed: Pick<NewSaga, "owner" | "token"> | undefined,
+  ): NewSaga {
+    return {
+      id,
+      name: definition.name,
+      definition: definition.version,
+      input,
+      plan: definition.plan,
+      deadlineMs: definition.settings.deadlineMs,
+      owner: claimed?.owner,
+      token: claimed?.token ?? 0,
+      leaseMs: this.#options.leaseMs,
+      interests: interestsOf(definition, id, input),
+    };
   }
 
   /** A reference to a saga that is registered here is that saga. Otherwise its steps are not known yet. */
@@ -207,22 +236,7 @@ export class Engine {
     session: Session | undefined,
   ): Promise<Started> {
     const isHere = this.active.has(saga.id);
-    const record = await this.#options.journal.load(saga.id, session);
-    if (!record)
-      throw new AmendsError("SAGA_NOT_FOUND", "The saga was removed in this very moment. Start it again.", {
-        id: saga.id,
-      });
-    const same =
-      record.name === saga.name && canonicalJson(record.input) === canonicalJson(JSON.parse(saga.input));
-    if (!same) {
-      throw new AmendsError(
-        "SAGA_CONFLICT",
-        record.name === saga.name
-          ? "A saga with this id exists with other input. Use another id, or start it with the same input to get its outcome."
-          : `A saga of ${record.name} has this id, and ids are unique over all sagas. Use another id, such as one that begins with "${saga.name}-".`,
-        { id: saga.id, name: record.name },
-      );
-    }
+    const record = sameSaga(saga, await this.#options.journal.load(saga.id, session));
     // Our own commit, whose answer was lost: no other worker runs the saga, so it runs here.
     const isUntouched = record.begun && record.version === 1 + openingLines(record.plan).length;
     const isOurs = record.owner === this.#options.owner && isUntouched;
@@ -324,4 +338,23 @@ export class Engine {
 function withId(error: unknown, id: string): unknown {
   if (!(error instanceof AmendsError) || error.code !== "DATABASE_UNREACHABLE") return error;
   return new AmendsError(error.code, error.message, { ...error.details, id }, { cause: error.cause });
+}
+
+/** The stored saga with the id of the new one, if they are the same saga. */
+function sameSaga(saga: NewSaga, record: SagaRecord | undefined): SagaRecord {
+  const { id } = saga;
+  if (!record)
+    throw new AmendsError("SAGA_NOT_FOUND", "The saga was removed in this very moment. Start it again.", {
+      id,
+    });
+  const { name } = record;
+  const isSame = name === saga.name && canonicalJson(record.input) === canonicalJson(JSON.parse(saga.input));
+  if (isSame) return record;
+  throw new AmendsError(
+    "SAGA_CONFLICT",
+    name === saga.name
+      ? "A saga with this id exists with other input. Use another id, or start it with the same input to get its outcome."
+      : `A saga of ${name} has this id, and ids are unique over all sagas. Use another id, such as one that begins with "${saga.name}-".`,
+    { id, name },
+  );
 }

@@ -8,12 +8,19 @@ import { sagaMachine } from "../../core/saga/machine.ts";
 import { evolve } from "../../core/saga/evolve.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
 import { renewalLimitMs } from "../../storage/claim.ts";
-import { DatabaseReplaced, type Database, type Row, type Session } from "../../storage/database.ts";
+import {
+  DatabaseReplaced,
+  type Database,
+  type Row,
+  type Session,
+  type SyncSession,
+} from "../../storage/database.ts";
+import { performNow } from "../../storage/joins/work.ts";
 import { LaneTurns } from "../../storage/lanes.ts";
 import type { Sql } from "../../storage/sql.ts";
 import type { RefusedWrites } from "../../storage/write/refused-writes.ts";
 import { OutcomeWriter } from "../../runtime/outcome-writer.ts";
-import { flush, flushInside, type Execute, type Item } from "./flush.ts";
+import { creating, flush, flushInside, type Execute, type Item } from "./flush.ts";
 import { insertLines } from "./line-queries.ts";
 import { encodePlan, UNRECORDED_PLAN } from "../../core/saga/plan.ts";
 import {
@@ -75,6 +82,14 @@ export class DatabaseJournal implements Journal {
     return this.#flushIn(session, { start: saga });
   }
 
+  createNow(session: SyncSession, saga: NewSaga): SagaRecord | "created" | undefined {
+    const { dialect } = session;
+    if (performNow(session, creating(dialect, saga))) return "created";
+    const [row] = session.query(selectSaga(dialect, saga.id, false));
+    const lines = session.query(selectLogs(dialect, [saga.id]));
+    return row && { ...toRecord(row, lines.map(toLogEntry)), epoch: this.#db.epoch ?? 0 };
+  }
+
   append(checkpoint: Checkpoint): Promise<boolean> {
     return this.#lines.submit({ checkpoint });
   }
@@ -85,7 +100,7 @@ export class DatabaseJournal implements Journal {
 
   async load(id: string, session?: Session): Promise<SagaRecord | undefined> {
     if (cannotExist(id)) return undefined;
-    const { dialect } = this.#db;
+    const { dialect } = session ?? this.#db;
     const statements = [selectSaga(dialect, id, false), selectLogs(dialect, [id])];
     const { epoch = 0 } = this.#db;
     const read = session ? inTurn(session)(statements) : this.#persist(() => inTurn(this.#db)(statements));

@@ -12,6 +12,7 @@ import { openingLines } from "../../core/saga/group.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { isRefusal, type UniqueKey } from "../../storage/write/checked-write.ts";
 import type { Dialect, Row } from "../../storage/database.ts";
+import type { Work } from "../../storage/joins/work.ts";
 import type { Sql } from "../../storage/sql.ts";
 import { insertEmissions, lineEmission, type LineEmission } from "./emission-queries.ts";
 import type { Checkpoint, NewSaga } from "./journal.ts";
@@ -67,6 +68,15 @@ export function flushInside(
   items: readonly Item[],
 ): Promise<readonly boolean[]> {
   return flushChecked(dialect, execute, items, sort(items));
+}
+
+/** A start in a caller's transaction. False if the id exists already. */
+export function* creating(dialect: Dialect, saga: NewSaga): Work<boolean> {
+  const sorted = sort([{ start: saga }]);
+  const [insert, ...others] = withNotice(dialect, sorted, startStatements(dialect, sorted, false));
+  const created = createdIn(yield insert as Sql);
+  for (const statement of others) yield statement;
+  return created.has(saga.id);
 }
 
 /** The keys whose violation means that a version or an id is taken. Any other violation is an error. */

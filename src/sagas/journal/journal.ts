@@ -7,7 +7,7 @@ import type { SagaStatus } from "../../core/saga/machine.ts";
 import type { Plan } from "../../core/saga/plan.ts";
 import type { SagaState } from "../../core/saga/state.ts";
 import type { Arrival } from "../../core/saga/wait.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Session, SyncSession } from "../../storage/database.ts";
 
 /** Lines that come from outside the worker carry a token that no worker has. */
 export const OPERATOR_TOKEN = -1;
@@ -137,6 +137,8 @@ export interface Journal {
   append(checkpoint: Checkpoint): Promise<boolean>;
   /** In a transaction that also holds a step's own effects. */
   appendIn(session: Session, checkpoint: Checkpoint): Promise<boolean>;
+  /** Creates a saga in a synchronous transaction. Returns the existing one if the id is taken. */
+  createNow(session: SyncSession, saga: NewSaga): SagaRecord | "created" | undefined;
   /** With a session, as that transaction sees it. */
   load(id: string, session?: Session): Promise<SagaRecord | undefined>;
   claim(

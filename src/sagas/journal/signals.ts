@@ -7,7 +7,9 @@ import { checkId } from "../../core/identity.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import { sagaMachine, type SagaStatus } from "../../core/saga/machine.ts";
 import { eventArrivesAs, isEventName } from "../../core/saga/wait.ts";
-import type { Database, Session } from "../../storage/database.ts";
+import type { Database, Dialect, Session } from "../../storage/database.ts";
+import { atOnce, joinNow } from "../../storage/joins/at-once.ts";
+import { perform, performNow, type Work } from "../../storage/joins/work.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { COMMIT_SOON_MS } from "../../runtime/duty.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -40,41 +42,73 @@ export interface SignalTools<Tx> {
 
 /** True if the signal was sent now, false if it had been sent before. */
 export async function sendSignal<Tx>(
-  { db, engine, retryLimits, newId }: SignalTools<Tx>,
+  tools: SignalTools<Tx>,
   sagaId: string,
   type: AnySignal,
   payload: unknown,
   options: SignalOptions<Tx>,
 ): Promise<boolean> {
-  refuseUnknown(options, ["id", "tx"], "amends.signal");
-  if (!isSchema((type as Partial<AnySignal> | undefined)?.schema))
-    throw new AmendsError("BAD_OPTION", "Only signals can be sent, made by `signal(…)`.");
-  const { name } = type;
-  const signal: NewSignal = {
-    sagaId: checkId(sagaId, "The id of a saga"),
-    name,
-    dedupeId: options.id === undefined ? newId() : checkId(options.id, "The id of a signal"),
-    payload: await throughSchema(type.schema, payload, `The payload of signal ${name}`, "(payload)"),
-    version: undefined,
-  };
+  const { db, engine, retryLimits } = tools;
+  const text = await throughSchema(...schemaOf(type, payload, options));
+  const signal = newSignal(tools, sagaId, type, text, options);
   if (options.tx !== undefined) {
-    const isNew = await deliver(db.join(options.tx), signal);
+    const session = db.join(options.tx);
+    const isNew = await perform(session, deliver(session.dialect, signal));
     engine.dueIn(COMMIT_SOON_MS);
     return isNew;
   }
   db.refuseInside?.();
-  const isNew = await persist(db, () => db.transaction((session) => deliver(session, signal)), retryLimits);
+  const send = (session: Session): Promise<boolean> => perform(session, deliver(session.dialect, signal));
+  const isNew = await persist(db, () => db.transaction(send), retryLimits);
   engine.dueIn(0);
   // A signal without an id of the caller's is new, even if a repeated statement says that it is there.
   return isNew || options.id === undefined;
 }
 
-async function deliver(session: Session, signal: NewSignal): Promise<boolean> {
-  const { dialect } = session;
+/** The same in a synchronous transaction. */
+export function sendSignalNow<Tx>(
+  tools: SignalTools<Tx>,
+  sagaId: string,
+  type: AnySignal,
+  payload: unknown,
+  options: SignalOptions<Tx>,
+): boolean {
+  const { db, engine } = tools;
+  const checked = schemaOf(type, payload, options);
+  const signal = newSignal(tools, sagaId, type, atOnce(throughSchema(...checked), checked[2]), options);
+  const session = joinNow(db, options.tx);
+  const isNew = performNow(session, deliver(session.dialect, signal));
+  engine.dueIn(COMMIT_SOON_MS);
+  return isNew;
+}
+
+function schemaOf<Tx>(
+  type: AnySignal,
+  payload: unknown,
+  options: SignalOptions<Tx>,
+): Parameters<typeof throughSchema> {
+  refuseUnknown(options, ["id", "tx"], "amends.signal");
+  if (!isSchema((type as Partial<AnySignal> | undefined)?.schema))
+    throw new AmendsError("BAD_OPTION", "Only signals can be sent, made by `signal(…)`.");
+  return [type.schema, payload, `The payload of signal ${type.name}`, "(payload)"];
+}
+
+function newSignal<Tx>(
+  { newId }: Pick<SignalTools<Tx>, "newId">,
+  sagaId: string,
+  { name }: AnySignal,
+  payload: string,
+  { id }: SignalOptions<Tx>,
+): NewSignal {
+  const dedupeId = id === undefined ? newId() : checkId(id, "The id of a signal");
+  return { sagaId: checkId(sagaId, "The id of a saga"), name, dedupeId, payload, version: undefined };
+}
+
+function* deliver(dialect: Dialect, signal: NewSignal): Work<boolean> {
   const { sagaId, name, dedupeId } = signal;
-  const [row] = await session.query(lockSaga(dialect, sagaId));
+  const [row] = yield lockSaga(dialect, sagaId);
   if (!row) throw new AmendsError("SAGA_NOT_FOUND", "There is no saga with this id.", { id: sagaId });
-  const [sent] = await session.query(selectSent(dialect, sagaId, name, dedupeId));
+  const [sent] = yield selectSent(dialect, sagaId, name, dedupeId);
   if (sent) return false;
   const status = row["status"] as SagaStatus;
   if (sagaMachine.isTerminal(status)) {
@@ -84,7 +118,7 @@ async function deliver(session: Session, signal: NewSignal): Promise<boolean> {
       { id: sagaId, status },
     );
   }
-  await record(session, signal, Number(row["signals"]) + 1);
+  yield* record(dialect, signal, Number(row["signals"]) + 1);
   return true;
 }
 
@@ -114,35 +148,35 @@ export async function tellSagas<Tx>(
   }
   // One by one: no saga's trouble costs another, and no more than one row is ever locked.
   for (const [id, names] of steps) {
-    await persist(db, () => db.transaction((session) => give(session, id, names, event)), retryLimits);
+    const tell = (session: Session): Promise<void> =>
+      perform(session, give(session.dialect, id, names, event));
+    await persist(db, () => db.transaction(tell), retryLimits);
   }
   if (steps.size > 0) engine.dueIn(0);
 }
 
-async function give(
-  session: Session,
+function* give(
+  dialect: Dialect,
   sagaId: string,
   steps: readonly string[],
   { id, version, payload }: TellableEvent,
-): Promise<void> {
-  const { dialect } = session;
-  const [row] = await session.query(lockSaga(dialect, sagaId));
+): Work<void> {
+  const [row] = yield lockSaga(dialect, sagaId);
   if (!row || sagaMachine.isTerminal(row["status"] as SagaStatus)) return;
-  const sent = await session.query(selectSignals(dialect, sagaId));
+  const sent = yield selectSignals(dialect, sagaId);
   // A signal may have the event's id, too: only an event is the event again.
   if (sent.some((one) => one["dedupe_id"] === id && isEventName(one["name"] as string))) return;
   const filled = new Set(sent.map((one) => one["name"]));
   const step = steps.find((name) => !filled.has(eventArrivesAs(name)));
   if (step === undefined) return;
   const signal = { sagaId, name: eventArrivesAs(step), dedupeId: id, payload, version };
-  await record(session, signal, Number(row["signals"]) + 1);
+  yield* record(dialect, signal, Number(row["signals"]) + 1);
 }
 
 /** Under the lock on the saga's row: gives the signal the next number, and makes the saga due if it waits for it. */
-async function record(session: Session, signal: NewSignal, number: number): Promise<void> {
-  const { dialect } = session;
-  await session.query(insertSignal(dialect, signal, number));
-  await session.query(countSignal(dialect, signal, number));
+function* record(dialect: Dialect, signal: NewSignal, number: number): Work<void> {
+  yield insertSignal(dialect, signal, number);
+  yield countSignal(dialect, signal, number);
   const notice = dialect.notify();
-  if (notice) await session.query(notice);
+  if (notice) yield notice;
 }

@@ -22,7 +22,10 @@ export async function orphanedLines(reader: Reader, limit: number): Promise<read
 /** What the scan and workers have found, the oldest first. */
 export const lostSagas: Source<LostSaga> = sourceOf(lostRows, (row) => LOST.read(row));
 
-/** A worker has met a saga that the database has lost. Nothing is recorded if the saga left no line behind. */
-export async function foundLost(db: Database, sagaId: string, name: string): Promise<void> {
-  await db.query(recordLost(db.dialect, [{ sagaId, name }]));
+/**
+ * A worker has met a saga that the database has lost. Nothing is recorded if the saga left no line behind. If this fails, the
+ * scan of the log finds the lines later.
+ */
+export function foundLost(db: Database | undefined, sagaId: string, name: string): void {
+  db?.query(recordLost(db.dialect, [{ sagaId, name }])).catch(() => undefined);
 }

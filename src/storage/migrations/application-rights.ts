@@ -1,52 +1,60 @@
 /**
- * The rights on Amends' tables that an application's login needs, as docs/guides/postgres.md grants them. A worker checks
- * those of its sagas before it begins: a right that is missing at a checkpoint would stop every saga that needs it.
+ * Roles for the processes of an application. A worker checks the rights of its duties before it begins: a right that is missing
+ * at a checkpoint would stop the work that needs it.
  */
+import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
 import type { Database } from "../database.ts";
-import { checkRights, type Role } from "../postgres/rights.ts";
+import { checkRights } from "../postgres/rights/check-rights.ts";
+import { together, type Grants, type Role } from "../postgres/rights/rights.ts";
+import {
+  CALL_RIGHTS,
+  ERASURE_RIGHTS,
+  EVENT_RIGHTS,
+  PROCESSES,
+  SAGA_RIGHTS,
+  type ProcessName,
+} from "./process-rights.ts";
 
-/** For a worker that runs sagas. */
-export const SAGA_RIGHTS: Role = {
-  name: "sagas",
-  grants: {
-    migrations: { select: true },
-    saga_executions: { select: true, insert: true, update: true },
-    saga_kinds: { select: true, insert: true, update: true },
-    saga_logs: { select: true, insert: true },
-    saga_log_scan: { select: true, insert: true, update: true },
-    lost_sagas: { select: true, insert: true },
-    saga_signals: { select: true, insert: true },
-    saga_interests: { select: true, insert: true, delete: true },
-    outbox: { select: true, insert: true },
-    refused_writes: { select: true, insert: true, update: true },
-  },
+/** Roles that exist, or are made, and get the rights of these processes. */
+export type RoleNames = Readonly<Partial<Record<ProcessName, string>>>;
+
+const NAME = /^[A-Za-z_][\w$-]{0,62}$/;
+
+/** One role may be that of several processes: it gets the rights of all of them. */
+export function rolesOf(given: RoleNames): readonly Role[] {
+  refuseUnknown(given, Object.keys(PROCESSES), "migrate({ grants })");
+  const byName = new Map<string, Grants>();
+  for (const [process, name] of Object.entries(given)) {
+    checkRoleName(name);
+    byName.set(name, together(byName.get(name) ?? {}, PROCESSES[process as ProcessName].grants));
+  }
+  return [...byName].map(([name, grants]) => ({ name, grants }));
+}
+
+export function checkRoleName(name: string): void {
+  if (typeof name === "string" && NAME.test(name)) return;
+  throw new AmendsError(
+    "BAD_OPTION",
+    `${JSON.stringify(name)} is not the name of a role: letters, digits, "_", "$" and "-", up to 63 characters.`,
+  );
+}
+
+const DUTIES: Readonly<Record<string, Role>> = {
+  sagas: SAGA_RIGHTS,
+  events: EVENT_RIGHTS,
+  calls: CALL_RIGHTS,
+  outbox: ERASURE_RIGHTS,
 };
 
-/** For a process that runs every part but retention. */
-export const APPLICATION_RIGHTS: Role = {
-  name: "application",
-  grants: {
-    ...SAGA_RIGHTS.grants,
-    outbox: { select: true, insert: true, update: true },
-    saga_state: { select: true, insert: true, update: true },
-    subjects: { select: true, insert: true, update: true },
-    audit_events: { select: true, insert: true },
-    audit_head: { select: true, insert: true, update: true },
-    operator_actions: { select: true, insert: true },
-    workers: { select: true, insert: true, update: true },
-    webhook_events: { select: true, insert: true },
-    webhook_subscriptions: { select: true, insert: true, update: true },
-    webhook_subscription_types: { select: true, insert: true, delete: true },
-    webhook_subscription_filters: { select: true, insert: true, delete: true },
-    webhook_delivery_sagas: { select: true, insert: true, update: true },
-    webhook_lanes: { select: true, insert: true, update: true },
-    webhook_jobs: { select: true, insert: true, update: true },
-    webhook_attempts: { select: true, insert: true },
-    dead_letters: { select: true, insert: true, update: true },
-  },
-};
-
-/** Throws if the login may not run sagas. */
-export function checkSagaRights(db: Database): Promise<void> {
-  return checkRights(db, SAGA_RIGHTS, "sagas", () => "docs/guides/postgres.md has the grants.");
+/** Throws if the login lacks rights of this duty of a worker; the error lists them. */
+export async function checkDutyRights(db: Database, duty: string): Promise<void> {
+  const role = DUTIES[duty.split(":")[0] ?? ""];
+  if (!role) return;
+  await checkRights(
+    db,
+    role,
+    duty,
+    (login) => `\`amends migrate --print-grants ${login} --for worker\` prints the grants.`,
+  );
 }

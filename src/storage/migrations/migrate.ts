@@ -1,34 +1,30 @@
 /**
- * Migrations are ordered, named and checksummed, and all that are missing run in one transaction: safe to run
- * twice, and from several processes at once. A database that is newer than this code is refused.
+ * Migrations are ordered, named and checksummed. All that are missing run in one transaction, and then the indexes that
+ * need none: safe to run twice, and from several processes at once. A database with a breaking migration that this code
+ * does not know is refused; any other newer one is not, so that old workers go on during a deploy.
  */
-import { createHash } from "node:crypto";
 import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import { int, text } from "../column.ts";
-import type { Database, Dialect, Session } from "../database.ts";
-import { grantRole } from "../postgres/rights.ts";
+import type { Database, Session } from "../database.ts";
+import { grantRole } from "../postgres/rights/grants.ts";
+import { roleName } from "../postgres/rights/rights.ts";
 import { persist } from "../retry.ts";
-import { raw, sql, type Sql } from "../sql.ts";
-import { table, type RowOf } from "../table.ts";
-import { initial } from "./0001-initial.ts";
-import { ddlOf } from "./ddl.ts";
+import { raw, sql } from "../sql.ts";
+import { rolesOf } from "./application-rights.ts";
+import {
+  APPLIED,
+  bookkeeping,
+  insertApplied,
+  missingOf,
+  neededOf,
+  refuseBreaking,
+  refuseChanged,
+  selectApplied,
+  type Applied,
+} from "./applied.ts";
+import { buildIndexes } from "./build-indexes.ts";
+import { isConcurrent, MIGRATIONS, statementsOf, type Migration } from "./migration.ts";
 import { RETENTION_ROLE, WEBHOOK_ROLES } from "./webhook-roles.ts";
-
-export interface Migration {
-  readonly id: number;
-  readonly name: string;
-  statements(dialect: Dialect): string[];
-}
-
-/**
- * All migrations of this version, in order. A released migration never changes: its checksum is in every database.
- */
-export const MIGRATIONS: readonly Migration[] = [{ id: 1, name: "initial", statements: initial }];
-
-const MIGRATION = table("migrations", { id: int("id"), name: text("name"), checksum: text("checksum") });
-
-type Applied = RowOf<typeof MIGRATION>;
 
 /** If two processes create the same schema at once, one of them gets a duplicate error. */
 const RACED = new Set(["23505", "42P06", "42P07", "42710"]);
@@ -40,6 +36,21 @@ export interface MigrateOptions {
    * migrates must be allowed to create roles. Default: false.
    */
   readonly roles?: boolean;
+  /**
+   * Grants the rights of each kind of process to a role, which is created without login if it does not exist: `app`
+   * starts, publishes and steers, `worker` runs everything, `console` serves pages and operators, `retention` removes. One
+   * role may be named several times. PostgreSQL only. Default: none.
+   */
+  readonly grants?: {
+    /** The role of processes that start, publish, enqueue, subscribe, erase and steer. */
+    readonly app?: string;
+    /** The role of workers of every part but retention. */
+    readonly worker?: string;
+    /** The role of the console, and of operators. */
+    readonly console?: string;
+    /** The role of processes that remove what is over. */
+    readonly retention?: string;
+  };
 }
 
 /** Applies the migrations that the database lacks, and returns their names. */
@@ -48,103 +59,91 @@ export async function migrate(
   options: MigrateOptions = {},
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<readonly string[]> {
-  refuseUnknown(options, ["roles"], "migrate");
-  const { roles = false } = options;
+  refuseUnknown(options, ["roles", "grants"], "migrate");
+  const { roles = false, grants = {} } = options;
+  const granted = rolesOf(grants);
   await persist(db, () => db.open());
-  const isCurrent = await persist(db, () => hasAll(db, migrations));
-  if (!isCurrent) await persist(db, () => prepare(db));
-  const applied = isCurrent
-    ? []
-    : await persist(db, () => db.transaction((session) => apply(session, migrations)));
-  if (roles) await persist(db, () => db.transaction((session) => grantRoles(session)));
+  const missing = await persist(db, () => readMissing(db, migrations));
+  const applied: string[] = [];
+  if (missing.some((migration) => !isConcurrent(migration, db.dialect))) {
+    await persist(db, () => prepare(db));
+    applied.push(...(await persist(db, () => db.transaction((session) => apply(session, migrations)))));
+  }
+  for (const migration of missing) {
+    if (!isConcurrent(migration, db.dialect)) continue;
+    await persist(db, () => buildIndexes(db, migration));
+    applied.push(migration.name);
+  }
+  if (roles || granted.length > 0)
+    await persist(db, () => db.transaction((session) => grantRoles(session, roles, granted)));
   return applied;
 }
 
-async function grantRoles(session: Session): Promise<void> {
+async function grantRoles(
+  session: Session,
+  roles: boolean,
+  granted: ReturnType<typeof rolesOf>,
+): Promise<void> {
   const { dialect } = session;
   // Concurrent grants on one table would fail, so they are serialized.
   if (dialect.name === "postgres")
-    await session.query(sql`lock table ${MIGRATION.of(dialect)} in exclusive mode`);
-  for (const role of [...WEBHOOK_ROLES, RETENTION_ROLE]) await grantRole(session, role);
+    await session.query(sql`lock table ${APPLIED.of(dialect)} in exclusive mode`);
+  if (roles) {
+    for (const role of [...WEBHOOK_ROLES, RETENTION_ROLE])
+      await grantRole(session, roleName(dialect, role), role.grants);
+  }
+  for (const { name, grants } of granted) await grantRole(session, name, grants);
 }
 
-/** True if nothing is due. Reads only, so that a login without the right to create anything may migrate at each start. */
-async function hasAll(db: Database, migrations: readonly Migration[]): Promise<boolean> {
+/** Reads only, so that a login without the right to create anything may migrate at each start. */
+async function readMissing(db: Database, migrations: readonly Migration[]): Promise<readonly Migration[]> {
   const { dialect } = db;
   let applied: readonly Applied[];
   try {
-    applied = (await db.query(selectApplied(dialect))).map((row) => MIGRATION.read(row));
+    applied = (await db.query(selectApplied(dialect))).map((row) => APPLIED.read(row));
   } catch (error) {
-    if (dialect.trouble(error).code === "SCHEMA_MISSING") return false;
+    if (dialect.trouble(error).code === "SCHEMA_MISSING") return migrations;
     throw error;
   }
-  refuseNewer(applied, migrations);
-  return migrations.every((migration) => isApplied(dialect, migration, applied));
-}
-
-/** Throws if it was applied with other statements. */
-function isApplied(dialect: Dialect, migration: Migration, applied: readonly Applied[]): boolean {
-  const before = applied.find(({ id }) => id === migration.id);
-  if (before) refuseChanged(before, migration, checksumOf(migration.statements(dialect)));
-  return before !== undefined;
-}
-
-function checksumOf(statements: readonly string[]): string {
-  return createHash("sha256").update(statements.join(";\n")).digest("hex").slice(0, 32);
+  refuseBreaking(applied, migrations);
+  refuseChanged(dialect, applied, migrations);
+  return missingOf(applied, migrations);
 }
 
 async function prepare(db: Database): Promise<void> {
-  const { dialect } = db;
-  const name = MIGRATION.of(dialect).text;
-  const { instant } = ddlOf(dialect);
-  const make = async (statement: string): Promise<void> => {
+  for (const statement of bookkeeping(db.dialect)) {
     await db.query(raw(statement)).catch((error: unknown) => {
       if (!RACED.has(String((error as { code?: unknown }).code))) throw error;
     });
-  };
-  if (dialect.name === "postgres") await make(`create schema if not exists ${name.split(".")[0] as string}`);
-  await make(
-    `create table if not exists ${name} (id integer primary key, name text not null, checksum text not null, applied_at ${instant} not null)`,
-  );
+  }
 }
 
 async function apply(session: Session, migrations: readonly Migration[]): Promise<readonly string[]> {
   const { dialect } = session;
   if (dialect.name === "postgres")
-    await session.query(sql`lock table ${MIGRATION.of(dialect)} in exclusive mode`);
-  const applied = (await session.query(selectApplied(dialect))).map((row) => MIGRATION.read(row));
-  refuseNewer(applied, migrations);
+    await session.query(sql`lock table ${APPLIED.of(dialect)} in exclusive mode`);
+  const applied = (await session.query(selectApplied(dialect))).map((row) => APPLIED.read(row));
+  refuseBreaking(applied, migrations);
+  refuseChanged(dialect, applied, migrations);
   const names: string[] = [];
-  for (const migration of migrations) {
-    if (isApplied(dialect, migration, applied)) continue;
-    const statements = migration.statements(dialect);
-    const checksum = checksumOf(statements);
-    for (const statement of statements) await session.query(raw(statement));
-    await session.query(
-      sql`insert into ${MIGRATION.of(dialect)} (id, name, checksum, applied_at) values (${migration.id}, ${migration.name}, ${checksum}, ${dialect.now()})`,
-    );
+  for (const migration of neededOf(dialect, applied, migrations)) {
+    for (const statement of statementsOf(migration, dialect)) await session.query(raw(statement));
+    await session.query(insertApplied(dialect, migration, dialect.now()));
     names.push(migration.name);
   }
   return names;
 }
 
-function selectApplied(dialect: Dialect): Sql {
-  return sql`select ${MIGRATION.columns(dialect)} from ${MIGRATION.of(dialect)} order by id`;
-}
-
 async function readApplied(db: Database): Promise<readonly Applied[]> {
   await persist(db, () => db.open());
   const rows = await persist(db, () => db.query(selectApplied(db.dialect)));
-  return rows.map((row) => MIGRATION.read(row));
-}
-
-/** The statements of all migrations in order: the schema of an up-to-date database. */
-export function allStatements(dialect: Dialect): readonly string[] {
-  return MIGRATIONS.flatMap((migration) => migration.statements(dialect));
+  return rows.map((row) => APPLIED.read(row));
 }
 
 export interface MissingMigration {
   readonly name: string;
+  /** False for indexes: without them statements are slower, and nothing else. */
+  readonly isNeeded: boolean;
   readonly statements: readonly string[];
 }
 
@@ -157,12 +156,13 @@ export async function readMigrations(
     if (error instanceof AmendsError && error.code === "SCHEMA_MISSING") return [];
     throw error;
   });
-  refuseNewer(applied, migrations);
+  refuseBreaking(applied, migrations);
   return {
     applied: applied.map(({ name }) => name),
     missing: missingOf(applied, migrations).map((one) => ({
       name: one.name,
-      statements: one.statements(db.dialect),
+      isNeeded: !isConcurrent(one, db.dialect),
+      statements: statementsOf(one, db.dialect),
     })),
   };
 }
@@ -173,35 +173,10 @@ export async function checkSchema(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   const applied = await readApplied(db);
-  refuseNewer(applied, migrations);
-  if (missingOf(applied, migrations).length === 0) return;
+  refuseBreaking(applied, migrations);
+  if (neededOf(db.dialect, applied, migrations).length === 0) return;
   throw new AmendsError(
     "SCHEMA_MISSING",
     "Amends' tables are older than this version. Run `await amends.migrate()`.",
-  );
-}
-
-function missingOf(applied: readonly Applied[], migrations: readonly Migration[]): readonly Migration[] {
-  const known = new Set(applied.map(({ id }) => id));
-  return migrations.filter(({ id }) => !known.has(id));
-}
-
-function refuseNewer(applied: readonly Applied[], migrations: readonly Migration[]): void {
-  const known = Math.max(...migrations.map(({ id }) => id));
-  const found = Math.max(0, ...applied.map(({ id }) => id));
-  if (found <= known) return;
-  throw new AmendsError(
-    "SCHEMA_TOO_NEW",
-    `The database has Amends' schema ${found}, this version knows ${known}. Update the amends package here before it works on this database.`,
-    { found, known },
-  );
-}
-
-function refuseChanged(before: Applied, migration: Migration, checksum: string): void {
-  if (before.checksum === checksum && before.name === migration.name) return;
-  throw new AmendsError(
-    "MIGRATION_CHANGED",
-    `Migration ${migration.id} (${migration.name}) differs from what was applied to this database. It was changed after it ran, or another program uses the same tables.`,
-    { id: migration.id },
   );
 }

@@ -4,13 +4,17 @@
  * a subscription is disabled by the administrator; only retention deletes. None of them can log in: grant them to
  * the users that do. They are named after the schema, because roles belong to the whole server.
  */
-import { together, type Grants, type Rights, type Role } from "../postgres/rights.ts";
+import { together, type Grants, type Rights, type Role } from "../postgres/rights/rights.ts";
 
 /** Every role reads which migrations were applied: a worker refuses a schema that it does not fit. */
 const SCHEMA: Grants = { migrations: { select: true } };
 
-/** Every worker records that it runs. */
-const WORKER: Grants = { ...SCHEMA, workers: { select: true, insert: true, update: true } };
+/** Every worker records that it runs, and what the database refuses to record. */
+const WORKER: Grants = {
+  ...SCHEMA,
+  workers: { select: true, insert: true, update: true },
+  refused_writes: { select: true, insert: true, update: true },
+};
 
 /** An event without its payload. */
 const EVENT: Rights = { select: ["id", "event_key", "type", "attributes", "created_at"] };
@@ -29,7 +33,7 @@ const PLAN: readonly string[] = [
 ];
 
 /** The subscription columns that operators see: all but the secrets. */
-const VIEW: readonly string[] = [
+export const VIEW: readonly string[] = [
   ...PLAN,
   "subscription_key",
   "url",
@@ -199,6 +203,7 @@ export const READER: Role = {
   name: "webhook_reader",
   grants: {
     ...SCHEMA,
+    refused_writes: { select: true },
     webhook_delivery_sagas: { select: true },
     webhook_jobs: { select: true },
     webhook_attempts: { select: true },

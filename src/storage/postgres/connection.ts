@@ -1,8 +1,9 @@
 /**
  * PostgreSQL behind the database port. On Amends' own pool, the statements of one batch take one round trip (the
  * driver's pipeline mode); a pool or a client of the caller is never pipelined. Every connection gets time limits,
- * and planner settings that keep plans stable. Every statement also has a client-side timeout, because the server's
- * limits do not help if the connection is silent.
+ * and planner settings that keep plans stable (settings.ts). Every statement also has a client-side timeout, because the
+ * server's limits do not help if the connection is silent. Through a pooler (route.ts) each statement is in a transaction that
+ * begins with those settings, in the same round trip.
  */
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient, QueryConfig, QueryResult } from "pg";
 import { AmendsError, closedError } from "../../core/errors.ts";
@@ -11,25 +12,41 @@ import {
   AbandonedTransaction,
   DatabaseReplaced,
   type Database,
+  type DatabaseAccess,
   type Dialect,
   type Row,
   type Session,
 } from "../database.ts";
 import { OpenWork } from "../open-work.ts";
+import type { Joins } from "../joins/joins.ts";
 import type { Sql } from "../sql.ts";
-import { CallerTransactions, placeOf, refuseNative } from "./callers-transaction.ts";
-import { ServerIdentity } from "./identity.ts";
+import { placeOf } from "../joins/callers-queries.ts";
+import { CallerTransactions } from "../joins/callers-transaction.ts";
+import { checkServer, type Durability } from "./check-server.ts";
+import { ServerIdentity, ServerReplaced } from "./identity.ts";
 import { listen } from "./listen.ts";
+import { pgJoins, refuseNative } from "../joins/pg-joins.ts";
 import { isSilence, Lending, socketOf } from "./pool.ts";
+import type { Route } from "./route.ts";
+import { DIRECT_OPENINGS, hasSentSettings, pooledOpenings, type Openings } from "./settings.ts";
+import { statementName } from "./statement-name.ts";
 
-export interface PostgresOptions {
+export interface PostgresOptions<Tx> {
   readonly pool: Pool;
   /** Our own connections: pipelined, and prepared statements are named. */
   readonly own: boolean;
+  /** The configuration of our own direct connections. */
+  readonly config: ClientConfig;
+  readonly route: Route;
+  readonly durability: Durability;
   readonly dialect: Dialect;
+  /** The dialect of statements in a caller's transaction. */
+  readonly joinedDialect: Dialect;
+  /** The client of the caller's transactions. Undefined: `pg`. */
+  readonly joins: Joins<Tx> | undefined;
   readonly clock: Clock;
-  /** Opens a connection outside of the pool, for LISTEN. */
-  readonly connect: (() => Client) | undefined;
+  /** Opens a connection outside of the pool, for LISTEN; undefined if notifications cannot reach it. */
+  readonly connect: () => Client | undefined;
   readonly schema: string;
   /** The timeout of one statement. */
   readonly answerMs: number;
@@ -37,35 +54,43 @@ export interface PostgresOptions {
   readonly callMs: number;
 }
 
+/** The longest that a timer waits. */
+const FOREVER_MS = 2 ** 31 - 1;
+
 /** The timeout of a wait for a connection of a caller's pool. */
 const CONNECT_MS = 30_000;
 
-const OLDEST = 130_000;
-
-export class PostgresDatabase implements Database<ClientBase> {
+/** `Tx` is the type of the caller's transactions: a client of `pg`, or that of the client chosen with `joins`. */
+export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly callMs: number;
-  readonly #options: PostgresOptions;
+  readonly #options: PostgresOptions<Tx>;
   readonly #names = new Map<string, string>();
   readonly #open = new OpenWork();
   readonly #lending: Lending;
   readonly #identity = new ServerIdentity();
-  readonly #callers: CallerTransactions;
+  readonly #callers: CallerTransactions<Tx>;
   /** The database of Amends' own connections, cached. */
   #place: string | undefined;
   #checked: Promise<void> | undefined;
+  #trustsServer = false;
+  #pooled: { readonly guard: string | undefined; readonly openings: Openings } | undefined;
   #closed = false;
 
-  constructor(options: PostgresOptions) {
+  constructor(options: PostgresOptions<Tx>) {
     this.#options = options;
     this.dialect = options.dialect;
     this.clock = options.clock;
     this.callMs = options.callMs;
     const { pool, own, clock } = options;
     this.#lending = new Lending({ pool, own, clock, connectMs: CONNECT_MS });
-    const { dialect, schema } = options;
-    this.#callers = new CallerTransactions({ dialect, schema, ownPlace: (anew) => this.#ownPlace(anew) });
+    this.#callers = new CallerTransactions<Tx>({
+      joins: options.joins ?? (pgJoins as unknown as Joins<Tx>),
+      dialect: options.joinedDialect,
+      schema: options.schema,
+      ownPlace: (anew) => this.#ownPlace(anew),
+    });
   }
 
   get epoch(): number {
@@ -78,7 +103,11 @@ export class PostgresDatabase implements Database<ClientBase> {
 
   /** Checks every new connection before its use: a failover may have replaced the server. */
   async verify(client: ClientBase): Promise<void> {
-    if (await this.#identity.check(client)) this.#lending.replaceAll();
+    const { isReplaced, isDirect } = await this.#identity.check(client);
+    if (isReplaced) this.#lending.replaceAll();
+    if (!isDirect && hasSentSettings(client)) this.#options.route.lostSettings();
+    // A server with one session for all (PGlite) cannot answer later, while a caller has a transaction.
+    if (this.#isPooled && this.#place === undefined) await this.#readPlace(client);
   }
 
   /** Destroys this connection when the database is closed, also if it is not connected yet. */
@@ -86,8 +115,16 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#lending.remember(client);
   }
 
+  get client(): string | undefined {
+    return this.#options.joins?.client;
+  }
+
   get connections(): number {
     return this.#options.pool.options.max;
+  }
+
+  get access(): DatabaseAccess {
+    return { isPooled: this.#options.route.isPooled, trustsServer: this.#trustsServer };
   }
 
   open(): Promise<void> {
@@ -99,35 +136,61 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   async query(statement: Sql, limitMs?: number): Promise<readonly Row[]> {
-    return this.#with(async (client) => (await this.#send(client, statement, limitMs)).rows as Row[]);
+    return this.#with(async (client) => {
+      if (this.#isPooled) return (await this.#pipeline(client, [statement], limitMs))[0] ?? [];
+      return (await this.#send(client, statement, limitMs)).rows as Row[];
+    });
+  }
+
+  /** Through a pooler the server's own time limits hold: a setting would stay in a session of others. */
+  async alone(statement: Sql): Promise<void> {
+    await this.#with(async (client) => {
+      const limits = this.#isPooled ? [] : ["statement_timeout", "lock_timeout"];
+      for (const name of limits) await this.#tell(client, `set ${name} = 0`);
+      try {
+        await client.query({ text: statement.text, query_timeout: FOREVER_MS } as QueryConfig);
+      } finally {
+        for (const name of limits) await this.#tell(client, `reset ${name}`);
+      }
+    });
   }
 
   async batch(statements: readonly Sql[], epoch?: number): Promise<readonly (readonly Row[])[]> {
     return this.#with(async (client) => {
       if (epoch !== undefined && epoch !== this.#identity.epoch) throw new DatabaseReplaced();
-      if (statements.length === 1) return [(await this.#send(client, statements[0] as Sql)).rows as Row[]];
+      if (statements.length === 1 && !this.#isPooled)
+        return [(await this.#send(client, statements[0] as Sql)).rows as Row[]];
       return this.#options.own ? this.#pipeline(client, statements) : this.#inTurn(client, statements);
     });
   }
 
-  async transaction<T>(
-    work: (session: Session, tx: ClientBase) => Promise<T>,
-    foreign: boolean = false,
-  ): Promise<T> {
+  async transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign: boolean = false): Promise<T> {
+    const { joins } = this.#options;
+    if (foreign && joins) return this.#clientTransaction(joins, work);
     return this.#with(async (client) => {
       this.#callers.know(client);
-      await this.#tell(client, foreign && this.#options.own ? BEGIN_FOREIGN : "begin");
+      await this.#begin(client, foreign);
       let result: T;
       try {
         result = await (foreign
-          ? this.#open.run(() => work(this.#foreignSession(client), client))
-          : work(this.#session(client), client));
+          ? this.#open.run(() => work(this.#foreignSession(client), client as Tx))
+          : work(this.#session(client), client as Tx));
       } catch (error) {
         await this.#rollback(client, error);
         throw error;
       }
       committed(await this.#tell(client, "commit"));
       return result;
+    });
+  }
+
+  /** Application code gets a transaction of its own client, opened by that client. */
+  async #clientTransaction<T>(joins: Joins<Tx>, work: (session: Session, tx: Tx) => Promise<T>): Promise<T> {
+    this.refuseInside();
+    if (this.#closed) throw closedError();
+    return joins.transaction(async (tx) => {
+      const session = await this.#callers.begun(tx);
+      return this.#open.run(() => work(session, tx));
     });
   }
 
@@ -143,18 +206,21 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#open.refuseInside();
   }
 
-  join(tx: ClientBase): Session {
+  join(tx: Tx): Session {
     return this.#callers.join(tx);
   }
 
   /** Queried once. With a caller's pool only while it has a free connection: the caller may hold the last one. */
   async #ownPlace(anew: boolean): Promise<string | undefined> {
-    const { own, pool, schema } = this.#options;
+    const { own, pool } = this.#options;
     if (this.#place !== undefined && !anew) return this.#place;
     if (!own && pool.idleCount === 0 && pool.totalCount >= pool.options.max) return undefined;
     // Without a connection of our own there is nothing to compare: the caller's transaction must not fail for that.
-    const read = this.#with((client) => this.#session(client).query(placeOf(schema)));
-    const [row] = await read.catch(() => []);
+    return this.#with((client) => this.#readPlace(client)).catch(() => undefined);
+  }
+
+  async #readPlace(client: ClientBase): Promise<string | undefined> {
+    const [row] = (await this.#send(client, placeOf(this.#options.schema))).rows as Row[];
     return (this.#place = (row?.["place"] as string | null | undefined) ?? undefined);
   }
 
@@ -167,8 +233,8 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   listen(onNotice: () => void): () => void {
-    const { connect, schema } = this.#options;
-    return connect ? listen(connect, schema, this.clock, onNotice) : () => undefined;
+    const { connect, schema, route } = this.#options;
+    return listen({ connect, schema, clock: this.clock, route, onNotice });
   }
 
   async close(): Promise<void> {
@@ -181,13 +247,21 @@ export class PostgresDatabase implements Database<ClientBase> {
     this.#open.refuseInside();
     try {
       if (this.#closed) throw closedError();
-      return await this.#withClient(await this.#lending.borrow(), work);
+      return await this.#withClient(await this.#borrow(), work);
     } catch (error) {
       // If the pool was closed meanwhile, report that instead of the pool's error.
       throw this.#closed && this.dialect.trouble(error).code === "DATABASE_UNREACHABLE"
         ? closedError()
         : error;
     }
+  }
+
+  /** A pooler that refuses the settings of a direct connection is asked once more without them. */
+  async #borrow(): Promise<PoolClient> {
+    return this.#lending.borrow().catch((error: unknown) => {
+      if (this.#options.own && this.#options.route.learnsFromConnect(error)) return this.#lending.borrow();
+      throw error;
+    });
   }
 
   async #withClient<T>(client: PoolClient, work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -204,8 +278,13 @@ export class PostgresDatabase implements Database<ClientBase> {
       const isReadOnly = code === "DATABASE_READ_ONLY";
       broken ||= error instanceof AbandonedTransaction || isReadOnly;
       broken ||= !(error instanceof AmendsError) && kind === "unknown";
-      // The server has become a standby, or does not answer: the other connections lead there as well.
-      if (isReadOnly || isSilence(error)) this.#lending.replaceAll();
+      // The server has become a standby, was replaced, or does not answer: the other connections lead there as well.
+      if (isReadOnly || isSilence(error) || error instanceof ServerReplaced) this.#lending.replaceAll();
+      // Nothing was done, and the next attempt uses no names.
+      if (this.#options.own && this.#options.route.learnsFromStatement(error)) {
+        broken = true;
+        throw transient("a pooler has changed the session", error);
+      }
       throw error;
     } finally {
       client.off("error", onError);
@@ -213,12 +292,16 @@ export class PostgresDatabase implements Database<ClientBase> {
     }
   }
 
-  async #pipeline(client: PoolClient, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
+  async #pipeline(
+    client: PoolClient,
+    statements: readonly Sql[],
+    limitMs?: number,
+  ): Promise<readonly (readonly Row[])[]> {
     const uncork = cork(client);
-    let sent: Promise<QueryResult>[];
+    let sent: Promise<unknown>[];
     try {
-      const begin = this.#tell(client, "begin");
-      const own = statements.map((statement) => this.#send(client, statement));
+      const begin = this.#begin(client);
+      const own = statements.map((statement) => this.#send(client, statement, limitMs));
       sent = [begin, ...own, this.#tell(client, "commit")];
     } finally {
       uncork();
@@ -232,7 +315,7 @@ export class PostgresDatabase implements Database<ClientBase> {
   }
 
   async #inTurn(client: PoolClient, statements: readonly Sql[]): Promise<readonly (readonly Row[])[]> {
-    await this.#tell(client, "begin");
+    await this.#begin(client);
     const results: (readonly Row[])[] = [];
     try {
       for (const statement of statements) results.push((await this.#send(client, statement)).rows as Row[]);
@@ -251,6 +334,27 @@ export class PostgresDatabase implements Database<ClientBase> {
     await this.#tell(client, "rollback");
   }
 
+  get #isPooled(): boolean {
+    return this.#options.own && this.#options.route.isPooled;
+  }
+
+  #begin(client: ClientBase, foreign: boolean = false): Promise<unknown> {
+    if (!this.#options.own) return this.#tell(client, "begin");
+    const { own, foreign: foreignOpening } = this.#openings;
+    const begun = this.#tell(client, foreign ? foreignOpening : own);
+    return this.#isPooled
+      ? begun.catch((error: unknown) => Promise.reject(ServerReplaced.from(error)))
+      : begun;
+  }
+
+  get #openings(): Openings {
+    if (!this.#isPooled) return DIRECT_OPENINGS;
+    const { guard } = this.#identity;
+    if (!this.#pooled || this.#pooled.guard !== guard)
+      this.#pooled = { guard, openings: pooledOpenings(this.#options.config, guard) };
+    return this.#pooled.openings;
+  }
+
   #tell(client: ClientBase, text: string): Promise<QueryResult> {
     return client.query({ text, query_timeout: this.#options.answerMs } as QueryConfig);
   }
@@ -259,31 +363,14 @@ export class PostgresDatabase implements Database<ClientBase> {
     const { text, values } = statement;
     const query_timeout = limitMs;
     if (!this.#options.own) return client.query({ text, values, query_timeout } as QueryConfig);
+    if (this.#options.route.isPooled) return client.query({ text, values, query_timeout } as QueryConfig);
     let name = this.#names.get(text);
-    if (!name) this.#names.set(text, (name = `amends_${this.#names.size}`));
+    if (!name) this.#names.set(text, (name = statementName(text)));
     return client.query({ name, text, values, query_timeout } as QueryConfig);
   }
 
   async #check(): Promise<void> {
-    const { rows } = await this.#options.pool.query<{ fsync: string; version: number; standby: boolean }>(
-      "select current_setting('fsync') as fsync, current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby",
-    );
-    const found = rows[0];
-    if (!found) return;
-    if (found.version < OLDEST) {
-      throw new AmendsError("DATABASE_TOO_OLD", "Amends needs PostgreSQL 13 or newer.", {
-        found: found.version,
-      });
-    }
-    if (found.fsync !== "on") {
-      throw new AmendsError(
-        "DATABASE_UNSAFE",
-        "This PostgreSQL runs with fsync off: a crash can lose what it acknowledged. Turn fsync on.",
-      );
-    }
-    if (found.standby) {
-      throw new AmendsError("DATABASE_READ_ONLY", "This PostgreSQL is a standby. Connect to the primary.");
-    }
+    this.#trustsServer = await this.#with((client) => checkServer(client, this.#options.durability));
   }
 }
 
@@ -296,45 +383,10 @@ function cork(client: ClientBase): () => void {
 
 /** After a failed statement, COMMIT succeeds but rolls back: that is not a commit. */
 function committed(result: { command: string }): void {
-  if (result.command === "ROLLBACK")
-    throw Object.assign(new Error("the transaction was rolled back"), { code: "25P02" });
+  if (result.command === "ROLLBACK") throw transient("the transaction was rolled back");
 }
 
-/**
- * Our statements reach rows by key. Plans are made once, often on an empty table, and must not become scans of a
- * table that has grown since.
- */
-const PLANNER: Readonly<Record<string, string>> = {
-  plan_cache_mode: "force_generic_plan",
-  jit: "off",
-  enable_seqscan: "off",
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-  enable_bitmapscan: "off",
-};
-
-/** Application statements in a transactional step use the normal planner settings. */
-const BEGIN_FOREIGN = `begin; ${Object.keys(PLANNER)
-  .map((name) => `set local ${name} = ${name === "plan_cache_mode" ? "auto" : "on"}`)
-  .join("; ")}`;
-
-/** The margin after the server's own limit before the connection counts as silent. */
-export const LATE_ANSWER_MS = 2_000;
-
-/** Time limits against a database that hangs, and plans that do not depend on statistics (PERFORMANCE in docs/). */
-export function connectionDefaults(statementMs: number): ClientConfig {
-  return {
-    application_name: "amends",
-    connectionTimeoutMillis: 5_000,
-    statement_timeout: statementMs,
-    // Also for the statements of a transactional step.
-    query_timeout: statementMs + LATE_ANSWER_MS,
-    lock_timeout: 5_000,
-    idle_in_transaction_session_timeout: 15_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    options: Object.entries(PLANNER)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(" "),
-  };
+/** Nothing was committed. */
+function transient(message: string, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { code: "25P02" });
 }

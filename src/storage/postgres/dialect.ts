@@ -3,12 +3,33 @@ import type { Clock } from "../clock.ts";
 import type { Dialect } from "../database.ts";
 import { raw, sql } from "../sql.ts";
 import { arrayOf } from "./array.ts";
-import { unnest } from "./rows.ts";
+import { unnest, type EncodeArray } from "./rows.ts";
+import { textArrayOf } from "./text-array.ts";
 import { trouble, violation } from "./trouble.ts";
+import { unwrapped } from "../joins/wrapped-error.ts";
 
 export const CHANNEL = "amends";
 
+/** For Amends' own connections. */
 export function postgresDialect(schema: string, clock: Clock, notices: boolean): Dialect {
+  return dialectWith(arrayOf, schema, clock, notices);
+}
+
+/** For a caller's transaction, with parameters that every client can carry. */
+export function joinedDialect(schema: string, clock: Clock, notices: boolean): Dialect {
+  return withWrappedErrors(dialectWith(textArrayOf, schema, clock, notices));
+}
+
+/** Also for Amends' own work if its transactional steps run in transactions of another client. */
+export function withWrappedErrors(dialect: Dialect): Dialect {
+  return {
+    ...dialect,
+    trouble: (error) => dialect.trouble(unwrapped(error)),
+    violation: (error) => dialect.violation(unwrapped(error)),
+  };
+}
+
+function dialectWith(encode: EncodeArray, schema: string, clock: Clock, notices: boolean): Dialect {
   const now = clock.virtualNowMs;
   return {
     name: "postgres",
@@ -19,10 +40,11 @@ export function postgresDialect(schema: string, clock: Clock, notices: boolean):
     instantOf: (ms) => sql`to_timestamp(${ms}::float8 / 1000)`,
     epochMs: (instant) => sql`(date_part('epoch', ${instant}) * 1000)`,
     forUpdateOf: (alias, wait) => raw(`for update of ${alias}${wait === undefined ? "" : ` ${wait}`}`),
-    rows: unnest,
+    rows: (fields, from) => unnest(encode, fields, from),
     among: (column, values, type = "text") =>
-      sql`${column} = any(${arrayOf(type, values, itself)}::${raw(type)}[])`,
-    notify: () => (notices ? sql`select pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
+      sql`${column} = any(${encode(type, values, itself)}::${raw(type)}[])`,
+    // The function itself returns void, which not every client can read.
+    notify: () => (notices ? sql`select 1 from pg_notify(${`${CHANNEL}:${schema}`}, '')` : undefined),
     trouble,
     violation: (error) => violation(error, schema),
   };

@@ -1,28 +1,37 @@
 /**
  * Listens for notifications. They are only hints: a broken connection is reopened, and polling finds work that was
  * announced meanwhile. A periodic query checks that the listening connection still answers; a silent one would
- * otherwise stay in use forever.
+ * otherwise stay in use forever. Through a pooler nobody listens: it would accept LISTEN and deliver nothing.
  */
 import type { Client, QueryConfig } from "pg";
 import { sleep, type Clock } from "../clock.ts";
 import { CHANNEL } from "./dialect.ts";
 import { endClient } from "./pool.ts";
+import type { Route } from "./route.ts";
 
 const RECONNECT_MS = 1_000;
 const ASK_EVERY_MS = 20_000;
 const ANSWER_MS = 2_000;
 
-export function listen(
-  connect: () => Client,
-  schema: string,
-  clock: Clock,
-  onNotice: () => void,
-): () => void {
+/** LISTEN is not supported, or not allowed: no later attempt succeeds. */
+const REFUSED = /^(?:0A000|08P01|42\w{3})$/;
+
+export interface ListenOptions {
+  /** A new client; undefined if notifications cannot reach it. */
+  readonly connect: () => Client | undefined;
+  readonly schema: string;
+  readonly clock: Clock;
+  readonly route: Pick<Route, "onPooled">;
+  readonly onNotice: () => void;
+}
+
+export function listen({ connect, schema, clock, route, onNotice }: ListenOptions): () => void {
   const stop = new AbortController();
   let current: Client | undefined;
 
   const once = async (): Promise<void> => {
     const client = connect();
+    if (!client) return stop.abort();
     current = client;
     const over = new AbortController();
     const broken = new Promise<void>((resolve) => {
@@ -35,7 +44,10 @@ export function listen(
     client.on("notification", onNotice);
     try {
       await client.connect();
-      await client.query(`listen "${CHANNEL}:${schema}"`);
+      await client.query(`listen "${CHANNEL}:${schema}"`).catch((error: unknown) => {
+        if (REFUSED.test(String((error as { code?: unknown }).code))) stop.abort();
+        throw error;
+      });
       onNotice(); // work that was announced before LISTEN
       await Promise.race([broken, silence(client, over.signal)]);
     } finally {
@@ -59,7 +71,9 @@ export function listen(
       if (!stop.signal.aborted) await sleep(clock, RECONNECT_MS, stop.signal);
     }
   };
-  void forever();
+  // The connection is made anew, if one with notifications can be made at all.
+  const forget = route.onPooled(() => current && void endClient(current));
+  void forever().finally(forget);
   return () => {
     stop.abort();
     if (current) void endClient(current);

@@ -1,11 +1,18 @@
 /**
  * Objects as a relation: one array per field, or plain values for a single object, which gets the simplest plan.
  */
+import type { FieldType } from "../column.ts";
 import type { Fields, Form, NamedField } from "../fields.ts";
 import { literals, Sql } from "../sql.ts";
-import { arrayOf } from "./array.ts";
 
-export function unnest<From>(fields: Fields<From>, from: readonly From[]): Sql {
+/** Encodes one value of each object as an array of PostgreSQL. */
+export type EncodeArray = <From>(
+  type: FieldType,
+  from: readonly From[],
+  valueOf: (one: From) => unknown,
+) => unknown;
+
+export function unnest<From>(encode: EncodeArray, fields: Fields<From>, from: readonly From[]): Sql {
   const form = fields.formOf(from);
   const { lone, many } = textsOf(fields, form);
   const [first] = from as readonly [From];
@@ -15,7 +22,7 @@ export function unnest<From>(fields: Fields<From>, from: readonly From[]): Sql {
       lone.sent.map(({ value }) => value(first) ?? null),
     );
   const values: unknown[] = form.once.map(({ value }) => value(first) ?? null);
-  for (const { type, value } of form.sent) values.push(arrayOf(type, from, value));
+  for (const { type, value } of form.sent) values.push(encode(type, from, value));
   return new Sql(many, values);
 }
 

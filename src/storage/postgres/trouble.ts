@@ -29,6 +29,8 @@ function judge(error: unknown): Trouble {
   if (typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code)) {
     if (code === "55P03") return BLOCKED;
     if (TRANSIENT.has(code) || code.startsWith("53") || code === "57P03") return UNREACHABLE_TRANSIENT;
+    // A pooler that refuses a setting of the connection will always do so.
+    if (code === "08P01" && /startup parameter/i.test(String(message))) return REFUSED;
     if (code.startsWith("57P") || code.startsWith("08")) return UNREACHABLE_UNKNOWN;
     if (code === "25006") return READ_ONLY;
     if (code === "42501") return FORBIDDEN;

@@ -6,7 +6,8 @@
  */
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
-import type { Database, Dialect, Row, Session } from "../database.ts";
+import type { Database, Dialect, Row, Session, SyncSession } from "../database.ts";
+import type { SqliteJoins } from "../joins/joins.ts";
 import { OpenWork, refuseInsideLocked } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
 import { openSqlite, type SqliteHandle, type SqliteStatement } from "./driver.ts";
@@ -15,18 +16,21 @@ import { isTooOld, OLDEST_TEXT } from "./version.ts";
 /** Short, because it blocks the thread: retries wait for longer locks without blocking (retry.ts). */
 const BUSY_MS = 100;
 
-export interface SqliteOptions {
+export interface SqliteOptions<Tx> {
   readonly path: string | SqliteHandle;
   readonly dialect: Dialect;
   readonly clock: Clock;
+  /** The client of the caller's transactions. Undefined: the handle itself. */
+  readonly joins?: SqliteJoins<Tx> | undefined;
   /** For tests: replaces the version of the SQLite library. */
   readonly version?: string | undefined;
 }
 
-export class SqliteDatabase implements Database<SqliteHandle> {
+/** `Tx` is the type of the caller's transactions: a handle, or that of the client chosen with `joins`. */
+export class SqliteDatabase<Tx = SqliteHandle> implements Database<Tx> {
   readonly dialect: Dialect;
   readonly clock: Clock;
-  readonly #options: SqliteOptions;
+  readonly #options: SqliteOptions<Tx>;
   readonly #statements = new Map<string, SqliteStatement>();
   /** Callers' handles that are known to be open on the same file. */
   readonly #known = new WeakSet<SqliteHandle>();
@@ -36,7 +40,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
   #held = false;
   #line: (() => void)[] = [];
 
-  constructor(options: SqliteOptions) {
+  constructor(options: SqliteOptions<Tx>) {
     this.#options = options;
     this.dialect = options.dialect;
     this.clock = options.clock;
@@ -65,10 +69,7 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     });
   }
 
-  async transaction<T>(
-    work: (session: Session, tx: SqliteHandle) => Promise<T>,
-    foreign: boolean = false,
-  ): Promise<T> {
+  async transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign: boolean = false): Promise<T> {
     if (this.#closed) throw closedError();
     this.refuseInside();
     await this.#acquire();
@@ -77,7 +78,8 @@ export class SqliteDatabase implements Database<SqliteHandle> {
       handle.exec("begin immediate");
       try {
         const session: Session = { dialect: this.dialect, query: async (statement) => this.#run(statement) };
-        const result = await (foreign ? this.#open.run(() => work(session, handle)) : work(session, handle));
+        const tx = handle as Tx;
+        const result = await (foreign ? this.#open.run(() => work(session, tx)) : work(session, tx));
         handle.exec("commit");
         return result;
       } catch (error) {
@@ -94,12 +96,18 @@ export class SqliteDatabase implements Database<SqliteHandle> {
     refuseInsideLocked(this);
   }
 
-  join(tx: SqliteHandle): Session {
+  join(tx: Tx): Session {
+    const session = this.joinNow(tx);
+    return { dialect: this.dialect, query: async (statement) => session.query(statement) };
+  }
+
+  joinNow(given: Tx): SyncSession {
+    const tx = this.#options.joins?.handleOf(given) ?? (given as SqliteHandle);
     const ours = this.#connect();
     checkHandle(tx, ours);
     if (tx !== ours && !this.#known.has(tx)) this.#checkPlace(tx, ours);
     const prepared = new Map<string, SqliteStatement>();
-    return { dialect: this.dialect, query: async (statement) => execute(tx, prepared, statement) };
+    return { dialect: this.dialect, query: (statement) => execute(tx, prepared, statement) };
   }
 
   /** Checks once per handle that it is open on the same file. */

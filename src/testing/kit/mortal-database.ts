@@ -10,11 +10,12 @@ export function mortalDatabase<Tx>(
 ): Database<Tx> {
   const { dialect } = real;
   const sessionOf = (session: Session): Session => ({
-    dialect,
+    dialect: session.dialect,
     query: (statement) => process.whileAlive(() => session.query(statement)),
   });
   return {
     dialect,
+    client: real.client,
     clock: process.clock(clock),
     open: () => process.whileAlive(() => real.open()),
     query: (statement) => process.whileAlive(() => real.query(statement)),

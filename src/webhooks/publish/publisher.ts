@@ -7,7 +7,8 @@ import { checkAttributes, pairOf } from "../../core/delivery/filter.ts";
 import { AmendsError } from "../../core/errors.ts";
 import { encodeJson } from "../../core/json.ts";
 import { refuseUnknown } from "../../core/options.ts";
-import type { Session } from "../../storage/database.ts";
+import type { Dialect, Session } from "../../storage/database.ts";
+import { perform, type Work } from "../../storage/joins/work.ts";
 import { EVENT, insertEvent, routeEvent, selectEvent, type NewEvent } from "./queries.ts";
 
 /** An event to publish to subscribers. */
@@ -54,8 +55,12 @@ export class Publisher {
     this.#traceparent = traceparent;
   }
 
-  /** Everything is checked before anything is written. */
   async publish(session: Session, given: WebhookEvent): Promise<Published> {
+    return perform(session, this.publishing(session.dialect, given));
+  }
+
+  /** Everything is checked before anything is written. */
+  *publishing(dialect: Dialect, given: WebhookEvent): Work<Published> {
     refuseUnknown(given, ["type", "data", "id", "attributes", "occurredAt"], "An event");
     const event: NewEvent = {
       key: checkKey(given.id ?? this.#newId()),
@@ -63,14 +68,15 @@ export class Publisher {
       attributes: checkAttributes(given.attributes),
       payload: this.#encode(given),
     };
-    const created = (await this.#write(session, event)) !== undefined;
-    if (!created) refuseOther(event, await this.#existing(session, event.key));
+    const created = (yield* this.#write(dialect, event)) !== undefined;
+    if (!created) refuseOther(event, yield* this.#existing(dialect, event.key));
     return { id: event.key, created };
   }
 
   /** An event that Amends itself publishes to its subscribers. */
   async announce(session: Session, key: string, type: string, data: unknown): Promise<void> {
-    await this.#write(session, { key, type, attributes: {}, payload: JSON.stringify({ type, data }) });
+    const event = { key, type, attributes: {}, payload: JSON.stringify({ type, data }) };
+    await perform(session, this.#write(session.dialect, event));
   }
 
   /** An event without deliveries. Returns its number. */
@@ -81,20 +87,19 @@ export class Publisher {
   }
 
   /** One delivery for each subscription that wants the event. Undefined if the event exists already. */
-  async #write(session: Session, event: NewEvent): Promise<string | undefined> {
-    const { dialect } = session;
-    const [row] = await session.query(insertEvent(dialect, event, this.#traceparent()));
+  *#write(dialect: Dialect, event: NewEvent): Work<string | undefined> {
+    const [row] = yield insertEvent(dialect, event, this.#traceparent());
     if (!row) return undefined;
     const id = String(row["id"]);
     const pairs = Object.entries(event.attributes).map(([name, value]) => pairOf(name, value));
-    await session.query(routeEvent(dialect, id, patternsFor(event.type), pairs));
+    yield routeEvent(dialect, id, patternsFor(event.type), pairs);
     const notice = dialect.notify();
-    if (notice) await session.query(notice);
+    if (notice) yield notice;
     return id;
   }
 
-  async #existing(session: Session, key: string): Promise<NewEvent | undefined> {
-    const [row] = await session.query(selectEvent(session.dialect, key));
+  *#existing(dialect: Dialect, key: string): Work<NewEvent | undefined> {
+    const [row] = yield selectEvent(dialect, key);
     return row && EVENT.read(row);
   }
 

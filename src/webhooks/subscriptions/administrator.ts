@@ -7,7 +7,7 @@ import type { DisableReason } from "../../core/delivery/job.ts";
 import { Chore } from "../../runtime/chore.ts";
 import type { Database, Session } from "../../storage/database.ts";
 import { ADMINISTRATOR } from "../../storage/migrations/webhook-roles.ts";
-import { checkRights } from "../../storage/postgres/rights.ts";
+import { checkRights } from "../../storage/postgres/rights/check-rights.ts";
 import { persist, type RetryLimits } from "../../storage/retry.ts";
 import { clearToDisable, selectToDisable, TO_DISABLE } from "../deliver/lane-queries.ts";
 import type { Publisher } from "../publish/publisher.ts";

@@ -22,7 +22,7 @@ export class DeliveryCompetitor {
 
   constructor(database: Database, workload: Workload) {
     this.#database = database;
-    this.#registry = new SagaRegistry(definitionsOf(workload).events, database.dialect.name);
+    this.#registry = new SagaRegistry(definitionsOf(workload).events, database);
     const { signal } = new AbortController();
     this.#store = new FlowStore({
       db: database,

@@ -1,7 +1,7 @@
 /** Roles of PostgreSQL. */
-import { AmendsError } from "../../core/errors.ts";
-import type { Dialect, Session } from "../database.ts";
-import { raw } from "../sql.ts";
+import { AmendsError } from "../../../core/errors.ts";
+import type { Dialect, Session } from "../../database.ts";
+import { raw } from "../../sql.ts";
 
 const ROLE = /^[A-Za-z_]\w{0,62}$/;
 

@@ -1,0 +1,138 @@
+/**
+ * The caller's own transaction, given as `tx`. It is checked before its first statement, so that nothing is written
+ * outside of that transaction: the client refuses what is no open transaction of its own, the database confirms an open
+ * transaction that the client cannot confirm, and the database must be the one that Amends has. The check costs nothing
+ * for a client that is known and says that its transaction is open, and at most two round trips for any other.
+ */
+import { AmendsError } from "../../core/errors.ts";
+import type { Dialect, Row, Session } from "../database.ts";
+import type { Joins } from "./joins.ts";
+import type { Sql } from "../sql.ts";
+import { markTransaction, placeOf, readMark } from "./callers-queries.ts";
+import { carried } from "./carried-statement.ts";
+import { rowsOf } from "./joined-rows.ts";
+import { isDatabaseError } from "./wrapped-error.ts";
+
+export interface CallerOptions<Tx> {
+  readonly joins: Omit<Joins<Tx>, "transaction">;
+  /** The dialect whose parameters every client can carry. */
+  readonly dialect: Dialect;
+  readonly schema: string;
+  /**
+   * The database of Amends' own connections; undefined if that cannot be queried, or not without waiting for the caller.
+   * `anew` queries again, because a restart changes the value.
+   */
+  ownPlace(anew: boolean): Promise<string | undefined>;
+}
+
+export class CallerTransactions<Tx> {
+  readonly #options: CallerOptions<Tx>;
+  /** What is known to be connected to the same database: a transaction, or its origin. */
+  readonly #known = new WeakSet<object>();
+  #probes = 0;
+
+  constructor(options: CallerOptions<Tx>) {
+    this.#options = options;
+  }
+
+  /** A session in the caller's open transaction. Throws if `tx` is not a transaction of the client. */
+  join(tx: Tx): Session {
+    const isOpen = this.#options.joins.check(tx);
+    let checked: Promise<void> | undefined;
+    return this.#session(tx, () => (checked ??= this.#check(tx, isOpen)));
+  }
+
+  /** A session in a transaction that the client has just opened. Application code sees `tx` only on the right database. */
+  async begun(tx: Tx): Promise<Session> {
+    await this.#check(tx, true);
+    return this.#session(tx, async () => undefined);
+  }
+
+  /** Amends' own connection: application code in a transaction of Amends may pass it as `tx`. */
+  know(client: object): void {
+    this.#known.add(client);
+  }
+
+  /** One statement at a time: not every client queues statements that are sent together. */
+  #session(tx: Tx, check: () => Promise<void>): Session {
+    let last: Promise<unknown> = Promise.resolve();
+    const run = async (statement: Sql): Promise<readonly Row[]> => {
+      await check();
+      return this.#send(tx, statement);
+    };
+    return {
+      dialect: this.#options.dialect,
+      query: (statement) => {
+        const answer = last.then(() => run(statement));
+        last = answer.catch(() => undefined);
+        return answer;
+      },
+    };
+  }
+
+  async #send(tx: Tx, statement: Sql): Promise<readonly Row[]> {
+    const { joins } = this.#options;
+    return rowsOf(joins.client, await joins.query(tx, carried(statement)));
+  }
+
+  async #check(tx: Tx, isOpen: boolean): Promise<void> {
+    const { joins, schema } = this.#options;
+    const origin = joins.origin?.(tx) ?? (tx as object);
+    if (isOpen && this.#known.has(origin)) return;
+    const mark = String(++this.#probes);
+    const [row] = await this.#first(tx, isOpen ? placeOf(schema) : markTransaction(schema, mark));
+    if (!isOpen) await this.#checkOpen(tx, mark);
+    if (this.#known.has(origin)) return;
+    await this.#checkPlace(row?.["place"]);
+    this.#known.add(origin);
+  }
+
+  /** The first statement. If the client itself refuses it, the transaction has ended. */
+  async #first(tx: Tx, statement: Sql): Promise<readonly Row[]> {
+    try {
+      return await this.#send(tx, statement);
+    } catch (error) {
+      if (error instanceof AmendsError || isDatabaseError(error)) throw error;
+      throw noTransaction(this.#options.joins.client, error);
+    }
+  }
+
+  /** Outside of a transaction the mark ends with its own statement. */
+  async #checkOpen(tx: Tx, mark: string): Promise<void> {
+    const [row] = await this.#send(tx, readMark());
+    if (row?.["mark"] === mark) return;
+    throw noTransaction(this.#options.joins.client);
+  }
+
+  async #checkPlace(place: unknown): Promise<void> {
+    const { joins, schema } = this.#options;
+    if (typeof place !== "string") {
+      throw new AmendsError(
+        "SCHEMA_MISSING",
+        `The database of the ${joins.client} transaction given as \`tx\` has no tables of Amends in the schema ${schema}. Run \`await amends.migrate()\`, or pass a transaction on the database that Amends has.`,
+      );
+    }
+    if (await this.#isOurs(place)) return;
+    throw new AmendsError(
+      "BAD_OPTION",
+      `The ${joins.client} transaction given as \`tx\` is on another database than this Amends. Nothing was written.`,
+    );
+  }
+
+  async #isOurs(place: string): Promise<boolean> {
+    for (const anew of [false, true]) {
+      const own = await this.#options.ownPlace(anew);
+      if (own === undefined || own === place) return true;
+    }
+    return false;
+  }
+}
+
+export function noTransaction(client: string, cause?: unknown): AmendsError {
+  return new AmendsError(
+    "NEEDS_TRANSACTION",
+    `The ${client} client given as \`tx\` has no open transaction. Begin one first. Nothing was written.`,
+    {},
+    { cause },
+  );
+}

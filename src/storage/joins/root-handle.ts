@@ -1,0 +1,10 @@
+/** What is given as `tx` and is no open transaction is refused in words, with the line that is right for the client. */
+import { AmendsError } from "../../core/errors.ts";
+
+/** `line` shows how a transaction of the client is passed. */
+export function notTransaction(client: string, line: string): AmendsError {
+  return new AmendsError(
+    "NEEDS_TRANSACTION",
+    `\`tx\` is not an open transaction of ${client}, so each statement would commit by itself. Nothing was written. Pass the transaction: \`${line}\`.`,
+  );
+}

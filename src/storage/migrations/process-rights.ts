@@ -1,0 +1,145 @@
+/**
+ * The rights on Amends' tables that each process of an application needs: one that starts and steers, a worker, a console,
+ * and one that removes what is over. `migrate({ grants })` grants them, `amends migrate --print-grants` prints them.
+ */
+import { together, type Grants, type Rights, type Role } from "../postgres/rights/rights.ts";
+import { DELIVERY, RETENTION_ROLE, VIEW } from "./webhook-roles.ts";
+
+const READ: Rights = { select: true };
+const APPEND: Rights = { select: true, insert: true };
+const CHANGE: Rights = { select: true, insert: true, update: true };
+const REPLACE: Rights = { select: true, insert: true, delete: true };
+
+/** For a worker that runs sagas. */
+export const SAGA_RIGHTS: Role = {
+  name: "sagas",
+  grants: {
+    migrations: READ,
+    saga_executions: CHANGE,
+    saga_kinds: CHANGE,
+    saga_logs: APPEND,
+    saga_log_scan: CHANGE,
+    lost_sagas: APPEND,
+    saga_signals: APPEND,
+    saga_interests: REPLACE,
+    outbox: APPEND,
+    refused_writes: CHANGE,
+  },
+};
+
+/** For a worker that delivers events: they start and reach sagas. */
+export const EVENT_RIGHTS: Role = {
+  name: "events",
+  grants: together(SAGA_RIGHTS.grants, { outbox: CHANGE, saga_state: CHANGE }),
+};
+
+/** For a worker that makes calls. */
+export const CALL_RIGHTS: Role = {
+  name: "calls",
+  grants: { migrations: READ, outbox: CHANGE, refused_writes: CHANGE },
+};
+
+/** For a worker that erases. */
+export const ERASURE_RIGHTS: Role = {
+  name: "erasure",
+  grants: together(CALL_RIGHTS.grants, { subjects: CHANGE, audit_events: APPEND, audit_head: CHANGE }),
+};
+
+/** What the pages and lists of every part read. The secrets of subscriptions are not among it. */
+const LISTED: readonly string[] = [
+  "migrations",
+  "saga_executions",
+  "saga_kinds",
+  "saga_logs",
+  "saga_log_scan",
+  "lost_sagas",
+  "saga_signals",
+  "saga_interests",
+  "saga_history",
+  "saga_archive",
+  "saga_state",
+  "outbox",
+  "subjects",
+  "audit_events",
+  "audit_head",
+  "operator_actions",
+  "workers",
+  "refused_writes",
+  "webhook_events",
+  "webhook_subscription_types",
+  "webhook_subscription_filters",
+  "webhook_delivery_sagas",
+  "webhook_lanes",
+  "webhook_jobs",
+  "webhook_attempts",
+  "dead_letters",
+];
+
+const LISTS: Grants = Object.fromEntries(LISTED.map((table) => [table, READ]));
+
+/** What an operator's action on any part writes, in code and in the console. */
+const OPERATORS: Grants = {
+  saga_executions: { update: true },
+  saga_logs: { insert: true },
+  saga_interests: { delete: true },
+  saga_state: { update: true },
+  outbox: { insert: true, update: true },
+  operator_actions: { insert: true },
+  subjects: { update: true },
+  audit_events: { insert: true },
+  audit_head: { insert: true, update: true },
+  webhook_subscriptions: { select: VIEW, update: ["status", "reason", "updated_at"] },
+  webhook_lanes: { update: true },
+  webhook_events: { insert: true },
+  webhook_delivery_sagas: { insert: true },
+  dead_letters: { update: true },
+};
+
+/** For a process that starts, publishes, enqueues, subscribes, erases and steers, and runs no worker. */
+export const APP: Role = {
+  name: "app",
+  grants: together(LISTS, OPERATORS, {
+    saga_executions: { insert: true },
+    saga_kinds: { insert: true, update: true },
+    saga_signals: { insert: true },
+    saga_interests: { insert: true },
+    subjects: { insert: true },
+    webhook_subscriptions: CHANGE,
+    webhook_subscription_types: REPLACE,
+    webhook_subscription_filters: REPLACE,
+  }),
+};
+
+/** For a worker of every part but retention. */
+export const WORKER: Role = {
+  name: "worker",
+  grants: together(EVENT_RIGHTS.grants, ERASURE_RIGHTS.grants, DELIVERY.grants, {
+    workers: CHANGE,
+    operator_actions: READ,
+  }),
+};
+
+/** For a console, and for operators: nothing is started or erased with it. */
+export const CONSOLE: Role = { name: "console", grants: together(LISTS, OPERATORS) };
+
+/** For a process that removes what is over. */
+export const RETENTION: Role = {
+  name: "retention",
+  grants: together(RETENTION_ROLE.grants, { saga_kinds: READ, workers: CHANGE, refused_writes: CHANGE }),
+};
+
+/** The processes of an application, by the names that `migrate({ grants })` takes. */
+export type ProcessName = "app" | "worker" | "console" | "retention";
+
+export const PROCESSES: Readonly<Record<ProcessName, Role>> = {
+  app: APP,
+  worker: WORKER,
+  console: CONSOLE,
+  retention: RETENTION,
+};
+
+/** For a process that runs every part but retention. */
+export const APPLICATION_RIGHTS: Role = {
+  name: "application",
+  grants: together(APP.grants, WORKER.grants, CONSOLE.grants),
+};

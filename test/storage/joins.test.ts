@@ -1,0 +1,178 @@
+/** A caller's transaction through a client that was chosen with `joins`. test/clients has the clients themselves. */
+import { Amends, ok, saga } from "amends";
+import { event, handler } from "amends/events";
+import { kysely } from "amends/kysely";
+import { postgres, transaction, type CarriedStatement, type Joins } from "amends/postgres";
+import { sqlite } from "amends/sqlite";
+import { Kysely, PostgresDialect } from "kysely";
+import pg from "pg";
+import { expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import type { Row } from "../../src/storage/database.ts";
+import { onDatabase, type TestDatabase } from "../support/databases.ts";
+import { applicationPool } from "../support/pool.ts";
+
+const Order = z.object({ sku: z.string() });
+const order = saga("order", Order).step("one", { act: () => undefined });
+const Placed = event("Placed", Order);
+const Noted = event("Noted", Order);
+const Refused = event("Refused", Order);
+const note = handler("note", { on: Placed, ok: Noted, err: Refused, handle: (placed) => ok(Noted(placed)) });
+
+/** The smallest client: a statement at a time on one connection, whose answers `change` makes. */
+async function smallClient(
+  database: TestDatabase,
+  change: (row: Row) => Row = (row) => row,
+): Promise<{ readonly joins: Joins<pg.Client>; readonly sent: CarriedStatement[]; readonly tx: pg.Client }> {
+  await database.open();
+  const tx = new pg.Client(await database.place());
+  tx.on("error", () => undefined);
+  await tx.connect();
+  onTestFinished(() => tx.end());
+  const sent: CarriedStatement[] = [];
+  const joins: Joins<pg.Client> = {
+    dialect: "postgres",
+    client: "small",
+    check: () => false,
+    async query(client, statement) {
+      sent.push(statement);
+      return (await client.query<Row>(statement.text, [...statement.values])).rows.map(change);
+    },
+    async transaction(work) {
+      await tx.query("begin");
+      const result = await work(tx);
+      await tx.query("commit");
+      return result;
+    },
+  };
+  return { joins, sent, tx };
+}
+
+async function amendsWith<Tx>(database: TestDatabase, joins: Joins<Tx>): Promise<Amends<Tx>> {
+  const db = postgres({ url: await database.place(), connections: 1, joins });
+  const amends = new Amends({ database: db, sagas: [order], events: [note], webhooks: {} });
+  onTestFinished(() => amends.close());
+  return amends;
+}
+
+async function placeOrders<Tx>(amends: Amends<Tx>, tx: Tx): Promise<void> {
+  await amends.start(order, { sku: 'a "b" \\ {c,d}' }, { id: "o-1", tx });
+  await amends.start(order, { sku: 'a "b" \\ {c,d}' }, { id: "o-1", tx });
+  await amends.events.publish([Placed({ sku: 'a "b" \\ {c,d}' }), Placed({ sku: "" })], { tx });
+  await amends.webhooks.publish(
+    { type: "order.placed", data: {}, id: "w-1", attributes: { a: 1, b: "2" } },
+    { tx },
+  );
+}
+
+onDatabase("postgres", (database) => {
+  it("[C-03] a joined statement carries texts and nulls only, and casts them itself", async () => {
+    const { joins, sent, tx } = await smallClient(database);
+    const amends = await amendsWith(database, joins);
+    await tx.query("begin");
+    await placeOrders(amends, tx);
+    await tx.query("commit");
+    expect(sent.length).toBeGreaterThan(5);
+    for (const { text, strings, values } of sent) {
+      expect(values.filter((value) => value !== null && typeof value !== "string")).toEqual([]);
+      expect(strings).toHaveLength(values.length + 1);
+      expect(text).not.toMatch(/\$\d+::(?!text)/);
+    }
+    const { rows } = await tx.query<{ payload: string }>(
+      "select payload from amends.outbox where kind = 'delivery'",
+    );
+    const skus = rows.map(({ payload }) => (JSON.parse(payload) as { sku: string }).sku);
+    expect(skus.toSorted()).toEqual(["", 'a "b" \\ {c,d}']);
+  });
+
+  it("[C-03] rows with BigInts and with columns in camel case are read like any others", async () => {
+    const camel = (name: string): string =>
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const value = (of: unknown): unknown => (typeof of === "string" && /^\d+$/.test(of) ? BigInt(of) : of);
+    const { joins, tx } = await smallClient(database, (row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([name, of]) => [camel(name), name === "mark" ? of : value(of)]),
+      ),
+    );
+    const amends = await amendsWith(database, joins);
+    await tx.query("begin");
+    await placeOrders(amends, tx);
+    await tx.query("commit");
+    expect(await amends.inspect("o-1")).toMatchObject({ status: "PENDING" });
+  });
+
+  it("[C-02] a client that does not know whether a transaction is open is asked through the database", async () => {
+    const { joins, tx } = await smallClient(database);
+    const amends = await amendsWith(database, joins);
+    const started = amends.start(order, { sku: "tea" }, { id: "o-1", tx });
+    await expect(started).rejects.toMatchObject({
+      code: "NEEDS_TRANSACTION",
+      message: expect.stringContaining("Nothing was written") as unknown,
+    });
+    expect(await amends.inspect("o-1")).toBeUndefined();
+  });
+
+  it("[C-01][C-02] a saga started in a transaction of Kysely exists exactly if that commits", async () => {
+    await database.open();
+    const pool = applicationPool(await database.place(), 1);
+    const db = new Kysely<object>({ dialect: new PostgresDialect({ pool }) });
+    onTestFinished(() => db.destroy());
+    const amends = await amendsWith(database, kysely(db));
+    const work = db.transaction().execute(async (tx) => {
+      await amends.start(order, { sku: "tea" }, { id: "o-1", tx });
+      throw new Error("regret");
+    });
+    await expect(work).rejects.toThrow("regret");
+    await db.transaction().execute((tx) => amends.start(order, { sku: "tea" }, { id: "o-2", tx }));
+    expect([await amends.inspect("o-1"), (await amends.inspect("o-2"))?.id]).toEqual([undefined, "o-2"]);
+    const root = amends.start(order, { sku: "tea" }, { tx: db as never });
+    await expect(root).rejects.toThrow(
+      "Pass the transaction: `db.transaction().execute((trx) => amends.start(saga, input, { id, tx: trx }))`",
+    );
+  });
+
+  it("[C-01] a step or a handler that asks for another client's transaction is refused at registration", async () => {
+    const { joins } = await smallClient(database);
+    const url = await database.place();
+    const ofPg = saga("book", Order).step("one", { transaction, act: () => undefined });
+    const ofSmall = saga("book", Order).step("one", { transaction: joins, act: () => undefined });
+    const onPg = handler("on-pg", {
+      on: Placed,
+      ok: Noted,
+      err: Refused,
+      transaction,
+      handle: (one) => ok(Noted(one)),
+    });
+    const small = postgres({ url, joins });
+    expect(() => new Amends({ database: small, sagas: [ofPg] })).toThrow(
+      "Saga book, step one: it wants a transaction of pg, but Amends joins transactions of small.",
+    );
+    expect(() => new Amends({ database: small, events: [onPg] })).toThrow("wants a transaction of pg");
+    expect(() => new Amends({ database: postgres(url), sagas: [ofSmall] })).toThrow(
+      "wants a transaction of small, but Amends joins transactions of pg",
+    );
+    expect(() => new Amends({ database: sqlite(":memory:"), sagas: [ofSmall] })).toThrow(
+      "wants a transaction of postgres, but Amends has sqlite",
+    );
+    await small.close();
+  });
+
+  it("[C-01] a transactional step gets a transaction that the client has opened, committed with its checkpoint", async () => {
+    const { joins, tx } = await smallClient(database);
+    const seen: unknown[] = [];
+    const book = saga("book", Order).step("one", {
+      transaction: joins,
+      async act({ tx: own }) {
+        seen.push(own);
+        await own.query("create table made_by_step ()");
+      },
+    });
+    const db = postgres({ url: await database.place(), connections: 2, joins });
+    const amends = new Amends({ database: db, sagas: [book] });
+    onTestFinished(() => amends.close());
+    await amends.worker().start();
+    const run = await amends.start(book, { sku: "tea" }, { id: "b-1" });
+    expect(await run.result()).toMatchObject({ status: "COMPLETED" });
+    expect(seen).toEqual([tx]);
+  });
+});
