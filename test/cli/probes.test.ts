@@ -6,7 +6,7 @@ import { onEachDatabase } from "../support/databases.ts";
 import { cli } from "./support/cli.ts";
 import { forget, project, started, type Running } from "./support/project.ts";
 
-const files = (database: string): Readonly<Record<string, string>> => ({
+const files = (database: string, more: string = ""): Readonly<Record<string, string>> => ({
   "package.json": '{ "type": "module" }',
   "amends.config.js": `import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const order = saga("order", any).step("one", {
     return "done";
   },
 });
-export default defineConfig({ database: ${JSON.stringify(database)}, sagas: [order], worker: { poll: "50ms" } });
+export default defineConfig({ database: ${JSON.stringify(database)}, sagas: [order], worker: { poll: "50ms" }${more} });
 `,
 });
 
@@ -86,5 +86,37 @@ onEachDatabase((database) => {
     expect((await ended()).code).toBe(0);
     const shown = await cli(["show", "o-1", "--json"], { cwd: folder });
     expect(JSON.parse(shown.out)).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("[C-11] the config can say where a worker answers probes; a wrong place is refused in words", async () => {
+    await database.open();
+    const place = await database.place();
+    const folder = await project(files(place, ', health: { port: 0, host: "127.0.0.1", stuckAfter: "1m" }'));
+    const one = await started(["worker"], folder);
+    cleanups.push(async () => {
+      one.child.kill("SIGKILL");
+      await one.ended();
+      forget(folder);
+    });
+    const [, url = ""] = await one.seen(/health {3}(http:\/\/127\.0\.0\.1:\d+\/)/);
+    expect(await ask(`${url}livez`)).toEqual([200, expect.any(String)]);
+    const { port } = new URL(url);
+    const refusals: readonly (readonly [code: number, message: string, args: readonly string[]])[] = [
+      [1, `Port ${port} is in use by another program.`, ["--health-port", port]],
+      [2, "--health-port is for a worker that stays", ["--once", "--health-port", "0"]],
+    ];
+    for (const [code, message, args] of refusals) {
+      const refused = await cli(["worker", ...args], { cwd: folder });
+      expect([refused.code, refused.err]).toEqual([code, expect.stringContaining(message)]);
+    }
+    // A module is loaded once: each config has a name of its own.
+    for (const [name, more, message] of [
+      ["large.config.js", ", health: { port: 70000 }", "`health.port` must be a whole number, 0 to 65535."],
+      ["misspelt.config.js", ", health: { prot: 1 }", "`health`: there is no option named prot."],
+    ] as const) {
+      writeFileSync(path.join(folder, name), files(place, more)["amends.config.js"] ?? "");
+      const refused = await cli(["worker", "--config", name], { cwd: folder });
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(message)]);
+    }
   });
 });

@@ -6,6 +6,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { positiveMs, type Duration } from "../../core/duration.ts";
+import { AmendsError } from "../../core/errors.ts";
+import { refuseUnknown } from "../../core/options.ts";
 import type { Amends } from "../../operate/amends.ts";
 import { ConsoleContext } from "../context.ts";
 import type { Health } from "../contract.ts";
@@ -31,6 +33,7 @@ export interface ProbeServer {
 
 /** A probe that sends its request more slowly than this is none. */
 const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 500 };
+const PORT_MAX = 65_535;
 const PATHS = "/livez, /readyz, /metrics";
 
 interface Answer {
@@ -41,6 +44,9 @@ interface Answer {
 
 export async function listenForProbes(amends: Amends, options: ProbeOptions): Promise<ProbeServer> {
   const { port, host = "127.0.0.1", stuckAfter = "5m" } = options;
+  refuseUnknown(options, ["port", "host", "stuckAfter"], "`health`");
+  if (!Number.isInteger(port) || port < 0 || port > PORT_MAX)
+    throw new AmendsError("BAD_OPTION", `\`health.port\` must be a whole number, 0 to ${PORT_MAX}.`);
   const context = new ConsoleContext(amends, []);
   const figures = healthFigures(context, positiveMs(stuckAfter, "stuckAfter"));
   let isStopping = false;
