@@ -39,7 +39,14 @@ interface Pod {
 }
 interface Compose {
   readonly services: Readonly<
-    Record<string, { readonly command?: readonly string[]; readonly stop_grace_period?: string }>
+    Record<
+      string,
+      {
+        readonly command?: readonly string[];
+        readonly stop_grace_period?: string;
+        readonly healthcheck?: { readonly test: readonly string[] };
+      }
+    >
   >;
 }
 
@@ -182,6 +189,13 @@ onDatabase("postgres", (database) => {
       if (!livenessProbe || !readinessProbe) throw new Error("The worker has no probes.");
       await expect.poll(() => probed(url, readinessProbe), { timeout: 20_000 }).toBe(200);
       expect(await probed(url, livenessProbe)).toBe(200);
+      const [, program = "", ...args] = compose.services["worker"]?.healthcheck?.test ?? [];
+      expect(program).toBe("node");
+      const check = spawn(
+        process.execPath,
+        args.map((word) => word.replace("9090", port)),
+      );
+      expect(await new Promise((resolve) => check.once("close", resolve))).toBe(0);
 
       const shown = run(app, console, env);
       const [, consolePort = ""] = await shown.seen(/console {2}http:\/\/0\.0\.0\.0:(\d+)\//);
