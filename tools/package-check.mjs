@@ -1,6 +1,7 @@
 /**
  * `npm run package-check`: packs the package as it would be published, puts it into an empty project, and uses it there
- * as its user would: every entry is imported, `amends init` and `amends dev` run, and the types compile.
+ * as its user would: every entry is imported, `amends init` and `amends dev` run, and the types compile. Its links lead
+ * to files that it has, and publint and are-the-types-wrong find nothing.
  *
  *   --node PATH   another Node.js than this one; may be given several times (also AMENDS_NODES, with commas between)
  *   --linked      takes the dependencies from this checkout instead of installing them: no network, for `npm test`
@@ -10,6 +11,7 @@
  */
 import { spawn } from "node:child_process";
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -19,10 +21,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { buildPackage } from "./build.mjs";
+import { deadLinks, lintPackage } from "./package-lint.mjs";
 import { ensureInstalled, isMain, progress as loud, root, toolMain } from "./project.mjs";
 
 /**
@@ -89,15 +93,21 @@ export async function pack(folder) {
   for (const wanted of [
     "README.md",
     "LICENSE",
+    "SECURITY.md",
     "dist/index.d.ts",
     "dist/console-assets/index.html",
+    "dist/console-assets/THIRD-PARTY-NOTICES.txt",
     "dist/cli/main.js",
   ])
     if (!names.includes(wanted)) throw new Error(`${wanted} is not in the package.`);
   const strange = names.filter(
-    (name) => !/^(?:dist\/|README\.md$|LICENSE$|package\.json$|CHANGELOG\.md$)/.test(name),
+    (name) =>
+      !/^(?:(?:dist|docs|examples)\/|[A-Z]+(?:\.md)?$|package\.json$)/.test(name) ||
+      /\/(?:node_modules|\.\w+)\//.test(name),
   );
   if (strange.length > 0) throw new Error(`The package holds what nobody needs: ${strange.join(", ")}`);
+  const dead = deadLinks(names, (name) => readFileSync(path.join(root, name), "utf8"));
+  if (dead.length > 0) throw new Error(dead.join("\n"));
   return path.join(folder, made.filename);
 }
 
@@ -106,12 +116,15 @@ export async function pack(folder) {
  * @param {string} tarball
  * @param {string} project
  */
-async function link(tarball, project) {
+export async function link(tarball, project) {
   const modules = path.join(project, "node_modules");
   mkdirSync(path.join(modules, ".bin"), { recursive: true });
   await must("tar", ["-xzf", tarball, "-C", project], project);
   cpSync(path.join(project, "package"), path.join(modules, manifest.name), { recursive: true });
   rmSync(path.join(project, "package"), { recursive: true });
+  const bin = path.join(modules, manifest.name, manifest.bin["amends"] ?? "");
+  chmodSync(bin, 0o755);
+  symlinkSync(bin, path.join(modules, ".bin", "amends"));
   for (const name of [
     ...Object.keys(manifest.dependencies),
     ...Object.keys(manifest.optionalDependencies),
@@ -185,6 +198,30 @@ async function types(project, files) {
   const plain = ["--ignoreConfig", "--strict", "--module", "nodenext", "--target", "es2023", "--noEmit"];
   const own = files.filter((name) => name.startsWith("amends.config."));
   await must(process.execPath, [tsc, ...plain, "--types", "node", "--skipLibCheck", ...own], project);
+}
+
+/**
+ * The types as projects see them that have not left `moduleResolution: node` (node10), which reads no `exports`. The
+ * compiler is that of are-the-types-wrong: TypeScript 7 no longer has this resolution.
+ * @param {string} project
+ */
+async function olderTypes(project) {
+  const require = createRequire(import.meta.url);
+  const tsc = createRequire(require.resolve("@arethetypeswrong/core")).resolve("typescript/lib/tsc.js");
+  const older = ["--module", "commonjs", "--moduleResolution", "node10", "--target", "es2022"];
+  const lib = ["--lib", "es2023,esnext.disposable", "--types", "node"];
+  writeFileSync(
+    path.join(project, "older.cts"),
+    `${codeEntries.map((name, index) => `import * as e${index} from "${name}";`).join("\n")}
+export const all = [${codeEntries.map((_, index) => `e${index}`).join(", ")}];
+export const refused: e0.AmendsError = new e0.AmendsError("CLOSED", "");
+`,
+  );
+  await must(
+    process.execPath,
+    [tsc, ...older, ...lib, "--strict", "--noEmit", "--skipLibCheck", "older.cts"],
+    project,
+  );
 }
 
 const CONFIGS = ["ts", "mts", "js", "mjs"].map((end) => `amends.config.${end}`);
@@ -320,6 +357,11 @@ export async function packageCheck({ nodes, linked, tsx, built, keep, quiet = fa
     await must(process.execPath, [binOf(project), "init", "--language", "ts"], project);
     const config = CONFIGS.filter((name) => existsSync(path.join(project, name)));
     await progress("types", () => types(project, ["every-entry.mts", ...config]));
+    await progress("types, resolved the older way", () => olderTypes(project));
+    const wrong = await progress("publint, are-the-types-wrong", () =>
+      lintPackage(tarball, path.join(project, "node_modules", manifest.name)),
+    );
+    if (wrong.length > 0) throw new Error(wrong.join("\n"));
   } finally {
     if (keep) console.log(`left in ${project}`);
     else rmSync(place, { recursive: true, force: true });

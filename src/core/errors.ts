@@ -4,48 +4,9 @@
  * was refused: its code is for programs, its message tells developers what to do. Only the label of an error is
  * stored or reported.
  */
-export type ErrorCode =
-  | "BAD_DEFINITION"
-  | "BAD_DURATION"
-  | "BAD_ID"
-  | "BAD_INPUT"
-  | "BAD_JSON"
-  | "BAD_OPTION"
-  | "BAD_POLICY"
-  | "BAD_SECRET"
-  | "BAD_URL"
-  | "CALL_CONFLICT"
-  | "CANCEL_REFUSED"
-  | "CLOSED"
-  | "CONFIGURATION"
-  | "DATABASE_FORBIDDEN"
-  | "DATABASE_READ_ONLY"
-  | "DATABASE_REWOUND"
-  | "DATABASE_TOO_OLD"
-  | "DATABASE_UNREACHABLE"
-  | "DATABASE_UNSAFE"
-  | "DATABASE_REFUSED"
-  | "DATA_MAP_MISFIT"
-  | "ERASURE_REFUSED"
-  | "MIGRATION_CHANGED"
-  | "NEEDS_TRANSACTION"
-  | "NOT_ALLOWED_NOW"
-  | "NOT_CONFIGURED"
-  | "NOT_PROVEN"
-  | "NOT_SUPPORTED"
-  | "SAGA_CONCURRENCY"
-  | "SAGA_CONFLICT"
-  | "SAGA_ENDED"
-  | "SAGA_NOT_FOUND"
-  | "SCHEMA_MISSING"
-  | "SCHEMA_TOO_NEW"
-  | "SECRET_UNREADABLE"
-  | "STOPPED_WAITING"
-  | "SUBJECT_ERASED"
-  | "UNKNOWN_SAGA"
-  | "WEBHOOK_CONFLICT"
-  | "WEBHOOK_NOT_FOUND"
-  | "WEBHOOK_REFUSED";
+import type { ErrorCode } from "./error/code.ts";
+
+export type { ErrorCode };
 
 /** Thrown when Amends refuses a call. Nothing was written, except where the message says so. */
 export class AmendsError extends Error {

@@ -21,7 +21,14 @@ export function pages(): readonly Page[] {
   const docs = readdirSync(path.join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name.split(path.sep).join("/")}`);
-  const names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md", ...docs.toSorted()];
+  const names = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "examples/README.md",
+    ...docs.toSorted(),
+  ];
   return names.map((name) => ({ name, text: readFileSync(path.join(root, name), "utf8") }));
 }
 

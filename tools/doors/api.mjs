@@ -1,6 +1,13 @@
 /** What the entries (the files directly in src/) offer, and what of it lacks a sentence of documentation. */
 import { lineAt, namesIn } from "../source-text.mjs";
-import { basesOf, declarationsOf, exportedDeclarations, isDocumented, membersOf } from "./declarations.mjs";
+import {
+  basesOf,
+  declarationsOf,
+  docBefore,
+  exportedDeclarations,
+  isDocumented,
+  membersOf,
+} from "./declarations.mjs";
 
 /**
  * @typedef {import("./sources.mjs").Source} Source
@@ -9,6 +16,8 @@ import { basesOf, declarationsOf, exportedDeclarations, isDocumented, membersOf 
  * @typedef {{ source: Source, index: number, owner: string, name: string }} Lack a name or a member without a comment
  * @typedef {Violation & { name: string }} Undocumented its key is the name of the whole declaration
  * @typedef {{ entry: string, names: string[], undocumented: Undocumented[] }} Api
+ * @typedef {{ name: string, doc: string }} DescribedMember
+ * @typedef {{ name: string, kind: string, doc: string, members: DescribedMember[] }} Described an exported name with its comment
  */
 
 /**
@@ -24,6 +33,64 @@ export function apiOf(sources) {
       const undocumented = offers.flatMap((offer) => undocumentedOf(entry, offer, byFile));
       return { entry: entry.file, names: offers.map(({ name }) => name), undocumented: unique(undocumented) };
     });
+}
+
+/**
+ * What each entry exports, with the comments of the names and of their public members.
+ * @param {Source[]} sources
+ * @returns {{ entry: string, offers: Described[] }[]}
+ */
+export function describedApi(sources) {
+  const byFile = new Map(sources.map((source) => [source.file, source]));
+  return sources
+    .filter(({ room }) => room === "entry")
+    .map((entry) => ({ entry: entry.file, offers: offersOf(entry).map((offer) => describe(offer, byFile)) }));
+}
+
+/**
+ * @param {Offer} offer
+ * @param {Map<string, Source>} byFile
+ * @returns {Described}
+ */
+function describe({ name, original, target }, byFile) {
+  const from = target === undefined ? undefined : byFile.get(target);
+  const found = from && declaringSource(from, original, byFile);
+  if (found === undefined || found === "package")
+    return { name, kind: "of another package", doc: "", members: [] };
+  const declarations = declarationsOf(found.source, found.name);
+  const docs = declarations.map(({ index }) => docBefore(found.source, index));
+  return {
+    name,
+    kind: [...new Set(declarations.map(({ kind }) => kind.replace("*", "")))].join(" and "),
+    doc: docs.find((doc) => doc !== "") ?? "",
+    members: [...describeMembers(found, byFile)].map(([member, said]) => ({ name: member, doc: said })),
+  };
+}
+
+/**
+ * Own members first, then those of the bases that have another name.
+ * @param {{ source: Source, name: string }} found
+ * @param {Map<string, Source>} byFile
+ * @param {number} [hopsLeft]
+ * @returns {Map<string, string>}
+ */
+function describeMembers({ source, name }, byFile, hopsLeft = 20) {
+  /** @type {Map<string, string>} */
+  const members = new Map();
+  for (const declaration of declarationsOf(source, name)) {
+    for (const member of membersOf(source, declaration)) {
+      const doc = docBefore(source, member.index);
+      if (!doc.startsWith("@internal") && !members.get(member.name)) members.set(member.name, doc);
+    }
+    const { extended, implemented } = basesOf(source, declaration);
+    for (const base of [...extended, ...implemented]) {
+      const found = declaringSource(source, base, byFile);
+      if (found === undefined || found === "package" || hopsLeft === 0) continue;
+      for (const [member, doc] of describeMembers(found, byFile, hopsLeft - 1))
+        if (!members.get(member)) members.set(member, doc);
+    }
+  }
+  return members;
 }
 
 /**

@@ -42,12 +42,25 @@ export function exportedDeclarations({ code }) {
  * @param {Source} source
  * @param {number} index
  */
-export function isDocumented({ text, parts }, index) {
+export function isDocumented(source, index) {
+  return /\w/.test(docBefore(source, index));
+}
+
+/**
+ * The text of the comment of documentation that ends right before; empty without one.
+ * @param {Source} source
+ * @param {number} index
+ */
+export function docBefore({ text, parts }, index) {
   const end = text.slice(0, index).trimEnd().length;
   const comment = parts.find((part) => part.kind === "comment" && part.end === end);
-  if (!comment) return false;
-  const said = text.slice(comment.start, comment.end);
-  return said.startsWith("/**") && /\w/.test(said);
+  const said = comment ? text.slice(comment.start, comment.end) : "";
+  if (!said.startsWith("/**")) return "";
+  return said
+    .slice(3, -2)
+    .replaceAll(/^[ \t]*\* ?/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .trim();
 }
 
 /**

@@ -1,4 +1,5 @@
 /** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is stopped. */
+import type { ProbeOptions } from "../../console/health/probes.ts";
 import type { RunReport } from "../../operate/run-within.ts";
 import { checkSchema } from "../../storage/migrations/migrate.ts";
 import { command, flag, number, text, type Command } from "../program/command.ts";
@@ -24,11 +25,14 @@ export const worker: Command = command({
     once: flag("Runs one batch of due work and exits, for cron."),
     budget: text("SPAN", "With --once: runs until nothing is due, for this long at most."),
     migrate: flag("Runs the migrations first."),
+    "health-port": number("N", "Serves /livez, /readyz and /metrics on this port. Default: none.", 0, 65_535),
+    "health-host": text("ADDRESS", "Default: 127.0.0.1; in a container 0.0.0.0."),
     ...JSON_OUT,
   },
   examples: [
     ["amends worker", "in production, as a service"],
     ["amends worker --concurrency 200 --deadline 1m", "with more at once, and more time to end"],
+    ["amends worker --health-port 9090 --health-host 0.0.0.0", "in a container, with probes"],
     ["amends worker --once --budget 50s", "from a cron job that runs each minute"],
   ],
   run: async ({ options, output, world }) => {
@@ -37,14 +41,17 @@ export const worker: Command = command({
     const budget = readDuration(options.budget, "--budget");
     if (budget !== undefined && !options.once)
       throw new UsageError("--budget is for --once: without it the worker runs until it is stopped.");
+    if (options.once && options["health-port"] !== undefined)
+      throw new UsageError("--health-port is for a worker that stays: --once runs one batch and exits.");
     const { concurrency } = options;
     const wanted = { ...(concurrency !== undefined && { concurrency }), ...(poll !== undefined && { poll }) };
     const logger = logLines(output, world);
     const local = await openLocal(options, world, { definitions: true, mayCreate: options.migrate, logger });
     if (!options.once) {
+      const health = probeWishes(local.config?.health, options["health-port"], options["health-host"]);
       return serve(
         local,
-        { migrate: options.migrate, worker: wanted, console: undefined, deadline },
+        { migrate: options.migrate, worker: wanted, console: undefined, health, deadline },
         output,
         world,
       );
@@ -63,6 +70,18 @@ export const worker: Command = command({
     }
   },
 });
+
+/** The options go before the config. An address without a port answers nobody. */
+function probeWishes(
+  config: ProbeOptions | undefined,
+  port: number | undefined,
+  host: string | undefined,
+): ProbeOptions | undefined {
+  if (port !== undefined) return { ...config, port, ...(host !== undefined && { host }) };
+  if (config) return { ...config, ...(host !== undefined && { host }) };
+  if (host !== undefined) throw new UsageError("--health-host needs --health-port.");
+  return undefined;
+}
 
 /** What a run with a budget left for later. */
 function restOf({ more = false, nextAt }: Partial<RunReport>): string {

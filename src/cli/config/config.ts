@@ -2,6 +2,7 @@
  * What `amends.config.ts` exports: the options of `new Amends`, and how the command line runs it. The command line
  * builds the same Amends as an application would, and an application may use the same file with `createAmends`.
  */
+import type { ProbeOptions } from "../../console/health/probes.ts";
 import type { ConsoleOptions } from "../../console/options.ts";
 import type { ListenOptions } from "../../console/http/node-http.ts";
 import { AmendsError } from "../../core/errors.ts";
@@ -24,6 +25,8 @@ export interface AmendsConfig<Tx = unknown, Category extends string = string> ex
   readonly worker?: WorkerOptions;
   /** For `amends console` and `amends dev`. */
   readonly console?: ConsoleOptions & ListenOptions;
+  /** `amends worker` answers probes there: `/livez`, `/readyz`, `/metrics`. Default: nowhere. */
+  readonly health?: ProbeOptions;
 }
 
 /** Returns the config unchanged, with its types. */
@@ -39,6 +42,7 @@ const KEYS: readonly string[] = [
   "onCreate",
   "worker",
   "console",
+  "health",
 ];
 
 function refuseMisspelt(config: object): void {
@@ -57,7 +61,7 @@ export function createAmends<Tx = unknown, Category extends string = string>(
   config: AmendsConfig<Tx, Category>,
 ): Amends<Tx, Category> {
   refuseMisspelt(config);
-  const { database, onCreate, worker: _worker, console: _console, ...options } = config;
+  const { database, onCreate, worker: _worker, console: _console, health: _health, ...options } = config;
   if (database === undefined || typeof database === "string") {
     throw new AmendsError(
       "BAD_OPTION",

@@ -3,6 +3,7 @@
  * may finish up to the deadline, and unfinished work is released. An uncaught error of the user's code stops the
  * process in the same way, because its state is no longer known.
  */
+import { listenForProbes, type ProbeOptions, type ProbeServer } from "../../console/health/probes.ts";
 import { CONSOLE_PORT } from "../../console/http/node-http.ts";
 import { randomBytes } from "node:crypto";
 import process from "node:process";
@@ -10,7 +11,7 @@ import { createConsole, type ConsoleServer } from "../../console.ts";
 import { durationMs, type Duration } from "../../core/duration.ts";
 import { AmendsError, errorLabel } from "../../core/errors.ts";
 import { checkSchema, migrate } from "../../storage/migrations/migrate.ts";
-import { UsageError } from "./failure.ts";
+import { Trouble, UsageError } from "./failure.ts";
 import { ink, paint } from "../terminal/ink.ts";
 import type { Output } from "../terminal/output.ts";
 import type { Local } from "../source/source.ts";
@@ -23,6 +24,8 @@ export interface ServiceOptions {
   readonly migrate: boolean;
   readonly worker: WorkerOptions | undefined;
   readonly console: ConsoleWishes | undefined;
+  /** Where probes are answered; undefined answers none. */
+  readonly health?: ProbeOptions | undefined;
   readonly deadline: Duration;
   /** Prints nothing when it stops, because it is restarted at once. */
   readonly leavesQuietly?: boolean;
@@ -50,7 +53,10 @@ export async function serve(
   const isTold = options.tellsThrows === true || (world.env["AMENDS_DEBUG"] ?? "") !== "";
   const fallSilent = isTold ? tellThrows(output, world) : () => undefined;
   let server: ConsoleServer | undefined;
+  let probes: ProbeServer | undefined;
   try {
+    // Before the migrations: a process that migrates for long is alive, and not ready.
+    probes = options.health && (await answerProbes(local, options.health, output));
     if (mayMigrate) await migrate(local.database);
     else await checkSchema(local.database);
     server = wishes && (await openConsole(local, wishes, output, world));
@@ -71,8 +77,10 @@ export async function serve(
       );
     return end.signal.aborted ? 1 : 0;
   } finally {
+    probes?.drain();
     await server?.close();
     await local.amends.close({ deadline });
+    await probes?.close();
     forget();
     fallSilent();
   }
@@ -82,6 +90,20 @@ export async function serve(
 function report(output: Output, event: unknown, line: ReturnType<typeof ink>): void {
   output.event(event);
   output.say(line);
+}
+
+async function answerProbes(local: Local, wishes: ProbeOptions, output: Output): Promise<ProbeServer> {
+  const probes = await listenForProbes(local.amends, wishes).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== "EADDRINUSE") throw error;
+    const message = `Port ${wishes.port} is in use by another program.`;
+    throw new Trouble("PORT_TAKEN", message, "Use another one: --health-port 0 takes any free one.");
+  });
+  report(
+    output,
+    { type: "health", url: probes.url },
+    ink`${paint("green", "health")}   ${probes.url}livez, readyz, metrics`,
+  );
+  return probes;
 }
 
 async function openConsole(

@@ -1,14 +1,10 @@
 /** Routes for monitoring: health, readiness and metrics. */
 import { answer, json } from "../http/answer.ts";
 import type { Health } from "../contract.ts";
-import { Readiness } from "./health.ts";
-import { metricsText } from "./metrics.ts";
+import { healthFigures, METRICS_TYPE } from "./figures.ts";
 import type { ConsoleContext } from "../context.ts";
 import { openApi } from "../http/openapi.ts";
 import { route, type Route } from "../http/route.ts";
-import { Shared } from "../http/shared.ts";
-
-const FRESH_MS = 1_000;
 
 export interface HealthTools {
   readonly context: ConsoleContext;
@@ -20,10 +16,7 @@ export interface HealthTools {
 
 export function healthRoutes(tools: HealthTools): readonly Route[] {
   const { context, stuckAfterMs, version } = tools;
-  const { clock } = context.db;
-  const readiness = new Readiness(context, stuckAfterMs);
-  const checks = new Shared(clock, FRESH_MS, () => readiness.look());
-  const metrics = new Shared(clock, FRESH_MS, () => metricsText(context));
+  const { checks, metrics } = healthFigures(context, stuckAfterMs);
   return [
     route({
       method: "GET",
@@ -52,8 +45,7 @@ export function healthRoutes(tools: HealthTools): readonly Route[] {
       access: "read",
       summary: "Figures as Prometheus text.",
       answers: "text/plain",
-      handle: async () =>
-        answer(await metrics.get(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }),
+      handle: async () => answer(await metrics.get(), 200, { "content-type": METRICS_TYPE }),
     }),
     route({
       method: "GET",

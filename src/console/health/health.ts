@@ -13,7 +13,7 @@ import { isWritable } from "../../storage/read/writable.ts";
 type Check = NonNullable<Health["checks"]>[number];
 type WorkerHealth = NonNullable<ReturnType<ConsoleContext["amends"]["context"]["workerHealth"]>>;
 
-interface Found {
+export interface Found {
   readonly workers: number | null;
   readonly checks: readonly Check[];
 }

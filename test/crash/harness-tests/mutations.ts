@@ -31,7 +31,7 @@ export async function buildWithMutation(patches: readonly Patch[]): Promise<stri
 export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
   {
     file: "sagas/driver/settle.js",
-    from: "return host.record(linesFor(host, run, ended, decided, rest)).then(",
+    from: "const recorded = host.record(linesFor(host, run, ended, decided, rest));",
     to: `const lines = linesFor(host, run, ended, decided, rest);
     const early = async () => {
         if (run.state.status === "RUNNING" && lines.state.status === "COMPENSATING") {
@@ -41,7 +41,7 @@ export const UNDO_BEFORE_COMPENSATING: readonly Patch[] = [
         }
         return host.record(lines);
     };
-    return early().then(`,
+    const recorded = early();`,
   },
   {
     file: "sagas/driver/drive.js",
