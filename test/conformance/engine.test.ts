@@ -471,20 +471,19 @@ onEachStorage(({ storage, process }) => {
   });
 
   it("[S-02][S-17] recoveries that Amends counts exclude no saga, and progress puts back none that a person excluded", async () => {
-    let isDying = true;
+    let [isDying, calls] = [true, 0];
     const [second, third] = [gate(), gate()];
     const chain = saga("chain", anything, { recoveries: 20 })
       .step("one", { act: () => 1 })
-      .step("two", { act: () => (isDying ? forEver() : second.pass()) })
+      .step("two", { act: () => (calls++, isDying ? forEver() : second.pass()) })
       .step("three", { act: () => third.pass() });
     const kept = await storage();
-    const claims = async (): Promise<number> =>
-      (await historyIn(kept, "saga-1")).filter((line) => line.startsWith("$claim")).length;
     for (let lost = 0; lost < 7; lost++) {
       const dying = failing(kept);
       const amends = await process({ storage: dying.storage, sagas: [chain], lease: "200ms" });
       if (lost === 0) await amends.start(chain, {}, { id: "saga-1" });
-      await until(async () => (await claims()) === lost);
+      // It has called the step: a call that it makes later would be taken for one of the process that lives.
+      await until(async () => calls > lost);
       dying.die();
     }
     isDying = false;
