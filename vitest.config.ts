@@ -27,7 +27,7 @@ const native = process.env["AMENDS_CLIENTS"] === "1" ? [] : ["test/clients/nativ
 export default defineConfig({
   test: {
     // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     sequence: { sequencer: SlowestFirst },
     reporters: ["default", "json"],
     outputFile: { json: process.env["AMENDS_TEST_REPORT"] ?? ".amends/partial-report.json" },
