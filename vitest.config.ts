@@ -26,7 +26,7 @@ const native = process.env["AMENDS_CLIENTS"] === "1" ? [] : ["test/clients/nativ
 
 export default defineConfig({
   test: {
-    // Most tests wait for a database, a lease or a process of their own, so that three share two cores well.
+    // Most tests wait for a database, a lease or a process of their own, so that four share two cores well.
     maxWorkers: Math.max(4, availableParallelism() - 1),
     sequence: { sequencer: SlowestFirst },
     reporters: ["default", "json"],
