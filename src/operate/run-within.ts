@@ -37,7 +37,7 @@ export interface Worked {
   readonly isOver: boolean;
 }
 
-/** Works until nothing is due, for `workMs` at most, also if the database does not answer. */
+/** Works until nothing is due, for `workMs` at most. */
 export class BudgetedWork {
   readonly #clock: Clock;
   readonly #endsAtMs: number;

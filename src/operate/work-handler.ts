@@ -41,7 +41,7 @@ export function workHandler(
   if (typeof secret !== "string" || secret.length < SECRET_MIN) {
     throw new AmendsError(
       "BAD_OPTION",
-      `The secret of workHandler must be a text of at least ${SECRET_MIN} characters: whoever has it can make this process work.`,
+      `The secret of workHandler must be a text of at least ${SECRET_MIN} characters: a request that has it makes this process work.`,
       { field: "secret" },
     );
   }
