@@ -9,26 +9,30 @@ export interface WatchedClock extends VirtualClock {
   isWaiting(ms: number): boolean;
   /** The timers that are set, each with how long until it is due. */
   waits(): readonly number[];
+  /** How many timers are set that were given this long, whenever they are due. */
+  setFor(ms: number): number;
 }
 
 export function watchedClock(): WatchedClock {
   const clock = virtualClock();
-  const dues = new Map<symbol, number>();
+  const timers = new Map<symbol, { readonly ms: number; readonly dueMs: number }>();
+  const dues = (): number[] => [...timers.values()].map(({ dueMs }) => dueMs);
   return {
     ...clock,
     after(ms, callback) {
       const timer = Symbol("timer");
-      dues.set(timer, clock.monotonicMs() + ms);
+      timers.set(timer, { ms, dueMs: clock.monotonicMs() + ms });
       const cancel = clock.after(ms, () => {
-        dues.delete(timer);
+        timers.delete(timer);
         callback();
       });
       return () => {
-        dues.delete(timer);
+        timers.delete(timer);
         cancel();
       };
     },
-    waits: () => [...dues.values()].map((dueMs) => dueMs - clock.monotonicMs()),
-    isWaiting: (ms) => [...dues.values()].includes(clock.monotonicMs() + ms),
+    waits: () => dues().map((dueMs) => dueMs - clock.monotonicMs()),
+    isWaiting: (ms) => dues().includes(clock.monotonicMs() + ms),
+    setFor: (ms) => [...timers.values()].filter((timer) => timer.ms === ms).length,
   };
 }
