@@ -9,6 +9,7 @@ import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import type { Row } from "../../src/storage/database.ts";
+import { textArrayOf } from "../../src/storage/postgres/text-array.ts";
 import { onDatabase, type TestDatabase } from "../support/databases.ts";
 import { applicationPool } from "../support/pool.ts";
 
@@ -83,6 +84,39 @@ onDatabase("postgres", (database) => {
     );
     const skus = rows.map(({ payload }) => (JSON.parse(payload) as { sku: string }).sku);
     expect(skus.toSorted()).toEqual(["", 'a "b" \\ {c,d}']);
+  });
+
+  it("[C-03] every text arrives as it was sent, with line breaks, quotes and signs of any alphabet", async () => {
+    const { tx } = await smallClient(database);
+    const texts = [
+      "",
+      " ",
+      "null",
+      "NULL",
+      "{}",
+      "a,b",
+      '"',
+      "\\",
+      String.raw`\n`,
+      String.raw`\u0041`,
+      "\n",
+      "\t\r",
+      "\u007f\u0085",
+      'line\n"two" \\',
+      "\u2028",
+      "grüße",
+      "日本",
+      "😀",
+      '😀 "x" \\',
+      "\ufeff",
+      JSON.stringify({ a: '"\n' }),
+    ];
+    const sent = textArrayOf("text", texts, (one) => one);
+    const { rows } = await tx.query<{ all: string[] }>("select $1::text::text[] as all", [sent]);
+    expect(rows[0]?.all).toEqual(texts);
+    const numbers = textArrayOf("bigint", [1, null, 9_007_199_254_740_993n], (one) => one);
+    const found = await tx.query<{ all: unknown[] }>("select $1::text::bigint[]::text[] as all", [numbers]);
+    expect(found.rows[0]?.all).toEqual(["1", null, "9007199254740993"]);
   });
 
   it("[C-03] rows with BigInts and with columns in camel case are read like any others", async () => {

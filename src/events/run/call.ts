@@ -112,10 +112,14 @@ async function answerOf(tools: CallTools, request: Request, tx: unknown, call: C
       () => ({ part: "handler", name: handler.name, attempt: context.attempt, key: context.key }),
       () => handler.handle(event as never, context as never),
     );
-    const answer = readAnswer(handler, returned, role.kind === "act" ? role.step : undefined);
-    if (role.kind === "act" && run) role.saga.checkProcess(answer.event, run.processId);
-    const expired = call.stopReason === "deadline";
-    return { result: { ...answer, extras }, thrown: undefined, ...(expired && { expired }) };
+    const { kind, event: answer } = readAnswer(
+      handler,
+      returned,
+      role.kind === "act" ? role.step : undefined,
+    );
+    if (role.kind === "act" && run) role.saga.checkProcess(answer, run.processId);
+    const result = { kind, event: answer, extras };
+    return call.stopReason === "deadline" ? { result, expired: true } : { result };
   } catch (thrown) {
     return failed(tools, request, thrown, call.stopReason);
   }
