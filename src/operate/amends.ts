@@ -335,6 +335,7 @@ export class Amends<Tx = unknown, Category extends string = string> {
       leaseMs,
       owner,
       onRefused: this.#onRefused,
+      warn: (fields, message) => this.#logger.warn(fields, message),
       onStalled: (run) => this.#notices.stalled(run),
       onRewound: (run, foundVersion) => {
         this.#notices.rewound(run, foundVersion);
