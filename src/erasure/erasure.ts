@@ -159,8 +159,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   ): Promise<ErasureReport> {
     const { tx } = readRequest(options, ["tx"], "eraseSubject");
     const work = erase(this.#tools, subjectId, refs);
-    const session = this.#host.database.join(tx);
-    return perform(session, work(session.dialect));
+    return this.#host.database.join(tx).alone((session) => perform(session, work(session.dialect)));
   }
 
   /** @internal `eraseSubject` in a synchronous transaction. */
@@ -184,8 +183,7 @@ export class Erasure<Tx = unknown, Category extends string = string> {
   ): Promise<RectificationReport> {
     const { tx, ...rest } = readRequest(options, ["tx", "afterErasure"], "rectifySubject");
     const work = rectify(this.#tools, subjectId, corrections, refs, rest);
-    const session = this.#host.database.join(tx);
-    return perform(session, work(session.dialect));
+    return this.#host.database.join(tx).alone((session) => perform(session, work(session.dialect)));
   }
 
   /** @internal `rectifySubject` in a synchronous transaction. */

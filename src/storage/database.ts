@@ -87,6 +87,12 @@ export interface Session {
   query(statement: Sql): Promise<readonly Row[]>;
 }
 
+/** Statements inside an open transaction of the caller. */
+export interface JoinedSession extends Session {
+  /** Runs work in which no other operation of Amends sends statements in this transaction: work in a savepoint. */
+  alone<T>(work: (session: Session) => Promise<T>): Promise<T>;
+}
+
 /** Statements inside a synchronous transaction of the caller, such as `db.transaction(fn)` of better-sqlite3. */
 export interface SyncSession {
   readonly dialect: Dialect;
@@ -145,7 +151,7 @@ export interface Database<Tx = unknown> {
    */
   transaction<T>(work: (session: Session, tx: Tx) => Promise<T>, foreign?: boolean): Promise<T>;
   /** A session in the caller's open transaction. */
-  join(tx: Tx): Session;
+  join(tx: Tx): JoinedSession;
   /** The same for a synchronous transaction. Undefined if the database has none. */
   joinNow?(tx: Tx): SyncSession;
   /**

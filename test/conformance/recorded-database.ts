@@ -25,7 +25,10 @@ export function recorded(db: Database): Recorded {
     query: (statement) => db.query(note(statement)),
     batch: (statements) => db.batch(statements.map(note)),
     transaction: (work) => db.transaction((session, tx) => work(noting(session), tx)),
-    join: (tx) => noting(db.join(tx)),
+    join: (tx) => {
+      const joined = db.join(tx);
+      return { ...noting(joined), alone: (work) => joined.alone((session) => work(noting(session))) };
+    },
     close: () => db.close(),
   };
   return { database, statements: () => [...seen.values()] };

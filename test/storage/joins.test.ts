@@ -130,20 +130,58 @@ onDatabase("postgres", (database) => {
     expect(await arrive("bigint", [null])).toEqual([]);
   });
 
-  it("[C-03] rows with BigInts and with columns in camel case are read like any others", async () => {
+  it("[C-03] rows with BigInts and with columns in another case are read like any others", async () => {
     const camel = (name: string): string =>
       name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const cases: readonly ((name: string) => string)[] = [
+      camel,
+      (name) => camel(`_${name}`),
+      (name) => name.replaceAll("_", "-"),
+      (name) => name.toUpperCase(),
+    ];
     const value = (of: unknown): unknown => (typeof of === "string" && /^\d+$/.test(of) ? BigInt(of) : of);
+    let renamed = camel;
     const { joins, tx } = await smallClient(database, (row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([name, of]) => [camel(name), name === "mark" ? of : value(of)]),
-      ),
+      Object.fromEntries(Object.entries(row).map(([name, of]) => [renamed(name), value(of)])),
     );
     const amends = await amendsWith(database, joins);
-    await tx.query("begin");
-    await placeOrders(amends, tx);
-    await tx.query("commit");
+    for (renamed of cases) {
+      await tx.query("begin");
+      await placeOrders(amends, tx);
+      await tx.query("commit");
+    }
     expect(await amends.inspect("o-1")).toMatchObject({ status: "PENDING" });
+  });
+
+  it("[C-03] nulls between texts stay nulls in a session that reads arrays without nulls", async () => {
+    const { joins, tx } = await smallClient(database);
+    const amends = await amendsWith(database, joins);
+    await tx.query("begin");
+    await tx.query("set local array_nulls = off");
+    await amends.events.publish([Noted({ sku: "NULL" }), Placed({ sku: "null" }), Noted({ sku: "" })], {
+      tx,
+    });
+    await tx.query("commit");
+    const { rows } = await tx.query(
+      "select name, kind, handler, lane, payload from amends.outbox order by entry_id",
+    );
+    expect(rows).toEqual([
+      { name: "Noted", kind: "event", handler: null, lane: "", payload: '{"sku":"NULL"}' },
+      { name: "Placed", kind: "delivery", handler: "note", lane: "note@1", payload: '{"sku":"null"}' },
+      { name: "Noted", kind: "event", handler: null, lane: "", payload: '{"sku":""}' },
+    ]);
+  });
+
+  it("[C-01][C-02] operations that run at once in one transaction find it open, and all of them take effect", async () => {
+    const { joins, tx } = await smallClient(database);
+    const amends = await amendsWith(database, joins);
+    await tx.query("begin");
+    await Promise.all([
+      ...["o-1", "o-2", "o-3"].map((id) => amends.start(order, { sku: "tea" }, { id, tx })),
+      amends.webhooks.publish({ type: "order.placed", data: {}, id: "w-1" }, { tx }),
+    ]);
+    await tx.query("commit");
+    for (const id of ["o-1", "o-2", "o-3"]) expect(await amends.inspect(id)).toMatchObject({ id });
   });
 
   it("[C-02] a client that does not know whether a transaction is open is asked through the database", async () => {

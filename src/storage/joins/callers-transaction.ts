@@ -5,14 +5,18 @@
  * for a client that is known and says that its transaction is open, and at most two round trips for any other.
  */
 import { AmendsError } from "../../core/errors.ts";
-import type { Dialect, Row, Session } from "../database.ts";
+import type { Dialect, JoinedSession, Row, Session } from "../database.ts";
 import type { Joins } from "./joins.ts";
 import type { Sql } from "../sql.ts";
 import { markTransaction, placeOf, readMark } from "./callers-queries.ts";
 import { carried } from "./carried-statement.ts";
+import { Holds } from "./holds.ts";
 import { inTime } from "./in-time.ts";
 import { rowsOf } from "./joined-rows.ts";
 import { isDatabaseError } from "./wrapped-error.ts";
+
+/** The same for every check: operations that run at once in one transaction mark it in any order. */
+const MARK = "open";
 
 export interface CallerOptions<Tx> {
   readonly joins: Omit<Joins<Tx>, "transaction">;
@@ -32,17 +36,26 @@ export class CallerTransactions<Tx> {
   readonly #options: CallerOptions<Tx>;
   /** What is known to be connected to the same database: a transaction, or its origin. */
   readonly #known = new WeakSet<object>();
-  #probes = 0;
+  readonly #holds = new Holds();
 
   constructor(options: CallerOptions<Tx>) {
     this.#options = options;
   }
 
   /** A session in the caller's open transaction. Throws if `tx` is not a transaction of the client. */
-  join(tx: Tx): Session {
+  join(tx: Tx): JoinedSession {
     const isOpen = this.#options.joins.check(tx);
     let checked: Promise<void> | undefined;
-    return this.#session(tx, () => (checked ??= this.#check(tx, isOpen)));
+    const check = (): Promise<void> => (checked ??= this.#check(tx, isOpen));
+    const session = this.#session(tx, check);
+    return {
+      ...session,
+      // The check has a time limit, and is over before other operations wait.
+      alone: async (work) => {
+        await check();
+        return this.#holds.run(tx as object, () => work(session));
+      },
+    };
   }
 
   /** A session in a transaction that the client has just opened. Application code sees `tx` only on the right database. */
@@ -61,6 +74,7 @@ export class CallerTransactions<Tx> {
     let last: Promise<unknown> = Promise.resolve();
     const run = async (statement: Sql): Promise<readonly Row[]> => {
       await check();
+      while (this.#holds.isHeld(tx as object)) await this.#holds.turn(tx as object);
       return this.#send(tx, statement);
     };
     return {
@@ -91,9 +105,8 @@ export class CallerTransactions<Tx> {
   /** The database of the transaction, once the transaction is known to be open. */
   async #probe(tx: Tx, isOpen: boolean): Promise<unknown> {
     const { schema } = this.#options;
-    const mark = String(++this.#probes);
-    const [row] = await this.#first(tx, isOpen ? placeOf(schema) : markTransaction(schema, mark));
-    if (!isOpen) await this.#checkOpen(tx, mark);
+    const [row] = await this.#first(tx, isOpen ? placeOf(schema) : markTransaction(schema, MARK));
+    if (!isOpen) await this.#checkOpen(tx);
     return row?.["place"];
   }
 
@@ -108,9 +121,9 @@ export class CallerTransactions<Tx> {
   }
 
   /** Outside of a transaction the mark ends with its own statement. */
-  async #checkOpen(tx: Tx, mark: string): Promise<void> {
+  async #checkOpen(tx: Tx): Promise<void> {
     const [row] = await this.#send(tx, readMark());
-    if (row?.["mark"] === mark) return;
+    if (row?.["mark"] === MARK) return;
     throw noTransaction(this.#options.joins.client);
   }
 

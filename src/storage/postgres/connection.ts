@@ -12,6 +12,7 @@ import {
   type Database,
   type DatabaseAccess,
   type Dialect,
+  type JoinedSession,
   type Row,
   type Session,
 } from "../database.ts";
@@ -201,7 +202,7 @@ export class PostgresDatabase<Tx = ClientBase> implements Database<Tx> {
     this.#open.refuseInside();
   }
 
-  join(tx: Tx): Session {
+  join(tx: Tx): JoinedSession {
     return this.#callers.join(tx);
   }
 

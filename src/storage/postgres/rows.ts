@@ -13,13 +13,19 @@ export interface ArrayFormat {
   readonly encode: <From>(type: FieldType, from: readonly From[], valueOf: (one: From) => unknown) => unknown;
   /** The text around the parameter that makes an array of it. */
   readonly around: (type: FieldType) => Around;
+  /** Set if nulls between values need another text around the parameters. */
+  readonly nulls?: {
+    /** True if a column may have one. */
+    readonly isIn: (encoded: unknown) => boolean;
+    readonly around: (type: FieldType) => Around;
+  };
 }
 
 type Around = readonly [before: string, after: string];
 
 export function unnest<From>(format: ArrayFormat, fields: Fields<From>, from: readonly From[]): Sql {
   const form = fields.formOf(from);
-  const { lone, many } = textsOf(format, fields, form);
+  const { lone, many, withNulls } = textsOf(format, fields, form);
   const [first] = from as readonly [From];
   if (from.length === 1)
     return new Sql(
@@ -28,8 +34,9 @@ export function unnest<From>(format: ArrayFormat, fields: Fields<From>, from: re
     );
   checkLength(form, from);
   const values: unknown[] = form.once.map(({ value }) => value(first) ?? null);
-  for (const { type, value } of form.sent) values.push(format.encode(type, from, value));
-  return new Sql(many, values);
+  const columns = form.sent.map(({ type, value }) => format.encode(type, from, value));
+  values.push(...columns);
+  return new Sql(format.nulls && columns.some(format.nulls.isIn) ? withNulls : many, values);
 }
 
 /** One column has a value in the last row, so that its array is as long as the relation. */
@@ -44,6 +51,7 @@ interface Texts<From> {
   /** Of a single row. A value of all rows is like any other there. */
   readonly lone: { readonly strings: readonly string[]; readonly sent: readonly NamedField<From>[] };
   readonly many: readonly string[];
+  readonly withNulls: readonly string[];
 }
 
 const cached = new WeakMap<ArrayFormat, WeakMap<object, unknown>>();
@@ -61,7 +69,9 @@ function textsOf<From>(format: ArrayFormat, { all }: Fields<From>, form: Form<Fr
     strings: relation(all, { once: [], sent: single }, ["(values (", plain, "))"]),
     sent: single,
   };
-  const made = { lone, many: relation(all, form, ["unnest(", format.around, ")"]) };
+  const many = relation(all, form, ["unnest(", format.around, ")"]);
+  const withNulls = format.nulls ? relation(all, form, ["unnest(", format.nulls.around, ")"]) : many;
+  const made = { lone, many, withNulls };
   ofFormat.set(form, made);
   return made;
 }

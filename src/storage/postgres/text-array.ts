@@ -9,8 +9,18 @@ export const TEXT_ARRAYS: ArrayFormat = {
   encode: (type, from, valueOf) =>
     type === "text" ? `{${listOf(from, valueOf, quoted)}}` : listOf(from, valueOf, String),
   around: (type) =>
-    type === "text" ? ["", "::text[]"] : ["string_to_array(", `::text, ',', 'NULL')::${type}[]`],
+    type === "text" ? ["", "::text[]"] : ["string_to_array(", `::text, ',', '${NULL}')::${type}[]`],
+  nulls: {
+    isIn: (encoded) => (encoded as string).startsWith("{") && (encoded as string).includes(`${NULL},`),
+    around: (type) => (type === "text" ? ["array_replace(", NULLS_READ] : TEXT_ARRAYS.around(type)),
+  },
 };
+
+/** The server reads it in any case as a null, and few texts are written like it. */
+const NULL = "nULL";
+
+/** In a session with `array_nulls` off, a null is read as a text: it becomes a null again. */
+const NULLS_READ = `::text[], case current_setting('array_nulls') when 'off' then '${NULL}' end, null)`;
 
 function listOf<From>(
   from: readonly From[],
@@ -21,7 +31,7 @@ function listOf<From>(
   let nulls = "";
   for (const one of from) {
     const value = valueOf(one);
-    if (value === undefined || value === null) nulls += "NULL,";
+    if (value === undefined || value === null) nulls += `${NULL},`;
     else {
       elements += `${nulls}${elementOf(value as Value)},`;
       nulls = "";

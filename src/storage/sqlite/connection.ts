@@ -6,7 +6,8 @@
  */
 import { AmendsError, closedError } from "../../core/errors.ts";
 import { CLOSE_MS, sleep, within, type Clock } from "../clock.ts";
-import type { Database, Dialect, Row, Session, SyncSession } from "../database.ts";
+import type { Database, Dialect, JoinedSession, Row, Session, SyncSession } from "../database.ts";
+import { Holds } from "../joins/holds.ts";
 import type { SqliteJoins } from "../joins/joins.ts";
 import { OpenWork, refuseInsideLocked } from "../open-work.ts";
 import type { Sql } from "../sql.ts";
@@ -35,6 +36,7 @@ export class SqliteDatabase<Tx = SqliteHandle> implements Database<Tx> {
   /** Callers' handles that are known to be open on the same file. */
   readonly #known = new WeakSet<SqliteHandle>();
   readonly #open = new OpenWork();
+  readonly #holds = new Holds();
   #handle: SqliteHandle | undefined;
   #closed = false;
   #held = false;
@@ -96,9 +98,16 @@ export class SqliteDatabase<Tx = SqliteHandle> implements Database<Tx> {
     refuseInsideLocked(this);
   }
 
-  join(tx: Tx): Session {
-    const session = this.joinNow(tx);
-    return { dialect: this.dialect, query: async (statement) => session.query(statement) };
+  join(tx: Tx): JoinedSession {
+    const now = this.joinNow(tx);
+    const session: Session = {
+      dialect: this.dialect,
+      query: async (statement) => {
+        while (this.#holds.isHeld(tx as object)) await this.#holds.turn(tx as object);
+        return now.query(statement);
+      },
+    };
+    return { ...session, alone: (work) => this.#holds.run(tx as object, () => work(session)) };
   }
 
   joinNow(given: Tx): SyncSession {
@@ -275,8 +284,9 @@ function prepareHandle(handle: SqliteHandle, version: string | undefined): void 
   );
   const wrong = [
     onDisk && read("pragma journal_mode") !== "wal" ? "journal_mode is not wal" : "",
-    read("pragma synchronous") === 2 ? "" : "synchronous is not full",
-    read("pragma secure_delete") === 1 ? "" : "secure_delete is not on",
+    // A handle may be set to return BigInts.
+    Number(read("pragma synchronous")) === 2 ? "" : "synchronous is not full",
+    Number(read("pragma secure_delete")) === 1 ? "" : "secure_delete is not on",
   ].filter((text) => text !== "");
   if (wrong.length > 0) {
     throw new AmendsError(

@@ -7,7 +7,7 @@
  * their own. A claim of a single statement runs in a transaction here, so that its
  * result is known before the commit.
  */
-import type { Database } from "../../../src/storage/database.ts";
+import type { Database, Session } from "../../../src/storage/database.ts";
 import type { Sql } from "../../../src/storage/sql.ts";
 
 export interface CrashPoint {
@@ -74,8 +74,8 @@ export function withCrashPoints(inner: Database, atPoint: AtPoint, label: string
     batch: (given) => around(given, () => inner.batch(given)),
     transaction,
     join(tx) {
-      const session = inner.join(tx);
-      return {
+      const joined = inner.join(tx);
+      const watched = (session: Session): Session => ({
         dialect: session.dialect,
         async query(statement) {
           const rows = await session.query(statement);
@@ -83,7 +83,8 @@ export function withCrashPoints(inner: Database, atPoint: AtPoint, label: string
             await atPoint({ name: `${label}statement ${++statements} after`, locked: true });
           return rows;
         },
-      };
+      });
+      return { ...watched(joined), alone: (work) => joined.alone((session) => work(watched(session))) };
     },
     ...(inner.refuseInside && { refuseInside: () => inner.refuseInside?.() }),
     ...(inner.listen && { listen: (onNotice) => inner.listen?.(onNotice) ?? (() => undefined) }),
