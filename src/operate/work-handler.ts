@@ -13,7 +13,7 @@ import type { Worker, WorkerOptions } from "./worker.ts";
 export interface WorkHandlerOptions extends Pick<WorkerOptions, "concurrency" | "only"> {
   /** How long a request may take: a little less than the platform allows, such as `8s` of 10 seconds. */
   readonly budget: Duration;
-  /** Requests must send it as `authorization: Bearer <secret>`. At least 16 characters. */
+  /** Requests must send it as `authorization: Bearer <secret>`. At least 16 ASCII characters. */
   readonly secret: string;
 }
 
@@ -24,6 +24,8 @@ export interface WorkSource {
 }
 
 const SECRET_MIN = 16;
+/** What a header carries as it is: spaces at its ends are cut off, and other alphabets have no one encoding. */
+const CARRIED = /^[!-~][ -~]*[!-~]$/;
 const RETRY_AFTER_S = "10";
 
 /**
@@ -42,6 +44,13 @@ export function workHandler(
     throw new AmendsError(
       "BAD_OPTION",
       `The secret of workHandler must be a text of at least ${SECRET_MIN} characters: a request that has it makes this process work.`,
+      { field: "secret" },
+    );
+  }
+  if (!CARRIED.test(secret)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      "The secret of workHandler must have ASCII letters, digits and signs only, without a space or a line break at its ends: no request header carries others as they are.",
       { field: "secret" },
     );
   }

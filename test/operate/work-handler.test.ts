@@ -55,11 +55,15 @@ onEachDatabase((database) => {
       expect(await response.json()).toMatchObject({ items: 1 });
   });
 
-  it("[C-09] a secret that can be guessed, and an unknown option, are refused", async () => {
+  it("[C-09] a secret that can be guessed or that no header carries, and an unknown option, are refused", async () => {
     const amends = await database.amends({ sagas: [] });
     for (const options of [
       { budget: "8s", secret: "short" },
       { budget: "8s", secret: undefined },
+      { budget: "8s", secret: `${secret}\n` },
+      { budget: "8s", secret: ` ${secret}` },
+      { budget: "8s", secret: " ".repeat(16) },
+      { budget: "8s", secret: `${secret} für alle` },
       { budget: "8s", secret, token: "x" },
     ])
       expect(() => workHandler(amends, options as { budget: "8s"; secret: string })).toThrow(
