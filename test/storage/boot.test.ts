@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { postgres } from "amends/postgres";
 import { sqlite, type Database, type SqliteHandle } from "amends/sqlite";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/storage/clock.ts";
 import { migrate } from "../../src/storage/migrations/migrate.ts";
 import { SqliteDatabase } from "../../src/storage/sqlite/connection.ts";
@@ -86,6 +86,25 @@ onDatabase("sqlite", (database) => {
     await sqlite(handle).open();
     expect(mapped()).toBe(0);
     handle.close();
+  });
+
+  it("[X-04] a caller's handle that returns BigInts is one like any other", async () => {
+    const handle = openSqlite(await database.place());
+    onTestFinished(() => void handle.close());
+    const bigInts = new Proxy(handle, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== "prepare") return typeof value === "function" ? (value.bind(target) as unknown) : value;
+        return (text: string) => {
+          const statement = target.prepare(text);
+          (statement as unknown as { setReadBigInts(on: boolean): void }).setReadBigInts(true);
+          return statement;
+        };
+      },
+    });
+    const db = sqlite(bigInts);
+    await migrate(db);
+    expect(await db.query(sql`select 2 as two`)).toMatchObject([{ two: 2n }]);
   });
 
   it("[X-04] settings that SQLite did not take are noticed at boot", async () => {

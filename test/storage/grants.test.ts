@@ -159,9 +159,24 @@ onDatabase("postgres", (database) => {
     await db.close();
   });
 
+  it("[C-06] a role may have any name that is not refused: with dollars, dashes and capitals, or a word of SQL", async () => {
+    const db = await database.open();
+    const place = await database.place();
+    const prefix = new URL(place).pathname.slice(1);
+    for (const name of [`${prefix}$$b`, `${prefix}-Role`, "user"]) {
+      onTestFinished(() => asAdmin(`drop role "${name}"`));
+      await migrate(db, { grants: { app: name } });
+      await asAdmin(printGrants(db.dialect, name, "app"), place);
+      const [row] = await db.query(
+        raw(`select has_table_privilege('${name}', 'amends.saga_executions', 'insert') as may`),
+      );
+      expect(row).toEqual({ may: true });
+    }
+  });
+
   it("[C-06] names that are no roles, and processes that do not exist, are refused", async () => {
     const db = await database.open();
-    for (const name of ["", 'a"b', "a; drop", "x".repeat(64)])
+    for (const name of ["", 'a"b', "a; drop", "x".repeat(64), "public", "none"])
       await expect(migrate(db, { grants: { app: name } })).rejects.toMatchObject({ code: "BAD_OPTION" });
     await expect(migrate(db, { grants: { boss: "x" } as object })).rejects.toMatchObject({
       code: "BAD_OPTION",

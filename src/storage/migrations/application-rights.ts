@@ -32,7 +32,16 @@ export function rolesOf(given: RoleNames): readonly Role[] {
   return [...byName].map(([name, grants]) => ({ name, grants }));
 }
 
+/** Names that mean no role of their own, also between quotes. */
+const NO_ROLES: ReadonlySet<string> = new Set(["public", "none"]);
+
 export function checkRoleName(name: string): void {
+  if (NO_ROLES.has(name)) {
+    throw new AmendsError(
+      "BAD_OPTION",
+      `"${name}" is not a role of its own in PostgreSQL. Name the login or the role of the process.`,
+    );
+  }
   if (typeof name === "string" && NAME.test(name)) return;
   throw new AmendsError(
     "BAD_OPTION",

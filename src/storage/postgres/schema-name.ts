@@ -16,6 +16,11 @@ const RESERVED: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
+/** True if the word is a name only between quotes. */
+export function isReserved(word: string): boolean {
+  return RESERVED.has(word);
+}
+
 /** The server's own schemas. */
 const SYSTEM = /^(?:pg_|information_schema$)/;
 
@@ -25,7 +30,7 @@ export function checkSchemaName(schema: string): void {
   };
   if (typeof schema !== "string" || !NAME.test(schema))
     refuse("The name of a schema is up to 40 lower-case letters, digits and underscores.");
-  if (RESERVED.has(schema))
+  if (isReserved(schema))
     refuse(
       `\`schema\` must not be "${schema}", a reserved word of SQL. Choose another name, such as "amends".`,
     );

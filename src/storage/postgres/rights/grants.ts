@@ -2,6 +2,7 @@
 import { AmendsError } from "../../../core/errors.ts";
 import type { Dialect, Session } from "../../database.ts";
 import { raw } from "../../sql.ts";
+import { isReserved } from "../schema-name.ts";
 import { schemaOf, textOf, type Grants } from "./rights.ts";
 
 /** The schema, the function that refuses an optimistic write, and the tables. */
@@ -27,12 +28,13 @@ export async function grantRole(session: Session, role: string, grants: Grants):
 
 /** The right to create roles is not needed for one that exists. Another process may create it concurrently. */
 function createRole(role: string): string {
-  return `do $$ begin
-      if not exists (select from pg_roles where rolname = '${role}') then create role ${quoted(role)} nologin; end if;
-    exception when duplicate_object or unique_violation then null; end $$`;
+  // A text in quotes, not in dollars: a name may hold dollars, and no quote.
+  return `do 'begin
+      if not exists (select from pg_roles where rolname = ''${role}'') then create role ${quoted(role)} nologin; end if;
+    exception when duplicate_object or unique_violation then null; end'`;
 }
 
 /** Only names that were checked get here: they hold no quote. */
 function quoted(role: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(role) ? role : `"${role}"`;
+  return /^[a-z_][a-z0-9_]*$/.test(role) && !isReserved(role) ? role : `"${role}"`;
 }
