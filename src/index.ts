@@ -5,6 +5,7 @@
 export { Amends } from "./operate/amends.ts";
 export { type DatabaseOptions, type StalledSignal, type StartOptions } from "./operate/amends-options.ts";
 export { Worker, type StopOptions, type WorkerOptions } from "./operate/worker.ts";
+export { type WorkerReadiness } from "./operate/health/readiness.ts";
 export { type Logger } from "./operate/log/logger.ts";
 export {
   saga,

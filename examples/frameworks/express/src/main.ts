@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import express, { type NextFunction, type Request, type Response } from "express";
-import { amends, createOrder, findOrder, isReachable, migrate, newOrder, pool } from "./shop.ts";
+import { amends, createOrder, findOrder, migrate, newOrder, pool } from "./shop.ts";
 
 await migrate();
 const worker = amends.worker();
@@ -22,7 +22,7 @@ app.get("/orders/:id", async (request, response) => {
 });
 
 app.get("/health", async (_request, response) => {
-  const ready = worker.running && (await isReachable());
+  const { ready } = await worker.ready();
   response.status(ready ? 200 : 503).json({ ready });
 });
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
-import { amends, createOrder, findOrder, isReachable, migrate, newOrder, pool } from "./shop.ts";
+import { amends, createOrder, findOrder, migrate, newOrder, pool } from "./shop.ts";
 
 await migrate();
 const worker = amends.worker();
@@ -22,7 +22,7 @@ app.get("/orders/:id", async (c) => {
 });
 
 app.get("/health", async (c) => {
-  const ready = worker.running && (await isReachable());
+  const { ready } = await worker.ready();
   return c.json({ ready }, ready ? 200 : 503);
 });
 
