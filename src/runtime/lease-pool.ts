@@ -149,7 +149,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
     };
     return {
       cancel: () => {
-        if (given) this.#handedOn.delete(given);
+        if (isOpen && given) this.#handedOn.delete(given);
         close();
       },
       begin: (items) => {
@@ -227,7 +227,7 @@ export class LeasePool<Item extends Claimed> implements Duty {
   }
 }
 
-/** Reserved slots. Exactly one of the two functions is called. */
+/** Reserved slots. The first call of one of the two functions counts. */
 export interface Reservation<Item extends Claimed> {
   begin(items: readonly Item[]): readonly Lease[];
   cancel(): void;

@@ -12,14 +12,14 @@ import type { SagaRegistry } from "../define/registry.ts";
 import type { WriteAnswer } from "../store/outcome-writer.ts";
 import type { Delivery, Outcome, RunRecord } from "./outcome.ts";
 
-/** Exactly one of the two functions is called. */
+/** Every continuation ends with one of the two functions. */
 export interface Continuation {
   /** The rows to insert as claimed. */
   readonly claims: readonly NewDelivery[];
+  /** Begins the handlers of the rows that the write claimed. */
   accept(answer: WriteAnswer): void;
+  /** The write failed: the reserved slots become free. Has no effect after `accept`. */
   cancel(): void;
-  /** Cancels if the write fails. */
-  writing<T>(write: Promise<T>): Promise<T>;
 }
 
 /** The part of an outcome that decides what continues; a publication has only `out`. */
@@ -35,7 +35,6 @@ const ENDS_HERE: Continuation = {
   claims: NO_ROWS,
   accept: () => undefined,
   cancel: () => undefined,
-  writing: (write) => write,
 };
 
 /** `from` is the lease of the settled delivery: its slot is reused. */
@@ -76,15 +75,6 @@ class Following implements Continuation {
 
   cancel(): void {
     this.#slots?.cancel();
-  }
-
-  async writing<T>(write: Promise<T>): Promise<T> {
-    try {
-      return await write;
-    } catch (error) {
-      this.cancel();
-      throw error;
-    }
   }
 
   accept({ isWritten, claimed, hasMore }: WriteAnswer): void {

@@ -39,10 +39,12 @@ export interface Decided {
   readonly events: readonly (EventValue | undefined)[];
 }
 
+type Decision = Decided | "ignored" | "early";
+
 /** A decision about one delivery for one kind of result. With the result it becomes an outcome. */
 export interface Prepared {
   readonly role: Role;
-  readonly decided: Decided | "ignored" | "early" | undefined;
+  readonly decided: Decision | undefined;
 }
 
 const SUCCEEDED = settled("succeed");
@@ -82,19 +84,22 @@ export class FlowDecider {
     return isAwaited ? { kind: "undo", saga, step: next } : { kind: "past" };
   }
 
-  /** Decides the effects of a result of this kind. Rejects if a function of the saga throws. */
-  async prepare(
+  /**
+   * Decides the effects of a result of this kind. It is a promise if a function of the saga makes an event, and rejects if
+   * that function throws.
+   */
+  prepare(
     delivery: Delivery,
     run: RunRecord | undefined,
     result: Pick<FinalResult, "kind"> & { readonly error?: string; readonly unbegun?: boolean },
-  ): Promise<Prepared> {
+  ): Prepared | Promise<Prepared> {
     const role = this.roleOf(delivery, run);
     if (!run || (role.kind !== "act" && role.kind !== "undo")) return { role, decided: undefined };
     const { kind, saga, step } = role;
     const end = result.unbegun ? "err" : result.kind;
     const error = result.error ?? (end === "err" ? step.failure.type : "");
-    const decided = await this.decide(saga, run, { kind, step: step.name, end, error });
-    return { role, decided };
+    const decided = this.decide(saga, run, { kind, step: step.name, end, error });
+    return decided instanceof Promise ? decided.then((one) => ({ role, decided: one })) : { role, decided };
   }
 
   /** Everything that is written for this result. */
@@ -146,12 +151,23 @@ export class FlowDecider {
     };
   }
 
-  /** Rejects if a function of the saga throws. */
-  async decide(
+  /** It is a promise if a function of the saga makes an event, and rejects if that function throws. */
+  decide(
+    saga: AnySagaDef,
+    run: Pick<RunRecord, "processId" | "state">,
+    event: FlowEvent,
+  ): Decision | Promise<Decision> {
+    const decision = decide(this.#registry.plan(saga), run.state, event);
+    if (decision.kind !== "applied") return decision.kind;
+    if (!decision.emit.every(isResult)) return this.#decideWithEvents(saga, run, event);
+    return { state: decision.state, events: decision.emit.map(() => undefined) };
+  }
+
+  async #decideWithEvents(
     saga: AnySagaDef,
     { processId, state }: Pick<RunRecord, "processId" | "state">,
     event: FlowEvent,
-  ): Promise<Decided | "ignored" | "early"> {
+  ): Promise<Decision> {
     const commands = new Map<string, EventValue | undefined>();
     for (;;) {
       const decision = decide(withCommands(this.#registry.plan(saga), commands), state, event);
@@ -235,6 +251,10 @@ export class FlowDecider {
       run: { sagaId, saga, processId },
     });
   }
+}
+
+function isResult({ kind }: FlowEmission): boolean {
+  return kind === "result";
 }
 
 type Command = Extract<FlowEmission, { readonly kind: "command" }>;

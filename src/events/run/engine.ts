@@ -93,8 +93,9 @@ export class EventEngine {
       own: options.sagaStore,
     });
     this.decider = new FlowDecider(registry, db.clock);
+    const warn: CallTools["warn"] = (fields, message) => options.warn(fields, message);
     const runSaga: CallTools["runSaga"] = (saga, input, id) => this.#runSaga(saga, input, id);
-    this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga };
+    this.callTools = { clock: db.clock, errorCodes, keepMessages, graceMs, runSaga, warn };
     this.pool = new LeasePool<Delivery>({
       check: () => this.#warnOfOthers(),
       name: "events",
@@ -133,16 +134,26 @@ export class EventEngine {
   /** Writes publications; rows are inserted as claimed by this process if it has free slots. */
   async publish(out: Fanout): Promise<void> {
     const next = this.continuation({ out }, undefined);
-    next.accept(await next.writing(this.store.publish(out, next.claims)));
+    try {
+      next.accept(await this.store.publish(out, next.claims));
+    } catch (error) {
+      next.cancel();
+      throw error;
+    }
   }
 
   /** Writes an outcome; its follow-up rows are inserted as claimed by this process if it has free slots. */
   async settle(outcome: Outcome, delivery: Delivery, lease: Lease): Promise<WriteAnswer> {
     const next = this.continuation(outcome, lease);
-    const answer = await next.writing(this.store.settle(outcome, next.claims));
-    next.accept(answer);
-    if (answer.isWritten) this.announce(outcome, delivery, lease);
-    return answer;
+    try {
+      const answer = await this.store.settle(outcome, next.claims);
+      next.accept(answer);
+      if (answer.isWritten) this.announce(outcome, delivery, lease);
+      return answer;
+    } catch (error) {
+      next.cancel();
+      throw error;
+    }
   }
 
   continuation(cause: Parameters<typeof continuation>[2], from: Lease | undefined): Continuation {
@@ -174,7 +185,7 @@ export class EventEngine {
     }
   }
 
-  async #run(delivery: Delivery, lease: Lease): Promise<void> {
+  #run(delivery: Delivery, lease: Lease): Promise<void> {
     const handler = this.registry.handler(delivery.handler ?? "");
     if (!handler) return routeEvent(this, delivery, lease);
     const fields = this.registry.waitedFields(handler.name);

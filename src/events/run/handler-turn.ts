@@ -16,7 +16,7 @@ import { callHandler, readEvent, retryOrEnd, type Request } from "./call.ts";
 import type { Prepared, Role } from "./decider.ts";
 import type { EventEngine } from "./engine.ts";
 import { spanOf } from "./handler-span.ts";
-import { resultInTime } from "./late-handler.ts";
+import { isInTime, resultOfLate } from "./late-handler.ts";
 import { NOTHING_OUT, type Delivery, type Outcome, type RunRecord } from "./outcome.ts";
 import { DEADLINE_PASSED, type FinalResult, type HandlerResult, type RetryResult } from "./result.ts";
 import { handleInTransaction } from "./transactional.ts";
@@ -48,7 +48,7 @@ export class HandlerTurn {
   }
 
   /** True once the delivery is settled or lost. False if its run has changed and must be read again. */
-  async #attempt(): Promise<boolean> {
+  #attempt(): Promise<boolean> {
     const run = this.#run;
     const delivery = this.#delivery;
     const { clock, decider, tracer } = this.#engine;
@@ -79,10 +79,10 @@ export class HandlerTurn {
   }
 
   async #call(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
-    const { callTools } = this.#engine;
     if (this.#handler.transaction) return this.#callInTransaction(request, onFailure);
-    const called = await callHandler(callTools, request, undefined);
-    return this.#finish(await resultInTime(this.#engine, request, called), request.role, onFailure);
+    const called = await callHandler(this.#engine.callTools, request, undefined);
+    const result = isInTime(called) ? called.result : await resultOfLate(this.#engine, request, called);
+    return this.#finish(result, request.role, onFailure);
   }
 
   async #callInTransaction(request: Request, onFailure?: (label: string) => void): Promise<boolean> {
@@ -108,8 +108,9 @@ export class HandlerTurn {
         const next = this.#engine.continuation(outcome, lease);
         let answer: WriteAnswer | undefined;
         try {
-          answer = await next.writing(store.settleIn(session, outcome, next.claims, open));
+          answer = await store.settleIn(session, outcome, next.claims, open);
         } catch (thrown) {
+          next.cancel();
           if (!(thrown instanceof SagaStoreFailure)) throw thrown;
           refused = thrown;
         }
@@ -149,16 +150,28 @@ export class HandlerTurn {
     return true;
   }
 
-  async #conclude(result: FinalResult): Promise<boolean> {
-    const { decider } = this.#engine;
+  #conclude(result: FinalResult): Promise<boolean> {
+    try {
+      const prepared = this.#engine.decider.prepare(this.#delivery, this.#run, result);
+      if (prepared instanceof Promise) return this.#concludeLater(prepared, result);
+      return this.#settle(this.#outcomeOf(prepared, result));
+    } catch (thrown) {
+      return this.#notMade(thrown);
+    }
+  }
+
+  async #concludeLater(preparing: Promise<Prepared>, result: FinalResult): Promise<boolean> {
     let outcome: Outcome;
     try {
-      const prepared = await decider.prepare(this.#delivery, this.#run, result);
-      outcome = decider.outcomeOf(this.#delivery, this.#run, prepared, result);
+      outcome = this.#outcomeOf(await preparing, result);
     } catch (thrown) {
       return this.#notMade(thrown);
     }
     return this.#settle(outcome);
+  }
+
+  #outcomeOf(prepared: Prepared, result: FinalResult): Outcome {
+    return this.#engine.decider.outcomeOf(this.#delivery, this.#run, prepared, result);
   }
 
   /**

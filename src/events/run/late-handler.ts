@@ -16,15 +16,19 @@ interface Tools {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** The result of the call. Undefined if the claim was lost meanwhile. */
-export async function resultInTime(
+export function isInTime({ result, late, expired }: Called): boolean {
+  return result === undefined || (!late && !expired);
+}
+
+/** The result of a call that is not in time. Undefined if the claim was lost meanwhile. */
+export async function resultOfLate(
   tools: Tools,
   request: Request,
   called: Called,
 ): Promise<HandlerResult | undefined> {
   const { delivery, run, role, lease } = request;
   const { result, late } = called;
-  if (result === undefined || (!late && !called.expired)) return result;
+  if (result === undefined) return undefined;
   if (late) lease.keepOrphan(late);
   if (late && result.kind === "retry") return result;
   const isDeadline =

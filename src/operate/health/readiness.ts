@@ -24,6 +24,8 @@ type ReadinessCheck = WorkerReadiness["checks"][number];
 
 export interface Found {
   readonly workers: number | null;
+  /** How long ago the most silent of these workers was last heard; null if none runs. */
+  readonly silentMs: number | null;
   readonly checks: readonly ReadinessCheck[];
 }
 
@@ -65,7 +67,7 @@ export class Readiness {
     try {
       const writable = await isWritable(db);
       const ages = await dueAges(db);
-      const { running } = await workersOf(db);
+      const { running, silentMs = null } = await workersOf(db);
       const trusted = db.access?.trustsServer === true ? ', with fsync off (`durability: "server"`)' : "";
       const detail = writable ? `the database accepts writes${trusted}` : "the database is read-only";
       return (stuckAfterMs) => {
@@ -75,7 +77,7 @@ export class Readiness {
           ok: ageMs < stuckAfterMs,
           detail: `the oldest has waited for ${duration(ageMs)}`,
         }));
-        return { workers: running, checks: [{ name: "database", ok: writable, detail }, ...due] };
+        return { workers: running, silentMs, checks: [{ name: "database", ok: writable, detail }, ...due] };
       };
     } catch {
       return () => noAnswer("the database does not answer");
@@ -84,7 +86,7 @@ export class Readiness {
 }
 
 /** A worker is ready while it works: one that has not begun, or that stops, is not. */
-export function workerReadiness({ workers, checks }: Found): WorkerReadiness {
+export function workerReadiness({ workers, checks }: Pick<Found, "workers" | "checks">): WorkerReadiness {
   const isRunning = checks.some(({ name }) => name === "worker");
   const all = isRunning ? checks : [...checks, notReady("is not running yet")];
   return { ready: all.every(({ ok }) => ok), workers, checks: all };
@@ -98,7 +100,7 @@ function notReady(detail: string): ReadinessCheck {
 }
 
 function noAnswer(detail: string): Found {
-  return { workers: null, checks: [{ name: "database", ok: false, detail }] };
+  return { workers: null, silentMs: null, checks: [{ name: "database", ok: false, detail }] };
 }
 
 export function workerCheck(
