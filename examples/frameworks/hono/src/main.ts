@@ -36,8 +36,9 @@ const server = createServer(getRequestListener(app.fetch)).listen(Number(process
 async function stop(): Promise<void> {
   server.close(); // open requests have five seconds to finish; clients may keep connections open for longer
   setTimeout(() => server.closeAllConnections(), 5_000).unref();
-  await once(server, "close");
-  await amends.close(); // calls under way finish, other work is left to the next worker
+  // Calls under way finish, other work is left to the next worker.
+  await Promise.all([once(server, "close"), worker.stop()]);
+  await amends.close();
   await pool.end();
 }
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop());
