@@ -57,7 +57,7 @@ import {
   type Parts,
   type SagaTools,
 } from "./parts.ts";
-import { nextDueMs } from "./next-due.ts";
+import { nextDueMs } from "./budget/next-due.ts";
 import type { Retention } from "./retention/retention.ts";
 import { stepTracing, tracedStart } from "./saga-tracing.ts";
 import { syncOperations, type SyncOperations } from "./sync-operations.ts";

@@ -6,7 +6,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { positiveMs, type Duration } from "../core/duration.ts";
 import { AmendsError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
-import type { RunReport } from "./run-within.ts";
+import type { RunReport } from "./budget/run-within.ts";
 import type { Worker, WorkerOptions } from "./worker.ts";
 
 /** The options of `workHandler`. */

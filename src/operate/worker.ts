@@ -9,7 +9,8 @@ import { refuseUnknown } from "../core/options.ts";
 import { sleep, within, type Clock } from "../storage/clock.ts";
 import { chooseDuties, type Duty } from "../runtime/duty.ts";
 import { BEAT_MS, type Presence } from "../runtime/presence/presence.ts";
-import { BudgetedWork, budgetOf, DRAIN_STEPS, type RunReport } from "./run-within.ts";
+import { ClaimFailures } from "./budget/claim-failures.ts";
+import { Budget, BudgetedWork, type RunReport } from "./budget/run-within.ts";
 import { DutyLoop, healthOf, type LoopTools, type WorkerHealth } from "../runtime/loop.ts";
 
 /** The options of a worker. */
@@ -28,7 +29,8 @@ export interface WorkerOptions {
 /** The options of `runOnce`. */
 export interface RunOnceOptions {
   /**
-   * How long the call may take, stopping included: a little less than the platform allows, such as `8s` of 10 seconds.
+   * How long the call may take, stopping included, also if the database does not answer: a little less than the platform
+   * allows, such as `8s` of 10 seconds.
    */
   readonly budget: Duration;
 }
@@ -149,7 +151,9 @@ export class Worker {
 
   /**
    * Claims one batch of due work of each kind, runs it until it ends or waits, and returns the number of items. With a
-   * `budget` it runs until nothing is due, gives back what is not finished in time, and says when to run again. Throws
+   * `budget` it runs until nothing is due, gives back what is not finished in time, and says when to run again. If a part
+   * cannot claim, the others are still run, and the error is thrown at the end, with the names of the duties in
+   * `details.duties`. Throws `DATABASE_UNREACHABLE` if the database has not answered before the time for work is over, and
    * `NOT_ALLOWED_NOW` while the worker runs.
    */
   runOnce(): Promise<number>;
@@ -170,30 +174,26 @@ export class Worker {
 
   #runOnce(): Promise<number> {
     return this.#renewingMeanwhile(async (loops) => {
+      const failures = new ClaimFailures();
       const counts = await Promise.all(
         loops.map(async ({ duty }) => {
-          const taken = await duty.claim(this.#capacityOf(duty));
+          const taken = await failures.claim(duty, this.#capacityOf(duty));
           await Promise.all(taken.map(({ gone }) => gone));
           return taken.length;
         }),
       );
+      failures.throwIfAny();
       return counts.reduce((sum, count) => sum + count, 0);
     });
   }
 
   #runWithin(budgetMs: number): Promise<RunReport> {
     const { clock, nextDueMs } = this.#tools;
-    const begunAtMs = clock.monotonicMs();
-    const { workMs, drainMs } = budgetOf(budgetMs);
-    return this.#renewingMeanwhile(async (loops) => {
+    const budget = new Budget(clock, budgetMs);
+    return this.#renewingMeanwhile((loops) => {
       const duties = loops.map(({ duty }) => [duty, this.#capacityOf(duty)] as const);
-      const work = new BudgetedWork(clock, workMs - (clock.monotonicMs() - begunAtMs));
-      const { items, isOver } = await work.run(duties);
-      const draining = isOver ? loops.map(({ duty }) => duty.drain(drainMs)) : [];
-      await within(clock, DRAIN_STEPS * drainMs, Promise.all(draining));
-      const nextMs = isOver ? undefined : await nextDueMs?.();
-      return { items, more: isOver, nextAt: nextMs === undefined ? undefined : new Date(nextMs) };
-    });
+      return new BudgetedWork(budget, duties).run(nextDueMs);
+    }, budget);
   }
 
   #capacityOf({ capacity }: Duty): number {
@@ -201,28 +201,31 @@ export class Worker {
   }
 
   /** Sagas that are started meanwhile are left to the next claim: no call would wait for them here. */
-  async #renewingMeanwhile<T>(work: (loops: readonly DutyLoop[]) => Promise<T>): Promise<T> {
-    const loops = await this.#checkedLoops();
+  async #renewingMeanwhile<T>(work: (loops: readonly DutyLoop[]) => Promise<T>, budget?: Budget): Promise<T> {
+    const loops = await this.#checkedLoops(budget && ((answer) => budget.known(answer)));
     const over = new AbortController();
     setMaxListeners(0, over.signal);
     const ignore = (): void => undefined;
     for (const { duty } of loops) duty.accept(0, ignore, ignore);
-    const renewing = loops.map((loop) => loop.renewing(over.signal));
+    const renewing = Promise.all(loops.map((loop) => loop.renewing(over.signal)));
     try {
       return await work(loops);
     } finally {
       over.abort();
-      await Promise.all(renewing);
+      // A renewal that is under way has nothing left to protect: what is held was given back, or the database is silent.
+      await (budget ? budget.whole.race(renewing) : renewing);
     }
   }
 
-  async #checkedLoops(): Promise<readonly DutyLoop[]> {
+  async #checkedLoops(
+    inTime: (answer: Promise<void>) => Promise<void> = (answer) => answer,
+  ): Promise<readonly DutyLoop[]> {
     const { clock, owner, watch } = this.#tools;
     const duties = chooseDuties(this.#tools.duties(), this.#only);
-    await this.#tools.check(duties);
+    await inTime(this.#tools.check(duties));
     const tools = { clock, owner, pollMs: this.#pollMs, watch };
     this.#loops = duties.map((duty) => new DutyLoop(duty, tools));
-    await this.#record(() => this.#tools.presence?.seen());
+    await inTime(this.#record(() => this.#tools.presence?.seen()));
     return this.#loops;
   }
 

@@ -1,10 +1,17 @@
 import { saga } from "amends";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import type { Database } from "../../src/storage/database.ts";
+import { sql } from "../../src/storage/sql.ts";
 import { onEachDatabase, virtualClock } from "../support/databases.ts";
 import { gatekeeper } from "./support/hold.ts";
 
 const nothing = z.object({});
+
+/** The checks before a run find nothing, and each claim of webhooks fails. */
+async function breakWebhooks(db: Database): Promise<void> {
+  await db.query(sql`alter table ${db.dialect.table("webhook_jobs")} rename column next_attempt_at to gone`);
+}
 
 onEachDatabase((database) => {
   const gate = gatekeeper();
@@ -113,6 +120,54 @@ onEachDatabase((database) => {
     expect(report).toEqual({ items: 1, more: false, nextAt: new Date(clock.virtualNowMs() + 3_600_000) });
     await clock.advance(3_600_000);
     expect(await amends.worker().runOnce({ budget: "8s" })).toMatchObject({ items: 1, nextAt: undefined });
+  });
+
+  it("[C-09] a part that cannot claim is named at the end, and the others work and give back what is not finished", async () => {
+    const clock = virtualClock();
+    const reached = gate();
+    const order = saga("order", nothing).step("only", { act: () => 1 });
+    const long = saga("long", nothing).step("only", {
+      act: ({ signal }) => {
+        void reached.pass();
+        return new Promise((_, reject) =>
+          signal.addEventListener("abort", () => reject(new Error("stopped"))),
+        );
+      },
+    });
+    const amends = await database.amends({ sagas: [order, long], calls: [], webhooks: {}, clock });
+    const db = await database.open();
+    await breakWebhooks(db);
+    await amends.start(order, {}, { id: "short" });
+    await amends.start(long, {}, { id: "long" });
+    const running = amends.worker().runOnce({ budget: "8s" });
+    const ended = expect(running).rejects.toMatchObject({
+      code: "DATABASE_REFUSED",
+      message: expect.stringContaining("webhooks"),
+      details: { duties: expect.arrayContaining(["webhooks"]) },
+    });
+    await reached.reached;
+    await expect.poll(async () => (await amends.inspect("short"))?.status).toBe("COMPLETED");
+    await clock.advance(6_000);
+    await ended;
+    expect(await amends.inspect("long")).toMatchObject({ status: "RUNNING", owner: undefined });
+  });
+
+  it("[P-01] without a budget as well, a part that cannot claim is named after the others have worked", async () => {
+    const held = gate();
+    const order = saga("order", nothing).step("only", { act: () => held.pass() });
+    const amends = await database.amends({ sagas: [order], webhooks: {} });
+    const db = await database.open();
+    await breakWebhooks(db);
+    await amends.start(order, {}, { id: "one" });
+    const running = amends.worker().runOnce();
+    const ended = expect(running).rejects.toMatchObject({
+      code: "DATABASE_REFUSED",
+      details: { duties: expect.arrayContaining(["webhooks"]) },
+    });
+    await held.reached;
+    held.open();
+    await ended;
+    expect(await amends.inspect("one")).toMatchObject({ status: "COMPLETED" });
   });
 
   it("[C-09] a budget that is no duration is refused", async () => {

@@ -1,6 +1,6 @@
 /** `amends worker`: the config's sagas, handlers, resolvers and webhooks, until it is stopped. */
 import type { ProbeOptions } from "../../console/health/probes.ts";
-import type { RunReport } from "../../operate/run-within.ts";
+import type { RunReport } from "../../operate/budget/run-within.ts";
 import { checkSchema } from "../../storage/migrations/migrate.ts";
 import { command, flag, number, text, type Command } from "../program/command.ts";
 import { UsageError } from "../program/failure.ts";

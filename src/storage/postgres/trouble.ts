@@ -61,3 +61,8 @@ export function violation(error: unknown, ours: string): Violation | undefined {
   const name = schema === ours ? table : `${String(schema)}.${table}`;
   return { kind: "unique", table: name, constraint, columns: undefined };
 }
+
+/** An error of ours that reads as transient: nothing was committed. */
+export function transient(message: string, cause?: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { code: "25P02" });
+}

@@ -7,7 +7,7 @@ import { AmendsError } from "../../core/errors.ts";
 import { refuseUnknown } from "../../core/options.ts";
 import type { Amends } from "../../operate/amends.ts";
 import type { Worker } from "../../operate/worker.ts";
-import { nextDueMs } from "../../operate/next-due.ts";
+import { nextDueMs } from "../../operate/budget/next-due.ts";
 import { intercepting } from "../../runtime/call.ts";
 import type { Database } from "../../storage/database.ts";
 import { retrying } from "../../storage/read/reader.ts";

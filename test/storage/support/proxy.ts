@@ -13,6 +13,8 @@ export interface Proxy {
   leadNew(server: string): void;
   /** New connections are accepted and swallow everything as well, until told otherwise. */
   freezeNew(isFrozen: boolean): void;
+  /** Everything falls silent, for ever, as soon as a client sends this text. Resolves then. */
+  freezeAt(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -20,6 +22,7 @@ export async function proxyTo(server: string): Promise<Proxy> {
   let target = new URL(server);
   const pairs = new Map<Socket, Socket>();
   let isFrozen = false;
+  let trigger: { readonly text: string; onFrozen(): void } | undefined;
   const silence = (socket: Socket): void => {
     const other = pairs.get(socket);
     socket.unpipe();
@@ -27,6 +30,7 @@ export async function proxyTo(server: string): Promise<Proxy> {
     socket.resume();
     other?.resume();
   };
+  const freeze = (): void => [...pairs.keys()].forEach(silence);
   // A peer that fell silent does not answer a goodbye either.
   const listener: Server = createServer({ allowHalfOpen: true }, (socket) => {
     const other = createConnection({ port: Number(target.port), host: target.hostname, allowHalfOpen: true });
@@ -37,6 +41,12 @@ export async function proxyTo(server: string): Promise<Proxy> {
       other.destroy();
     };
     for (const one of [socket, other]) one.on("error", end).on("close", end);
+    socket.on("data", (chunk) => {
+      if (trigger === undefined || !chunk.includes(trigger.text)) return;
+      isFrozen = true;
+      freeze();
+      trigger.onFrozen();
+    });
     socket.pipe(other);
     other.pipe(socket);
     if (isFrozen) silence(socket);
@@ -48,7 +58,8 @@ export async function proxyTo(server: string): Promise<Proxy> {
   url.port = String((listener.address() as AddressInfo).port);
   return {
     url: url.href,
-    freeze: () => [...pairs.keys()].forEach(silence),
+    freeze,
+    freezeAt: (text) => new Promise((onFrozen) => void (trigger = { text, onFrozen })),
     leadNew: (other) => void (target = new URL(other)),
     leadTo: (other) => {
       target = new URL(other);

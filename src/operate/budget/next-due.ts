@@ -1,11 +1,11 @@
 /** The next instant after now at which work of any part becomes due: when to run again, and what a test moves its clock to. */
-import { nextDeadline } from "../events/store/run-queries.ts";
-import { nextEntryDue } from "../outbox/read/figure-queries.ts";
-import { nextSagaDue } from "../sagas/read/figure-queries.ts";
-import { readFigures, type Figure } from "../storage/read/figures.ts";
-import type { Reader } from "../storage/read/reader.ts";
-import type { Sql } from "../storage/sql.ts";
-import { nextWebhookDue } from "../webhooks/read/figure-queries.ts";
+import { nextDeadline } from "../../events/store/run-queries.ts";
+import { nextEntryDue } from "../../outbox/read/figure-queries.ts";
+import { nextSagaDue } from "../../sagas/read/figure-queries.ts";
+import { readFigures, type Figure } from "../../storage/read/figures.ts";
+import type { Reader } from "../../storage/read/reader.ts";
+import type { Sql } from "../../storage/sql.ts";
+import { nextWebhookDue } from "../../webhooks/read/figure-queries.ts";
 
 /** In milliseconds since the epoch; undefined if nothing becomes due. */
 export async function nextDueMs(reader: Reader): Promise<number | undefined> {
