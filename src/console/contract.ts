@@ -345,6 +345,11 @@ export interface Health {
   readonly status: "ok" | "stuck";
   /** The number of workers that run anywhere. With a session only; null if the database does not answer. */
   readonly workers?: number | null;
+  /**
+   * How long ago the most silent of these workers was last heard, in milliseconds; null if none runs. With a session
+   * only. Workers say every 15 seconds that they run; one that was killed counts for a minute.
+   */
+  readonly silentMs?: number | null;
   /** With a session only. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }

@@ -1,10 +1,10 @@
 /** Whether a worker runs, here or elsewhere: for callers that wait, for readiness and for the command line. */
-import { readWorkers, type Workers } from "../runtime/presence/presence.ts";
+import { HEARD_MS, readWorkers, type Workers } from "../runtime/presence/presence.ts";
 import type { Database } from "../storage/database.ts";
 import type { Reader } from "../storage/read/reader.ts";
 import type { Logger } from "./log/logger.ts";
 
-export type { Workers };
+export { HEARD_MS, type Workers };
 
 export function workersOf(reader: Reader): Promise<Workers> {
   return readWorkers(reader);

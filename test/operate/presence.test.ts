@@ -42,19 +42,19 @@ onEachDatabase((database) => {
     const clock = virtualClock();
     const db = await database.open({ clock });
     const amends = new Amends({ database: db, sagas: [order] });
-    expect(await readWorkers(db)).toEqual({ running: 0, seenMsAgo: undefined });
+    expect(await readWorkers(db)).toEqual({ running: 0, seenMsAgo: undefined, silentMs: undefined });
     const worker = amends.worker();
     await worker.start();
     await until(async () => {
       await clock.advance(30_000);
       return (await readWorkers(db)).seenMsAgo === 0;
     });
-    expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0 });
+    expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0, silentMs: 0 });
     await worker.stop();
-    expect(await readWorkers(db)).toEqual({ running: 0, seenMsAgo: 0 });
+    expect(await readWorkers(db)).toEqual({ running: 0, seenMsAgo: 0, silentMs: undefined });
     await db.query(sql`update ${db.dialect.table("workers")} set stopped_at = null`);
     await clock.advance(59_999);
-    expect((await readWorkers(db)).running).toBe(1);
+    expect(await readWorkers(db)).toMatchObject({ running: 1, silentMs: 59_999 });
     await clock.advance(1);
     expect((await readWorkers(db)).running).toBe(0);
     // A row that is a day old is used again.
@@ -62,10 +62,10 @@ onEachDatabase((database) => {
     await new Amends({ database: db, sagas: [order] }).worker().runOnce();
     const rows = await db.query(sql`select owner from ${db.dialect.table("workers")}`);
     expect(rows).toHaveLength(1);
-    expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0 });
+    expect(await readWorkers(db)).toEqual({ running: 1, seenMsAgo: 0, silentMs: 0 });
   });
 
-  it("[P-03] `amends status` and `amends doctor` say that no worker is running, and how many are", async () => {
+  it("[P-03] `amends status` and `amends doctor` say that no worker is running, how many are, and when the most silent one was last heard", async () => {
     const amends = await database.amends({ sagas: [order] });
     const place = await database.place();
     const workersIn = async (): Promise<Finding | undefined> => {
@@ -78,7 +78,27 @@ onEachDatabase((database) => {
     expect((await workersIn())?.detail).toBe("no worker is running; none has ever run here");
     expect((await cli(["status", "--database", place])).out).toContain("no worker is running");
     await database.worker(amends);
-    expect(await workersIn()).toMatchObject({ level: "ok", detail: "1 worker running" });
-    expect((await cli(["status", "--database", place])).out).toMatch(/workers +1 running/);
+    expect(await workersIn()).toMatchObject({
+      level: "ok",
+      detail: expect.stringMatching(/^1 worker running, last heard .+ ago$/) as string,
+    });
+    expect((await cli(["status", "--database", place])).out).toMatch(
+      /workers +1 running, last heard [^.]+ ago\n/,
+    );
+    // A worker that was killed says nothing more.
+    const db = await database.open();
+    const { dialect } = db;
+    const before = dialect.plusMs(dialect.now(), -41_000);
+    await db.query(sql`insert into ${dialect.table("workers")} (owner, started_at, seen_at)
+      values ('killed', ${before}, ${before})`);
+    expect(await workersIn()).toMatchObject({
+      level: "warn",
+      detail: expect.stringMatching(
+        /^2 workers running, the most silent one last heard 4\d s ago$/,
+      ) as string,
+    });
+    expect((await cli(["status", "--database", place])).out).toMatch(
+      /2 running, the most silent one last heard 4\d s ago\. Workers say every 15 s that they run/,
+    );
   });
 });

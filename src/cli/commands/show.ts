@@ -1,5 +1,5 @@
 /** `amends show ID`: one saga with its timeline, or a flow, an entry, a delivery. */
-import type { Revealed, SagaDetail, Shape, ShapeFields } from "../../console/contract.ts";
+import type { Revealed, SagaDetail, SagaWait, Shape, ShapeFields } from "../../console/contract.ts";
 import type { DeliveryDetail, FlowDetail, OutboxLine, Subscription } from "../../console/contract-parts.ts";
 import { sagaMachine } from "../../core/saga/machine.ts";
 import { SOURCE, withApi, type Api } from "../source/api.ts";
@@ -71,8 +71,8 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
   output.say(ink`${state(saga.status)}  ${paint("bold", saga.saga)}  ${saga.id}`);
   fact(output, "began", `${ago(saga.createdAt, nowMs)} (${saga.createdAt})`);
   if (isOver) fact(output, "took", span(saga.durationMs));
-  if (!isOver && saga.dueAt !== null && saga.owner === null) fact(output, "due", ago(saga.dueAt, nowMs));
-  if (saga.owner !== null && !isOver) fact(output, "worker", saga.owner);
+  const progress = isOver ? undefined : progressFact(saga, nowMs);
+  if (progress) fact(output, ...progress);
   if (saga.recoveries > 0) fact(output, "recovered", `${many(saga.recoveries, "time")} after a crash`);
   fact(output, "steps", stepsText(saga));
   fact(output, "input", shapeText(saga.input.shape));
@@ -81,12 +81,34 @@ export function drawSaga(output: Output, saga: SagaDetail, nowMs: number): void 
     fact(output, "undo failed", ink`${step}: ${paint("red", label)} (${kind})`);
   if (saga.stalled !== null) fact(output, "stalled", paint("red", saga.stalled));
   output.say();
-  for (const line of timeline(saga.timeline, nowMs, isOver || saga.status === "STALLED", output.width))
-    output.say(line);
+  const isAtRest = isOver || saga.status === "STALLED";
+  const at = { nowMs, isAtRest, waitingStep: saga.waiting?.step, isLeased: saga.owner !== null };
+  for (const line of timeline(saga.timeline, at, output.width)) output.say(line);
   helps(output, saga.id, saga.actions, {
     skip: saga.skippable.map((step) => ` --step ${quoted(step)}`),
     resolve: [" --as FAILED"],
   });
+}
+
+/** What an open saga waits for: its worker, its signal, event or time, or its next try. */
+function progressFact(
+  { owner, dueAt, waiting }: SagaDetail,
+  nowMs: number,
+): readonly [string, string] | undefined {
+  if (owner !== null) return ["worker", dueAt === null ? owner : `${owner}, ${leaseText(dueAt, nowMs)}`];
+  if (waiting !== null) return ["waits for", waitText(waiting, nowMs)];
+  return dueAt === null ? undefined : ["due", ago(dueAt, nowMs)];
+}
+
+function leaseText(endsAt: string, nowMs: number): string {
+  if (Date.parse(endsAt) <= nowMs) return `lease ended ${ago(endsAt, nowMs)}: another worker takes over`;
+  return `lease ends ${ago(endsAt, nowMs)}: if this worker is gone, another one takes over then`;
+}
+
+/** `signal paid, until 2026-11-17T03:00:00.000Z (in 59 m)` */
+function waitText({ kind, for: target, until }: SagaWait, nowMs: number): string {
+  const what = kind === "sleep" ? "time to pass" : `${kind} ${target ?? ""}`;
+  return until === null ? `${what}, without a time limit` : `${what}, until ${until} (${ago(until, nowMs)})`;
 }
 
 /** `quote → bookings (flight, hotel) → mail`: those in brackets act at the same time. */

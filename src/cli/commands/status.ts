@@ -5,6 +5,8 @@ import { SOURCE, withApi, type Api } from "../source/api.ts";
 import { command, type Command } from "../program/command.ts";
 import { ink, joined, paint, type Ink } from "../terminal/ink.ts";
 import { JSON_OUT } from "../program/shared-options.ts";
+import { HEARD_MS } from "../../operate/workers.ts";
+import { SILENT_ADVICE, silenceText } from "../terminal/silence.ts";
 import { many, span, state } from "../terminal/words.ts";
 import type { Output } from "../terminal/output.ts";
 import type { ExitCode } from "../program/world.ts";
@@ -66,7 +68,7 @@ function show(output: Output, api: Api, { overview, health, attention }: Status,
   for (const [name, counts] of parts) if (counts) output.say(ink`  ${name.padEnd(12)}${countsOf(counts)}`);
   output.say(ink`  ${"backlog".padEnd(12)}${backlogOf(backlog)}`);
   if (typeof health.workers === "number")
-    output.say(ink`  ${"workers".padEnd(12)}${workersOf(health.workers)}`);
+    output.say(ink`  ${"workers".padEnd(12)}${workersOf(health.workers, health.silentMs ?? 0)}`);
   const { p50Ms, p95Ms, sample } = sagas.latency;
   if (p50Ms !== null && p95Ms !== null)
     output.say(
@@ -105,8 +107,11 @@ function countText({ value, exact }: Count): string {
   return `${value.toLocaleString("en")}${exact ? "" : "+"}`;
 }
 
-function workersOf(running: number): Ink {
-  if (running > 0) return ink`${running.toLocaleString("en")} running`;
+function workersOf(running: number, silentMs: number): Ink {
+  if (running > 0) {
+    const text = `${running.toLocaleString("en")} running${silenceText(running, silentMs)}`;
+    return silentMs < HEARD_MS ? ink`${text}` : ink`${paint("yellow", text)}. ${SILENT_ADVICE}`;
+  }
   return ink`${paint("red", "no worker is running")}: nothing is processed. Start one: amends worker`;
 }
 

@@ -1,12 +1,13 @@
 /** Checks progress: clocks, workers, due work, and open sagas that this config does not register. */
 import { dueSagas, openKinds } from "../../sagas/read/figures.ts";
 import { orphanedLines } from "../../sagas/lost/lost.ts";
-import { workersOf } from "../../operate/workers.ts";
+import { HEARD_MS, workersOf } from "../../operate/workers.ts";
 import { readNowMs } from "../../storage/database-time.ts";
 import type { Database } from "../../storage/database.ts";
 import type { AmendsConfig } from "../config/config.ts";
 import { ok, warn, wrong, type Finding } from "./finding.ts";
 import { many, span } from "../terminal/words.ts";
+import { SILENT_ADVICE, silenceText } from "../terminal/silence.ts";
 
 const STUCK_MS = 60_000;
 const COUNT_MAX = 5_000;
@@ -48,8 +49,11 @@ export async function progressOf(
 }
 
 async function workersFinding(db: Database): Promise<Finding> {
-  const { running, seenMsAgo } = await workersOf(db);
-  if (running > 0) return ok("workers", `${many(running, "worker")} running`);
+  const { running, seenMsAgo, silentMs = 0 } = await workersOf(db);
+  if (running > 0) {
+    const detail = `${many(running, "worker")} running${silenceText(running, silentMs)}`;
+    return silentMs < HEARD_MS ? ok("workers", detail) : warn("workers", detail, SILENT_ADVICE);
+  }
   const last = seenMsAgo === undefined ? "none has ever run here" : `the last one ran ${span(seenMsAgo)} ago`;
   return warn("workers", `no worker is running; ${last}`, "Nothing is processed without one: amends worker");
 }

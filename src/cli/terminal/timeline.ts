@@ -13,7 +13,7 @@ interface CallLine {
   readonly startMs: number;
   /** Undefined while it runs, or where it was lost with its worker. */
   endMs: number | undefined;
-  status: "running" | "done" | "failed";
+  status: "running" | "waiting" | "done" | "failed" | "lost";
   note: string | undefined;
 }
 
@@ -23,13 +23,24 @@ const BAR_MIN = 10;
 const BAR_MAX = 60;
 const BAR_UNBOUND = 40;
 
+/** Where the saga stands: it says what a call without an end means. */
+export interface Snapshot {
+  readonly nowMs: number;
+  /** Nothing goes on by itself: the axis ends at the last line. */
+  readonly isAtRest: boolean;
+  /** The step that waits for a signal, an event or time. */
+  readonly waitingStep: string | undefined;
+  /** A worker has the saga. */
+  readonly isLeased: boolean;
+}
+
 export function timeline(
   lines: readonly TimelineLine[],
-  nowMs: number,
-  isOver: boolean,
+  snapshot: Snapshot,
   width: number | undefined,
 ): readonly Ink[] {
-  const rows = rowsOf(lines);
+  const { nowMs, isAtRest: isOver } = snapshot;
+  const rows = rowsOf(lines, snapshot);
   const calls = rows.flatMap((row) => ("call" in row ? [row.call] : []));
   if (rows.length === 0) return [];
   const lastMs = Math.max(...lines.map(({ at }) => Date.parse(at)));
@@ -50,7 +61,10 @@ export function timeline(
 }
 
 /** Each beginning with its end. A call that began again was lost the first time. */
-function rowsOf(lines: readonly TimelineLine[]): readonly Line[] {
+function rowsOf(
+  lines: readonly TimelineLine[],
+  { isAtRest, waitingStep, isLeased }: Snapshot,
+): readonly Line[] {
   const rows: Line[] = [];
   const open = new Map<string, CallLine>();
   const tries = new Map<string, number>();
@@ -81,6 +95,12 @@ function rowsOf(lines: readonly TimelineLine[]): readonly Line[] {
     else end(begun, line);
     rows.push({ call: begun });
   }
+  const current = new Set(open.values());
+  for (const call of rows.flatMap((row) => ("call" in row ? [row.call] : []))) {
+    if (call.status !== "running") continue;
+    if (current.has(call) && call.name === waitingStep && !isAtRest) call.status = "waiting";
+    else if (!current.has(call) || !isLeased || isAtRest) call.status = "lost";
+  }
   return rows;
 }
 
@@ -97,7 +117,9 @@ function axis(calls: readonly CallLine[], untilMs: number): (ms: number) => numb
   );
   const stretches = edges.slice(1).map((to, index) => {
     const from = edges[index] as number;
-    const isBusy = calls.some(({ startMs, endMs }) => startMs <= from && (endMs ?? untilMs) >= to);
+    const isBusy = calls.some(
+      ({ startMs, endMs, status }) => status !== "waiting" && startMs <= from && (endMs ?? untilMs) >= to,
+    );
     return { from, to, isBusy };
   });
   const busy = stretches.reduce((sum, { from, to, isBusy }) => sum + (isBusy ? to - from : 0), 0);
@@ -122,6 +144,8 @@ function axis(calls: readonly CallLine[], untilMs: number): (ms: number) => numb
 
 const COLOURS: Readonly<Record<CallLine["status"], Colour>> = {
   running: "blue",
+  waiting: "dim",
+  lost: "blue",
   done: "green",
   failed: "red",
 };
@@ -130,8 +154,9 @@ function bar({ startMs, endMs, status, undo }: CallLine, place: (ms: number) => 
   const from = Math.min(room - 1, Math.floor(place(startMs) * room));
   const to = endMs === undefined ? room : Math.max(from + 1, Math.ceil(place(endMs) * room));
   const colour = undo && status === "done" ? "magenta" : COLOURS[status];
-  const sign = undo ? "◀" : status === "running" ? "▶" : "█";
-  const drawn = undo ? `◀${"█".repeat(to - from - 1)}` : `${"█".repeat(to - from - 1)}${sign}`;
+  const sign = undo ? "◀" : endMs === undefined ? "▶" : "█";
+  const body = (status === "waiting" ? "░" : "█").repeat(to - from - 1);
+  const drawn = undo ? `◀${body}` : `${body}${sign}`;
   return ink`${" ".repeat(from)}${paint(colour, drawn)}${" ".repeat(room - to)}`;
 }
 
@@ -142,7 +167,9 @@ function labelOf({ name, undo, attempt }: CallLine): Ink {
 
 function endOf({ startMs, endMs, status, note }: CallLine, untilMs: number): Ink {
   const took = span((endMs ?? untilMs) - startMs);
-  if (endMs === undefined) return paint("dim", "began, and did not end");
+  if (status === "waiting") return paint("dim", `has waited for ${took}`);
+  if (status === "running") return paint("dim", `began ${took} ago`);
+  if (status === "lost") return paint("dim", "began, and did not end");
   if (status === "failed") return ink`${took} ${paint("red", `✗ ${note ?? "failed"}`)}`;
   return ink`${took}`;
 }

@@ -15,6 +15,7 @@ type WorkerHealth = NonNullable<ReturnType<ConsoleContext["amends"]["context"]["
 
 export interface Found {
   readonly workers: number | null;
+  readonly silentMs: number | null;
   readonly checks: readonly Check[];
 }
 
@@ -52,7 +53,7 @@ export class Readiness {
     try {
       const writable = await isWritable(db);
       const ages = await dueAges(db);
-      const { running } = await workersOf(db);
+      const { running, silentMs = null } = await workersOf(db);
       const trusted = db.access?.trustsServer === true ? ', with fsync off (`durability: "server"`)' : "";
       const detail = writable ? `the database accepts writes${trusted}` : "the database is read-only";
       // One check per part, because progress in one part says nothing about another.
@@ -61,7 +62,7 @@ export class Readiness {
         ok: ageMs < this.#stuckAfterMs,
         detail: `the oldest has waited for ${duration(ageMs)}`,
       }));
-      return { workers: running, checks: [{ name: "database", ok: writable, detail }, ...due] };
+      return { workers: running, silentMs, checks: [{ name: "database", ok: writable, detail }, ...due] };
     } catch {
       return noAnswer("the database does not answer");
     }
@@ -69,7 +70,7 @@ export class Readiness {
 }
 
 function noAnswer(detail: string): Found {
-  return { workers: null, checks: [{ name: "database", ok: false, detail }] };
+  return { workers: null, silentMs: null, checks: [{ name: "database", ok: false, detail }] };
 }
 
 function workerCheck({ hasWorked, answeredMsAgo, failing }: WorkerHealth, stuckAfterMs: number): Check {

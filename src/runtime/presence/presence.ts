@@ -11,6 +11,8 @@ import { projection } from "../../storage/table.ts";
 import { listWorkers, saySeen, sayStopped, takeOldRow, WORKER } from "./queries.ts";
 
 export const BEAT_MS = 15_000;
+/** A worker that runs is heard within this time: one that was not has missed a beat. */
+export const HEARD_MS: number = 2 * BEAT_MS;
 const GONE_MS = 60_000;
 const COUNT_MAX = 1_000;
 const ANSWER_MS = 5_000;
@@ -22,6 +24,11 @@ export interface Workers {
   readonly running: number;
   /** Milliseconds since a worker was last seen; undefined if there never was one. */
   readonly seenMsAgo: number | undefined;
+  /**
+   * Of the workers that count as running: how long ago the most silent one was last heard. Undefined if none runs. A
+   * worker that was killed counts as running until it has been silent for a minute.
+   */
+  readonly silentMs: number | undefined;
 }
 
 export async function readWorkers(reader: Reader): Promise<Workers> {
@@ -30,7 +37,13 @@ export async function readWorkers(reader: Reader): Promise<Workers> {
     ({ seenAt, stoppedAt, nowAt }) => stoppedAt === undefined && nowAt - seenAt < GONE_MS,
   );
   const [last] = rows;
-  return { running: running.length, seenMsAgo: last && Math.max(0, last.nowAt - last.seenAt) };
+  const silence = ({ nowAt, seenAt }: { readonly nowAt: number; readonly seenAt: number }): number =>
+    Math.max(0, nowAt - seenAt);
+  return {
+    running: running.length,
+    seenMsAgo: last && silence(last),
+    silentMs: running.length === 0 ? undefined : Math.max(...running.map(silence)),
+  };
 }
 
 /** The presence of the worker of one process. */
