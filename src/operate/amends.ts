@@ -6,18 +6,15 @@ import { AmendsError, closedError } from "../core/errors.ts";
 import { refuseUnknown } from "../core/options.ts";
 import type { Erasure } from "../erasure/erasure.ts";
 import { EventFlow } from "../events/flow.ts";
-import { ContractJournal } from "../contract/journal.ts";
 import type { Calls } from "../outbox/calls/calls.ts";
-import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
 import type { AnySaga, SagaDefinition } from "../sagas/define/definition.ts";
 import type { AnyReference, Startable } from "../sagas/define/reference.ts";
-import { Engine, type Counters } from "../sagas/engine/engine.ts";
+import type { Counters, Engine } from "../sagas/engine/engine.ts";
 import { SagaRun } from "../sagas/view/handle.ts";
 import type { Journal } from "../sagas/journal/journal.ts";
-import { foundLost } from "../sagas/lost/lost.ts";
-import { Operators, type SagaNote, type SkipNote } from "../sagas/view/operators.ts";
+import type { Operators, SagaNote, SkipNote } from "../sagas/view/operators.ts";
 import { readArchived, type ArchivedSaga } from "../sagas/retention/archive.ts";
-import { Registry } from "../sagas/define/registry.ts";
+import type { Registry } from "../sagas/define/registry.ts";
 import type { SignalType } from "../sagas/define/signal.ts";
 import { sendSignal, tellSagas, type SignalOptions, type SignalTools } from "../sagas/journal/signals.ts";
 import { viewOf, type SagaView } from "../sagas/view/view.ts";
@@ -25,7 +22,6 @@ import { systemClock, type Clock } from "../storage/clock.ts";
 import type { Database } from "../storage/database.ts";
 import { joinNow } from "../storage/joins/at-once.ts";
 import { migrate, type MigrateOptions } from "../storage/migrations/migrate.ts";
-import type { RefusedWrites } from "../storage/write/refused-writes.ts";
 import { retrying, type Reader } from "../storage/read/reader.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Duty } from "../runtime/duty.ts";
@@ -59,7 +55,8 @@ import {
 } from "./parts.ts";
 import { nextDueMs } from "./budget/next-due.ts";
 import type { Retention } from "./retention/retention.ts";
-import { stepTracing, tracedStart } from "./saga-tracing.ts";
+import { buildSagaParts } from "./saga-parts.ts";
+import { tracedStart } from "./saga-tracing.ts";
 import { syncOperations, type SyncOperations } from "./sync-operations.ts";
 import { WorkerLookout } from "./workers.ts";
 import { Worker, type StopOptions, type WorkerOptions } from "./worker.ts";
@@ -82,7 +79,6 @@ export class Amends<Tx = unknown, Category extends string = string> {
   readonly #parts: Parts<Tx, Category>;
   readonly #closing: AbortController = new AbortController();
   readonly #workers: Set<Worker> = new Set();
-  readonly #onRefused = (refused: RefusedWrites): void => this.#context.onRefused("sagas", refused);
   readonly #lookout: WorkerLookout | undefined;
 
   constructor(options: DatabaseOptions<Tx, Category> | StorageOptions) {
@@ -102,10 +98,11 @@ export class Amends<Tx = unknown, Category extends string = string> {
       closing: this.#closing.signal,
       workers: this.#workers,
     });
-    this.#registry = new Registry(options.sagas ?? [], options.database);
-    this.#journal = this.#makeJournal(options);
-    this.#engine = this.#makeEngine(options);
-    this.#operators = new Operators(this.#journal, this.#engine, () => undefined);
+    const sagas = buildSagaParts(options, this.#context, this.#notices);
+    this.#registry = sagas.registry;
+    this.#journal = sagas.journal;
+    this.#engine = sagas.engine;
+    this.#operators = sagas.operators;
     const db = options.database as Database | undefined;
     this.#lookout = db && new WorkerLookout(db, () => this.#isWorking(), this.#logger);
     this.#parts = options.database ? buildParts(this.#context, options, this.#sagaTools()) : noParts();
@@ -308,40 +305,6 @@ export class Amends<Tx = unknown, Category extends string = string> {
   #part<Name extends PartName>(name: Name): NonNullable<Parts<Tx, Category>[Name]> {
     if (!this.#database) throw noDatabase();
     return configured(this.#parts[name], name) as NonNullable<Parts<Tx, Category>[Name]>;
-  }
-
-  #makeJournal(options: DatabaseOptions<Tx, Category> | StorageOptions): Journal {
-    if (!options.database) return new ContractJournal(options.storage, options.clock?.virtualNowMs);
-    return new DatabaseJournal({
-      db: options.database,
-      signal: this.#closing.signal,
-      watch: this.#outages.watch("write sagas"),
-      onRefused: this.#onRefused,
-    });
-  }
-
-  #makeEngine(options: DatabaseOptions<Tx, Category> | StorageOptions): Engine {
-    const { owner, leaseMs, graceMs, errorCodes, keepMessages } = this.#context;
-    return new Engine({
-      clock: this.#clock,
-      middleware: [...stepTracing(options.tracing), ...(options.middleware ?? [])],
-      errorCodes,
-      keepMessages,
-      graceMs,
-      newId,
-      journal: this.#journal,
-      database: options.database,
-      registry: this.#registry,
-      leaseMs,
-      owner,
-      onRefused: this.#onRefused,
-      onStalled: (run) => this.#notices.stalled(run),
-      onRewound: (run, foundVersion) => {
-        this.#notices.rewound(run, foundVersion);
-        if (foundVersion === undefined) foundLost(options.database, run.id, run.definition.name);
-      },
-      onBug: (error) => this.#notices.bug(error),
-    });
   }
 
   #sagaTools(): SagaTools {

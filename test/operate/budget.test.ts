@@ -140,15 +140,11 @@ onEachDatabase((database) => {
     await amends.start(order, {}, { id: "short" });
     await amends.start(long, {}, { id: "long" });
     const running = amends.worker().runOnce({ budget: "8s" });
-    const ended = expect(running).rejects.toMatchObject({
-      code: "DATABASE_REFUSED",
-      message: expect.stringContaining("webhooks"),
-      details: { duties: expect.arrayContaining(["webhooks"]) },
-    });
+    const ended = running.catch((error: unknown) => error);
     await reached.reached;
     await expect.poll(async () => (await amends.inspect("short"))?.status).toBe("COMPLETED");
     await clock.advance(6_000);
-    await ended;
+    expect(await ended).toMatchObject({ code: "DATABASE_REFUSED", details: { duties: ["webhooks"] } });
     expect(await amends.inspect("long")).toMatchObject({ status: "RUNNING", owner: undefined });
   });
 
@@ -160,13 +156,10 @@ onEachDatabase((database) => {
     await breakWebhooks(db);
     await amends.start(order, {}, { id: "one" });
     const running = amends.worker().runOnce();
-    const ended = expect(running).rejects.toMatchObject({
-      code: "DATABASE_REFUSED",
-      details: { duties: expect.arrayContaining(["webhooks"]) },
-    });
+    const ended = running.catch((error: unknown) => error);
     await held.reached;
     held.open();
-    await ended;
+    expect(await ended).toMatchObject({ code: "DATABASE_REFUSED", details: { duties: ["webhooks"] } });
     expect(await amends.inspect("one")).toMatchObject({ status: "COMPLETED" });
   });
 

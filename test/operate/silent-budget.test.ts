@@ -32,7 +32,7 @@ onDatabase("postgres", (database) => {
     const never = { statementTimeout: "1h", callTimeout: "1h" } as const;
     const connection = { connectionTimeoutMillis: 3_600_000 };
     const db = postgres({ url: proxy.url, connection, clock, notify: false, ...never });
-    amends = new Amends({ database: db as never, sagas });
+    amends = new Amends({ database: db, sagas });
   }
 
   function fallSilent(): void {

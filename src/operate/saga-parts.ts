@@ -1,0 +1,60 @@
+/** Builds the parts that run sagas of steps: the registry, the journal, the engine, and what operators do to sagas. */
+import { ContractJournal } from "../contract/journal.ts";
+import { newId } from "../runtime/identifiers.ts";
+import type { PartContext } from "../runtime/part.ts";
+import { Registry } from "../sagas/define/registry.ts";
+import { Engine } from "../sagas/engine/engine.ts";
+import { DatabaseJournal } from "../sagas/journal/database-journal.ts";
+import type { Journal } from "../sagas/journal/journal.ts";
+import { foundLost } from "../sagas/lost/lost.ts";
+import { Operators } from "../sagas/view/operators.ts";
+import type { RefusedWrites } from "../storage/write/refused-writes.ts";
+import type { DatabaseOptions, StorageOptions } from "./amends-options.ts";
+import type { Notices } from "./log/notices.ts";
+import { stepTracing } from "./saga-tracing.ts";
+
+export interface SagaParts {
+  readonly registry: Registry;
+  readonly journal: Journal;
+  readonly engine: Engine;
+  readonly operators: Operators;
+}
+
+export function buildSagaParts<Tx, Category extends string>(
+  options: DatabaseOptions<Tx, Category> | StorageOptions,
+  context: PartContext<Tx>,
+  notices: Notices,
+): SagaParts {
+  const onRefused = (refused: RefusedWrites): void => context.onRefused("sagas", refused);
+  const registry = new Registry(options.sagas ?? [], options.database);
+  const journal = options.database
+    ? new DatabaseJournal({
+        db: options.database,
+        signal: context.closing,
+        watch: context.watch("write sagas"),
+        onRefused,
+      })
+    : new ContractJournal(options.storage, options.clock?.virtualNowMs);
+  const { clock, owner, leaseMs, graceMs, errorCodes, keepMessages } = context;
+  const engine = new Engine({
+    clock,
+    middleware: [...stepTracing(options.tracing), ...(options.middleware ?? [])],
+    errorCodes,
+    keepMessages,
+    graceMs,
+    newId,
+    journal,
+    database: options.database,
+    registry,
+    leaseMs,
+    owner,
+    onRefused,
+    onStalled: (run) => notices.stalled(run),
+    onRewound: (run, foundVersion) => {
+      notices.rewound(run, foundVersion);
+      if (foundVersion === undefined) foundLost(options.database, run.id, run.definition.name);
+    },
+    onBug: (error) => notices.bug(error),
+  });
+  return { registry, journal, engine, operators: new Operators(journal, engine, () => undefined) };
+}
