@@ -76,7 +76,7 @@ export class Console {
     this.#context = context;
     this.#options = checked;
     this.#origins = new Origins(checked.hosts, checked.origin);
-    this.#tokens = new Tokens(checked.tokens, clock);
+    this.#tokens = new Tokens(checked.tokens, clock, amends.context.warn);
     const sessions = new Sessions(
       checked.secret,
       checked.sessionMs,

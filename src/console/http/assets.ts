@@ -4,12 +4,16 @@
  * writes compressed copies beside the files: a browser gets the smallest one that it accepts.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { answer } from "./answer.ts";
 
-/** Beside the built code, or in the output folder of the build if the sources run. */
-const PLACES = ["../../console-assets/", "../../../dist/console-assets/", "../../../../dist/console-assets/"];
+/** From this folder: beside the built code, or in the output folder of the build if the sources run. */
+const PLACES = ["../../console-assets", "../../../dist/console-assets", "../../../../dist/console-assets"];
+
+const MISSING =
+  "The files of the console (amends/dist/console-assets) are missing beside the code: a bundler or file tracing left them out. " +
+  "Set `assets`, or see docs/guides/console.md, Next.js. In a checkout of Amends, run `npm run build`. The API under ./api/ works without them.\n";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -43,9 +47,7 @@ export class Assets {
   #files: ReadonlyMap<string, Asset> | undefined;
 
   constructor(folder: string | undefined) {
-    this.#folder =
-      folder ??
-      PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((one) => existsSync(one));
+    this.#folder = folder ?? builtPages();
   }
 
   /** Undefined where there is no such file. `accepts` is the request's Accept-Encoding. */
@@ -54,10 +56,14 @@ export class Assets {
     const asset = this.#files.get(path === "/" ? "/index.html" : path);
     if (asset) return send(asset, accepts ?? "");
     if (path !== "/") return undefined;
-    const text =
-      "The pages of the console are not built. Run `npm run build`, or use the API under ./api/.\n";
-    return answer(text, 404, { "content-type": "text/plain; charset=utf-8" });
+    return answer(MISSING, 404, { "content-type": "text/plain; charset=utf-8" });
   }
+}
+
+/** Bundlers resolve `new URL(…, import.meta.url)` when they build and fail if they cannot: a path is found at run time. */
+function builtPages(): string | undefined {
+  const here = dirname(fileURLToPath(import.meta.url));
+  return PLACES.map((place) => join(here, place)).find((one) => existsSync(one));
 }
 
 function send({ bytes, headers, copies }: Asset, accepts: string): Response {
