@@ -194,16 +194,16 @@ onEachDatabase((database) => {
     const { amends } = await openShop(database, { logger: { info: warn, warn, error: warn } });
     let token = "short";
     const { ask } = visit(amends, { tokens: () => [{ name: "ann", roles: ["read"], token }] });
-    const signIn = (): Promise<Response> =>
+    const ann = (): Promise<Response> =>
       ask("/api/session", { headers: { authorization: `Bearer ${token}` } });
-    const refused = await signIn();
+    const refused = await ann();
     expect([refused.status, await refused.text()]).toEqual([
       503,
       expect.not.stringContaining("24 characters") as string,
     ]);
     expect(reasons).toEqual([expect.stringContaining("tokens[0]: a token has at least 24 characters")]);
     token = "x".repeat(32);
-    expect(await (await signIn()).json()).toMatchObject({ name: "ann" });
+    expect(await (await ann()).json()).toMatchObject({ name: "ann" });
   });
 
   it("[X-01] weak settings are refused when the console is made", async () => {

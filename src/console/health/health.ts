@@ -16,6 +16,7 @@ type WorkerHealth = NonNullable<ReturnType<ConsoleContext["amends"]["context"]["
 export interface Found {
   readonly workers: number | null;
   readonly silentMs: number | null;
+  readonly runMsAgo: number | null;
   readonly checks: readonly Check[];
 }
 
@@ -53,7 +54,7 @@ export class Readiness {
     try {
       const writable = await isWritable(db);
       const ages = await dueAges(db);
-      const { running, silentMs = null } = await workersOf(db);
+      const { running, silentMs = null, runMsAgo = null } = await workersOf(db);
       const trusted = db.access?.trustsServer === true ? ', with fsync off (`durability: "server"`)' : "";
       const detail = writable ? `the database accepts writes${trusted}` : "the database is read-only";
       // One check per part, because progress in one part says nothing about another.
@@ -62,7 +63,8 @@ export class Readiness {
         ok: ageMs < this.#stuckAfterMs,
         detail: `the oldest has waited for ${duration(ageMs)}`,
       }));
-      return { workers: running, silentMs, checks: [{ name: "database", ok: writable, detail }, ...due] };
+      const checks = [{ name: "database", ok: writable, detail }, ...due];
+      return { workers: running, silentMs, runMsAgo, checks };
     } catch {
       return noAnswer("the database does not answer");
     }
@@ -70,7 +72,7 @@ export class Readiness {
 }
 
 function noAnswer(detail: string): Found {
-  return { workers: null, silentMs: null, checks: [{ name: "database", ok: false, detail }] };
+  return { workers: null, silentMs: null, runMsAgo: null, checks: [{ name: "database", ok: false, detail }] };
 }
 
 function workerCheck({ hasWorked, answeredMsAgo, failing }: WorkerHealth, stuckAfterMs: number): Check {

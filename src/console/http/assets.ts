@@ -1,7 +1,8 @@
 /**
  * The built pages. All of them are listed and read once: a path in a request is looked up and never put together to a
  * path on the disk. Files whose name has a hash in it never change; the page itself is asked for every time. The build
- * writes compressed copies beside the files: a browser gets the smallest one that it accepts.
+ * writes compressed copies beside the files: a browser gets the smallest one that it accepts. Behind a framework's fetch
+ * interface it gets the file as it is, because a framework may compress by itself, or drop Content-Encoding as Next.js does.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
@@ -50,7 +51,7 @@ export class Assets {
     this.#folder = folder ?? builtPages();
   }
 
-  /** Undefined where there is no such file. `accepts` is the request's Accept-Encoding. */
+  /** Undefined where there is no such file. `accepts` is the request's Accept-Encoding; null for a copy as it is. */
   serve(path: string, accepts: string | null): Response | undefined {
     this.#files ??= this.#folder === undefined ? new Map<string, Asset>() : readFolder(this.#folder);
     const asset = this.#files.get(path === "/" ? "/index.html" : path);
