@@ -14,7 +14,7 @@ import { startService, type Command, type Service } from "./service.ts";
 const installed = process.env["AMENDS_FRAMEWORKS"];
 const names = process.env["AMENDS_FRAMEWORK_NAMES"]?.split(",") ?? ["hono"];
 const SECRET = "a secret of the cron job";
-const CONSOLE_TOKEN = "a token of an operator, long enough";
+const CONSOLE_TOKEN = "a-token-of-an-operator-long-enough";
 
 async function commandOf(name: string): Promise<Command> {
   if (installed === undefined) {
